@@ -1,0 +1,1 @@
+"""What service and worker say to each other: frozen pydantic documents, no I/O."""

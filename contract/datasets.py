@@ -1,0 +1,111 @@
+"""Uploaded trajectories: how a file is laid out, and the report of what was read."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from contract.base import Document, Name
+from contract.results import Warning_
+
+PositiveFinite = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class Layout(Document):
+    """How to read an upload. Every field is optional; what was assumed instead comes back in the report."""
+
+    dt: PositiveFinite | None = None
+    """Sampling interval, where the file has no time column [time]."""
+    time_column: Name | None = None
+    """Name or 1-based number of the column of sample times."""
+    id_column: Name | None = None
+    """Name or 1-based number of the column that tells trajectories apart (long form)."""
+    state_columns: Annotated[tuple[Name, ...], Field(max_length=64)] | None = None
+    """Names or 1-based numbers of the state columns, in the order x, y, z, x4, …"""
+    orientation: Literal["columns", "rows"] | None = None
+    """`columns`: one row per sample. `rows`: one row per trajectory of a single variable."""
+    axes: Annotated[str, Field(pattern=r"^[ntd]{1,3}$")] | None = None
+    """Meaning of the axes of an array: n trajectory, t time, d state; for instance `ntd`."""
+    time_unit: Annotated[str, Field(min_length=1, max_length=40)] | None = None
+    """Unit of time. Calendar stamps are converted to it (s, min, h, day, year); numbers are only labelled."""
+    state_unit: Annotated[str, Field(min_length=1, max_length=40)] | None = None
+    """Unit of the state; a label."""
+    gap_factor: Annotated[float, Field(gt=1, le=1e6)] = 1.5
+    """In a regularly sampled record, a step longer than this many sampling intervals ends a segment."""
+
+
+class Variable(Document):
+    """One coordinate of the state, by its standard name and by the name it had in the file."""
+
+    name: Name
+    column: Annotated[str, Field(max_length=200)] | None = None
+    unit: str | None = None
+
+
+class SamplingReport(Document):
+    """Steps between consecutive samples inside segments [time]."""
+
+    median: float
+    min: float
+    max: float
+    jitter: float
+    """Standard deviation of the steps over their median; 0 for a regular clock."""
+    source: Literal["time_column", "given", "assumed"]
+
+
+class LengthReport(Document):
+    """Samples per trajectory."""
+
+    min: int
+    median: float
+    max: int
+
+
+class DatasetReport(Document):
+    """What was read from an upload, and what was assumed to read it."""
+
+    format: str
+    """csv, json, npy, npz, parquet or arrow."""
+    layout: Layout
+    """The layout as resolved: what was given and what was inferred."""
+    assumptions: tuple[str, ...] = ()
+    """Each inference in words, e.g. "column 1 ('t') is time"."""
+    variables: tuple[Variable, ...]
+    time_unit: str | None = None
+    n_trajectories: int
+    n_segments: int
+    """Stretches without a gap; no increment ever spans two of them."""
+    n_samples: int
+    n_increments: int
+    duration: float
+    """Sum of all increments' time steps [time]."""
+    lengths: LengthReport
+    dt: SamplingReport
+    range: tuple[tuple[float, float], ...]
+    """Smallest and largest value of each variable [state]."""
+    n_gaps: int = 0
+    n_missing: int = 0
+    """Samples dropped because a value was NaN or empty."""
+    n_duplicate_times: int = 0
+    warnings: tuple[Warning_, ...] = ()
+
+
+class Dataset(Document):
+    """An uploaded record. Immutable; the id is a hash of its content and layout."""
+
+    id: str
+    created_at: datetime
+    sha256: str
+    """Digest of the bytes as uploaded, hexadecimal."""
+    bytes: int
+    """Size of the upload."""
+    label: Annotated[str, Field(max_length=200)] | None = None
+    """The uploaded file's name; a label, never a path."""
+    report: DatasetReport
+
+
+class DatasetList(Document):
+    """A page of datasets, newest first."""
+
+    items: tuple[Dataset, ...]
+    next_cursor: str | None = None

@@ -1,0 +1,52 @@
+"""Parameters of a generator analysis: a model in, time scales and stationary law out."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from contract.base import Document, Interval, Name
+
+Coefficients = Annotated[dict[Annotated[str, Field(min_length=1, max_length=200)], float], Field(max_length=100)]
+"""Coefficient of each term, e.g. `{"x": 1, "x^3": -1}`."""
+
+
+class ModelTerms(Document):
+    """dX = b dt + σ dW, given by the terms of b and of a = σσᵀ."""
+
+    drift: Annotated[dict[Name, Coefficients], Field(min_length=1, max_length=64)]
+    """b by variable."""
+    diffusion: Annotated[dict[Name, Coefficients], Field(min_length=1, max_length=2080)]
+    """a by pair of variables, e.g. `{"x,x": {"1": 0.25}}`."""
+    domain: Annotated[dict[Name, Interval], Field(max_length=64)] = {}
+    """Known bounds of a variable; open where not given."""
+    periodic: Annotated[dict[Name, Annotated[float, Field(gt=0)]], Field(max_length=64)] = {}
+
+
+class ModelOfJob(Document):
+    """The model that an earlier job identified."""
+
+    job: Name
+
+
+class PassageRequest(Document):
+    """A first passage to be timed [state]."""
+
+    from_: Annotated[float, Field(alias="from")]
+    to: float
+
+
+class AnalysisParameters(Document):
+    """What to read off the generator L f = b f' + ½ a f''."""
+
+    passages: Annotated[tuple[PassageRequest, ...], Field(max_length=100)] = ()
+    """Passages to time, besides those between neighbouring wells."""
+    density_points: Annotated[int, Field(ge=10, le=20_000)] = 400
+    """Points of the grid on which stationary density and local relaxation rate are given."""
+    eigenpairs: Annotated[int, Field(ge=1, le=50)] = 5
+    """Number of non-zero eigenvalues."""
+    eigenfunctions: bool = False
+    """Also return the eigenfunctions on the density's grid."""
+    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    """Coverage of every interval in the result."""
+    reflecting_ends: bool = False
+    """Where the model has no stationary law: analyse it on the data's range (or the domain) with reflecting ends, labelled so."""

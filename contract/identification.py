@@ -1,0 +1,72 @@
+"""Parameters of an identification: data in, drift and diffusion out."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from contract.base import Document, Interval, Name
+from contract.datasets import PositiveFinite
+
+
+class LibraryParameters(Document):
+    """Candidate terms of drift and diffusion."""
+
+    polynomial_degree: Annotated[int, Field(ge=0, le=10)] = 4
+    """Highest total degree of the monomials 1, x, x^2, …"""
+    fourier_harmonics: Annotated[int, Field(ge=0, le=8)] = 0
+    """Highest n of sin(n*x), cos(n*x) for coordinates declared periodic."""
+    extra_terms: Annotated[tuple[Annotated[str, Field(max_length=200)], ...], Field(max_length=20)] = ()
+    """Further terms by name, e.g. `x^6`, `sin(2*x)`."""
+
+
+class KernelParameters(Document):
+    """The Gaussian test functions K_j (instruments) that weight the increments by state."""
+
+    count: Annotated[int, Field(ge=2, le=400)] = 50
+    """Number of equally spaced centres."""
+    bandwidth: Literal["auto"] | PositiveFinite = "auto"
+    """Standard deviation h of each kernel [state]; `auto`: 2.2 times the spacing of the centres."""
+    range: Literal["auto"] | tuple[float, float] = "auto"
+    """First and last centre [state]; `auto`: the central 99.9 % of the samples."""
+
+
+class SelectionParameters(Document):
+    """How terms are kept or dropped."""
+
+    method: Literal["bic", "none"] = "bic"
+    """`bic`: all supports, Bayesian information criterion. `none`: keep every term."""
+    threshold: Annotated[float, Field(gt=0, lt=1)] = 0.25
+    """Relative threshold of STLSQ in the `paper` preset; not used otherwise."""
+
+
+class IdentificationParameters(Document):
+    """Everything that decides the answer besides the data; each field has a default."""
+
+    library: LibraryParameters = LibraryParameters()
+    kernels: KernelParameters = KernelParameters()
+    estimator: Literal["efficient", "paper"] = "efficient"
+    """`efficient`: sums pooled over trajectories, generalised least squares. `paper`: Algorithm 1 to the letter."""
+    sampling_rule: Literal["euler", "trapezoid"] = "trapezoid"
+    """Quadrature of the drift over one sampling interval. The paper estimator is always `euler`."""
+    measurement_noise: Literal["auto", "none"] = "auto"
+    """`auto`: estimated from the residuals, with a warning where it matters. `none`: not looked at."""
+    selection: SelectionParameters = SelectionParameters()
+    diffusion_structure: Literal["full", "diagonal", "isotropic"] = "full"
+    """Structure of the diffusion tensor; all the same in one dimension."""
+    periodic: Annotated[dict[Name, PositiveFinite], Field(max_length=64)] = {}
+    """Period of each periodic coordinate, e.g. `{"x": 360.0}`."""
+    domain: Annotated[dict[Name, Interval], Field(max_length=64)] = {}
+    """Known bounds of a coordinate, e.g. `{"x": [0.0, null]}`."""
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
+    """Seed of everything random (the samples behind the intervals of derived quantities)."""
+
+
+PAPER_PRESET = IdentificationParameters(
+    kernels=KernelParameters(count=50, bandwidth=0.22, range=(-2.5, 2.5)),
+    estimator="paper",
+    sampling_rule="euler",
+    measurement_noise="none",
+)
+"""Algorithm 1 with the paper's settings for the Ornstein–Uhlenbeck and double-well systems."""
+
+PRESETS: dict[str, IdentificationParameters] = {"paper": PAPER_PRESET}

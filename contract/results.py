@@ -1,0 +1,260 @@
+"""The answer: a versioned, immutable document. Numbers are finite, or null with a reason beside them."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from contract.base import Document, Interval
+
+SCHEMA_VERSION = "1.0"
+
+
+class Warning_(Document):
+    """Something the reader of a number should know, in a sentence, with what to try."""
+
+    code: str
+    message: str
+    details: dict[str, Any] = {}
+
+
+class EncodedArray(Document):
+    """An array of more than 2 000 numbers: little-endian bytes in base64, C order."""
+
+    dtype: Literal["<f8"] = "<f8"
+    shape: tuple[int, ...]
+    encoding: Literal["base64"] = "base64"
+    data: str
+
+
+Array = tuple[float | None, ...] | EncodedArray
+
+
+class Estimate(Document):
+    """A number and its confidence interval."""
+
+    value: float | None
+    ci: Interval | None = None
+    reason: str | None = None
+    """Why there is no value."""
+
+
+class Term(Document):
+    """One candidate term. Coefficients are in the data's units, for the term as written."""
+
+    term: str
+    value: float
+    active: bool
+    std_error: float | None = None
+    """Model-based standard error."""
+    robust_std_error: float | None = None
+    """Standard error from the scatter between blocks of the data."""
+    ci: tuple[float, float] | None = None
+    z: float | None = None
+    """value / std_error."""
+
+
+class Component(Document):
+    """One component of the drift, or of the diffusion tensor."""
+
+    expression: str
+    terms: tuple[Term, ...]
+
+
+class Model(Document):
+    """dX = b(X) dt + σ(X) dW in the Itô sense; diffusion is a = σσᵀ (twice the physicists' D)."""
+
+    drift: dict[str, Component]
+    diffusion: dict[str, Component]
+    convention: str = "Itô; diffusion a = σσᵀ = 2D"
+
+
+class Support(Document):
+    """The best model of one size."""
+
+    support: tuple[str, ...]
+    score: float
+    """Larger is better."""
+    coefficients: dict[str, float] = {}
+
+
+class SelectionPath(Document):
+    """The best support of each size, so that a person can overrule the choice."""
+
+    method: str
+    path: tuple[Support, ...]
+
+
+class Selection(Document):
+    drift: dict[str, SelectionPath]
+    diffusion: dict[str, SelectionPath]
+
+
+class DataSummary(Document):
+    """The data behind the numbers."""
+
+    variables: tuple[dict[str, str | None], ...]
+    n_trajectories: int
+    n_increments: int
+    dt: float
+    """Median sampling interval [time]."""
+    duration: float
+    """Sum of all increments' time steps [time]."""
+    time_unit: str | None = None
+    range: tuple[tuple[float, float], ...]
+    """Smallest and largest value of each variable [state]."""
+
+
+class Eigenvalue(Document):
+    """An eigenvalue λ of −L [1/time]; the real part is a decay rate."""
+
+    re: float
+    im: float = 0.0
+    ci: tuple[float, float] | None = None
+
+
+class Spectrum(Document):
+    eigenvalues: tuple[Eigenvalue, ...]
+    """Non-zero eigenvalues of −L, slowest first."""
+    relaxation_times: tuple[float, ...]
+    """1 / re λ [time]."""
+    eigenfunctions: tuple[Array, ...] = ()
+    """Right eigenfunctions on the density's grid, unit norm under the stationary law."""
+
+
+class Density(Document):
+    grid: tuple[Array, ...]
+    values: Array
+
+
+class Stationary(Document):
+    mean: tuple[float | None, ...]
+    mean_ci: tuple[Interval | None, ...] = ()
+    covariance: tuple[tuple[float | None, ...], ...]
+    covariance_ci: tuple[tuple[Interval | None, ...], ...] = ()
+    skewness: tuple[float | None, ...] = ()
+    kurtosis: tuple[float | None, ...] = ()
+    """Fourth central moment over the squared variance (3 for a Gaussian)."""
+    density: Density
+    reason: str | None = None
+    """Which moments do not exist, and why."""
+
+
+class FixedPoint(Document):
+    """A root of the drift."""
+
+    at: tuple[float, ...]
+    stable: bool
+
+
+class Barrier(Document):
+    """The way out of a well over the barrier next to it."""
+
+    from_: Annotated[float, Field(alias="from")]
+    over: float
+    to: float | None
+    height: float | None
+    """Difference of V = −∫b dx between barrier and well [state²/time]."""
+    height_over_noise: float
+    """Difference of the effective potential Φ = −∫2b/a dx + log a: the barrier in units of kT."""
+
+
+class Passage(Document):
+    """First passage from one state to another."""
+
+    from_: Annotated[float, Field(alias="from")]
+    to: float
+    mean_time: Estimate
+    """Exact mean first-passage time of the model, by quadrature [time]."""
+    kramers: Estimate
+    """Eyring–Kramers asymptotic formula for the same passage [time]."""
+
+
+class LocalRelaxation(Document):
+    """γ(x) = |b'(x)| / a(x), the source paper's local relaxation rate. It is not the spectral gap."""
+
+    grid: Array
+    rate: Array
+
+
+class GeneratorAnalysis(Document):
+    """What the generator L f = b f' + ½ a f'' says."""
+
+    ergodic: bool
+    reason: str | None = None
+    """Why there is no stationary law."""
+    domain: Interval = (None, None)
+    """Interval the analysis ran on [state]."""
+    boundaries: Literal["natural", "reflecting"] = "natural"
+    """`reflecting`: the model has no stationary law and the ends of the domain were closed on request."""
+    spectrum: Spectrum | None = None
+    stationary: Stationary | None = None
+    fixed_points: tuple[FixedPoint, ...] = ()
+    barriers: tuple[Barrier, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    local_relaxation: LocalRelaxation | None = None
+    ergodic_share: float | None = None
+    """Share of the models drawn from the coefficients' covariance that are ergodic too."""
+
+
+class Residuals(Document):
+    """Standardised residuals of the fitted model; a right model gives 0, 1, 0, 3."""
+
+    mean: float | None = None
+    variance: float | None = None
+    skewness: float | None = None
+    kurtosis: float | None = None
+    lag_one_correlation: float | None = None
+
+
+class Coverage(Document):
+    """Where the kernels saw data."""
+
+    n_kernels: int
+    n_sparse: int
+    """Kernels whose total weight is below ten increments."""
+    range: tuple[float, float]
+    bandwidth: float
+
+
+class Diagnostics(Document):
+    """How far the answer can be trusted."""
+
+    measurement_noise_variance: float | None = None
+    """Variance of white noise added to the state by the instrument [state²]; 0 where none was found."""
+    step_error: dict[str, dict[str, float]] = {}
+    """Relative difference between sampling rules, by component and active term."""
+    residuals: Residuals = Residuals()
+    density_total_variation: float | None = None
+    """Total variation between the data's histogram and the model's stationary density, 0 to 1."""
+    coverage: Coverage | None = None
+    condition_number: float | None = None
+    """Of the column-normalised whitened drift design."""
+
+
+class Provenance(Document):
+    version: str
+    dataset: str | None = None
+    dataset_sha256: str | None = None
+    parameters: dict[str, Any]
+    analysis: dict[str, Any] = {}
+    seconds: float
+
+
+class ResultBase(Document):
+    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    job: str
+    model: Model
+    generator: GeneratorAnalysis
+    warnings: tuple[Warning_, ...] = ()
+    provenance: Provenance
+
+
+class IdentificationResult(ResultBase):
+    kind: Literal["identification"] = "identification"
+    data: DataSummary
+    selection: Selection
+    diagnostics: Diagnostics
+
+
+class GeneratorResult(ResultBase):
+    kind: Literal["generator"] = "generator"

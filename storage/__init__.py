@@ -1,0 +1,1 @@
+"""The only code that knows Redis keys and file paths."""

@@ -1,0 +1,125 @@
+"""What a store must do, whatever it is made of. Implementations: jobs, datasets, results, and their twins in memory."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from contract.datasets import Dataset
+from contract.jobs import GeneratorJob, IdentificationJob, JobRecord, Progress
+from contract.problems import Problem
+
+Job = IdentificationJob | GeneratorJob
+
+
+class StoreUnavailable(Exception):
+    """The store does not answer; nothing was decided. Try again."""
+
+
+class IdempotencyMismatch(Exception):
+    """The same idempotency key came with another request body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A job record, and whether this call made it."""
+
+    record: JobRecord
+    created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to run a job once: only a commit with this attempt number is accepted."""
+
+    job_id: str
+    tenant: str
+    attempt: int
+    job: Job
+
+
+class JobStore(Protocol):
+    """The job record is the only truth. Every transition is atomic; time is the store's own, never the host's."""
+
+    def submit(
+        self, tenant: str, job: Job, *, idempotency_key: str | None = None, fingerprint: str | None = None
+    ) -> Submission:
+        """Record a job as queued and due. With a known key and the same fingerprint: the job recorded then.
+
+        Raises IdempotencyMismatch, StoreUnavailable.
+        """
+        ...
+
+    def get(self, tenant: str, job_id: str) -> JobRecord | None:
+        """The record, or None where this tenant has no such job."""
+        ...
+
+    def list(self, tenant: str, *, limit: int = 50, cursor: str | None = None) -> tuple[Sequence[JobRecord], str | None]:
+        """A page of the tenant's jobs, newest first, and the cursor of the next page."""
+        ...
+
+    def cancel(self, tenant: str, job_id: str) -> JobRecord | None:
+        """Queued or running → cancelled; a terminal job stays as it is. None where there is no such job."""
+        ...
+
+    def claim(self, job_id: str, owner: str, lease_seconds: float) -> Claim | None:
+        """Take the job, or None: unknown, terminal, leased to another, or out of attempts (then it is failed here)."""
+        ...
+
+    def renew(self, job_id: str, owner: str, lease_seconds: float) -> bool:
+        """Keep the lease; False where it is no longer this owner's."""
+        ...
+
+    def report(self, job_id: str, attempt: int, progress: Progress) -> bool:
+        """Note progress; False where this attempt no longer counts (cancelled, or claimed by another)."""
+        ...
+
+    def succeed(self, job_id: str, attempt: int, result: str) -> bool:
+        """Commit a result blob's name; False where this attempt no longer counts. Repeating a commit that landed is True."""
+        ...
+
+    def fail(self, job_id: str, attempt: int, problem: Problem) -> bool:
+        """Commit a failure, as `succeed`."""
+        ...
+
+    def result_name(self, tenant: str, job_id: str) -> str | None:
+        """Name of the committed result blob."""
+        ...
+
+    def reap(self) -> Sequence[str]:
+        """Ids of jobs whose message or worker seems lost; each is queued again with backoff and must be published again."""
+        ...
+
+
+class DatasetStore(Protocol):
+    """Uploaded trajectories as three NumPy files beside their description.
+
+    states.npy    (n_samples, d) float64          [state]
+    times.npy     (n_samples,)   float64, increasing inside a segment   [time]
+    segments.npy  (n_segments, 3) int64           first sample, one past the last, trajectory number
+    """
+
+    def put(self, tenant: str, dataset: Dataset, folder: Path) -> Literal["created", "known"]:
+        """Keep the three files found in `folder` under `dataset.id`, all or nothing."""
+        ...
+
+    def get(self, tenant: str, dataset_id: str) -> Dataset | None: ...
+
+    def list(self, tenant: str, *, limit: int = 50, cursor: str | None = None) -> tuple[Sequence[Dataset], str | None]: ...
+
+    def files(self, tenant: str, dataset_id: str) -> AbstractContextManager[Path]:
+        """A local folder with the three files, valid inside the `with`. Raises KeyError where there is no such dataset."""
+        ...
+
+    def delete(self, tenant: str, dataset_id: str) -> bool: ...
+
+
+class ResultStore(Protocol):
+    """Result documents: immutable bytes under a name that no other attempt uses."""
+
+    def put(self, tenant: str, job_id: str, attempt: int, body: bytes) -> str:
+        """Write durably, return the blob's name."""
+        ...
+
+    def get(self, tenant: str, name: str) -> bytes | None: ...
