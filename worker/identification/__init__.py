@@ -1,0 +1,1 @@
+"""The numerical core: from trajectories to drift and diffusion. NumPy, SciPy, scikit-learn and numba; nothing else."""

@@ -1,0 +1,125 @@
+"""Generalised least squares on the pooled weak equations (docs/method.md §2).
+
+V_ij = Σ_n K_i K_j ω(y_n) Δt is the covariance of the noise in B, where ω is the local variance of an increment's residual per
+unit of time (ω = a for the drift; 2a² and Δt² for the diffusion). Whitened by V, the regression has unit noise.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.errors import NoDataUnderKernels
+from worker.identification.sampling import WeakSystem
+
+Floats = NDArray[np.float64]
+
+SMALLEST_EIGENVALUE = 1e-10
+"""Directions of V below this share of its largest eigenvalue carry rounding errors only."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NormalEquations:
+    """A whitened regression in the internal basis: information · coefficients = score.
+
+    information    (n_functions, n_functions)   Aᵀ V⁻¹ A
+    score          (n_functions,)               Aᵀ V⁻¹ B
+    block_score    (n_blocks, n_functions)      each block's part of the score
+    block_information   (n_blocks, n_functions, n_functions)
+    rows           number of whitened equations
+    condition      of the column-normalised whitened design
+    """
+
+    information: Floats
+    score: Floats
+    block_information: Floats
+    block_score: Floats
+    rows: int
+    condition: float
+
+
+def smooth_ratio(kernels_at_nodes: Floats, numerator: Floats, denominator: Floats) -> Floats:
+    """Local average Σ K numerator / Σ K denominator at every node, positive and smooth; (n_nodes,).
+
+    numerator, denominator   (n_nodes,) quadrature weights of non-negative per-increment quantities
+    """
+    top, bottom = kernels_at_nodes @ numerator, kernels_at_nodes @ denominator
+    mean = max(float(numerator.sum()), 0.0) / float(denominator.sum())
+    # A trace of the overall mean keeps the ratio finite where no sample has been.
+    prior = 1e-6 * float(np.abs(bottom).max())
+    ratio = kernels_at_nodes.T @ (top.clip(min=0) + prior * mean) / (kernels_at_nodes.T @ (bottom.clip(min=0) + prior))
+    return np.asarray(ratio.clip(min=1e-12 * max(mean, np.finfo(float).tiny)))
+
+
+def noise_covariance(kernels_at_nodes: Floats, variance: Floats) -> Floats:
+    """V; (n_kernels, n_kernels) from the (n_nodes,) quadrature weights of the residuals' variance."""
+    return np.asarray((kernels_at_nodes * variance) @ kernels_at_nodes.T)
+
+
+def whitened(system: WeakSystem, covariance: Floats) -> NormalEquations:
+    """The normal equations of a weak system whose noise has this covariance.
+
+    Raises NoDataUnderKernels.
+    """
+    scale = np.sqrt(np.diag(covariance).clip(min=0))
+    if not scale.max() > 0:
+        raise NoDataUnderKernels(
+            "No sample lies under any kernel.", hints=("Choose kernels.range inside the data's range, or leave it to 'auto'.",)
+        )
+    values, vectors = np.linalg.eigh(covariance)
+    keep = values > SMALLEST_EIGENVALUE * values[-1]
+    whitening = (vectors[:, keep] / np.sqrt(values[keep])).T
+    design, response = whitening @ system.design, system.response @ whitening.T
+    pooled = design.sum(axis=0)
+    norms = np.linalg.norm(pooled, axis=0)
+    singular = np.linalg.svd(pooled / np.where(norms > 0, norms, 1), compute_uv=False)
+    return NormalEquations(
+        information=pooled.T @ pooled,
+        score=pooled.T @ response.sum(axis=0),
+        block_information=np.einsum("mj,bmk->bjk", pooled, design, optimize=True),
+        block_score=response @ pooled,
+        rows=int(keep.sum()),
+        condition=float(singular[0] / singular[-1]) if singular[-1] > 0 else float("inf"),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """Coefficients along the rows of a basis of a support's span.
+
+    values              (k,)
+    covariance          (k, k)   model-based, the inverse information
+    robust_covariance   (k, k)   from the scatter of the blocks' scores, or None with fewer than 8 blocks
+    """
+
+    values: Floats
+    covariance: Floats
+    robust_covariance: Floats | None
+
+
+def solve(equations: NormalEquations, basis: Floats) -> Solution | None:
+    """Least squares inside the span of `basis` (k, n_functions); None where it is singular."""
+    k = len(basis)
+    if k == 0:
+        return Solution(np.zeros(0), np.zeros((0, 0)), None)
+    information = basis @ equations.information @ basis.T
+    norms = np.sqrt(np.diag(information).clip(min=0))
+    if not (norms > 0).all():
+        return None
+    normalised = information / np.outer(norms, norms)
+    values, vectors = np.linalg.eigh(normalised)
+    if values[0] < 1e-13 * k:
+        return None
+    covariance = (vectors / values) @ vectors.T / np.outer(norms, norms)
+    solution = covariance @ (basis @ equations.score)
+    return Solution(solution, covariance, _robust(equations, basis, solution, covariance))
+
+
+def _robust(equations: NormalEquations, basis: Floats, values: Floats, covariance: Floats) -> Floats | None:
+    n_blocks = len(equations.block_score)
+    if n_blocks < 8:
+        return None
+    residual = equations.block_score - equations.block_information @ (basis.T @ values)
+    scores = residual @ basis.T
+    scatter = scores.T @ scores * n_blocks / (n_blocks - 1)
+    return np.asarray(covariance @ scatter @ covariance)

@@ -1,0 +1,99 @@
+"""One pass over the residuals of a fitted model: their local variance, their shape and their memory."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.cells import Cells
+from worker.identification.library import Library
+from worker.identification.sampling import Rule, increment_residuals
+from worker.identification.statistics import nodal_sums
+from worker.identification.trajectories import Chunk
+
+Floats = NDArray[np.float64]
+
+N_BINS = 120
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResidualSums:
+    """Sums over the residuals r of the drift equation and s of the diffusion equation, internal units.
+
+    drift_squared       (n_nodes,) quadrature weights of Σ f(y_n) r²
+    diffusion_squared   (n_nodes,) of Σ f(y_n) s²
+    count_at_nodes      (n_nodes,) of Σ f(y_n)
+    powers              (5,)  Σ z^p, p = 0 … 4, of z = r / √(â Δt) where â > 0
+    products            n, Σ r_n r_{n+1}, Σ (r_n r_{n+1})² over consecutive increments
+    squares             Σ r², Σ Δy², number of increments
+    histogram           (N_BINS,) of y over [−1, 1], with what lies outside in the end bins left out
+    negative            smallest and largest y where â ≤ 0, or None
+    zero_steps          share of increments that are exactly zero
+    """
+
+    drift_squared: Floats
+    diffusion_squared: Floats
+    count_at_nodes: Floats
+    powers: Floats
+    products: Floats
+    squares: Floats
+    histogram: Floats
+    negative: tuple[float, float] | None
+    zero_steps: float
+
+    @property
+    def lag_one_correlation(self) -> float:
+        """Σ r_n r_{n+1} / Σ r² per pair: +1 for a smooth path, −½ where measurement noise dominates, 0 for a right model."""
+        pairs, total = self.products[0], self.powers_count
+        if not pairs or not self.squares[0]:
+            return 0.0
+        return float(self.products[1] / pairs / (self.squares[0] / total))
+
+    @property
+    def powers_count(self) -> float:
+        return float(self.squares[2])
+
+    @property
+    def lag_one_z(self) -> float:
+        """Lag-one product over its own standard error."""
+        return float(self.products[1] / np.sqrt(self.products[2])) if self.products[2] > 0 else 0.0
+
+
+def measure_residuals(
+    walk: Iterator[Chunk], rule: Rule, library: Library, cells: Cells, drift: Floats, diffusion: Floats
+) -> ResidualSums:
+    """Residuals of a model with these internal coefficients (n_functions,)."""
+    powers, products, squares = np.zeros(5), np.zeros(3), np.zeros(3)
+    histogram = np.zeros(N_BINS)
+    low, high, zeros = np.inf, -np.inf, 0
+
+    def weights(chunk: Chunk) -> Floats:
+        nonlocal low, high, zeros
+        r, s, a = increment_residuals(rule, chunk.left, chunk.right, chunk.step, library, drift, diffusion)
+        positive = a > 0
+        if not positive.all():
+            where = chunk.left[~positive]
+            low, high = min(low, float(where.min())), max(high, float(where.max()))
+        z = r[positive] / np.sqrt(a[positive] * chunk.step[positive])
+        powers[:] += [z.size, *(np.sum(z**p) for p in range(1, 5))]
+        pairs = (r[:-1] * r[1:])[chunk.follows[1:]]
+        products[:] += [pairs.size, pairs.sum(), (pairs**2).sum()]
+        difference = chunk.right - chunk.left
+        squares[:] += [(r**2).sum(), (difference**2).sum(), r.size]
+        zeros += int((difference == 0).sum())
+        histogram[:] += np.histogram(chunk.left, bins=N_BINS, range=(-1, 1))[0]
+        return np.stack([r**2, s**2, np.ones_like(r)], axis=1)
+
+    nodal = nodal_sums(walk, cells, weights)
+    return ResidualSums(
+        drift_squared=nodal[0],
+        diffusion_squared=nodal[1],
+        count_at_nodes=nodal[2],
+        powers=powers,
+        products=products,
+        squares=squares,
+        histogram=histogram,
+        negative=None if not np.isfinite(low) else (low, high),
+        zero_steps=zeros / max(1.0, squares[2]),
+    )

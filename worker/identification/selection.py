@@ -1,0 +1,142 @@
+"""Which terms are active: every support judged by the Bayesian information criterion on the whitened system (docs/method.md §3)."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.library import Library
+from worker.identification.regression import NormalEquations, Solution, solve
+from worker.identification.supports import SupportBasis, support_basis
+
+Floats = NDArray[np.float64]
+Support = tuple[int, ...]
+
+EXHAUSTIVE_UP_TO = 11
+"""Library sizes for which all supports are tried; above, forward and backward steps."""
+
+EQUALLY_WELL = 1.0
+"""Supports of one size whose log-likelihoods differ by less fit equally well; the one of lowest degree is taken."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """The best support of its size.
+
+    gain         ½ gᵀ H⁻¹ g, the log-likelihood above that of no terms
+    score        gain − ½ k log(n_increments)
+    equivalent   other supports of this size that fit equally well
+    """
+
+    support: Support
+    gain: float
+    score: float
+    equivalent: tuple[Support, ...]
+
+
+def gain_of(equations: NormalEquations, library: Library, support: Support) -> float:
+    """Log-likelihood of a support above that of no terms; −∞ where its terms cannot be told apart on these data."""
+    basis = support_basis(library, support)
+    solution = solve(equations, basis.rows)
+    if solution is None:
+        return -np.inf
+    return float(0.5 * solution.values @ (basis.rows @ equations.score))
+
+
+def selection_path(equations: NormalEquations, library: Library, n_increments: int) -> tuple[Candidate, ...]:
+    """The best support of every size, smallest first."""
+
+    def gain(support: Support) -> float:
+        return gain_of(equations, library, support)
+
+    levels = _all_supports(gain, library.size) if library.size <= EXHAUSTIVE_UP_TO else _stepwise(gain, library.size)
+    path = []
+    for size, found in enumerate(levels):
+        best = max(found.values())
+        if not np.isfinite(best):
+            continue
+        close = [s for s, g in found.items() if g > best - EQUALLY_WELL]
+        chosen = min(close, key=lambda s: (_degree(library, s), -found[s]))
+        penalty = 0.5 * size * log(n_increments)
+        others = tuple(s for s in sorted(close, key=lambda s: -found[s]) if s != chosen)
+        path.append(Candidate(chosen, found[chosen], found[chosen] - penalty, others))
+    return tuple(path)
+
+
+def best_of(path: tuple[Candidate, ...]) -> Candidate:
+    """The candidate with the largest score; the smaller support where two are level."""
+    return max(path, key=lambda c: (c.score, -len(c.support)))
+
+
+def _all_supports(gain: Callable[[Support], float], size: int) -> Iterator[dict[Support, float]]:
+    for k in range(size + 1):
+        yield {support: gain(support) for support in combinations(range(size), k)}
+
+
+def _stepwise(gain: Callable[[Support], float], size: int) -> Iterator[dict[Support, float]]:
+    """Forward additions from nothing and backward removals from everything; each size sees both."""
+    levels: list[dict[Support, float]] = [{} for _ in range(size + 1)]
+    current: Support = ()
+    levels[0][()] = 0.0
+    for k in range(1, size + 1):
+        grown = {tuple(sorted((*current, t))): 0.0 for t in range(size) if t not in current}
+        levels[k].update({s: gain(s) for s in grown})
+        current = max(levels[k], key=lambda s: levels[k][s])
+    for k in range(size - 1, 0, -1):
+        shrunk = {tuple(t for t in current if t != out): 0.0 for out in current}
+        levels[k].update({s: gain(s) for s in shrunk})
+        current = max(shrunk, key=lambda s: levels[k][s])
+    return iter(levels)
+
+
+def _degree(library: Library, support: Support) -> int:
+    """Sum of the degrees; a term that is no monomial counts as higher than any."""
+    return sum(100 if (d := library.degrees[k]) is None else d for k in support)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimate:
+    """Coefficients of one component on its support, in internal units of state and time.
+
+    support             positions in the library
+    internal            (n_functions,) along the internal functions
+    internal_factor     (n_functions, n_functions) a square root F of their covariance F Fᵀ, zero outside the support's span
+    raw                 (k,) of the raw terms, in order of the support
+    std_error, robust_std_error   (k,)
+    """
+
+    support: Support
+    internal: Floats
+    internal_factor: Floats
+    raw: Floats
+    std_error: Floats
+    robust_std_error: Floats | None
+
+
+def estimate_on(equations: NormalEquations, library: Library, support: Support) -> Estimate | None:
+    """Generalised least squares on one support; None where its terms cannot be told apart on these data."""
+    basis: SupportBasis = support_basis(library, support)
+    solution: Solution | None = solve(equations, basis.rows)
+    if solution is None:
+        return None
+    n = library.internal_size
+    factor = np.zeros((n, n))
+    if support:
+        values, vectors = np.linalg.eigh(solution.covariance)
+        factor[:, : len(support)] = basis.rows.T @ (vectors * np.sqrt(values.clip(min=0)))
+    robust = solution.robust_covariance
+    return Estimate(
+        support=support,
+        internal=basis.rows.T @ solution.values if support else np.zeros(n),
+        internal_factor=factor,
+        raw=basis.raw_coefficients(solution.values),
+        std_error=_errors(basis.raw_covariance(solution.covariance)) if support else np.zeros(0),
+        robust_std_error=None if robust is None else _errors(basis.raw_covariance(robust)),
+    )
+
+
+def _errors(covariance: Floats) -> Floats:
+    return np.sqrt(np.diag(covariance).clip(min=0))

@@ -1,0 +1,218 @@
+"""Trajectories as the core sees them, and the one way to walk their increments: in chunks, never all at once."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.errors import ConstantData, TooFewSamples
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+CHUNK = 16_384
+"""Samples per chunk: its working arrays fit in the second-level cache."""
+
+MINIMUM_INCREMENTS = 50
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trajectories:
+    """Samples of R trajectories, cut into segments of increasing time. Arrays may be memory maps; nothing writes to them.
+
+    states      (n_samples, d)    [state]
+    times       (n_samples,)      increasing inside each segment [time]
+    segments    (n_segments, 3)   first sample, one past the last, number of the trajectory; in order, disjoint
+    """
+
+    states: Floats
+    times: Floats
+    segments: Integers
+
+    @property
+    def dimension(self) -> int:
+        return int(self.states.shape[1])
+
+    @property
+    def n_increments(self) -> int:
+        return int((self.segments[:, 1] - self.segments[:, 0] - 1).clip(min=0).sum())
+
+    @property
+    def n_trajectories(self) -> int:
+        return int(np.unique(self.segments[:, 2]).size)
+
+
+def from_arrays(trajectories: list[Floats], dt: float) -> Trajectories:
+    """Trajectories of one uniform sampling interval.
+
+    trajectories   each (n_samples,) or (n_samples, d) [state]
+    dt             [time]
+    """
+    columns = [np.asarray(x, dtype=np.float64).reshape(len(x), -1) for x in trajectories]
+    stops = np.cumsum([len(x) for x in columns])
+    starts = stops - [len(x) for x in columns]
+    return Trajectories(
+        states=np.concatenate(columns),
+        times=np.concatenate([np.arange(len(x)) * dt for x in columns]),
+        segments=np.stack([starts, stops, np.arange(len(columns))], axis=1).astype(np.int64),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scales:
+    """Origin and unit of the internal coordinate y = (x − origin) / unit, and of time; in them every sum is of order one.
+
+    origin, unit      centre and half-width of the bulk, rounded to a few bits so that exact changes of basis stay short [state]
+    bulk              ends of the central part of the samples, see `measure_scales` [state]
+    low, high         smallest and largest sample [state]
+    mean, deviation   over all samples [state]
+    time              median sampling interval [time]
+    duration          sum of all steps [time]
+    """
+
+    origin: float
+    unit: float
+    bulk: tuple[float, float]
+    low: float
+    high: float
+    mean: float
+    deviation: float
+    time: float
+    duration: float
+
+
+def measure_scales(data: Trajectories, period: float | None = None) -> Scales:
+    """Read the scales of one-dimensional data off a strided sample of at most 2·10⁵ values, the extremes off all of them.
+
+    The bulk is the central 99.9 % of the samples, widened to the extremes where these lie within three times its half-width, so
+    that trajectories started far away count and one wild reading does not.
+
+    Raises TooFewSamples, ConstantData.
+    """
+    n = data.n_increments
+    if n < MINIMUM_INCREMENTS:
+        raise TooFewSamples(
+            f"Too few samples: {n} increments, and at least {MINIMUM_INCREMENTS} are needed to tell a drift from noise.",
+            hints=("Record longer, or upload several trajectories of the same process together.",),
+        )
+    values = data.states[:, 0]
+    low, high, total, squares, steps, duration = np.inf, -np.inf, 0.0, 0.0, [], 0.0
+    shift = float(values[data.segments[0, 0]])
+    count = 0
+    for start, stop, _ in data.segments:
+        for left in range(int(start), int(stop), CHUNK * 16):
+            part = np.asarray(values[left : min(left + CHUNK * 16, int(stop))])
+            low, high = min(low, float(part.min())), max(high, float(part.max()))
+            total += float((part - shift).sum())
+            squares += float(((part - shift) ** 2).sum())
+            count += part.size
+        duration += float(data.times[stop - 1] - data.times[start])
+    if not high > low:
+        raise ConstantData(
+            f"The series is constant: all {count} samples equal {low:g}. It does not vary, so there is nothing to identify.",
+            hints=("Check which column holds the state (layout.state_columns).",),
+        )
+    stride = max(1, len(values) // 200_000)
+    sample = np.asarray(values[::stride])
+    starts, stops = data.segments[:, 0], data.segments[:, 1]
+    for start, stop in zip(starts[:2000], stops[:2000], strict=True):
+        steps.append(np.diff(data.times[start : min(stop, start + 100_000)]))
+    mean = total / count
+    scales_time = float(np.median(np.concatenate(steps)))
+    deviation = float(np.sqrt(max(squares / count - mean**2, 0.0)))
+    inner_low, middle, inner_high = (float(q) for q in np.quantile(sample, [0.0005, 0.5, 0.9995]))
+    bulk = (max(low, middle - 4 * (middle - inner_low)), min(high, middle + 4 * (inner_high - middle)))
+    if not bulk[1] > bulk[0]:
+        bulk = (low, high)
+    origin, unit = (0.0, period / 2) if period is not None else _rounded((bulk[0] + bulk[1]) / 2, (bulk[1] - bulk[0]) / 2)
+    return Scales(origin, unit, bulk, low, high, shift + mean, deviation, scales_time, duration)
+
+
+def _rounded(origin: float, unit: float) -> tuple[float, float]:
+    """The unit rounded up to six bits, the origin to a sixteenth of it."""
+    quantum = 2.0 ** (np.frexp(unit)[1] - 6)
+    unit = float(np.ceil(unit / quantum) * quantum)
+    return float(np.round(origin / unit * 16) * unit / 16), unit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chunk:
+    """Consecutive increments of one block, in internal units.
+
+    block      number of the block
+    left       (n,)   y at the start of each increment, already known when its noise is drawn
+    right      (n,)   y at its end (for a periodic coordinate: left + wrapped increment)
+    step       (n,)   Δt
+    follows    (n,)   whether the increment starts where the one before it in this chunk ended
+    elapsed    (n,)   time since the start of the record of this trajectory
+    """
+
+    block: int
+    left: Floats
+    right: Floats
+    step: Floats
+    follows: NDArray[np.bool_]
+    elapsed: Floats
+
+
+def block_edges(data: Trajectories, n_blocks: int, *, one_per_trajectory: bool = False) -> Integers:
+    """Sample numbers at which blocks begin, and the end: (n_blocks + 1,).
+
+    A block is a group of whole trajectories where there are enough of them, else a stretch of the record.
+    """
+    numbers, first = np.unique(data.segments[:, 2], return_index=True)
+    starts = data.segments[np.sort(first), 0]
+    end = int(data.segments[-1, 1])
+    if one_per_trajectory:
+        return np.append(starts, end)
+    n_blocks = max(1, min(n_blocks, data.n_increments // MINIMUM_INCREMENTS))
+    if numbers.size >= 8:
+        targets = np.linspace(starts[0], end, min(n_blocks, numbers.size) + 1)[1:-1]
+        inner = starts[np.unique(np.searchsorted(starts, targets).clip(1, numbers.size - 1))]
+    else:
+        inner = np.linspace(starts[0], end, n_blocks + 1)[1:-1].astype(np.int64)
+    return np.concatenate([[starts[0]], inner, [end]]).astype(np.int64)
+
+
+def chunks(
+    data: Trajectories, scales: Scales, edges: Integers, *, lag: int = 1, period: float | None = None
+) -> Iterator[Chunk]:
+    """Walk all increments X(n + lag) − X(n) inside segments, block by block."""
+    last_of = data.segments[:, 1]
+    first_of = data.segments[:, 0]
+    for block in range(len(edges) - 1):
+        for begin in range(int(edges[block]), int(edges[block + 1]), CHUNK):
+            end = min(begin + CHUNK, int(edges[block + 1]))
+            reach = min(end + lag, len(data.states))
+            values = np.asarray(data.states[begin:reach, 0])
+            times = np.asarray(data.times[begin:reach])
+            index = np.arange(begin, reach - lag)
+            if not index.size:
+                continue
+            segment = np.searchsorted(last_of, index, side="right")
+            inside = (segment < len(last_of)) & (index >= first_of[segment.clip(max=len(first_of) - 1)])
+            inside &= index + lag < last_of[segment.clip(max=len(last_of) - 1)]
+            follows = np.zeros(index.size, dtype=np.bool_)
+            follows[1:] = inside[1:] & inside[:-1] & (segment[1:] == segment[:-1])
+            n = index.size
+            left = (values[:n] - scales.origin) / scales.unit
+            if period is not None:
+                left = left - 2 * np.round(left / 2)
+            difference = values[lag : lag + n] - values[:n]
+            if period is not None:
+                difference = difference - period * np.round(difference / period)
+            starts = data.times[first_of[segment.clip(max=len(first_of) - 1)]]
+            step = (times[lag : lag + n] - times[:n]) / scales.time
+            elapsed = (times[:n] - starts) / scales.time
+            keep = slice(None) if inside.all() else inside
+            if keep is not slice(None) and not inside.any():
+                continue
+            yield Chunk(
+                block=block,
+                left=left[keep],
+                right=(left + difference / scales.unit)[keep],
+                step=step[keep],
+                follows=follows[keep],
+                elapsed=elapsed[keep],
+            )
