@@ -1,0 +1,27 @@
+# One image, two commands: `python -m service` and `python -m worker`. It runs as no one in particular, on a read-only root.
+FROM python:3.13-slim-trixie
+
+WORKDIR /app
+COPY requirements.lock ./
+RUN python -m pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements.lock
+
+COPY contract/ contract/
+COPY storage/ storage/
+COPY service/ service/
+COPY worker/ worker/
+COPY openapi/ openapi/
+COPY pyproject.toml LICENSE ./
+
+# A named volume takes over the owner of the folder it is mounted on.
+RUN python -m compileall -q contract storage service worker \
+ && mkdir /data && chown 10001:10001 /data
+
+ENV PYTHONUNBUFFERED=1 \
+    PYTHONDONTWRITEBYTECODE=1 \
+    HOME=/tmp \
+    NUMBA_CACHE_DIR=/tmp/numba \
+    ITOSCOPE_DATA_DIR=/data
+
+USER 10001:10001
+EXPOSE 8000
+CMD ["python", "-m", "service"]

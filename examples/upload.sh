@@ -1,0 +1,12 @@
+#!/bin/sh
+# Trajectories and the job in one request; the answer is the job, finished or not after ten seconds.
+#   sh examples/upload.sh [FILE]        ITOSCOPE_URL, ITOSCOPE_KEY
+set -eu
+file=${1:-"$(dirname -- "$0")/double_well.csv"}
+curl --fail-with-body --silent --show-error \
+  ${ITOSCOPE_KEY:+--header "Authorization: Bearer $ITOSCOPE_KEY"} \
+  --header "Prefer: wait=10" \
+  --form "file=@$file" \
+  --form 'job={"kind": "identification"}' \
+  "${ITOSCOPE_URL:-http://127.0.0.1:8000}/v1/jobs"
+echo

@@ -1,0 +1,1 @@
+"""Everything on one machine: embedded Valkey, worker and service under one supervisor."""

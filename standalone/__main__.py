@@ -1,0 +1,52 @@
+"""`python -m standalone serve` and `python -m standalone demo`."""
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from standalone.demo import EXAMPLE, demo
+from standalone.errors import CannotStart, Failed
+from standalone.serve import last_lines, serve
+from standalone.settings import StandaloneSettings
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Exit status: 0 stopped as asked, 1 a part failed, 2 it cannot start here, 130 the demonstration was interrupted."""
+    parser = argparse.ArgumentParser(prog="standalone", description="Itoscope on one machine.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    serving = commands.add_parser("serve", help="run until Ctrl-C or SIGTERM")
+    showing = commands.add_parser("demo", help="identify one model over HTTP, print it, and stop")
+    showing.add_argument("file", nargs="?", type=Path, default=EXAMPLE, help="trajectories to upload (default: the double well)")
+    for command in (serving, showing):
+        command.add_argument("--verbose", action="store_true", help="logs to the terminal instead of <data folder>/logs")
+    options = parser.parse_args(arguments)
+
+    interrupted = 128 + signal.SIGINT
+    try:
+        if options.command == "serve":
+            serve(StandaloneSettings(), verbose=options.verbose)
+            return 0
+        return 0 if demo(options.file.absolute(), verbose=options.verbose) else interrupted
+    except ValidationError as error:
+        for fault in error.errors():
+            name = "_".join(str(part) for part in fault["loc"])
+            print(f"itoscope: ITOSCOPE_{name.upper()}: {fault['msg']}", file=sys.stderr)
+        return 2
+    except CannotStart as error:
+        print(f"itoscope: {error}", file=sys.stderr)
+        return 2
+    except Failed as error:
+        end = last_lines(error.log, 15)
+        if end:
+            print(f"--- end of {error.log}", end, "---", sep="\n", file=sys.stderr)
+        print(f"itoscope: {error}; everything else was stopped", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:  # before anything was started
+        return interrupted
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,19 @@
+"""The two ways in which `standalone` gives up."""
+
+from pathlib import Path
+
+
+class CannotStart(Exception):
+    """The machine or the settings are not as they must be. Exit status 2."""
+
+
+class Failed(Exception):
+    """Something that had been started ended by itself, or never got ready. Exit status 1.
+
+    `log` is where it said why; `status` its exit status, where it has one.
+    """
+
+    def __init__(self, message: str, log: Path | None = None, status: int | None = None) -> None:
+        super().__init__(message)
+        self.log = log
+        self.status = status

@@ -1,0 +1,22 @@
+"""What `standalone` reads from the environment."""
+
+from pathlib import Path
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class StandaloneSettings(BaseSettings):
+    """Settings of the supervisor; it hands them on to the service and the worker, resolved."""
+
+    model_config = SettingsConfigDict(env_prefix="ITOSCOPE_", frozen=True, extra="ignore")
+
+    host: str = "127.0.0.1"
+    """Address the service listens on."""
+    port: int = Field(default=8000, ge=1, le=65535)
+    data_dir: Path = Path("data")
+    """Folder of datasets, results, the embedded server's log of writes, and logs."""
+    redis_url: str | None = None
+    """Use this Redis or Valkey server instead of an embedded one."""
+    api_key_file: Path | None = None
+    """The service's key file, where it is not `<data dir>/api-keys`."""

@@ -1,0 +1,210 @@
+"""Processes that live and die together."""
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+from standalone.errors import Failed
+
+MAX_LOG_BYTES = 10_000_000
+"""A log longer than this is put aside as `<name>.log.1` when its program starts."""
+STABLE_SECONDS = 60.0
+"""A program that ran this long before it died starts again after 1 s; one that keeps dying waits 1, 2, 4 … 30 s."""
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What to run, and how it ends.
+
+    log            file that its output is appended to, or a descriptor; None: where the supervisor's own output goes
+    stdin          sent to its standard input, which is then closed
+    restart        start it again when it dies; otherwise its death ends everything
+    ends           it is meant to end by itself
+    stop_last      others need it until they have ended
+    grace_seconds  time from SIGTERM to SIGKILL [s]
+    """
+
+    name: str
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    folder: Path
+    log: Path | int | None
+    stdin: bytes = b""
+    restart: bool = False
+    ends: bool = False
+    stop_last: bool = False
+    grace_seconds: float = 6.0
+
+
+@dataclass(slots=True, eq=False)
+class Child:
+    """A program that was started."""
+
+    program: Program
+    process: subprocess.Popen[bytes]
+    started: float = field(default_factory=time.monotonic)
+    failures: int = 0
+    restart_at: float | None = None
+    """When to start it again; None while it runs [s, monotonic]."""
+
+
+class Supervisor:
+    """Starts programs, watches them, stops them all; a context manager, used once.
+
+    Inside, SIGTERM, SIGINT and SIGHUP only set `stopping`; a second one also ends the children's grace.
+    Each child leads a session of its own: Ctrl-C in the terminal reaches the supervisor alone, which ends the children in order,
+    and killing a child's process group takes its own children along. When the supervisor itself is killed, the tether ends them.
+
+    say         told of every restart
+    keep_open   descriptors that every child inherits (a lock that must hold as long as any of them lives)
+    """
+
+    def __init__(self, say: Callable[[str], None], keep_open: Sequence[int] = ()) -> None:
+        self.stopping = False
+        self._urgent = False
+        self._say = say
+        self._keep_open = tuple(keep_open)
+        self._children: list[Child] = []
+        self._tether: subprocess.Popen[bytes] | None = None
+        self._previous_handlers: dict[int, object] = {}
+
+    def __enter__(self) -> "Supervisor":
+        script = Path(__file__).with_name("tether.py")
+        self._tether = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(script)], stdin=subprocess.PIPE, start_new_session=True, pass_fds=self._keep_open
+        )
+        for number in _SIGNALS:
+            # Under nohup a hang-up stays ignored. SIGINT, which `command &` in a shell script ignores, is taken up again.
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                self._previous_handlers[number] = signal.signal(number, self._on_signal)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop([child for child in self._children if not child.program.stop_last])
+        self.stop(list(self._children))
+        if self._tether is not None:
+            self._tether.communicate()
+        for number, handler in self._previous_handlers.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    def start(self, program: Program) -> Child:
+        """Run a program. Raises Failed where it cannot be run at all."""
+        child = Child(program, self._spawn(program))
+        self._children.append(child)
+        return child
+
+    def watch(self, until: Callable[[], bool], *, seconds: float | None = None, interval: float = 0.05) -> bool:
+        """Look after the children until the condition holds (True), or a signal asks to stop or the time is over (False).
+
+        Raises Failed where a child that may not be restarted has ended.
+        """
+        deadline = None if seconds is None else time.monotonic() + seconds
+        while not self.stopping and (deadline is None or time.monotonic() < deadline):
+            for child in self._children:
+                self._look_after(child)
+            if until():
+                return True
+            time.sleep(interval)
+        return False
+
+    def stop(self, children: Sequence[Child]) -> None:
+        """SIGTERM to all of them at once; after their grace SIGKILL to them and to whatever their process groups still hold."""
+        for child in children:
+            if child.process.poll() is None:
+                child.process.terminate()
+        asked = time.monotonic()
+        for child in children:
+            while child.process.poll() is None and not self._urgent and time.monotonic() < asked + child.program.grace_seconds:
+                time.sleep(0.02)
+            self._end_group(child)
+            child.process.wait()
+            self._children.remove(child)
+
+    def _look_after(self, child: Child) -> None:
+        program = child.program
+        if child.restart_at is not None:
+            if time.monotonic() >= child.restart_at:
+                child.process, child.started, child.restart_at = self._spawn(program), time.monotonic(), None
+            return
+        status = child.process.poll()
+        if status is None or program.ends:
+            return
+        self._end_group(child)
+        what = f"the {program.name} ended unexpectedly ({_in_words(status)})"
+        if not program.restart:
+            raise Failed(what, program.log if isinstance(program.log, Path) else None, status)
+        child.failures = 1 if time.monotonic() - child.started > STABLE_SECONDS else child.failures + 1
+        delay = min(2.0 ** (child.failures - 1), 30.0)
+        child.restart_at = time.monotonic() + delay
+        self._say(
+            f"{what}; it starts again in {delay:.0f} s" + (f" (see {program.log})" if isinstance(program.log, Path) else "")
+        )
+
+    def _spawn(self, program: Program) -> subprocess.Popen[bytes]:
+        supervisor = os.getpid()
+
+        def die_with_the_supervisor() -> None:
+            # Second to the tether, for the case that both are killed at one blow.
+            if _libc is not None:
+                _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+                if os.getppid() != supervisor:
+                    os._exit(1)
+
+        with contextlib.ExitStack() as stack:
+            output: int | None
+            if isinstance(program.log, Path):
+                if program.log.exists() and program.log.stat().st_size > MAX_LOG_BYTES:
+                    program.log.replace(program.log.with_name(program.log.name + ".1"))
+                output = stack.enter_context(program.log.open("ab")).fileno()
+            else:
+                output = program.log
+            try:
+                process = subprocess.Popen(
+                    program.command,
+                    env=program.environment,
+                    cwd=program.folder,
+                    stdin=subprocess.PIPE if program.stdin else subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    start_new_session=True,
+                    pass_fds=self._keep_open,
+                    preexec_fn=die_with_the_supervisor,
+                )
+            except OSError as error:
+                raise Failed(f"the {program.name} cannot be run: {error}") from error
+        self._tell_tether(f"+{process.pid}")
+        if process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):  # it has ended already; the next look finds out
+                process.stdin.write(program.stdin)
+                process.stdin.close()
+        return process
+
+    def _end_group(self, child: Child) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.process.pid, signal.SIGKILL)
+        self._tell_tether(f"-{child.process.pid}")
+
+    def _tell_tether(self, line: str) -> None:
+        if self._tether is not None and self._tether.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self._tether.stdin.write(line.encode() + b"\n")
+                self._tether.stdin.flush()
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        self._urgent = self.stopping
+        self.stopping = True
+
+
+def _in_words(status: int) -> str:
+    return f"exit status {status}" if status >= 0 else f"signal {signal.Signals(-status).name}"
