@@ -21,6 +21,10 @@ class IdempotencyMismatch(Exception):
     """The same idempotency key came with another request body."""
 
 
+class InvalidCursor(ValueError):
+    """A page was asked for with a cursor that no earlier page gave."""
+
+
 @dataclass(frozen=True, slots=True)
 class Submission:
     """A job record, and whether this call made it."""
@@ -39,12 +43,18 @@ class Claim:
     job: Job
 
 
+@dataclass(frozen=True, slots=True)
+class Redelivery:
+    """A job that must be published again, with the time limit its message carries."""
+
+    job_id: str
+    timeout_seconds: float
+
+
 class JobStore(Protocol):
     """The job record is the only truth. Every transition is atomic; time is the store's own, never the host's."""
 
-    def submit(
-        self, tenant: str, job: Job, *, idempotency_key: str | None = None, fingerprint: str | None = None
-    ) -> Submission:
+    def submit(self, tenant: str, job: Job, *, idempotency_key: str | None = None, fingerprint: str | None = None) -> Submission:
         """Record a job as queued and due. With a known key and the same fingerprint: the job recorded then.
 
         Raises IdempotencyMismatch, StoreUnavailable.
@@ -56,7 +66,7 @@ class JobStore(Protocol):
         ...
 
     def list(self, tenant: str, *, limit: int = 50, cursor: str | None = None) -> tuple[Sequence[JobRecord], str | None]:
-        """A page of the tenant's jobs, newest first, and the cursor of the next page."""
+        """A page of the tenant's jobs, newest first, and the cursor of the next page. Raises InvalidCursor."""
         ...
 
     def cancel(self, tenant: str, job_id: str) -> JobRecord | None:
@@ -87,8 +97,19 @@ class JobStore(Protocol):
         """Name of the committed result blob."""
         ...
 
-    def reap(self) -> Sequence[str]:
-        """Ids of jobs whose message or worker seems lost; each is queued again with backoff and must be published again."""
+    def reap(self) -> Sequence[Redelivery]:
+        """Jobs whose message or worker seems lost; each is queued again with backoff and must be published again.
+
+        A job that outlived its own time limit without saying so is failed with `timed-out` instead.
+        """
+        ...
+
+    def beat(self, worker: str) -> None:
+        """Note that this worker lives."""
+        ...
+
+    def workers_alive(self, within_seconds: float) -> int:
+        """How many workers gave a beat within the last so many seconds."""
         ...
 
 
@@ -106,10 +127,15 @@ class DatasetStore(Protocol):
 
     def get(self, tenant: str, dataset_id: str) -> Dataset | None: ...
 
-    def list(self, tenant: str, *, limit: int = 50, cursor: str | None = None) -> tuple[Sequence[Dataset], str | None]: ...
+    def list(self, tenant: str, *, limit: int = 50, cursor: str | None = None) -> tuple[Sequence[Dataset], str | None]:
+        """A page of the tenant's datasets, newest first, and the cursor of the next page. Raises InvalidCursor."""
+        ...
 
     def files(self, tenant: str, dataset_id: str) -> AbstractContextManager[Path]:
-        """A local folder with the three files, valid inside the `with`. Raises KeyError where there is no such dataset."""
+        """A local folder with the three files, valid inside the `with`.
+
+        Raises KeyError where there is no such dataset, also where it is deleted while its files are being opened.
+        """
         ...
 
     def delete(self, tenant: str, dataset_id: str) -> bool: ...
@@ -123,3 +149,12 @@ class ResultStore(Protocol):
         ...
 
     def get(self, tenant: str, name: str) -> bytes | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Everything that outlives a process."""
+
+    jobs: JobStore
+    datasets: DatasetStore
+    results: ResultStore

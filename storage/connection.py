@@ -1,0 +1,43 @@
+"""One way to open Redis or Valkey, and one name for its failures."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from redis import Redis
+from redis.backoff import ExponentialBackoff
+from redis.exceptions import ConnectionError, OutOfMemoryError, ReadOnlyError, ResponseError, TimeoutError
+from redis.retry import Retry
+
+from storage.stores import StoreUnavailable
+
+# How a server that cannot keep what it is told begins its answer: disk trouble, loading, no majority, no master.
+_PASSING_TROUBLE = ("OOM", "MISCONF", "LOADING", "NOREPLICAS", "MASTERDOWN", "CLUSTERDOWN", "READONLY", "BUSY")
+
+
+def connect(url: str, *, timeout: float = 5.0) -> Redis:
+    """A client that gives up soon: the caller knows better whether to answer 503 or to wait. Nothing is sent yet.
+
+    Commands are tried three times within about 0.2 s where the connection breaks; every transition bears repetition.
+    """
+    return Redis.from_url(
+        url,
+        decode_responses=True,
+        socket_timeout=timeout,
+        socket_connect_timeout=min(timeout, 2.0),
+        socket_keepalive=True,
+        health_check_interval=15,
+        retry=Retry(ExponentialBackoff(cap=0.2, base=0.05), 2, supported_errors=(ConnectionError,)),
+    )
+
+
+@contextmanager
+def store_errors() -> Iterator[None]:
+    """Turns what passes by itself (no connection, no answer, no room) into StoreUnavailable."""
+    try:
+        yield
+    except (ConnectionError, TimeoutError, OutOfMemoryError, ReadOnlyError) as error:
+        raise StoreUnavailable(f"Redis is not available: {error}") from error
+    except ResponseError as error:
+        if str(error).startswith(_PASSING_TROUBLE):
+            raise StoreUnavailable(f"Redis is not available: {error}") from error
+        raise

@@ -1,0 +1,91 @@
+"""Datasets in a local folder: `datasets/<tenant>/<id>/` with the description and three NumPy files."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from contract.datasets import Dataset
+from storage.disk import copy_synced, disk_errors, folder_beside, sync_folder, write_synced
+from storage.names import checked_tenant, is_dataset_id
+from storage.paging import page
+
+FILES = ("states.npy", "times.npy", "segments.npy")
+_DESCRIPTION = "dataset.json"
+
+
+class LocalDatasetStore:
+    """A `storage.stores.DatasetStore`. A dataset's folder appears whole, by one rename, and never changes."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._root = data_dir / "datasets"
+
+    def put(self, tenant: str, dataset: Dataset, folder: Path) -> Literal["created", "known"]:
+        place = self._place(tenant, dataset.id)
+        if place is None:
+            raise ValueError(f"no dataset can have the id {dataset.id!r}")
+        if place.exists():
+            return "known"
+        with disk_errors(), folder_beside(place.parent) as incoming:
+            for name in FILES:
+                copy_synced(folder / name, incoming / name)
+            write_synced(incoming / _DESCRIPTION, dataset.model_dump_json(by_alias=True).encode())
+            sync_folder(incoming)
+            incoming.chmod(0o755)
+            try:
+                incoming.rename(place)
+            except OSError:
+                # Someone else was first: a folder that is not empty cannot be renamed over.
+                if place.exists():
+                    return "known"
+                raise
+            sync_folder(place.parent)
+        return "created"
+
+    def get(self, tenant: str, dataset_id: str) -> Dataset | None:
+        place = self._place(tenant, dataset_id)
+        return _read(place) if place else None
+
+    def list(self, tenant: str, *, limit: int = 50, cursor: str | None = None) -> tuple[Sequence[Dataset], str | None]:
+        home = self._root / checked_tenant(tenant)
+        try:
+            names = [name for name in os.listdir(home) if is_dataset_id(name)]
+        except FileNotFoundError:
+            names = []
+        return page((dataset for name in names if (dataset := _read(home / name))), limit, cursor)
+
+    @contextmanager
+    def files(self, tenant: str, dataset_id: str) -> Iterator[Path]:
+        place = self._place(tenant, dataset_id)
+        if place is None or not place.exists():
+            raise KeyError(dataset_id)
+        try:
+            yield place
+        except FileNotFoundError:
+            if place.exists():
+                raise
+            raise KeyError(dataset_id) from None
+
+    def delete(self, tenant: str, dataset_id: str) -> bool:
+        place = self._place(tenant, dataset_id)
+        if place is None or not place.exists():
+            return False
+        with disk_errors(), folder_beside(place.parent) as doomed:
+            try:
+                # Moved aside first: readers find the whole dataset or none of it.
+                place.rename(doomed / dataset_id)
+            except FileNotFoundError:
+                return False
+            sync_folder(place.parent)
+        return True
+
+    def _place(self, tenant: str, dataset_id: str) -> Path | None:
+        return self._root / checked_tenant(tenant) / dataset_id if is_dataset_id(dataset_id) else None
+
+
+def _read(place: Path) -> Dataset | None:
+    try:
+        return Dataset.model_validate_json((place / _DESCRIPTION).read_bytes())
+    except FileNotFoundError:
+        return None

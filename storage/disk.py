@@ -1,0 +1,63 @@
+"""Writing that survives a power cut and never shows half a file: write aside, sync, rename."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from storage.stores import StoreUnavailable
+
+
+@contextmanager
+def disk_errors() -> Iterator[None]:
+    """Turns a full, read-only or broken disk into StoreUnavailable."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreUnavailable(f"The data folder cannot be written: {error.strerror or error}") from error
+
+
+@contextmanager
+def folder_beside(home: Path) -> Iterator[Path]:
+    """A temporary folder in `home`, hence on its file system. Its name starts with a dot; gone afterwards unless renamed."""
+    _make(home)
+    folder = Path(tempfile.mkdtemp(prefix=".incoming-", dir=home))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def write_synced(path: Path, body: bytes) -> None:
+    """Write a file and wait until it is on disk."""
+    with path.open("wb") as file:
+        file.write(body)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def copy_synced(source: Path, target: Path) -> None:
+    """Copy a file and wait until it is on disk."""
+    with source.open("rb") as read, target.open("wb") as written:
+        shutil.copyfileobj(read, written, 1 << 20)
+        written.flush()
+        os.fsync(written.fileno())
+
+
+def _make(folder: Path) -> None:
+    """Make a folder that is still there after a power cut."""
+    if not folder.exists():
+        _make(folder.parent)
+        folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the folder's names are on disk: a rename is not durable before."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

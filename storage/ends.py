@@ -1,0 +1,29 @@
+"""The problems that a job store itself writes into a record, when no worker is left to say what happened."""
+
+from contract.problems import Problem, problem
+
+
+def worker_lost(attempts: int) -> Problem:
+    """Every attempt ended with its worker gone."""
+    return problem(
+        500,
+        "worker-lost",
+        "The worker was lost",
+        f"The job was started {attempts} times and each time its worker vanished before it could answer.",
+        hints=(
+            "The computation may need more memory than the worker has: try fewer samples, kernels or terms.",
+            "If smaller jobs fail in this way too, the workers themselves are in trouble: tell whoever runs the service.",
+        ),
+    )
+
+
+def timed_out(timeout_seconds: float | None = None) -> Problem:
+    """The job was still running when its time limit had passed."""
+    limit = "its time limit" if timeout_seconds is None else f"its time limit of {timeout_seconds:g} s"
+    return problem(
+        504,
+        "timed-out",
+        "The job ran out of time",
+        f"The job was still running after {limit}.",
+        hints=("Raise `timeout_seconds`, or ask for less: fewer samples, terms or eigenpairs.",),
+    )

@@ -1,0 +1,206 @@
+"""Job records in Redis or Valkey. Each transition is one Lua script (storage/lua), so it happens wholly or not at all.
+
+- `job:<id>`, hash: the record
+- `jobs:due`, sorted set: open jobs, by the time at which someone should look after them
+- `jobs:workers`, sorted set: workers, by their last beat
+- `tenant:<tenant>:jobs`, sorted set: the tenant's jobs, by order of arrival, which `tenant:<tenant>:sequence` counts
+- `idem:<tenant>:<sha256 of key>`, hash: job and body fingerprint of an idempotency key, kept for a day
+"""
+
+import hashlib
+import secrets
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+from redis import Redis
+
+from contract.jobs import JOB_REQUEST, IdentificationJob, JobRecord, Progress
+from contract.messages import QUEUE
+from contract.problems import Problem
+from storage.connection import store_errors
+from storage.ends import timed_out, worker_lost
+from storage.names import checked_tenant, is_job_id, is_result_name, new_job_id
+from storage.paging import job_number
+from storage.stores import Claim, IdempotencyMismatch, Job, Redelivery, Submission
+
+ATTEMPT_CAP = 5
+IDEMPOTENCY_SECONDS = 24 * 3600
+QUEUED_GRACE_SECONDS = 60.0
+"""How long a published message may take before the job is looked after; doubled with every further publication."""
+LONGEST_WAIT_SECONDS = 600.0
+"""No job waits longer than this to be looked after, not even while the queue holds messages of other jobs."""
+
+_DUE = "jobs:due"
+_WORKERS = "jobs:workers"
+_LUA = Path(__file__).parent / "lua"
+
+
+class RedisJobStore:
+    """A `storage.stores.JobStore`. Needs scripting, no eviction and a log on disk (`storage.durability`)."""
+
+    def __init__(self, client: Redis, *, queued_grace: float = QUEUED_GRACE_SECONDS, attempt_cap: int = ATTEMPT_CAP) -> None:
+        self._client = client
+        self._queued_grace = queued_grace
+        self._attempt_cap = attempt_cap
+        prelude = (_LUA / "prelude.lua").read_text()
+        self._transitions = {
+            path.stem: client.register_script(prelude + path.read_text()) for path in _LUA.glob("*.lua") if path.stem != "prelude"
+        }
+
+    def _run(self, transition: str, keys: Sequence[str], *args: str | float) -> Any:
+        with store_errors():
+            return self._transitions[transition](keys=list(keys), args=list(args))
+
+    def submit(self, tenant: str, job: Job, *, idempotency_key: str | None = None, fingerprint: str | None = None) -> Submission:
+        job_id = new_job_id()
+        home = f"tenant:{checked_tenant(tenant)}"
+        keys = [_record_key(job_id), _DUE, f"{home}:jobs", f"{home}:sequence"]
+        if idempotency_key is not None:
+            # Hashed: the key is the caller's free text, of any length.
+            keys.append(f"idem:{tenant}:{hashlib.sha256(idempotency_key.encode('utf-8', 'surrogatepass')).hexdigest()}")
+        outcome, record = self._run(
+            "submit",
+            keys,
+            job_id,
+            tenant,
+            job.model_dump_json(by_alias=True),
+            job.timeout_seconds,
+            self._queued_grace,
+            fingerprint or "",
+            IDEMPOTENCY_SECONDS,
+        )
+        if outcome == "mismatch":
+            raise IdempotencyMismatch("this idempotency key was used with another request body")
+        return Submission(_record(_pairs(record)), created=outcome == "created")
+
+    def get(self, tenant: str, job_id: str) -> JobRecord | None:
+        fields = self._fields(tenant, job_id)
+        return _record(fields) if fields else None
+
+    def list(self, tenant: str, *, limit: int = 50, cursor: str | None = None) -> tuple[Sequence[JobRecord], str | None]:
+        newest = "+inf" if cursor is None else f"({job_number(cursor)}"
+        with store_errors():
+            entries = cast(
+                "Sequence[tuple[str, float]]",
+                self._client.zrange(
+                    f"tenant:{checked_tenant(tenant)}:jobs",
+                    cast("Any", newest),
+                    cast("Any", "-inf"),
+                    desc=True,
+                    byscore=True,
+                    offset=0,
+                    num=limit + 1,
+                    withscores=True,
+                ),
+            )
+            page = entries[:limit]
+            pipeline = self._client.pipeline(transaction=False)
+            for job_id, _ in page:
+                pipeline.hgetall(_record_key(job_id))
+            records = cast("Sequence[dict[str, str]]", pipeline.execute())
+        more = len(entries) > limit
+        return [_record(fields) for fields in records if fields], f"{page[-1][1]:.0f}" if more and page else None
+
+    def cancel(self, tenant: str, job_id: str) -> JobRecord | None:
+        if not is_job_id(job_id):
+            return None
+        record = self._run("cancel", [_record_key(job_id), _DUE], job_id, tenant)
+        return _record(_pairs(record)) if record else None
+
+    def claim(self, job_id: str, owner: str, lease_seconds: float) -> Claim | None:
+        if not is_job_id(job_id):
+            return None
+        answer = self._run(
+            "claim",
+            [_record_key(job_id), _DUE],
+            job_id,
+            owner,
+            secrets.token_hex(8),
+            lease_seconds,
+            self._attempt_cap,
+            worker_lost(self._attempt_cap).model_dump_json(by_alias=True),
+        )
+        if not answer:
+            return None
+        attempt, tenant, request = answer
+        return Claim(job_id=job_id, tenant=tenant, attempt=int(attempt), job=JOB_REQUEST.validate_json(request))
+
+    def renew(self, job_id: str, owner: str, lease_seconds: float) -> bool:
+        return bool(self._run("renew", [_record_key(job_id), _DUE], job_id, owner, lease_seconds))
+
+    def report(self, job_id: str, attempt: int, progress: Progress) -> bool:
+        return bool(self._run("report", [_record_key(job_id)], attempt, progress.fraction, progress.stage, progress.message))
+
+    def succeed(self, job_id: str, attempt: int, result: str) -> bool:
+        if not is_result_name(result):
+            raise ValueError(f"no result store gave the name {result!r}")
+        return bool(self._run("commit", [_record_key(job_id), _DUE], job_id, attempt, "succeeded", "result", result))
+
+    def fail(self, job_id: str, attempt: int, problem: Problem) -> bool:
+        error = problem.model_dump_json(by_alias=True)
+        return bool(self._run("commit", [_record_key(job_id), _DUE], job_id, attempt, "failed", "error", error))
+
+    def result_name(self, tenant: str, job_id: str) -> str | None:
+        fields = self._fields(tenant, job_id)
+        return fields.get("result") if fields else None
+
+    def reap(self) -> Sequence[Redelivery]:
+        found = self._run(
+            "reap",
+            [_DUE, QUEUE],
+            100,
+            self._queued_grace,
+            LONGEST_WAIT_SECONDS,
+            LONGEST_WAIT_SECONDS,
+            timed_out().model_dump_json(by_alias=True),
+        )
+        return [Redelivery(job_id, float(timeout)) for job_id, timeout in zip(found[::2], found[1::2], strict=True)]
+
+    def beat(self, worker: str) -> None:
+        self._run("beat", [_WORKERS], worker)
+
+    def workers_alive(self, within_seconds: float) -> int:
+        return int(self._run("alive", [_WORKERS], within_seconds))
+
+    def _fields(self, tenant: str, job_id: str) -> Mapping[str, str] | None:
+        """The stored record, or None where this tenant has no such job."""
+        if not is_job_id(job_id):
+            return None
+        with store_errors():
+            fields = cast("dict[str, str]", self._client.hgetall(_record_key(job_id)))
+        return fields if fields.get("tenant") == tenant else None
+
+
+def _record_key(job_id: str) -> str:
+    return f"job:{job_id}"
+
+
+def _pairs(flat: Sequence[str]) -> dict[str, str]:
+    return dict(zip(flat[::2], flat[1::2], strict=True))
+
+
+def _record(fields: Mapping[str, str]) -> JobRecord:
+    """The public face of a stored record."""
+    job = JOB_REQUEST.validate_json(fields["request"])
+    return JobRecord.model_validate(
+        {
+            "id": fields["id"],
+            "kind": job.kind,
+            "state": fields["state"],
+            "created_at": _time(fields["created"]),
+            "started_at": _time(fields.get("started")),
+            "finished_at": _time(fields.get("finished")),
+            "progress": Progress(fraction=float(fields["fraction"]), stage=fields["stage"], message=fields["message"]),
+            "attempt": int(fields["attempt"]),
+            "dataset": job.dataset if isinstance(job, IdentificationJob) else None,
+            "labels": job.labels,
+            "request": job,
+            "error": Problem.model_validate_json(fields["error"]) if "error" in fields else None,
+        }
+    )
+
+
+def _time(seconds: str | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(float(seconds), UTC)

@@ -1,0 +1,27 @@
+-- queued, or running with its lease run out → running, one attempt further. Answers {attempt, tenant, request} or {}.
+-- KEYS  record, due set
+local id, owner, token, lease, cap, lost = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+
+local record = redis.call('HMGET', KEYS[1], 'state', 'attempt', 'tenant', 'request', 'token', 'lease_until')
+local state, attempt, tenant, request = record[1], tonumber(record[2]), record[3], record[4]
+if not state or terminal(state) then return {} end
+
+local at = now()
+if state == 'running' then
+  -- The same call, tried again after its answer was lost. (An owner is not enough: a message that killed
+  -- its process comes back to the same owner.)
+  if record[5] == token then return {attempt, tenant, request} end
+  if tonumber(record[6]) > at then return {} end
+end
+
+if attempt >= tonumber(cap) then
+  redis.call('HSET', KEYS[1], 'error', lost)
+  finish(KEYS[1], KEYS[2], id, 'failed')
+  return {}
+end
+
+redis.call('HSET', KEYS[1], 'state', 'running', 'attempt', attempt + 1, 'owner', owner, 'token', token,
+  'started', stamp(at), 'seen', stamp(at), 'lease_until', stamp(at + lease),
+  'fraction', 0, 'stage', 'starting', 'message', '')
+redis.call('ZADD', KEYS[2], stamp(at + lease), id)
+return {attempt + 1, tenant, request}

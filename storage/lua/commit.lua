@@ -1,0 +1,17 @@
+-- running → succeeded or failed, if the attempt is still the latest. Answers 1, also to a repeated commit that had landed; else 0.
+-- A job that was queued again but not claimed is still its last attempt's to finish.
+-- KEYS  record, due set
+local id, attempt, outcome, field, value = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+
+local record = redis.call('HMGET', KEYS[1], 'state', 'attempt', 'committed')
+if not record[1] or record[2] ~= attempt then return 0 end
+if terminal(record[1]) then
+  return (record[1] == outcome and record[3] == attempt) and 1 or 0
+end
+
+redis.call('HSET', KEYS[1], field, value, 'committed', attempt)
+if outcome == 'succeeded' then
+  redis.call('HSET', KEYS[1], 'fraction', 1, 'stage', 'succeeded', 'message', '')
+end
+finish(KEYS[1], KEYS[2], id, outcome)
+return 1

@@ -1,0 +1,39 @@
+-- Jobs that are due: their message or their worker seems lost. Answers {id, timeout, id, timeout, …} to publish again.
+-- KEYS  due set, the broker's queue
+local limit, grace, longest_wait, patience, timed_out = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
+
+local at = now()
+local messages_waiting = redis.call('LLEN', KEYS[2]) > 0
+local again = {}
+
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', stamp(at), 'LIMIT', 0, limit)) do
+  local job = 'job:' .. id
+  local record = redis.call('HMGET', job, 'state', 'timeout', 'published', 'publications', 'started', 'seen')
+  local state, timeout = record[1], record[2]
+
+  if state == 'running' and tonumber(record[6]) - tonumber(record[5]) >= tonumber(timeout) then
+    -- Seen alive after its time was up, then killed before it could say so. Another run would end the same way.
+    redis.call('HSET', job, 'error', timed_out)
+    finish(job, KEYS[1], id, 'failed')
+
+  elseif state == 'queued' and messages_waiting and at - tonumber(record[3]) < patience then
+    -- Most likely its message just stands in line.
+    redis.call('ZADD', KEYS[1], stamp(at + grace), id)
+
+  elseif state == 'queued' or state == 'running' then
+    if state == 'running' then
+      redis.call('HSET', job, 'state', 'queued', 'fraction', 0, 'stage', 'queued',
+        'message', 'The worker fell silent; the job waits for another.')
+    end
+    local wait = math.min(grace * 2 ^ (tonumber(record[4]) - 1), longest_wait)
+    redis.call('HINCRBY', job, 'publications', 1)
+    redis.call('HSET', job, 'published', stamp(at))
+    redis.call('ZADD', KEYS[1], stamp(at + wait), id)
+    again[#again + 1] = id
+    again[#again + 1] = timeout
+
+  else
+    redis.call('ZREM', KEYS[1], id)
+  end
+end
+return again

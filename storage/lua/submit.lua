@@ -1,0 +1,28 @@
+-- → queued. Answers {outcome, record}; outcome is created, known or mismatch.
+-- KEYS  record, due set, the tenant's jobs, the tenant's counter, idempotency entry (optional)
+local id, tenant, request, timeout, grace = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local fingerprint, remember_seconds = ARGV[6], ARGV[7]
+
+-- Ids are random, so a record under this one is this very call's, tried again after its answer was lost.
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  return {'created', redis.call('HGETALL', KEYS[1])}
+end
+
+if KEYS[5] then
+  local known = redis.call('HMGET', KEYS[5], 'job', 'fingerprint')
+  local record = known[1] and redis.call('HGETALL', 'job:' .. known[1]) or {}
+  if #record > 0 then
+    if known[2] ~= fingerprint then return {'mismatch', {}} end
+    return {'known', record}
+  end
+  redis.call('HSET', KEYS[5], 'job', id, 'fingerprint', fingerprint)
+  redis.call('EXPIRE', KEYS[5], remember_seconds)
+end
+
+local at = now()
+redis.call('HSET', KEYS[1], 'id', id, 'tenant', tenant, 'request', request, 'timeout', timeout, 'state', 'queued',
+  'attempt', 0, 'created', stamp(at), 'published', stamp(at), 'publications', 1,
+  'fraction', 0, 'stage', 'queued', 'message', '')
+redis.call('ZADD', KEYS[2], stamp(at + grace), id)
+redis.call('ZADD', KEYS[3], redis.call('INCR', KEYS[4]), id)
+return {'created', redis.call('HGETALL', KEYS[1])}

@@ -1,0 +1,30 @@
+"""Results in a local folder: `results/<tenant>/<job>-<attempt>.json`."""
+
+from pathlib import Path
+
+from storage.disk import disk_errors, folder_beside, sync_folder, write_synced
+from storage.names import checked_tenant, is_result_name, result_name
+
+
+class LocalResultStore:
+    """A `storage.stores.ResultStore`. A file appears whole, by one rename; no two attempts share a name."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._root = data_dir / "results"
+
+    def put(self, tenant: str, job_id: str, attempt: int, body: bytes) -> str:
+        name = result_name(job_id, attempt)
+        home = self._root / checked_tenant(tenant)
+        with disk_errors(), folder_beside(home) as incoming:
+            write_synced(incoming / name, body)
+            (incoming / name).rename(home / name)
+            sync_folder(home)
+        return name
+
+    def get(self, tenant: str, name: str) -> bytes | None:
+        if not is_result_name(name):
+            return None
+        try:
+            return (self._root / checked_tenant(tenant) / name).read_bytes()
+        except FileNotFoundError:
+            return None

@@ -1,0 +1,56 @@
+"""One real server for every test that needs one. It listens on a free loopback port and keeps its log in a temporary folder."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+
+import pytest
+from redis import Redis
+from redis.exceptions import RedisError
+
+from standalone.valkey import Store, embedded, find_server
+
+
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """URL of a durable server of this session's own. Tests share it: flush only a database that is yours."""
+    folder = tmp_path_factory.mktemp("valkey")
+    for _ in range(5):  # the free port may be taken before the server has it
+        store = embedded(find_server(), folder, None, os.environ)
+        with (folder / "log").open("ab") as log:
+            process = subprocess.Popen(
+                store.program.command, cwd=folder, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
+            )
+        assert process.stdin is not None
+        process.stdin.write(store.program.stdin)
+        process.stdin.close()
+        try:
+            if _answers(store, process):
+                yield store.url
+                return
+        finally:
+            process.kill()
+            process.wait()
+    pytest.fail(f"no server came up: {(folder / 'log').read_text()[-2000:]}")
+
+
+@pytest.fixture
+def empty_redis_url(redis_url: str) -> str:
+    """URL of an empty database on that server, with the rights of an administrator."""
+    url = redis_url.removesuffix("/0") + "/9"
+    with Redis.from_url(url) as client:
+        client.flushdb()
+    return url
+
+
+def _answers(store: Store, process: "subprocess.Popen[bytes]") -> bool:
+    with Redis.from_url(store.url, socket_timeout=2) as client:
+        for _ in range(200):
+            if process.poll() is not None:
+                return False
+            try:
+                return bool(client.info("server")["process_id"] == process.pid)
+            except RedisError:
+                time.sleep(0.05)
+    return False

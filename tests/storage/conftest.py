@@ -1,0 +1,88 @@
+"""Every store twice: the real one and its twin in memory."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from redis import Redis
+
+from contract.messages import QUEUE
+from storage.connection import connect
+from storage.datasets import LocalDatasetStore
+from storage.jobs import RedisJobStore
+from storage.memory import MemoryDatasetStore, MemoryJobStore, MemoryResultStore
+from storage.results import LocalResultStore
+from storage.stores import DatasetStore, JobStore, ResultStore
+
+# The access rules that operators are told to set (docs/operations.md): the whole suite runs with no more than these.
+ACCESS_RULES = (  # noqa: SIM905
+    "~job:* ~jobs:* ~celery* ~unacked* ~_kombu* ~*.pidbox* ~celeryev* ~idem:* ~tenant:* &* "
+    "-@all +@read +@write +@connection +@transaction +@pubsub +@scripting +@blocking -@dangerous -@admin +info +time"
+).split()
+
+
+@pytest.fixture
+def restricted_url(empty_redis_url: str) -> str:
+    """URL of the empty database, for an account with only the documented rights."""
+    with Redis.from_url(empty_redis_url) as admin:
+        admin.execute_command("ACL", "SETUSER", "itoscope", "reset", "on", ">secret", *ACCESS_RULES)
+    parts = urlsplit(empty_redis_url)
+    return parts._replace(netloc=f"itoscope:secret@{parts.hostname}:{parts.port}").geturl()
+
+
+Backend = tuple[Callable[..., JobStore], Callable[[bool], None]]
+
+
+@pytest.fixture(params=["redis", "memory"])
+def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
+    """How to open the job store with other settings, and a hand on the broker's queue."""
+    if request.param == "memory":
+        store = MemoryJobStore()
+
+        def configured(**settings: float) -> JobStore:
+            for name, value in settings.items():
+                setattr(store, name, value)
+            return store
+
+        def set_waiting(value: bool) -> None:
+            store.messages_waiting = lambda: value
+
+        yield configured, set_waiting
+        return
+
+    client = connect(request.getfixturevalue("restricted_url"))
+
+    def set_queue(value: bool) -> None:
+        client.lpush(QUEUE, "message") if value else client.delete(QUEUE)
+
+    yield partial(RedisJobStore, client), set_queue
+    client.close()
+
+
+@pytest.fixture
+def open_jobs(backend: Backend) -> Callable[..., JobStore]:
+    """The job store, opened with the given `queued_grace` and `attempt_cap`."""
+    return backend[0]
+
+
+@pytest.fixture
+def set_messages_waiting(backend: Backend) -> Callable[[bool], None]:
+    """Make the broker's queue hold a message, or none."""
+    return backend[1]
+
+
+@pytest.fixture
+def jobs(open_jobs: Callable[..., JobStore]) -> JobStore:
+    return open_jobs()
+
+
+@pytest.fixture(params=["local", "memory"])
+def datasets(request: pytest.FixtureRequest, tmp_path: Path) -> DatasetStore:
+    return LocalDatasetStore(tmp_path / "data") if request.param == "local" else MemoryDatasetStore()
+
+
+@pytest.fixture(params=["local", "memory"])
+def results(request: pytest.FixtureRequest, tmp_path: Path) -> ResultStore:
+    return LocalResultStore(tmp_path / "data") if request.param == "local" else MemoryResultStore()

@@ -1,0 +1,63 @@
+"""What a caller sees of a server in trouble."""
+
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+from redis import Redis
+
+from contract.jobs import IdentificationJob
+from storage.connection import connect
+from storage.jobs import RedisJobStore
+from storage.stores import StoreUnavailable
+
+JOB = IdentificationJob(kind="identification", dataset="ds_abc")
+
+
+@pytest.fixture
+def mute_url() -> Iterator[str]:
+    """A server that takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"redis://127.0.0.1:{server.getsockname()[1]}/0"
+
+
+def test_opening_a_store_asks_for_no_server() -> None:
+    RedisJobStore(connect("redis://127.0.0.1:1/0"))
+
+
+def test_no_server_is_unavailable_soon() -> None:
+    jobs = RedisJobStore(connect("redis://127.0.0.1:1/0"))
+    start = time.monotonic()
+    with pytest.raises(StoreUnavailable):
+        jobs.submit("lab", JOB)
+    with pytest.raises(StoreUnavailable):
+        jobs.list("lab")
+    assert time.monotonic() - start < 5
+
+
+def test_a_mute_server_is_unavailable_after_the_timeout(mute_url: str) -> None:
+    with pytest.raises(StoreUnavailable):
+        RedisJobStore(connect(mute_url, timeout=0.2)).beat("worker")
+
+
+def test_a_full_server_is_unavailable_and_takes_jobs_again_later(empty_redis_url: str) -> None:
+    jobs = RedisJobStore(connect(empty_redis_url))
+    with Redis.from_url(empty_redis_url) as admin:
+        admin.config_set("maxmemory", 1)
+        try:
+            with pytest.raises(StoreUnavailable):
+                jobs.submit("lab", JOB)
+        finally:
+            admin.config_set("maxmemory", "1gb")
+    assert jobs.list("lab") == ([], None)
+    assert jobs.submit("lab", JOB).created
+
+
+def test_a_store_survives_the_loss_of_its_connections_and_of_its_scripts(empty_redis_url: str) -> None:
+    jobs = RedisJobStore(connect(empty_redis_url))
+    job_id = jobs.submit("lab", JOB).record.id
+    with Redis.from_url(empty_redis_url) as admin:
+        admin.script_flush()
+        admin.client_kill_filter(_type="normal", skipme=True)
+    assert jobs.claim(job_id, "worker", 30)

@@ -1,0 +1,376 @@
+"""Laws of the job record, for the real store and its twin."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import pairwise
+from typing import TypeVar
+
+import pytest
+
+from contract.generator import AnalysisParameters, ModelTerms, PassageRequest
+from contract.jobs import GeneratorJob, IdentificationJob, Progress
+from contract.problems import problem
+from storage.names import new_job_id, result_name
+from storage.stores import IdempotencyMismatch, InvalidCursor, Job, JobStore
+
+T = TypeVar("T")
+OpenJobs = Callable[..., JobStore]
+
+TENANT = "lab"
+LEASE = 30.0
+BRIEF = 0.05
+"""A lease or a grace that a test waits out [s]."""
+
+
+def a_job(**fields: object) -> Job:
+    return IdentificationJob.model_validate({"kind": "identification", "dataset": "ds_abc", **fields})
+
+
+def submitted(jobs: JobStore, **fields: object) -> str:
+    return jobs.submit(TENANT, a_job(**fields)).record.id
+
+
+def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
+    """Answers of calls that start together, each on its own thread."""
+    barrier = threading.Barrier(len(calls))
+
+    def run(call: Callable[[], T]) -> T:
+        barrier.wait()
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(run, calls))
+
+
+def test_a_submitted_job_is_queued_and_keeps_its_request(jobs: JobStore) -> None:
+    job = a_job(preset="paper", labels={"trap": "17"}, analysis={"passages": [{"from": -1, "to": 1}]})
+    submission = jobs.submit(TENANT, job)
+    record = jobs.get(TENANT, submission.record.id)
+    assert submission.created
+    assert record == submission.record
+    assert record is not None
+    assert (record.state, record.attempt, record.kind, record.dataset) == ("queued", 0, "identification", "ds_abc")
+    assert record.request == job
+    assert record.labels == {"trap": "17"}
+    assert abs(record.created_at.timestamp() - time.time()) < 5
+
+
+def test_a_generator_job_keeps_its_request(jobs: JobStore) -> None:
+    job = GeneratorJob(
+        kind="generator",
+        model=ModelTerms(drift={"x": {"x": -1.0}}, diffusion={"x,x": {"1": 0.25}}, domain={"x": (None, 2.0)}),
+        analysis=AnalysisParameters(passages=(PassageRequest(from_=-1, to=1),)),
+    )
+    record = jobs.submit(TENANT, job).record
+    assert record.request == job
+    assert record.dataset is None
+
+
+def test_another_tenant_sees_nothing_of_a_job(jobs: JobStore) -> None:
+    job_id = submitted(jobs)
+    claim = jobs.claim(job_id, "worker", LEASE)
+    assert claim is not None
+    assert jobs.cancel("stranger", job_id) is None
+    assert jobs.succeed(job_id, 1, result_name(job_id, 1))
+    assert jobs.get("stranger", job_id) is None
+    assert jobs.result_name("stranger", job_id) is None
+    assert jobs.list("stranger") == ([], None)
+    assert jobs.result_name(TENANT, job_id) == result_name(job_id, 1)
+
+
+@pytest.mark.parametrize("odd", ["", "job_", "jobs:due", "job_" + "0" * 27, "../etc/passwd", "job_\udc80" + "0" * 25, "job_*"])
+def test_an_odd_id_is_an_unknown_job(jobs: JobStore, odd: str) -> None:
+    assert jobs.get(TENANT, odd) is None
+    assert jobs.cancel(TENANT, odd) is None
+    assert jobs.claim(odd, "worker", LEASE) is None
+
+
+def test_an_unknown_job_can_be_neither_claimed_nor_committed(jobs: JobStore) -> None:
+    job_id = new_job_id()
+    assert jobs.get(TENANT, job_id) is None
+    assert jobs.claim(job_id, "worker", LEASE) is None
+    assert not jobs.renew(job_id, "worker", LEASE)
+    assert not jobs.report(job_id, 1, Progress())
+    assert not jobs.succeed(job_id, 1, result_name(job_id, 1))
+
+
+def test_a_claim_runs_the_job_and_is_refused_while_the_lease_holds(jobs: JobStore) -> None:
+    job = a_job(preset="paper")
+    job_id = jobs.submit(TENANT, job).record.id
+    claim = jobs.claim(job_id, "first", LEASE)
+    assert claim is not None
+    assert (claim.job_id, claim.tenant, claim.attempt, claim.job) == (job_id, TENANT, 1, job)
+    assert jobs.claim(job_id, "second", LEASE) is None
+    # The message that killed its process comes back to the same owner, and must wait for the lease like anyone.
+    assert jobs.claim(job_id, "first", LEASE) is None
+    record = jobs.get(TENANT, job_id)
+    assert record is not None
+    assert (record.state, record.attempt) == ("running", 1)
+    assert record.started_at is not None
+
+
+def test_of_claims_that_race_exactly_one_wins(jobs: JobStore) -> None:
+    for _ in range(20):
+        claim = partial(jobs.claim, submitted(jobs), lease_seconds=LEASE)
+        claims = at_once([partial(claim, f"worker{number}") for number in range(8)])
+        assert sum(claim is not None for claim in claims) == 1
+
+
+def test_an_expired_lease_can_be_claimed_and_fences_the_first_attempt(jobs: JobStore) -> None:
+    job_id = submitted(jobs)
+    assert jobs.claim(job_id, "slow", BRIEF)
+    time.sleep(2 * BRIEF)
+    second = jobs.claim(job_id, "quick", LEASE)
+    assert second is not None
+    assert second.attempt == 2
+    assert not jobs.renew(job_id, "slow", LEASE)
+    assert not jobs.report(job_id, 1, Progress(fraction=0.9))
+    assert not jobs.succeed(job_id, 1, result_name(job_id, 1))
+    assert not jobs.fail(job_id, 1, problem(500, "internal-error", "t", "d"))
+    assert jobs.succeed(job_id, 2, result_name(job_id, 2))
+    assert jobs.result_name(TENANT, job_id) == result_name(job_id, 2)
+
+
+def test_a_renewed_lease_outlives_its_first_term(jobs: JobStore) -> None:
+    job_id = submitted(jobs)
+    assert jobs.claim(job_id, "worker", BRIEF)
+    assert jobs.renew(job_id, "worker", LEASE)
+    assert not jobs.renew(job_id, "another", LEASE)
+    time.sleep(2 * BRIEF)
+    assert jobs.claim(job_id, "another", LEASE) is None
+    assert jobs.reap() == []
+
+
+def test_progress_shows_in_the_record(jobs: JobStore) -> None:
+    job_id = submitted(jobs)
+    jobs.claim(job_id, "worker", LEASE)
+    progress = Progress(fraction=0.25, stage="statistics", message="3 of 12 blocks: µ≈0")
+    assert jobs.report(job_id, 1, progress)
+    record = jobs.get(TENANT, job_id)
+    assert record is not None
+    assert record.progress == progress
+
+
+def test_a_commit_that_is_repeated_is_still_mine(jobs: JobStore) -> None:
+    job_id = submitted(jobs)
+    jobs.claim(job_id, "worker", LEASE)
+    assert jobs.succeed(job_id, 1, result_name(job_id, 1))
+    first = jobs.get(TENANT, job_id)
+    assert jobs.succeed(job_id, 1, result_name(job_id, 1))
+    assert not jobs.fail(job_id, 1, problem(500, "internal-error", "t", "d"))
+    assert jobs.get(TENANT, job_id) == first
+    assert first is not None
+    assert (first.state, first.progress.fraction) == ("succeeded", 1.0)
+    assert first.finished_at is not None
+
+
+def test_of_commits_that_race_only_the_latest_attempts_lands(jobs: JobStore) -> None:
+    job_id = submitted(jobs)
+    jobs.claim(job_id, "slow", BRIEF)
+    time.sleep(2 * BRIEF)
+    jobs.claim(job_id, "quick", LEASE)
+    attempts = [1, 2] * 4
+    landed = at_once([partial(jobs.succeed, job_id, attempt, result_name(job_id, attempt)) for attempt in attempts])
+    assert landed == [attempt == 2 for attempt in attempts]
+
+
+def test_a_failure_says_why(jobs: JobStore) -> None:
+    job_id = submitted(jobs)
+    jobs.claim(job_id, "worker", LEASE)
+    why = problem(422, "constant-data", "Constant data", "x never moves", hints=("Record longer.",))
+    assert jobs.fail(job_id, 1, why)
+    assert jobs.fail(job_id, 1, why)
+    record = jobs.get(TENANT, job_id)
+    assert record is not None
+    assert (record.state, record.error) == ("failed", why)
+
+
+def test_a_cancelled_job_fences_its_runner(jobs: JobStore) -> None:
+    job_id = submitted(jobs)
+    jobs.claim(job_id, "worker", LEASE)
+    record = jobs.cancel(TENANT, job_id)
+    assert record is not None
+    assert record.state == "cancelled"
+    assert not jobs.renew(job_id, "worker", LEASE)
+    assert not jobs.report(job_id, 1, Progress(fraction=0.5))
+    assert not jobs.succeed(job_id, 1, result_name(job_id, 1))
+    assert jobs.get(TENANT, job_id) == record
+    assert jobs.result_name(TENANT, job_id) is None
+
+
+def test_a_job_cancelled_in_the_queue_never_starts(open_jobs: OpenJobs) -> None:
+    jobs = open_jobs(queued_grace=BRIEF)
+    job_id = submitted(jobs)
+    jobs.cancel(TENANT, job_id)
+    time.sleep(2 * BRIEF)
+    assert jobs.claim(job_id, "worker", LEASE) is None
+    assert jobs.reap() == []
+
+
+def test_cancelling_a_finished_job_changes_nothing(jobs: JobStore) -> None:
+    job_id = submitted(jobs)
+    jobs.claim(job_id, "worker", LEASE)
+    jobs.succeed(job_id, 1, result_name(job_id, 1))
+    record = jobs.cancel(TENANT, job_id)
+    assert record is not None
+    assert record.state == "succeeded"
+
+
+def test_a_lost_workers_job_is_queued_and_published_again(jobs: JobStore) -> None:
+    job_id = submitted(jobs, timeout_seconds=12.5)
+    jobs.claim(job_id, "lost", BRIEF)
+    time.sleep(2 * BRIEF)
+    (again,) = jobs.reap()
+    assert (again.job_id, again.timeout_seconds) == (job_id, 12.5)
+    record = jobs.get(TENANT, job_id)
+    assert record is not None
+    assert (record.state, record.progress.fraction) == ("queued", 0.0)
+    assert jobs.reap() == [], "one publication is enough until the grace is over"
+    second = jobs.claim(job_id, "another", LEASE)
+    assert second is not None
+    assert second.attempt == 2
+
+
+def test_of_reapers_that_race_only_one_gets_a_job(jobs: JobStore) -> None:
+    for _ in range(5):
+        job_id = submitted(jobs)
+        jobs.claim(job_id, "lost", BRIEF)
+        time.sleep(2 * BRIEF)
+        found = [again.job_id for answer in at_once([jobs.reap] * 6) for again in answer]
+        assert found == [job_id]
+
+
+def test_an_attempt_that_was_given_up_may_still_finish_while_nobody_has_claimed_the_job(jobs: JobStore) -> None:
+    job_id = submitted(jobs)
+    jobs.claim(job_id, "slow", BRIEF)
+    time.sleep(2 * BRIEF)
+    jobs.reap()
+    assert jobs.report(job_id, 1, Progress(fraction=0.5))
+    assert not jobs.renew(job_id, "slow", LEASE)
+    assert jobs.succeed(job_id, 1, result_name(job_id, 1))
+    assert jobs.claim(job_id, "another", LEASE) is None
+
+
+def test_a_job_whose_message_was_never_sent_is_published_by_the_reaper(open_jobs: OpenJobs) -> None:
+    jobs = open_jobs(queued_grace=BRIEF)
+    job_id = submitted(jobs)
+    published = [time.monotonic()]
+    while len(published) < 4:
+        if jobs.reap():
+            published.append(time.monotonic())
+        time.sleep(BRIEF / 10)
+    first, second, third = (later - earlier for earlier, later in pairwise(published))
+    # Lower bounds only: a slow machine can but lengthen a wait. The reaper looks once in a tenth of the grace.
+    assert first >= 0.8 * BRIEF
+    assert second >= 0.8 * BRIEF
+    assert third >= 2 * 0.8 * BRIEF
+    assert jobs.claim(job_id, "worker", LEASE)
+
+
+def test_a_job_just_submitted_or_just_claimed_is_left_alone(jobs: JobStore) -> None:
+    submitted(jobs)
+    jobs.claim(submitted(jobs), "worker", LEASE)
+    assert jobs.reap() == []
+
+
+def test_a_job_that_stands_in_line_is_not_published_twice(
+    open_jobs: OpenJobs, set_messages_waiting: Callable[[bool], None]
+) -> None:
+    jobs = open_jobs(queued_grace=BRIEF)
+    job_id = submitted(jobs)
+    set_messages_waiting(True)
+    time.sleep(2 * BRIEF)
+    assert jobs.reap() == []
+    set_messages_waiting(False)
+    time.sleep(2 * BRIEF)
+    assert [again.job_id for again in jobs.reap()] == [job_id]
+
+
+def test_a_job_that_loses_every_worker_fails_as_worker_lost(open_jobs: OpenJobs) -> None:
+    jobs = open_jobs(attempt_cap=2)
+    job_id = submitted(jobs)
+    for attempt in (1, 2):
+        claim = jobs.claim(job_id, "doomed", BRIEF)
+        assert claim is not None
+        assert claim.attempt == attempt
+        time.sleep(2 * BRIEF)
+        assert len(jobs.reap()) == 1
+    assert jobs.claim(job_id, "doomed", BRIEF) is None
+    record = jobs.get(TENANT, job_id)
+    assert record is not None
+    assert record.state == "failed"
+    assert record.error is not None
+    assert record.error.code == "worker-lost"
+    assert not jobs.succeed(job_id, 2, result_name(job_id, 2))
+    assert not jobs.fail(job_id, 2, problem(500, "internal-error", "t", "d"))
+
+
+def test_a_job_killed_past_its_time_limit_is_not_run_again(jobs: JobStore) -> None:
+    job_id = submitted(jobs, timeout_seconds=BRIEF)
+    jobs.claim(job_id, "worker", LEASE)
+    time.sleep(2 * BRIEF)
+    assert jobs.renew(job_id, "worker", BRIEF)
+    time.sleep(2 * BRIEF)
+    assert jobs.reap() == []
+    record = jobs.get(TENANT, job_id)
+    assert record is not None
+    assert record.state == "failed"
+    assert record.error is not None
+    assert record.error.code == "timed-out"
+
+
+def test_an_idempotency_key_gives_the_same_job_again(jobs: JobStore) -> None:
+    first = jobs.submit(TENANT, a_job(), idempotency_key="k ey\udc80", fingerprint="f")
+    again = jobs.submit(TENANT, a_job(), idempotency_key="k ey\udc80", fingerprint="f")
+    assert first.created
+    assert not again.created
+    assert again.record == first.record
+    with pytest.raises(IdempotencyMismatch):
+        jobs.submit(TENANT, a_job(), idempotency_key="k ey\udc80", fingerprint="other")
+    assert jobs.submit("stranger", a_job(), idempotency_key="k ey\udc80", fingerprint="other").created
+    assert jobs.submit(TENANT, a_job(), idempotency_key="other", fingerprint="f").created
+
+
+def test_of_submissions_that_race_on_one_key_one_is_new(jobs: JobStore) -> None:
+    submissions = at_once([partial(jobs.submit, TENANT, a_job(), idempotency_key="key", fingerprint="f")] * 8)
+    assert sum(submission.created for submission in submissions) == 1
+    assert len({submission.record.id for submission in submissions}) == 1
+    assert len(jobs.list(TENANT)[0]) == 1
+
+
+def test_pages_go_from_the_newest_to_the_oldest_without_gaps(jobs: JobStore) -> None:
+    ids = [submitted(jobs) for _ in range(7)]
+    seen, cursor = list[str](), None
+    for size in (3, 3, 1):
+        records, cursor = jobs.list(TENANT, limit=3, cursor=cursor)
+        assert len(records) == size
+        seen += [record.id for record in records]
+        submitted(jobs)  # newcomers do not disturb the pages behind them
+    assert cursor is None
+    assert seen == ids[::-1]
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "-1", "1e3", "٣", "1 2", "9" * 400])
+def test_a_cursor_that_no_page_gave_is_refused(jobs: JobStore, cursor: str) -> None:
+    with pytest.raises(InvalidCursor):
+        jobs.list(TENANT, cursor=cursor)
+
+
+def test_a_tenant_that_could_be_a_path_or_another_key_is_refused(jobs: JobStore) -> None:
+    for tenant in ("", "..", "a/b", "a:b", "A", "a\n", "x" * 64):
+        with pytest.raises(ValueError, match="tenant"):
+            jobs.submit(tenant, a_job())
+
+
+def test_workers_are_alive_while_their_beat_is_fresh(jobs: JobStore) -> None:
+    assert jobs.workers_alive(10) == 0
+    jobs.beat("one")
+    jobs.beat("two")
+    jobs.beat("one")
+    assert jobs.workers_alive(10) == 2
+    time.sleep(1.0)
+    jobs.beat("two")
+    assert jobs.workers_alive(0.9) == 1

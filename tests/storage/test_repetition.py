@@ -1,0 +1,56 @@
+"""A connection may break after the server acted and before it answered; redis-py then sends the command again."""
+
+from typing import Any
+
+import pytest
+from redis import Redis
+from redis.commands.core import Script
+
+from contract.jobs import IdentificationJob, Progress
+from storage.connection import connect
+from storage.jobs import RedisJobStore
+from storage.names import result_name
+
+JOB = IdentificationJob(kind="identification", dataset="ds_abc")
+
+
+class Twice:
+    """A transition whose first answer is always lost."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+
+    def __call__(self, keys: list[str], args: list[Any]) -> Any:
+        self._script(keys=keys, args=args)
+        return self._script(keys=keys, args=args)
+
+
+@pytest.fixture
+def jobs(restricted_url: str) -> RedisJobStore:
+    client: Redis = connect(restricted_url)
+    store = RedisJobStore(client)
+    store._transitions.update({name: Twice(script) for name, script in store._transitions.items()})  # type: ignore[misc]
+    return store
+
+
+def test_a_job_runs_once_though_every_first_answer_is_lost(jobs: RedisJobStore) -> None:
+    submission = jobs.submit("lab", JOB, idempotency_key="key", fingerprint="f")
+    job_id = submission.record.id
+    assert submission.created
+    assert len(jobs.list("lab")[0]) == 1
+    assert not jobs.submit("lab", JOB, idempotency_key="key", fingerprint="f").created
+
+    claim = jobs.claim(job_id, "worker", 30)
+    assert claim is not None
+    assert claim.attempt == 1
+    assert jobs.renew(job_id, "worker", 30)
+    assert jobs.report(job_id, 1, Progress(fraction=0.5))
+    assert jobs.succeed(job_id, 1, result_name(job_id, 1))
+
+
+def test_a_job_is_cancelled_once_though_the_first_answer_is_lost(jobs: RedisJobStore) -> None:
+    job_id = jobs.submit("lab", JOB).record.id
+    record = jobs.cancel("lab", job_id)
+    assert record is not None
+    assert record.state == "cancelled"
+    assert jobs.get("lab", job_id) == record
