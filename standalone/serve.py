@@ -12,7 +12,7 @@ from standalone import valkey
 from standalone.errors import CannotStart, Failed
 from standalone.preflight import require_folder, require_port, sole_user
 from standalone.settings import StandaloneSettings
-from standalone.supervisor import Program, Supervisor
+from standalone.supervisor import REFUSED, Program, Supervisor
 
 ROOT = Path(__file__).resolve().parents[1]
 READY_SECONDS = 60.0
@@ -50,45 +50,61 @@ def installation(settings: StandaloneSettings, *, verbose: bool) -> Iterator[Ins
     require_folder(data_dir)
     with sole_user(data_dir) as lock:
         require_port(settings.host, settings.port)
-        if settings.redis_url is not None:
-            if not valkey.answers(settings.redis_url):
-                shown = valkey.without_password(settings.redis_url)
-                raise CannotStart(
-                    f"no Redis server answers at {shown}; start it, or unset ITOSCOPE_REDIS_URL to use the embedded one"
-                )
-            server = None
-        else:
-            server = valkey.find_server()
-
-        logs, store_folder = data_dir / "logs", data_dir / "valkey"
-        for folder in (logs, store_folder):
-            folder.mkdir(mode=0o700, exist_ok=True)
-
-        def log(name: str) -> Path | int:
-            return sys.stderr.fileno() if verbose else logs / f"{name}.log"
-
+        server = valkey.find_server() if settings.redis_url is None else None
+        if settings.redis_url is not None and not valkey.answers(settings.redis_url):
+            shown = valkey.without_password(settings.redis_url)
+            raise CannotStart(
+                f"no Redis server answers at {shown}; start it, or unset ITOSCOPE_REDIS_URL to use the embedded one"
+            )
         with Supervisor(_say, keep_open=(lock,)) as supervisor:
-            url = settings.redis_url
-            if server is not None:
-                store = valkey.embedded(server, store_folder, log("valkey"), os.environ)
-                supervisor.start(store.program)
-                url = store.url
-                _get_ready(supervisor, "embedded store", lambda: valkey.answers(store.url), logs / "valkey.log")
-
-            environment = _environment(settings, data_dir, str(url))
-            service = Program("service", (sys.executable, "-P", "-m", "service"), environment, ROOT, log("service"))
-            worker = Program("worker", (sys.executable, "-P", "-m", "worker"), environment, ROOT, log("worker"), restart=True)
-            if not supervisor.stopping:
-                supervisor.start(service)
-                supervisor.start(worker)
-                try:
-                    _get_ready(supervisor, "service", lambda: _is_ready(settings), logs / "service.log")
-                except Failed as failure:
-                    if failure.status == 2:  # the service's own word for settings it refuses
-                        raise CannotStart(last_lines(failure.log, 1) or str(failure)) from failure
-                    raise
+            parts = _Parts(supervisor, settings, data_dir, verbose)
+            redis_url = parts.start_store(server) if server is not None else str(settings.redis_url)
+            parts.start_worker_and_service(redis_url)
             host = f"[{settings.host}]" if ":" in settings.host else settings.host
-            yield Installation(supervisor, f"http://{host}:{settings.port}", data_dir, logs)
+            yield Installation(supervisor, f"http://{host}:{settings.port}", data_dir, parts.logs)
+
+
+class _Parts:
+    """How each part is started, and when it counts as ready."""
+
+    def __init__(self, supervisor: Supervisor, settings: StandaloneSettings, data_dir: Path, verbose: bool) -> None:
+        self.logs = data_dir / "logs"
+        self._supervisor, self._settings, self._data_dir, self._verbose = supervisor, settings, data_dir, verbose
+        self.logs.mkdir(mode=0o700, exist_ok=True)
+
+    def start_store(self, server: Path) -> str:
+        """The embedded store, ready to answer; its URL."""
+        folder = self._data_dir / "valkey"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        store = valkey.embedded(server, folder, self._log("valkey"), os.environ)
+        self._supervisor.start(store.program)
+        self._wait(lambda: valkey.answers(store.url), lambda: "valkey")
+        return store.url
+
+    def start_worker_and_service(self, redis_url: str) -> None:
+        """Both at once, until jobs can be accepted and run. Raises CannotStart where one of them refuses its settings."""
+        environment = _environment(self._settings, self._data_dir, redis_url)
+
+        def program(name: str, *, restart: bool) -> Program:
+            return Program(name, (sys.executable, "-P", "-m", name), environment, ROOT, self._log(name), restart=restart)
+
+        if self._supervisor.stopping:
+            return
+        self._supervisor.start(program("service", restart=False))
+        worker = self._supervisor.start(program("worker", restart=True))
+        try:
+            self._wait(lambda: _is_ready(self._settings), lambda: "worker" if worker.failures else "service")
+        except Failed as failure:
+            if failure.status == REFUSED:
+                raise CannotStart(last_lines(failure.log, 1).removeprefix("itoscope: ") or str(failure)) from failure
+            raise
+
+    def _log(self, name: str) -> Path | int:
+        return sys.stderr.fileno() if self._verbose else self.logs / f"{name}.log"
+
+    def _wait(self, ready: Callable[[], bool], culprit: Callable[[], str]) -> None:
+        if not self._supervisor.watch(ready, seconds=READY_SECONDS) and not self._supervisor.stopping:
+            raise Failed(f"the {culprit()} was not ready after {READY_SECONDS:.0f} s", self.logs / f"{culprit()}.log")
 
 
 def last_lines(log: Path | None, count: int) -> str:
@@ -98,11 +114,6 @@ def last_lines(log: Path | None, count: int) -> str:
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - 100_000))
         return "\n".join(file.read().decode(errors="replace").splitlines()[-count:])
-
-
-def _get_ready(supervisor: Supervisor, name: str, ready: Callable[[], bool], log: Path) -> None:
-    if not supervisor.watch(ready, seconds=READY_SECONDS) and not supervisor.stopping:
-        raise Failed(f"the {name} was not ready after {READY_SECONDS:.0f} s", log)
 
 
 def _is_ready(settings: StandaloneSettings) -> bool:
@@ -120,7 +131,8 @@ def _is_ready(settings: StandaloneSettings) -> bool:
 
 def _environment(settings: StandaloneSettings, data_dir: Path, redis_url: str) -> dict[str, str]:
     """What the service and the worker are given: ours resolved, the caller's other settings as they are."""
-    environment = {
+    return {
+        "ITOSCOPE_SHUTDOWN_SECONDS": "3",  # one person's machine: nobody waits for long requests of others
         **os.environ,
         "PYTHONPATH": str(ROOT),
         "ITOSCOPE_HOST": settings.host,
@@ -129,7 +141,6 @@ def _environment(settings: StandaloneSettings, data_dir: Path, redis_url: str) -
         "ITOSCOPE_REDIS_URL": redis_url,
         "ITOSCOPE_API_KEY_FILE": str((settings.api_key_file or data_dir / "api-keys").absolute()),
     }
-    return environment
 
 
 def _say(line: str) -> None:

@@ -18,6 +18,8 @@ MAX_LOG_BYTES = 10_000_000
 """A log longer than this is put aside as `<name>.log.1` when its program starts."""
 STABLE_SECONDS = 60.0
 """A program that ran this long before it died starts again after 1 s; one that keeps dying waits 1, 2, 4 … 30 s."""
+REFUSED = 2
+"""Exit status of a program that cannot start with the settings it was given; it says why in its last line."""
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
@@ -29,7 +31,7 @@ class Program:
 
     log            file that its output is appended to, or a descriptor; None: where the supervisor's own output goes
     stdin          sent to its standard input, which is then closed
-    restart        start it again when it dies; otherwise its death ends everything
+    restart        start it again when it dies, unless it refuses its settings (status 2); otherwise its death ends everything
     ends           it is meant to end by itself
     stop_last      others need it until they have ended
     grace_seconds  time from SIGTERM to SIGKILL [s]
@@ -142,7 +144,7 @@ class Supervisor:
             return
         self._end_group(child)
         what = f"the {program.name} ended unexpectedly ({_in_words(status)})"
-        if not program.restart:
+        if not program.restart or status == REFUSED:
             raise Failed(what, program.log if isinstance(program.log, Path) else None, status)
         child.failures = 1 if time.monotonic() - child.started > STABLE_SECONDS else child.failures + 1
         delay = min(2.0 ** (child.failures - 1), 30.0)

@@ -90,6 +90,12 @@ def test_a_restartable_child_starts_again_and_waits_longer_each_time(
     assert "again in 2 s" in said[1]
 
 
+def test_a_child_that_refuses_its_settings_is_not_started_again(supervisor: Supervisor, tmp_path: Path) -> None:
+    supervisor.start(shell(tmp_path, "exit 2", name="worker", restart=True))
+    with pytest.raises(Failed, match="exit status 2"):
+        supervisor.watch(lambda: False, seconds=10)
+
+
 def test_restarting_takes_the_children_of_the_dead_along(supervisor: Supervisor, tmp_path: Path, said: list[str]) -> None:
     supervisor.start(shell(tmp_path, "sleep 600 & echo $!; kill -9 $$", name="worker", restart=True))
     supervisor.watch(lambda: len(said) == 1, seconds=10)

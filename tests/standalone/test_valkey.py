@@ -4,9 +4,9 @@ import importlib.util
 import os
 from pathlib import Path
 
-import kombu
 import pytest
 import redis
+from kombu.connection import Connection
 
 from standalone import valkey
 from standalone.errors import CannotStart
@@ -68,7 +68,7 @@ def test_one_url_serves_redis_and_celery_and_a_password_keeps_others_out(folder:
         url, _ = started(supervisor, folder)
         with redis.Redis.from_url(url) as client:
             check_durability(client)
-        with kombu.Connection(url) as connection:
+        with Connection(url) as connection:  # type: ignore[no-untyped-call]
             connection.ensure_connection(max_retries=1, timeout=5)
         with pytest.raises(redis.AuthenticationError), redis.Redis.from_url(valkey.without_password(url)) as stranger:
             stranger.ping()
