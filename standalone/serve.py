@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -96,7 +97,7 @@ class _Parts:
             self._wait(lambda: _is_ready(self._settings), lambda: "worker" if worker.failures else "service")
         except Failed as failure:
             if failure.status == REFUSED:
-                raise CannotStart(last_lines(failure.log, 1).removeprefix("itoscope: ") or str(failure)) from failure
+                raise CannotStart(re.sub(r"^itoscope[^:]*: ", "", last_lines(failure.log, 1)) or str(failure)) from failure
             raise
 
     def _log(self, name: str) -> Path | int:

@@ -1,0 +1,143 @@
+"""`python -m standalone serve`: what it promises to whoever runs it."""
+
+import math
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from standalone import valkey
+from standalone.preflight import free_port
+from standalone.supervisor import Supervisor
+from tests.acceptance.served import Served, descendants, finished, gone_within
+
+Start = Callable[..., Served]
+
+
+def ornstein_uhlenbeck(n: int = 2000, dt: float = 0.05) -> bytes:
+    """A record of dX = -X dt + dW with its exact transitions, as CSV with a time column."""
+    source, decay, x = random.Random(1), math.exp(-dt), 0.0
+    lines = ["t,x"]
+    for i in range(n):
+        lines.append(f"{i * dt:.6g},{x:.9g}")
+        x = x * decay + math.sqrt((1 - decay**2) / 2) * source.gauss(0.0, 1.0)
+    return "\n".join(lines).encode()
+
+
+def upload(client: httpx.Client) -> str:
+    response = client.post("/v1/datasets", content=ornstein_uhlenbeck(), headers={"Content-Type": "text/csv"})
+    assert response.is_success, response.text
+    return str(response.json()["id"])
+
+
+def submit(client: httpx.Client, dataset: str) -> str:
+    response = client.post("/v1/jobs", json={"kind": "identification", "dataset": dataset})
+    assert response.status_code == 202, response.text
+    return str(response.json()["id"])
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts installations, by default in the same folder and on the same port, and ends what the test leaves running."""
+    started: list[Served] = []
+    port = free_port()
+
+    def start(**settings: str) -> Served:
+        started.append(Served(tmp_path / "my data", port, settings))
+        return started[-1].wait_until_ready()
+
+    yield start
+    for each in started:
+        each.stop(signal.SIGKILL)
+
+
+def child(pid: int, command: str) -> int:
+    """The process below `pid` whose command holds these words."""
+    [found] = [each for each, words in descendants(pid).items() if command in words][:1]
+    return found
+
+
+def test_it_says_one_line_when_it_answers(start: Start) -> None:
+    served = start()
+    [line] = served.said
+    assert served.url in line
+    assert f"{served.url}/docs" in line
+    assert str(served.data_dir) in line
+    with served.client() as client:
+        assert client.get("/healthz").status_code == 200
+        assert client.get("/readyz").status_code == 200
+
+
+def test_datasets_jobs_and_results_are_there_after_a_restart(start: Start) -> None:
+    served = start()
+    with served.client() as client:
+        dataset = upload(client)
+        job = submit(client, dataset)
+        record = finished(client, job)
+        assert record["state"] == "succeeded", record
+        result = client.get(f"/v1/jobs/{job}/result").content
+    served.stop()
+    with start().client() as client:
+        assert client.get(f"/v1/datasets/{dataset}").status_code == 200
+        assert client.get(f"/v1/jobs/{job}").json()["state"] == "succeeded"
+        assert client.get(f"/v1/jobs/{job}/result").content == result
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_everything_within_seconds_and_with_status_0(start: Start, number: signal.Signals) -> None:
+    served = start()
+    family = descendants(served.process.pid)
+    assert len(family) >= 4  # store, service, worker, tether
+    asked = time.monotonic()
+    assert served.stop(number) == 0
+    assert time.monotonic() - asked < 10
+    assert gone_within(1, family)
+
+
+def test_nothing_outlives_a_supervisor_that_was_killed_and_the_folder_can_be_served_again(start: Start) -> None:
+    served = start()
+    family = descendants(served.process.pid)
+    served.stop(signal.SIGKILL)
+    again = start()
+    assert gone_within(1, family)
+    assert again.process.poll() is None
+
+
+def test_a_killed_worker_comes_back_and_does_the_job(start: Start) -> None:
+    served = start(ITOSCOPE_LEASE_SECONDS="5")
+    worker = child(served.process.pid, "-m worker")
+    os.kill(worker, signal.SIGKILL)
+    with served.client() as client:
+        record = finished(client, submit(client, upload(client)))
+    assert record["state"] == "succeeded", record
+    assert any("worker ended unexpectedly" in line for line in served.said)
+
+
+@pytest.mark.parametrize(("part", "name"), [("-server", "embedded store"), ("-m service", "service")])
+def test_the_end_of_a_part_that_all_need_ends_everything_with_a_clear_line(start: Start, part: str, name: str) -> None:
+    served = start()
+    family = descendants(served.process.pid)
+    os.kill(child(served.process.pid, part), signal.SIGKILL)
+    assert served.process.wait(20) == 1
+    assert gone_within(1, family)
+    served.stop()
+    assert f"the {name} ended unexpectedly (signal SIGKILL)" in served.said[-1]
+
+
+def test_a_configured_redis_server_is_used_instead_of_an_embedded_one(start: Start, tmp_path: Path) -> None:
+    with Supervisor(print) as supervisor:
+        store = valkey.embedded(valkey.find_server(), tmp_path, tmp_path / "valkey.log", os.environ)
+        supervisor.start(store.program)
+        assert supervisor.watch(lambda: valkey.answers(store.url), seconds=20)
+        served = start(ITOSCOPE_REDIS_URL=store.url)
+        assert not any("-server" in words for words in descendants(served.process.pid).values())
+        with served.client() as client:
+            record = finished(client, submit(client, upload(client)))
+        assert record["state"] == "succeeded", record
+        assert served.stop() == 0
+        assert valkey.answers(store.url)
