@@ -1,0 +1,1 @@
+"""HTTP: validate, store, enqueue, report. No numerics."""

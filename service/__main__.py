@@ -1,0 +1,120 @@
+"""`python -m service`: the HTTP process. Exit status 2, with one line on standard error, where it cannot start."""
+
+import socket
+import sys
+import tempfile
+from types import FrameType
+
+import structlog
+import uvicorn
+from pydantic import ValidationError
+
+from service import logs
+from service.app import create_app
+from service.dependencies import Context
+from service.keys import BadKeyFile
+from service.settings import ServiceSettings
+from storage.connection import connect
+from storage.durability import WeakDurability, check_durability
+from storage.stores import StoreUnavailable
+
+_log = structlog.get_logger("service")
+
+
+class CannotStart(Exception):
+    """Something outside must be put right first."""
+
+
+class Server(uvicorn.Server):
+    """Uvicorn, telling those who wait for a job that the process is about to end."""
+
+    def __init__(self, config: uvicorn.Config, context: Context) -> None:
+        super().__init__(config)
+        self._context = context
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._context.stopping.set()
+        super().handle_exit(sig, frame)
+
+
+def settings_from_environment() -> ServiceSettings:
+    """The settings. Raises CannotStart, naming the variable at fault."""
+    try:
+        return ServiceSettings()
+    except ValidationError as error:
+        fault = error.errors()[0]
+        raise CannotStart(f"ITOSCOPE_{str(fault['loc'][0]).upper()}: {fault['msg']}") from None
+
+
+def prepare_folder(settings: ServiceSettings) -> None:
+    """Make the data folder and try it. Raises CannotStart."""
+    try:
+        settings.scratch.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=settings.data_dir), tempfile.TemporaryFile(dir=settings.scratch):
+            pass
+    except OSError as error:
+        raise CannotStart(f"cannot write to the data folder {settings.data_dir}: {error.strerror}") from None
+
+
+def bind(settings: ServiceSettings) -> socket.socket:
+    """The listening socket. Raises CannotStart where the address is taken or not ours."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    except OSError as error:
+        raise CannotStart(f"cannot listen on {settings.host} port {settings.port}: {error.strerror or error}") from None
+
+
+def check_store(settings: ServiceSettings) -> None:
+    """Refuse a store that forgets. One that does not answer yet is no reason: requests say 503 until it does."""
+    client = connect(settings.redis_url)
+    try:
+        check_durability(client, allow_weak=settings.allow_weak_durability)
+    except WeakDurability as error:
+        raise CannotStart(str(error)) from None
+    except StoreUnavailable as error:
+        _log.warning("the store does not answer yet", error=str(error))
+    finally:
+        client.close()
+
+
+def serve() -> None:
+    """Serve until SIGINT or SIGTERM. Raises CannotStart."""
+    settings = settings_from_environment()
+    prepare_folder(settings)
+    logs.configure()
+    check_store(settings)
+    # Parts of forms spill here too, not into a small /tmp.
+    tempfile.tempdir = str(settings.scratch.resolve())
+    try:
+        app = create_app(settings)
+    except (BadKeyFile, OSError) as error:
+        raise CannotStart(str(error)) from None
+    context: Context = app.state.context
+    if not settings.on_loopback and not context.keys.current():
+        raise CannotStart(
+            f"{settings.host} can be reached from outside and no API key is set; run python -m service.keys new first"
+        )
+    listening = bind(settings)
+    host, port = listening.getsockname()[:2]
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=settings.shutdown_seconds
+    )
+    _log.info("listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}")
+    Server(config, context).run(sockets=[listening])
+
+
+def main() -> int:
+    """The exit status."""
+    try:
+        serve()
+    except CannotStart as error:
+        print(f"itoscope: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

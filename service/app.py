@@ -1,0 +1,60 @@
+"""The composition root of the HTTP process: settings in, application out."""
+
+from anyio import CapacityLimiter
+from fastapi import FastAPI
+
+from service import errors, interface
+from service.dependencies import Context, Queue, Reader
+from service.keys import KeyRing
+from service.middleware import ExchangeMiddleware
+from service.queue import CeleryQueue
+from service.readers.process import read_upload
+from service.routes import datasets, health, jobs, reference, schemas
+from service.settings import ServiceSettings
+from storage.connection import connect
+from storage.datasets import LocalDatasetStore
+from storage.jobs import RedisJobStore
+from storage.results import LocalResultStore
+from storage.stores import Stores
+
+
+def create_app(
+    settings: ServiceSettings, *, stores: Stores | None = None, reader: Reader | None = None, queue: Queue | None = None
+) -> FastAPI:
+    """The application. Nothing is connected to yet: Redis may come and go.
+
+    Raises keys.BadKeyFile, OSError where the key file cannot be read.
+    """
+    context = Context(
+        settings=settings,
+        stores=stores or open_stores(settings),
+        reader=reader or read_upload,
+        queue=queue or CeleryQueue(settings.redis_url),
+        keys=KeyRing(settings.key_file),
+        reading=CapacityLimiter(settings.readers),
+    )
+    app = FastAPI(
+        title="Itoscope",
+        version=interface.VERSION,
+        summary="Measured trajectories in, a stochastic differential equation and its time scales out.",
+        docs_url=None,
+        redoc_url=None,
+        separate_input_output_schemas=False,
+        redirect_slashes=False,
+    )
+    app.state.context = context
+    for router in (datasets.router, jobs.router, schemas.router, health.router, reference.router):
+        app.include_router(router)
+    errors.install(app)
+    interface.install(app)
+    app.add_middleware(ExchangeMiddleware)
+    return app
+
+
+def open_stores(settings: ServiceSettings) -> Stores:
+    """The stores that live in Redis and in the data folder."""
+    return Stores(
+        jobs=RedisJobStore(connect(settings.redis_url)),
+        datasets=LocalDatasetStore(settings.data_dir),
+        results=LocalResultStore(settings.data_dir),
+    )

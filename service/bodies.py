@@ -1,0 +1,46 @@
+"""Reading a request's body: never more than allowed, never waiting for one that has stopped coming."""
+
+from collections.abc import AsyncGenerator
+
+import anyio
+from fastapi import Request
+
+from service.errors import Refusal
+
+
+async def chunks(request: Request, limit: int, idle_seconds: float) -> AsyncGenerator[bytes]:
+    """The body piece by piece. Raises Refusal: body-too-large (by its announced length or by counting), body-timeout."""
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and int(announced[:20]) > limit:
+        raise too_large(limit)
+    if request.headers.get("content-encoding", "identity").strip().lower() not in ("identity", ""):
+        raise Refusal(
+            "unsupported-media-type", "Compressed bodies are not accepted.", hints=("Send the content without Content-Encoding.",)
+        )
+    size = 0
+    stream = request.stream()
+    while True:
+        try:
+            with anyio.fail_after(idle_seconds):
+                chunk = await anext(stream, b"")
+        except TimeoutError:
+            detail = f"Nothing came for {idle_seconds:g} seconds after {size} bytes."
+            raise Refusal("body-timeout", detail, hints=("Send the request again.",), headers={"Connection": "close"}) from None
+        if not chunk:
+            return
+        size += len(chunk)
+        if size > limit:
+            raise too_large(limit)
+        yield chunk
+
+
+async def whole(request: Request, limit: int, idle_seconds: float) -> bytes:
+    """The body in one piece; for small documents."""
+    return b"".join([chunk async for chunk in chunks(request, limit, idle_seconds)])
+
+
+def too_large(limit: int) -> Refusal:
+    """The refusal of a body that is larger than `limit` bytes."""
+    detail = f"The body may hold at most {limit / 1e6:g} MB."
+    hints = ("Split the trajectories over several datasets, or upload a denser format such as NPY or Parquet.",)
+    return Refusal("body-too-large", detail, hints=hints, headers={"Connection": "close"})

@@ -1,0 +1,72 @@
+"""What a request handler can ask for: the application's parts, and whose request this is."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Protocol
+
+from anyio import CapacityLimiter
+from fastapi import Depends, Request
+
+from contract.datasets import DatasetReport, Layout
+from service.errors import Refusal
+from service.keys import KeyRing
+from service.settings import ServiceSettings
+from storage.stores import Stores
+
+DEFAULT_TENANT = "default"
+
+Reader = Callable[[Path, str | None, str | None, Layout, Path], DatasetReport]
+"""(upload, media type, file name, layout, folder to fill) → report of what was read. Raises UnreadableData."""
+
+
+class Queue(Protocol):
+    """Where the ids of accepted jobs go."""
+
+    def publish(self, job_id: str, timeout_seconds: float) -> None:
+        """Tell a worker. May raise anything: the reaper publishes again what did not arrive."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The application's parts, put together in service/app.py."""
+
+    settings: ServiceSettings
+    stores: Stores
+    reader: Reader
+    queue: Queue
+    keys: KeyRing
+    reading: CapacityLimiter
+    """Uploads read at the same time."""
+    stopping: threading.Event = field(default_factory=threading.Event)
+    """Set when the process is asked to stop: whoever waits answers at once."""
+
+
+def context_of(request: Request) -> Context:
+    """The parts of the application that serves this request."""
+    context = request.app.state.context
+    assert isinstance(context, Context)
+    return context
+
+
+def tenant_of(request: Request, context: Annotated[Context, Depends(context_of)]) -> str:
+    """Whose request this is. Raises Refusal (unauthorized) where a key is needed and none known was given."""
+    keys = context.keys.current()
+    if not keys and context.settings.on_loopback:
+        return DEFAULT_TENANT
+    scheme, _, key = request.headers.get("authorization", "").partition(" ")
+    tenant = keys.tenant_of(key.strip()) if scheme.lower() == "bearer" else None
+    if tenant is None:
+        raise Refusal(
+            "unauthorized",
+            "This address needs an API key that this service knows.",
+            hints=("Send Authorization: Bearer <key>. The operator makes keys with python -m service.keys new.",),
+            headers={"WWW-Authenticate": 'Bearer realm="itoscope"'},
+        )
+    return tenant
+
+
+Parts = Annotated[Context, Depends(context_of)]
+Tenant = Annotated[str, Depends(tenant_of)]

@@ -1,0 +1,157 @@
+"""Errors, drawn once and mapped once: the only place that knows an exception and a status."""
+
+import errno
+from collections.abc import Mapping
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+
+from contract.problems import Problem, ProblemError
+from service.faults import parameter_faults
+from service.readers.errors import UnreadableData
+from storage.stores import IdempotencyMismatch, InvalidCursor, StoreUnavailable
+
+PROBLEM_JSON = "application/problem+json"
+
+CODES: dict[str, tuple[int, str]] = {
+    "invalid-request": (422, "The request says something that cannot be done"),
+    "invalid-json": (400, "The body is not JSON"),
+    "invalid-multipart": (400, "The body is not a multipart form we can read"),
+    "digest-mismatch": (400, "The body does not match its digest"),
+    "unauthorized": (401, "An API key is needed"),
+    "not-found": (404, "There is no such thing"),
+    "method-not-allowed": (405, "This address does not do that"),
+    "body-timeout": (408, "The body stopped coming"),
+    "job-not-finished": (409, "The job is not finished"),
+    "job-failed": (409, "The job failed"),
+    "job-cancelled": (409, "The job was cancelled"),
+    "gone": (410, "This is no longer kept"),
+    "body-too-large": (413, "The body is too large"),
+    "too-large-data": (413, "The data are too large"),
+    "unsupported-media-type": (415, "This kind of content is not accepted"),
+    "unreadable-data": (422, "The data cannot be read"),
+    "layout-mismatch": (422, "The layout does not fit the data"),
+    "idempotency-mismatch": (422, "The idempotency key belongs to another request"),
+    "internal-error": (500, "Something broke on our side"),
+    "store-unavailable": (503, "The store does not answer"),
+    "not-ready": (503, "The service is not ready"),
+}
+"""Every code this service answers with; docs/problems.md explains them."""
+
+RETRY_SECONDS = 2
+"""How soon to try again when the store is away."""
+
+
+class Refusal(Exception):
+    """An answer that is not a success; `code` decides its status and title."""
+
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        *,
+        errors: tuple[ProblemError, ...] = (),
+        hints: tuple[str, ...] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+        self.errors = errors
+        self.hints = hints
+        self.headers = dict(headers or {})
+
+
+def answer(request: Request, refusal: Refusal, *, status: int | None = None) -> Response:
+    """The problem document of a refusal."""
+    usual_status, title = CODES.get(refusal.code, (422, "The data cannot be used"))
+    status = status or usual_status
+    request_id = request.scope.get("request_id")
+    body = Problem(
+        type=f"urn:itoscope:problem:{refusal.code}",
+        title=title,
+        status=status,
+        code=refusal.code,
+        detail=refusal.detail,
+        instance=f"urn:itoscope:request:{request_id}" if request_id else None,
+        errors=refusal.errors,
+        hints=refusal.hints,
+    )
+    return Response(body.model_dump_json(), status, headers=refusal.headers, media_type=PROBLEM_JSON)
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refusal)
+    return answer(request, error)
+
+
+def _unreadable(request: Request, error: Exception) -> Response:
+    assert isinstance(error, UnreadableData)
+    return answer(request, Refusal(error.code, error.detail, errors=error.errors, hints=error.hints), status=error.status)
+
+
+def _invalid_parameters(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    faults = parameter_faults(error.errors())
+    return answer(request, Refusal("invalid-request", "; ".join(fault.detail for fault in faults), errors=faults))
+
+
+def _store_away(request: Request, error: Exception) -> Response:
+    detail = "The store of jobs does not answer; nothing was decided."
+    hints = (f"Send the same request again in {RETRY_SECONDS} seconds; an Idempotency-Key makes that safe for new jobs.",)
+    return answer(request, Refusal("store-unavailable", detail, hints=hints, headers={"Retry-After": str(RETRY_SECONDS)}))
+
+
+def _another_request(request: Request, error: Exception) -> Response:
+    detail = "This Idempotency-Key was used before with another job."
+    return answer(request, Refusal("idempotency-mismatch", detail, hints=("Use a new key for a new job.",)))
+
+
+def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    match error.status_code:
+        case 404:
+            refusal = Refusal("not-found", "Nothing lives at this address.", hints=("GET /docs lists the addresses.",))
+        case 405:
+            refusal = Refusal("method-not-allowed", f"{request.method} is not understood here.", headers=error.headers)
+        case _:
+            refusal = Refusal("invalid-request", str(error.detail), headers=error.headers)
+    return answer(request, refusal, status=error.status_code)
+
+
+def _bad_cursor(request: Request, error: Exception) -> Response:
+    detail = "No page gave this cursor."
+    fault = ProblemError(detail="query parameter `cursor`: is not one we gave")
+    return answer(request, Refusal("invalid-request", detail, errors=(fault,), hints=("Start again without a cursor.",)))
+
+
+def _disk_full(request: Request, error: Exception) -> Response:
+    assert isinstance(error, OSError)
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        raise error
+    detail = "The disk is full; nothing was kept."
+    hints = ("Delete datasets that are no longer needed, or tell the operator.",)
+    return answer(request, Refusal("store-unavailable", detail, hints=hints, headers={"Retry-After": "60"}))
+
+
+def _gone_away(request: Request, error: Exception) -> Response:
+    return answer(request, Refusal("body-timeout", "The connection closed before the body was complete."))
+
+
+def install(app: FastAPI) -> None:
+    """Put the table into the application. Everything else becomes `internal-error` in service/middleware.py."""
+    app.exception_handlers.update(
+        {
+            Refusal: _refused,
+            UnreadableData: _unreadable,
+            RequestValidationError: _invalid_parameters,
+            StoreUnavailable: _store_away,
+            IdempotencyMismatch: _another_request,
+            InvalidCursor: _bad_cursor,
+            OSError: _disk_full,
+            HTTPException: _http,
+            ClientDisconnect: _gone_away,
+        }
+    )

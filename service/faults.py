@@ -1,0 +1,107 @@
+"""Pydantic's findings in the user's words: which field, and what is wrong with it; never the value itself."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from contract.problems import ProblemError
+
+MOST = 20
+"""Faults reported at once."""
+
+_WORDS = {
+    "missing": "is required",
+    "extra_forbidden": "is not a field known here",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "dict_type": "must be an object",
+    "tuple_type": "must be a list",
+    "string_unicode": "must be text of valid Unicode characters",
+    "union_tag_invalid": "`kind` must be `identification` or `generator`",
+    "union_tag_not_found": "`kind` is required: `identification` or `generator`",
+}
+
+_Place = tuple[str | int, ...]
+
+
+def pointer(*place: str | int) -> str:
+    """JSON Pointer in fragment form (RFC 6901), e.g. `#/parameters/kernels/count`."""
+    return "#" + "".join("/" + str(token)[:200].replace("~", "~0").replace("/", "~1") for token in place)
+
+
+def document_faults(error: ValidationError, given: Any, *inside: str) -> tuple[ProblemError, ...]:
+    """What is wrong with the document `given`, found `inside` another; at most `MOST` faults, one for each field."""
+    found: dict[_Place, list[str]] = {}
+    for place, finding in _of_the_best_alternative(error, given):
+        words = _words(finding)
+        if words not in found.setdefault(place, []):
+            found[place].append(words)
+    return tuple(
+        ProblemError(detail=" or ".join(words), pointer=pointer(*inside, *place)) for place, words in list(found.items())[:MOST]
+    )
+
+
+def parameter_faults(findings: Sequence[Any]) -> tuple[ProblemError, ...]:
+    """What is wrong with path, query and header parameters."""
+    return tuple(
+        ProblemError(detail=f"{finding['loc'][0]} parameter `{str(finding['loc'][-1])[:200]}`: {_words(finding)}")
+        for finding in findings[:MOST]
+    )
+
+
+def _words(finding: Any) -> str:
+    if finding["type"] == "literal_error":
+        return "must be " + str(finding["ctx"]["expected"])
+    message = str(_WORDS.get(finding["type"], finding["msg"]))[:300]
+    return "must be" + message.removeprefix("Input should be") if message.startswith("Input should be") else message
+
+
+def _of_the_best_alternative(error: ValidationError, given: Any) -> list[tuple[_Place, Any]]:
+    """Where an object matches none of several models, keep the findings of the model that it misses least."""
+    located = [(_located(finding["loc"], given), finding) for finding in error.errors(include_url=False, include_input=False)]
+    tally: dict[tuple[_Place, str], int] = {}
+    for (_, alternative), _finding in located:
+        if alternative is not None:
+            tally[alternative] = tally.get(alternative, 0) + 1
+    best: dict[_Place, str] = {}
+    for (place, tag), count in tally.items():
+        if place not in best or count < tally[place, best[place]]:
+            best[place] = tag
+    return [
+        (place, finding)
+        for (place, alternative), finding in located
+        if alternative is None or best[alternative[0]] == alternative[1]
+    ]
+
+
+def _located(location: Sequence[str | int], given: Any) -> tuple[_Place, tuple[_Place, str] | None]:
+    """The place in the document that pydantic means, and the alternative it tried on an object there.
+
+    Pydantic's locations hold names of its own (of a union's members, say) besides those of the document.
+    """
+    place: _Place = ()
+    alternative: tuple[_Place, str] | None = None
+    value = given
+    if isinstance(given, dict) and location and location[0] == given.get("kind"):
+        location = location[1:]
+    for depth, token in enumerate(location):
+        inside, below = _step(value, token)
+        if inside:
+            value = below
+            place = (*place, token)
+        elif isinstance(value, dict) and isinstance(token, str) and token != "[key]":
+            if depth == len(location) - 1:
+                place = (*place, token)
+            else:
+                alternative = (place, token)
+    return place, alternative
+
+
+def _step(value: Any, token: str | int) -> tuple[bool, Any]:
+    """Whether the document goes on at `token`, and with what."""
+    if isinstance(value, dict):
+        return token in value, value.get(token)
+    if isinstance(value, list) and isinstance(token, int) and token < len(value):
+        return True, value[token]
+    return False, None

@@ -1,0 +1,73 @@
+"""The OpenAPI document: what FastAPI knows of the routes, and what only we know."""
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import TypeAdapter
+
+from contract.datasets import Layout
+from contract.jobs import JOB_REQUEST
+from contract.results import GeneratorResult, IdentificationResult
+from service.errors import PROBLEM_JSON
+
+VERSION = "1.0"
+"""Version of the interface: /v1 changes only by addition."""
+
+_HAND_MADE: dict[str, TypeAdapter[Any]] = {
+    "JobRequest": JOB_REQUEST,
+    "Layout": TypeAdapter(Layout),
+    "Result": TypeAdapter(IdentificationResult | GeneratorResult),
+}
+"""Bodies that the routes read or write themselves, so that FastAPI does not know them."""
+
+_DESCRIPTION = """Upload a trajectory, start a job, follow it, fetch the model. Everything that is not a success is a problem
+document (RFC 9457) with a stable `code`, the fields at fault and hints."""
+
+
+def document(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI 3.1 document of the application."""
+    made = get_openapi(
+        title=app.title,
+        version=app.version,
+        summary=app.summary,
+        description=_DESCRIPTION,
+        routes=app.routes,
+        separate_input_output_schemas=False,
+    )
+    components = made["components"]["schemas"]
+    for name, adapter in _HAND_MADE.items():
+        schema = adapter.json_schema(ref_template="#/components/schemas/{model}")
+        components.update(schema.pop("$defs", {}))
+        components[name] = schema
+    made["components"]["schemas"] = dict(sorted(components.items()))
+    made["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+    for path, operations in made["paths"].items():
+        for operation in operations.values():
+            _finish(path, operation)
+    return made
+
+
+def _finish(path: str, operation: dict[str, Any]) -> None:
+    """Problems have their own media type; every answer its id; a key is needed where the data are."""
+    for status, response in operation["responses"].items():
+        response.setdefault("headers", {})["X-Request-Id"] = {
+            "description": "Names this exchange in the logs.",
+            "schema": {"type": "string"},
+        }
+        if status >= "400":
+            response["content"] = {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    if "401" in operation["responses"]:
+        operation["security"] = [{"key": []}, {}]
+
+
+def install(app: FastAPI) -> None:
+    """Serve that document at /openapi.json; it is made once."""
+    made: dict[str, Any] = {}
+
+    def cached() -> dict[str, Any]:
+        if not made:
+            made.update(document(app))
+        return made
+
+    app.openapi = cached  # type: ignore[method-assign]

@@ -1,0 +1,59 @@
+"""Every exchange has an id, a log line and, come what may, an answer."""
+
+import re
+import time
+import uuid
+
+import structlog
+from fastapi import Request
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service.errors import Refusal, answer
+
+_GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+_log = structlog.get_logger("service")
+
+
+class ExchangeMiddleware:
+    """Gives or takes over `X-Request-Id`, logs one event a request, answers `internal-error` where all else failed."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request = Request(scope)
+        given = request.headers.get("x-request-id", "")
+        request_id = given if _GIVEN_ID.fullmatch(given) else uuid.uuid4().hex
+        scope["request_id"] = request_id
+        status: int | None = None
+        started = time.perf_counter()
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-Id"] = request_id
+                headers.setdefault("X-Content-Type-Options", "nosniff")
+            await send(message)
+
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            try:
+                await self.app(scope, receive, send_with_id)
+            except Exception:
+                _log.exception("internal error", method=request.method, path=request.url.path)
+                if status is not None:
+                    raise
+                refusal = Refusal(
+                    "internal-error",
+                    "The service made a mistake; your request may be fine.",
+                    hints=(f"Tell the operator the request id {request_id}.",),
+                )
+                await answer(request, refusal)(scope, receive, send_with_id)
+            finally:
+                seconds = round(time.perf_counter() - started, 4)
+                _log.info("request", method=request.method, path=request.url.path, status=status, seconds=seconds)

@@ -1,0 +1,46 @@
+"""The committed copies of the OpenAPI document and of the JSON Schemas.
+
+`python -m service.openapi` writes openapi/openapi.json and openapi/schemas/; with `--check` it only says what differs.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from fastapi import FastAPI
+
+from service.app import create_app
+from service.schemas import schemas
+from service.settings import ServiceSettings
+
+FOLDER = Path(__file__).parent.parent / "openapi"
+
+
+def files(app: FastAPI) -> dict[Path, str]:
+    """The generated files, by their path below `openapi/`."""
+    documents = {Path("openapi.json"): app.openapi()}
+    documents |= {Path("schemas", f"{name}.json"): schema for name, schema in schemas().items()}
+    return {path: json.dumps(value, indent=2, ensure_ascii=False) + "\n" for path, value in documents.items()}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; 1 where `--check` finds a difference."""
+    parser = argparse.ArgumentParser(prog="python -m service.openapi", description="Write the interface's committed documents.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where a committed file differs")
+    check = parser.parse_args(arguments).check
+    stale = []
+    for path, text in files(create_app(ServiceSettings())).items():
+        place = FOLDER / path
+        if not place.exists() or place.read_text("utf-8") != text:
+            stale.append(path)
+            if not check:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_text(text, "utf-8")
+    for path in stale:
+        print(f"{'differs' if check else 'written'}: openapi/{path}")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,44 @@
+"""Telling the workers: one Celery message for each accepted job, holding its id and nothing else."""
+
+from celery import Celery
+
+from contract.messages import QUEUE, RUN_JOB
+
+HARD_LIMIT_GRACE = 30.0
+"""Seconds between a job's own time limit and the worker process being killed."""
+
+
+class CeleryQueue:
+    """Sends to the broker; never receives, keeps no results, tries once."""
+
+    def __init__(self, redis_url: str) -> None:
+        self._celery = Celery("itoscope-service", broker=redis_url, set_as_current=False)
+        self._celery.conf.update(
+            task_serializer="json",
+            accept_content=["json"],
+            task_ignore_result=True,
+            task_default_queue=QUEUE,
+            broker_connection_retry=False,
+            broker_transport_options={
+                "visibility_timeout": 86_400,
+                "socket_timeout": 5,
+                "socket_connect_timeout": 2,
+                "max_retries": 0,
+            },
+        )
+
+    def publish(self, job_id: str, timeout_seconds: float) -> None:
+        """Ask for a job to be run. Raises the broker's error at once when it does not answer."""
+        self._celery.send_task(
+            RUN_JOB,
+            args=[job_id],
+            queue=QUEUE,
+            soft_time_limit=timeout_seconds,
+            time_limit=timeout_seconds + HARD_LIMIT_GRACE,
+            ignore_result=True,
+            retry=False,
+        )
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._celery.close()

@@ -1,0 +1,1 @@
+"""The addresses, one file a noun."""

@@ -1,0 +1,110 @@
+"""Datasets: uploaded trajectories, immutable, addressed by content."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+
+from contract.datasets import Dataset, DatasetList, Layout
+from service import incoming, uploads
+from service.dependencies import Parts, Tenant
+from service.errors import Refusal
+from service.paging import Page
+from service.representations import document
+from service.routes.responses import headers, problems
+
+router = APIRouter(prefix="/v1/datasets", tags=["datasets"])
+
+_BINARY = {"schema": {"type": "string", "contentMediaType": "application/octet-stream"}}
+_ACCEPTED: dict[str, Any] = {
+    **dict.fromkeys(
+        (
+            "text/csv",
+            "text/plain",
+            "application/json",
+            "application/x-npy",
+            "application/x-npz",
+            "application/vnd.apache.parquet",
+            "application/vnd.apache.arrow.file",
+            "application/octet-stream",
+        ),
+        _BINARY,
+    ),
+    "multipart/form-data": {
+        "schema": {
+            "type": "object",
+            "required": ["file"],
+            "properties": {
+                "file": {"type": "string", "contentMediaType": "application/octet-stream"},
+                "layout": {"$ref": "#/components/schemas/Layout"},
+            },
+        },
+        "encoding": {"layout": {"contentType": "application/json"}},
+    },
+}
+
+
+@router.post(
+    "",
+    status_code=201,
+    summary="Upload trajectories",
+    response_model=Dataset,
+    responses={
+        201: {
+            "description": "A new dataset.",
+            "headers": headers(Location="Its address.", ETag="Its version.", Content_Digest="SHA-256 of the answer (RFC 9530)."),
+        },
+        200: {"model": Dataset, "description": "The same bytes with the same layout were uploaded before."},
+        **problems(400, 401, 408, 413, 415, 422, 503),
+    },
+    openapi_extra={"requestBody": {"required": True, "content": _ACCEPTED}},
+)
+async def create_dataset(request: Request, parts: Parts, tenant: Tenant, query: Annotated[Layout, Query()]) -> Response:
+    """Send a file as the body, with its `Content-Type` (or none: the format is then recognised by its content), or as part
+    `file` of a multipart form. How to read it may be said by query parameters or in a JSON part `layout`; whatever is left
+    out is inferred, and the report says how.
+    """
+    with uploads.scratch_folder(parts.settings.scratch) as folder:
+        if incoming.media_type(request) == incoming.FORM:
+            form = await incoming.form(request, parts.settings, folder, "layout")
+            upload, layout = form.upload, incoming.layout(query, form.fields.get("layout"))
+            if upload is None:
+                raise Refusal("invalid-request", "The form has no `file` part.", hints=("With curl: -F file=@data.csv",))
+        else:
+            layout = incoming.layout(query, None)
+            upload = await incoming.raw_upload(request, parts.settings, folder)
+        dataset, created = await uploads.keep(parts, tenant, upload, layout or Layout())
+    location = f"/v1/datasets/{dataset.id}"
+    return document(request, dataset, 201 if created else 200, headers={"Location": location})
+
+
+@router.get("", summary="List datasets", response_model=DatasetList, responses=problems(401, 422, 503))
+def list_datasets(request: Request, parts: Parts, tenant: Tenant, page: Annotated[Page, Query()]) -> Response:
+    """Your datasets, newest first."""
+    items, cursor = parts.stores.datasets.list(tenant, limit=page.limit, cursor=page.cursor)
+    return document(request, DatasetList(items=tuple(items), next_cursor=cursor))
+
+
+@router.get(
+    "/{dataset_id}",
+    summary="Describe a dataset",
+    response_model=Dataset,
+    responses={200: {"headers": headers(ETag="Its version.")}, **problems(401, 404, 503)},
+)
+def get_dataset(request: Request, parts: Parts, tenant: Tenant, dataset_id: str) -> Response:
+    """What was read from the upload, and what was assumed to read it. Honours `If-None-Match`."""
+    dataset = parts.stores.datasets.get(tenant, dataset_id)
+    if dataset is None:
+        raise _unknown()
+    return document(request, dataset)
+
+
+@router.delete("/{dataset_id}", status_code=204, summary="Delete a dataset", responses=problems(401, 404, 503))
+def delete_dataset(parts: Parts, tenant: Tenant, dataset_id: str) -> Response:
+    """Forget the data. Results computed from them stay; jobs that have not started will fail."""
+    if not parts.stores.datasets.delete(tenant, dataset_id):
+        raise _unknown()
+    return Response(status_code=204)
+
+
+def _unknown() -> Refusal:
+    return Refusal("not-found", "There is no such dataset.", hints=("GET /v1/datasets lists yours.",))

@@ -1,0 +1,59 @@
+"""Is it alive, and would a job sent now be worked on?"""
+
+from anyio import fail_after
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Response
+
+from contract.base import Document
+from service.dependencies import Parts
+from service.errors import RETRY_SECONDS, Refusal
+from service.routes.responses import problems
+
+router = APIRouter(tags=["health"])
+
+LONGEST_LOOK = 3.0
+"""Seconds within which the store must have answered."""
+
+
+class Health(Document):
+    """A sign of life."""
+
+    status: str
+
+
+class Readiness(Document):
+    """A sign of life of the whole."""
+
+    status: str
+    workers: int
+    """Workers heard of lately."""
+
+
+@router.get("/healthz", summary="Is the process alive?")
+async def healthz() -> Health:
+    """Always 200 while the process runs; looks at nothing else."""
+    return Health(status="ok")
+
+
+@router.get("/readyz", summary="Can jobs be accepted and run?", responses=problems(503))
+async def readyz(parts: Parts, response: Response) -> Readiness:
+    """200 when the store answers and a worker has been heard of lately; 503 says which of them is missing."""
+    response.headers["Cache-Control"] = "no-store"
+    silence = parts.settings.worker_silence_seconds
+    try:
+        with fail_after(LONGEST_LOOK):
+            workers = await run_sync(parts.stores.jobs.workers_alive, silence, abandon_on_cancel=True)
+    except TimeoutError:
+        raise Refusal(
+            "store-unavailable",
+            f"The store of jobs has not answered within {LONGEST_LOOK:g} seconds.",
+            headers={"Retry-After": str(RETRY_SECONDS)},
+        ) from None
+    if workers == 0:
+        raise Refusal(
+            "not-ready",
+            f"No worker has been heard of in the last {silence:g} seconds; jobs are accepted and wait.",
+            hints=("Start a worker: python -m worker.",),
+            headers={"Retry-After": str(RETRY_SECONDS)},
+        )
+    return Readiness(status="ready", workers=workers)

@@ -1,0 +1,221 @@
+"""Jobs: one computation each, from its request to its result."""
+
+import hashlib
+from typing import Annotated, Any
+
+import structlog
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Header, Query, Request, Response
+
+from contract.datasets import Layout
+from contract.jobs import JobList, JobRecord
+from service import bodies, forms, incoming, strict_json, submissions, uploads, waiting
+from service.dependencies import Context, Parts, Tenant
+from service.errors import Refusal
+from service.paging import Page
+from service.representations import FOREVER, document, json_bytes
+from service.routes.responses import headers, json_content, problems
+
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+_log = structlog.get_logger("service")
+
+RETRY_AFTER = "1"
+"""Seconds after which it is worth asking again for a job that has not ended."""
+
+_WAIT = {
+    "name": "Prefer",
+    "in": "header",
+    "required": False,
+    "description": "`wait=N`: answer when the job has ended, or after N seconds (at most 60).",
+    "schema": {"type": "string", "examples": ["wait=30"]},
+}
+_ACCEPTED: dict[str, Any] = {
+    **json_content("JobRequest"),
+    "multipart/form-data": {
+        "schema": {
+            "type": "object",
+            "required": ["job"],
+            "properties": {
+                "file": {"type": "string", "contentMediaType": "application/octet-stream"},
+                "job": {"$ref": "#/components/schemas/JobRequest"},
+                "layout": {"$ref": "#/components/schemas/Layout"},
+            },
+        },
+        "encoding": {"job": {"contentType": "application/json"}, "layout": {"contentType": "application/json"}},
+    },
+}
+_FOLLOWED = headers(
+    Location="Address of the job.",
+    Retry_After="Seconds until it is worth asking again; absent once the job has ended.",
+    Preference_Applied="The wait that was granted.",
+    ETag="Version of the record.",
+)
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=255,
+        description="A name you make up for this job. The same job sent again under it gives the first one's record.",
+    ),
+]
+
+
+@router.post(
+    "",
+    status_code=202,
+    summary="Start a job",
+    response_model=JobRecord,
+    responses={
+        202: {"description": "Accepted; it will run.", "headers": _FOLLOWED},
+        200: {"model": JobRecord, "description": "Ended within the wait asked for.", "headers": _FOLLOWED},
+        **problems(400, 401, 408, 413, 415, 422, 503),
+    },
+    openapi_extra={"requestBody": {"required": True, "content": _ACCEPTED}, "parameters": [_WAIT]},
+)
+async def create_job(
+    request: Request, parts: Parts, tenant: Tenant, query: Annotated[Layout, Query()], idempotency_key: IdempotencyKey = None
+) -> Response:
+    """Send the job as JSON, naming a `dataset` or holding the `data`; or send the file along, in a multipart form with the
+    parts `file`, `job` (JSON) and, if need be, `layout` (JSON, or as query parameters).
+    """
+    job = await _received(request, parts, tenant, query)
+    fingerprint = hashlib.sha256(strict_json.canonical(job.model_dump(mode="json", by_alias=True))).hexdigest()
+    submission = await run_sync(
+        lambda: parts.stores.jobs.submit(tenant, job, idempotency_key=idempotency_key, fingerprint=fingerprint)
+    )
+    record: JobRecord | None = submission.record
+    assert record is not None
+    if submission.created:
+        await _publish(parts, record.id, job.timeout_seconds)
+    extra = {"Location": f"/v1/jobs/{record.id}"}
+    if not submission.created:
+        extra["Idempotent-Replayed"] = "true"
+    return await _followed(request, parts, tenant, record, extra, pending=202)
+
+
+@router.get("", summary="List jobs", response_model=JobList, responses=problems(401, 422, 503))
+def list_jobs(request: Request, parts: Parts, tenant: Tenant, page: Annotated[Page, Query()]) -> Response:
+    """Your jobs, newest first."""
+    records, cursor = parts.stores.jobs.list(tenant, limit=page.limit, cursor=page.cursor)
+    return document(request, JobList(items=tuple(_linked(record) for record in records), next_cursor=cursor))
+
+
+@router.get(
+    "/{job_id}",
+    summary="Follow a job",
+    response_model=JobRecord,
+    responses={
+        200: {"headers": _FOLLOWED},
+        304: {"description": "Unchanged since the version you named."},
+        **problems(401, 404, 503),
+    },
+    openapi_extra={"parameters": [_WAIT]},
+)
+async def get_job(request: Request, parts: Parts, tenant: Tenant, job_id: str) -> Response:
+    """The record: state, progress, and why it failed if it did. Honours `Prefer: wait=N` and `If-None-Match`."""
+    record = await run_sync(parts.stores.jobs.get, tenant, job_id)
+    return await _followed(request, parts, tenant, _known(record), {}, pending=200)
+
+
+@router.get(
+    "/{job_id}/result",
+    summary="Fetch a result",
+    response_model=None,
+    responses={
+        200: {
+            "description": "The result; it never changes.",
+            "content": json_content("Result"),
+            "headers": headers(ETag="Its version.", Cache_Control="Immutable."),
+        },
+        304: {"description": "You have it already."},
+        **problems(401, 404, 409, 410, 503),
+    },
+)
+def get_result(request: Request, parts: Parts, tenant: Tenant, job_id: str) -> Response:
+    """The model with its errors, and what its generator says. 409 while there is none."""
+    record = _known(parts.stores.jobs.get(tenant, job_id))
+    if record.state != "succeeded":
+        raise _without_result(record)
+    name = parts.stores.jobs.result_name(tenant, job_id)
+    body = parts.stores.results.get(tenant, name) if name is not None else None
+    if body is None:
+        raise Refusal("gone", "The result is no longer kept.", hints=("Send the job again.",))
+    return json_bytes(request, body, cache=FOREVER)
+
+
+@router.post(
+    "/{job_id}/cancel", status_code=202, summary="Cancel a job", response_model=JobRecord, responses=problems(401, 404, 503)
+)
+def cancel_job(request: Request, parts: Parts, tenant: Tenant, job_id: str) -> Response:
+    """A queued or running job becomes cancelled and will have no result. A job that has ended stays as it is."""
+    return document(request, _linked(_known(parts.stores.jobs.cancel(tenant, job_id))), 202)
+
+
+async def _received(request: Request, parts: Context, tenant: str, query: Layout) -> submissions.Job:
+    with uploads.scratch_folder(parts.settings.scratch) as folder:
+        media_type = incoming.media_type(request)
+        if media_type == incoming.FORM:
+            form = await incoming.form(request, parts.settings, folder, "job", "layout")
+            if "job" not in form.fields:
+                hints = ('With curl: -F \'job={"kind": "identification"}\'',)
+                raise Refusal("invalid-request", "The form has no `job` part.", hints=hints)
+            with forms.within_field("job"):
+                given = strict_json.parse(form.fields["job"])
+            layout = incoming.layout(query, form.fields.get("layout"))
+            return await submissions.resolved(parts, tenant, given, folder=folder, upload=form.upload, layout=layout)
+        if media_type != "application/json" and not (media_type.startswith("application/") and media_type.endswith("+json")):
+            raise Refusal(
+                "unsupported-media-type",
+                "A job is application/json, or multipart/form-data with the parts `file` and `job`.",
+                hints=("With curl: -H 'Content-Type: application/json'",),
+            )
+        body = await bodies.whole(request, parts.settings.max_json_bytes, parts.settings.body_idle_seconds)
+        given = await run_sync(strict_json.parse, body)
+        return await submissions.resolved(parts, tenant, given, folder=folder, layout=incoming.layout(query, None))
+
+
+async def _publish(parts: Context, job_id: str, timeout_seconds: float) -> None:
+    try:
+        await run_sync(parts.queue.publish, job_id, timeout_seconds)
+    except Exception as error:
+        # The record is what counts: it is due, and the reaper publishes what no worker has claimed.
+        _log.warning("not published", job_id=job_id, error=type(error).__name__)
+
+
+async def _followed(
+    request: Request, parts: Context, tenant: str, record: JobRecord, extra: dict[str, str], *, pending: int
+) -> Response:
+    """The record, now or after the wait that was asked for."""
+    seconds = waiting.preferred_seconds(request)
+    fields = dict(extra)
+    if seconds is not None:
+        record = _known(await waiting.until_terminal(request, parts, tenant, record, seconds))
+        fields["Preference-Applied"] = f"wait={seconds}"
+    if not record.terminal:
+        fields["Retry-After"] = RETRY_AFTER
+    done = record.terminal and (seconds is not None or pending == 200)
+    return document(request, _linked(record), 200 if done else pending, headers=fields)
+
+
+def _linked(record: JobRecord) -> JobRecord:
+    address = f"/v1/jobs/{record.id}"
+    links = {"self": address, "result": f"{address}/result"}
+    if not record.terminal:
+        links["cancel"] = f"{address}/cancel"
+    return record.model_copy(update={"links": links})
+
+
+def _known(record: JobRecord | None) -> JobRecord:
+    if record is None:
+        raise Refusal("not-found", "There is no such job.", hints=("GET /v1/jobs lists yours.",))
+    return record
+
+
+def _without_result(record: JobRecord) -> Refusal:
+    if record.error is not None:
+        return Refusal("job-failed", record.error.detail, errors=record.error.errors, hints=record.error.hints)
+    if record.state == "cancelled":
+        return Refusal("job-cancelled", "The job was cancelled and has no result.")
+    hints = (f"Wait with GET /v1/jobs/{record.id} and Prefer: wait=60.",)
+    return Refusal("job-not-finished", f"The job is {record.state}.", hints=hints, headers={"Retry-After": RETRY_AFTER})

@@ -1,0 +1,22 @@
+"""The page that explains the interface, for people."""
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from service.reference import page
+
+router = APIRouter(include_in_schema=False)
+
+_NOTHING_FROM_OUTSIDE = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"}
+
+
+@router.get("/docs")
+async def docs(request: Request) -> Response:
+    """Every operation on one page."""
+    return HTMLResponse(page(request.app.openapi()), headers=_NOTHING_FROM_OUTSIDE)
+
+
+@router.get("/")
+async def root() -> Response:
+    """A newcomer starts with the interface's page."""
+    return RedirectResponse("/docs")

@@ -1,0 +1,51 @@
+"""The documents' JSON Schemas, for programs that check or complete what they send."""
+
+import json
+
+from fastapi import APIRouter, Request, Response
+
+from contract.base import Document
+from service.errors import Refusal
+from service.representations import document, json_bytes
+from service.routes.responses import problems
+from service.schemas import schema, schemas
+
+router = APIRouter(prefix="/v1/schemas", tags=["schemas"])
+
+
+class SchemaLink(Document):
+    """Where a schema is."""
+
+    name: str
+    href: str
+
+
+class SchemaList(Document):
+    """Every schema of this version."""
+
+    items: tuple[SchemaLink, ...]
+
+
+@router.get("", summary="List the schemas", response_model=SchemaList)
+async def list_schemas(request: Request) -> Response:
+    """The name and address of every JSON Schema."""
+    items = tuple(SchemaLink(name=name, href=f"/v1/schemas/{name}") for name in schemas())
+    return document(request, SchemaList(items=items))
+
+
+@router.get(
+    "/{name}",
+    summary="Fetch a schema",
+    response_model=None,
+    responses={
+        200: {"description": "A JSON Schema.", "content": {"application/schema+json": {"schema": {"type": "object"}}}},
+        **problems(404),
+    },
+)
+async def get_schema(request: Request, name: str) -> Response:
+    """A JSON Schema (2020-12) with defaults and descriptions; `layout` and `layout-1.0` are the same."""
+    found = schema(name)
+    if found is None:
+        raise Refusal("not-found", "There is no such schema.", hints=("GET /v1/schemas lists them.",))
+    body = json.dumps(found, ensure_ascii=False).encode()
+    return json_bytes(request, body, headers={"Content-Type": "application/schema+json"})

@@ -1,0 +1,42 @@
+"""The JSON Schema of each document, one file a version: what may be sent, what comes back, with defaults and descriptions."""
+
+from functools import cache
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from contract.datasets import Dataset, Layout
+from contract.generator import AnalysisParameters
+from contract.identification import IdentificationParameters
+from contract.jobs import JOB_REQUEST
+from contract.problems import Problem
+from contract.results import SCHEMA_VERSION, GeneratorResult, IdentificationResult
+
+_DOCUMENTS: dict[str, TypeAdapter[Any]] = {
+    "analysis-parameters": TypeAdapter(AnalysisParameters),
+    "dataset": TypeAdapter(Dataset),
+    "generator-result": TypeAdapter(GeneratorResult),
+    "identification-parameters": TypeAdapter(IdentificationParameters),
+    "identification-result": TypeAdapter(IdentificationResult),
+    "job-request": JOB_REQUEST,
+    "layout": TypeAdapter(Layout),
+    "problem": TypeAdapter(Problem),
+}
+
+
+@cache
+def schemas() -> dict[str, dict[str, Any]]:
+    """Every schema by name and version, e.g. `layout-1.0`."""
+    return {
+        f"{name}-{SCHEMA_VERSION}": {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$id": f"urn:itoscope:schema:{name}-{SCHEMA_VERSION}",
+            **document.json_schema(),
+        }
+        for name, document in _DOCUMENTS.items()
+    }
+
+
+def schema(name: str) -> dict[str, Any] | None:
+    """The schema called `name`, with or without its version; None where there is none."""
+    return schemas().get(name) or schemas().get(f"{name}-{SCHEMA_VERSION}")

@@ -1,0 +1,63 @@
+"""What the service can be told from outside (`ITOSCOPE_*`), read once at the composition root."""
+
+import ipaddress
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+MEGABYTE = 1_000_000
+
+
+class ServiceSettings(BaseSettings):
+    """Settings of the HTTP process."""
+
+    model_config = SettingsConfigDict(env_prefix="ITOSCOPE_", frozen=True, extra="ignore", use_attribute_docstrings=True)
+
+    host: str = "127.0.0.1"
+    """Address to listen on. Any other than a loopback address needs API keys."""
+    port: Annotated[int, Field(ge=0, le=65_535)] = 8000
+    """Port to listen on; 0 takes any free one."""
+    data_dir: Path = Path("data")
+    """Folder of datasets, results and keys."""
+    redis_url: str = "redis://127.0.0.1:6379/0"
+    """Job records and queue."""
+    allow_weak_durability: bool = False
+    """Accept a Redis that may lose accepted jobs."""
+    api_key_file: Path | None = None
+    """SHA-256 of each API key; `<data dir>/api-keys` by default."""
+    max_upload_bytes: Annotated[int, Field(ge=1)] = 200 * MEGABYTE
+    """Largest upload."""
+    max_json_bytes: Annotated[int, Field(ge=1)] = 20 * MEGABYTE
+    """Largest JSON body of a job, inline data included."""
+    max_job_bytes: Annotated[int, Field(ge=1)] = 256_000
+    """Largest job without its inline data."""
+    body_idle_seconds: Annotated[float, Field(gt=0)] = 5.0
+    """A request body that sends nothing for this long is given up."""
+    readers: Annotated[int, Field(ge=1)] = 2
+    """Uploads that are read at the same time, each in its own process."""
+    worker_silence_seconds: Annotated[float, Field(gt=0)] = 30.0
+    """The service is not ready when no worker has been heard of for this long."""
+    shutdown_seconds: Annotated[int, Field(ge=0)] = 10
+    """Open requests get this long to finish when the service is stopped."""
+
+    @property
+    def key_file(self) -> Path:
+        """Where the hashes of the API keys are."""
+        return self.api_key_file or self.data_dir / "api-keys"
+
+    @property
+    def scratch(self) -> Path:
+        """Where uploads wait while they are read; beside the datasets, so that keeping one is a rename."""
+        return self.data_dir / "uploads"
+
+    @property
+    def on_loopback(self) -> bool:
+        """Whether only this machine can reach the service."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False

@@ -1,0 +1,74 @@
+"""JSON to the letter (RFC 8259, and I-JSON where it is silent): whatever two parsers could read differently is refused."""
+
+import json
+import math
+import re
+from typing import Any, NoReturn
+
+from service.errors import Refusal
+
+MOST_DIGITS = 300
+"""Longer integers exceed any double."""
+
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def parse(body: bytes) -> Any:
+    """The value that `body` holds. Raises Refusal (invalid-json), which never repeats the body's own text."""
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _refusal(f"byte {error.start} is not UTF-8", "Save the document as UTF-8.") from None
+    if text.startswith("\ufeff"):
+        raise _refusal("it starts with a byte order mark", "Save the document as UTF-8 without a byte order mark.")
+    try:
+        value = json.loads(text, object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer, parse_float=_float)
+        if _ESCAPED_SURROGATE.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        raise _refusal(f"{error.msg} at line {error.lineno}, column {error.colno}") from None
+    except RecursionError:
+        raise _too_deep() from None
+    except UnicodeEncodeError:
+        raise _refusal("it holds half of a surrogate pair") from None
+    return value
+
+
+def canonical(value: Any) -> bytes:
+    """The one spelling of a value: equal values have equal bytes. Raises Refusal where writing needs more depth than reading."""
+    try:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    except RecursionError:
+        raise _too_deep() from None
+
+
+def _refusal(reason: str, *hints: str) -> Refusal:
+    return Refusal("invalid-json", f"The body is not JSON: {reason}.", hints=hints)
+
+
+def _too_deep() -> Refusal:
+    return _refusal("it is nested too deeply")
+
+
+def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(members)
+    if len(value) != len(members):
+        raise _refusal("an object names the same member twice")
+    return value
+
+
+def _constant(_name: str) -> NoReturn:
+    raise _refusal("NaN and Infinity are not JSON numbers", "Write null for a missing value.")
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise _refusal(f"an integer has more than {MOST_DIGITS} digits")
+    return int(digits)
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise _refusal("a number is too large for a double")
+    return value

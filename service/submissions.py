@@ -1,0 +1,125 @@
+"""From what a caller sent to a job that can run: its data kept as a dataset, its references checked, nothing left to guess."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+from anyio.to_thread import run_sync
+from pydantic import ValidationError
+
+from contract.datasets import Layout
+from contract.generator import ModelOfJob
+from contract.jobs import JOB_REQUEST, GeneratorJob, IdentificationJob, InlineData
+from contract.problems import ProblemError
+from service import strict_json, uploads
+from service.dependencies import Context
+from service.errors import Refusal
+from service.faults import document_faults, pointer
+from service.readers.errors import UnreadableData
+from service.uploads import Upload
+
+Job = IdentificationJob | GeneratorJob
+
+
+async def resolved(
+    context: Context, tenant: str, given: Any, *, folder: Path, upload: Upload | None = None, layout: Layout | None = None
+) -> Job:
+    """The job as it will be recorded: with a dataset instead of data, every default filled in.
+
+    given    the JSON value that was sent
+    upload   a file that came with it
+    layout   how to read the file or the inline data
+
+    Raises Refusal (invalid-request, body-too-large), UnreadableData, StoreUnavailable.
+    """
+    given, data = _without_data(given)
+    job = await run_sync(_parsed, given, context.settings.max_job_bytes)
+    if isinstance(job, GeneratorJob):
+        if upload is not None:
+            raise _fault("#/file", "a generator job takes a `model`, not a file")
+        if isinstance(job.model, ModelOfJob):
+            await _check_model(context, tenant, job.model)
+        return job
+    sources = [name for name, source in (("dataset", job.dataset), ("data", data), ("file", upload)) if source is not None]
+    if len(sources) != 1:
+        found = f"found {' and '.join(sources)}" if sources else "found none"
+        raise _fault("#/dataset", f"give the data once: `dataset`, `data` or a `file` part; {found}")
+    if job.dataset is not None:
+        if layout is not None:
+            raise _fault("#/dataset", "a layout says how to read data sent along; a dataset has been read already")
+        await _check_dataset(context, tenant, job.dataset)
+        return job
+    if upload is not None:
+        dataset, _ = await uploads.keep(context, tenant, upload, layout or Layout())
+    else:
+        body = await run_sync(strict_json.canonical, data)
+        inline = await uploads.spool(_once(body), folder, "application/json", None)
+        try:
+            dataset, _ = await uploads.keep(context, tenant, inline, layout or Layout())
+        except UnreadableData as error:
+            faults = error.errors or (ProblemError(detail=error.detail),)
+            error.errors = tuple(_inside_data(fault) for fault in faults)
+            raise
+    return job.model_copy(update={"dataset": dataset.id})
+
+
+def _without_data(given: Any) -> tuple[Any, dict[str, Any] | None]:
+    """The job and its inline data apart: the data are looked at by the reader, in its own process, as any upload."""
+    if not isinstance(given, dict) or given.get("kind") != "identification" or given.get("data") is None:
+        return given, None
+    rest = {name: value for name, value in given.items() if name != "data"}
+    data = given["data"]
+    if not isinstance(data, dict):
+        raise _fault("#/data", "must be an object")
+    faults = [
+        ProblemError(detail="is not a field known here", pointer=pointer("data", name))
+        for name in data
+        if name not in InlineData.model_fields
+    ]
+    if "trajectories" not in data:
+        faults.append(ProblemError(detail="is required", pointer="#/data/trajectories"))
+    if faults:
+        raise _invalid("The inline data", tuple(faults[:20]))
+    return rest, data
+
+
+def _parsed(given: Any, limit: int) -> Job:
+    if isinstance(given, dict) and len(strict_json.canonical(given)) > limit:
+        raise Refusal("body-too-large", f"A job without its data may hold at most {limit} bytes.")
+    try:
+        return JOB_REQUEST.validate_python(given)
+    except ValidationError as error:
+        raise _invalid("The job", document_faults(error, given)) from None
+
+
+async def _check_dataset(context: Context, tenant: str, dataset: str) -> None:
+    if await run_sync(context.stores.datasets.get, tenant, dataset) is None:
+        raise _fault("#/dataset", "there is no such dataset", "POST /v1/datasets makes one; GET /v1/datasets lists yours.")
+
+
+async def _check_model(context: Context, tenant: str, model: ModelOfJob) -> None:
+    record = await run_sync(context.stores.jobs.get, tenant, model.job)
+    if record is None:
+        raise _fault("#/model/job", "there is no such job", "GET /v1/jobs lists yours.")
+    if record.state != "succeeded":
+        raise _fault("#/model/job", f"this job has no model: it is {record.state}", "Wait for it with Prefer: wait=60.")
+
+
+def _fault(place: str, detail: str, *hints: str) -> Refusal:
+    return _invalid("The job", (ProblemError(detail=detail, pointer=place),), hints)
+
+
+def _invalid(what: str, faults: tuple[ProblemError, ...], hints: tuple[str, ...] = ()) -> Refusal:
+    first = f"{faults[0].pointer or '#'} {faults[0].detail}"
+    more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
+    return Refusal("invalid-request", f"{what} cannot be accepted: {first}{more}.", errors=faults, hints=hints)
+
+
+def _inside_data(fault: ProblemError) -> ProblemError:
+    """The reader saw the inline data as a file of its own."""
+    place = fault.pointer or "#"
+    return fault if place.startswith("#/layout") else fault.model_copy(update={"pointer": "#/data" + place.removeprefix("#")})
+
+
+async def _once(body: bytes) -> AsyncGenerator[bytes]:
+    yield body

@@ -1,0 +1,182 @@
+"""Jobs over HTTP: accepted, followed, answered."""
+
+import json
+from typing import Any
+
+import pytest
+
+from contract.problems import ProblemError, problem
+
+MODEL = {"drift": {"x": {"x": 1, "x^3": -1}}, "diffusion": {"x,x": {"1": 0.25}}}
+
+
+def test_a_job_is_recorded_and_its_id_published(service: Any) -> None:
+    dataset = service.upload()
+    answer = service.client.post("/v1/jobs", json={"kind": "identification", "dataset": dataset, "timeout_seconds": 5})
+    record = answer.json()
+    assert answer.status_code == 202
+    assert answer.headers["location"] == f"/v1/jobs/{record['id']}"
+    assert answer.headers["retry-after"] == "1"
+    assert (record["state"], record["dataset"]) == ("queued", dataset)
+    assert record["request"]["parameters"]["library"]["polynomial_degree"] == 4
+    assert record["links"]["cancel"] == f"/v1/jobs/{record['id']}/cancel"
+    assert service.queue.published == [(record["id"], 5.0)]
+
+
+def test_a_job_is_accepted_while_the_broker_is_away(service: Any) -> None:
+    service.queue.broken = True
+    job_id = service.job()
+    assert service.client.get(f"/v1/jobs/{job_id}").json()["state"] == "queued"
+
+
+def test_inline_data_become_a_dataset_and_are_not_kept_in_the_record(service: Any) -> None:
+    data = {"dt": 0.01, "trajectories": [[0, 0.5, None]]}
+    record = service.client.post("/v1/jobs", json={"kind": "identification", "data": data}).json()
+    assert record["request"]["data"] is None
+    assert service.client.get(f"/v1/datasets/{record['dataset']}").status_code == 200
+    content, media_type, _, _ = service.reader.seen[0]
+    assert (json.loads(content), media_type) == (data, "application/json")
+
+
+def test_fault_in_inline_data_is_pointed_at_inside_the_job(service: Any) -> None:
+    answer = service.client.post("/v1/jobs", json={"kind": "identification", "data": {"trajectories": [[0, "bad"]]}})
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"] == "#/data/trajectories/0/1"
+
+
+def test_one_form_holds_file_job_and_layout(service: Any) -> None:
+    parts = {"file": ("a.csv", b"0\n1\n", "text/csv"), "job": (None, '{"kind": "identification", "preset": "paper"}')}
+    answer = service.client.post("/v1/jobs?dt=0.5", files={**parts, "layout": (None, '{"time_unit": "s"}')})
+    record = answer.json()
+    assert answer.status_code == 202
+    assert record["request"]["parameters"]["estimator"] == "paper"
+    layout = service.reader.seen[0][3]
+    assert (layout.dt, layout.time_unit) == (0.5, "s")
+    as_file = service.client.post("/v1/jobs?dt=0.5&time_unit=s", files={**parts, "job": ("job.json", parts["job"][1])})
+    assert as_file.json()["dataset"] == record["dataset"]
+
+
+@pytest.mark.parametrize(
+    ("job", "pointers"),
+    [
+        ({"kind": "identification"}, {"#/dataset"}),
+        ({"kind": "identification", "dataset": "ds_unknown"}, {"#/dataset"}),
+        ({"kind": "identification", "dataset": "../../etc/passwd"}, {"#/dataset"}),
+        ({"kind": "identification", "dataset": "d", "data": {"trajectories": [[1]]}}, {"#/dataset"}),
+        ({"kind": "identification", "dataset": "d", "colour": "red"}, {"#/colour"}),
+        ({"kind": "identification", "dataset": "d", "a/b~c": 1}, {"#/a~1b~0c"}),
+        ({"kind": "identification", "dataset": "d", "parameters": {"kernels": {"count": 1, "bandwidth": -1}}}, {
+            "#/parameters/kernels/count", "#/parameters/kernels/bandwidth"}),
+        ({"kind": "identification", "data": {"trajectories": [[1]], "colour": 1}}, {"#/data/colour"}),
+        ({"kind": "identification", "data": {"dt": 1}}, {"#/data/trajectories"}),
+        ({"kind": "identification", "data": [1, 2]}, {"#/data"}),
+        ({"kind": "generator", "model": {"job": "job_unknown"}}, {"#/model/job"}),
+        ({"kind": "generator", "model": {"job": 3}}, {"#/model/job"}),
+        ({"kind": "generator", "model": {"drift": {"x": {"x": "a"}}}}, {"#/model/drift/x/x", "#/model/diffusion"}),
+        ({"kind": "generator", "model": MODEL, "analysis": {"passages": [{"from": 0}]}}, {"#/analysis/passages/0/to"}),
+        ({"kind": "generator"}, {"#/model"}),
+        ({"kind": "rolling"}, {"#"}),
+        ([1, 2, 3], {"#"}),
+        ("identification", {"#"}),
+        (0, {"#"}),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_job_is_pointed_at(service: Any, job: Any, pointers: set[str]) -> None:
+    answer = service.client.post("/v1/jobs", json=job)
+    found = answer.json()
+    assert (answer.status_code, found["code"]) == (422, "invalid-request")
+    assert {error["pointer"] for error in found["errors"]} == pointers
+    assert service.queue.published == []
+
+
+def test_a_model_can_be_taken_from_a_finished_job_only(service: Any) -> None:
+    earlier = service.job()
+    request = {"kind": "generator", "model": {"job": earlier}}
+    unfinished = service.client.post("/v1/jobs", json=request)
+    service.finish(earlier)
+    assert (unfinished.status_code, unfinished.json()["errors"][0]["pointer"]) == (422, "#/model/job")
+    assert service.client.post("/v1/jobs", json=request).status_code == 202
+
+
+def test_the_same_idempotency_key_gives_the_same_job_and_one_message(service: Any) -> None:
+    headers = {"Idempotency-Key": "k1"}
+    request = {"kind": "generator", "model": MODEL}
+    first = service.client.post("/v1/jobs", json=request, headers=headers)
+    again = service.client.post("/v1/jobs", json=request, headers=headers)
+    other = service.client.post("/v1/jobs", json={**request, "timeout_seconds": 5}, headers=headers)
+    assert again.json()["id"] == first.json()["id"]
+    assert "idempotent-replayed" in again.headers
+    assert "idempotent-replayed" not in first.headers
+    assert len(service.queue.published) == 1
+    assert (other.status_code, other.json()["code"]) == (422, "idempotency-mismatch")
+
+
+def test_record_has_an_etag_that_changes_with_its_state(service: Any) -> None:
+    address = f"/v1/jobs/{service.job()}"
+    etag = service.client.get(address).headers["etag"]
+    assert service.client.get(address, headers={"If-None-Match": f'"x", {etag}'}).status_code == 304
+    service.finish(address.rsplit("/", 1)[-1])
+    changed = service.client.get(address, headers={"If-None-Match": etag})
+    assert changed.status_code == 200
+    assert changed.headers["etag"] != etag
+    assert "retry-after" not in changed.headers
+
+
+def test_result_is_served_once_there_is_one_and_never_changes(service: Any) -> None:
+    job_id = service.job()
+    early = service.client.get(f"/v1/jobs/{job_id}/result")
+    assert (early.status_code, early.json()["code"], early.headers["retry-after"]) == (409, "job-not-finished", "1")
+    service.finish(job_id, b'{"schema_version": "1.0", "x": 1}')
+    result = service.client.get(f"/v1/jobs/{job_id}/result")
+    assert result.json() == {"schema_version": "1.0", "x": 1}
+    assert "immutable" in result.headers["cache-control"]
+    again = service.client.get(f"/v1/jobs/{job_id}/result", headers={"If-None-Match": result.headers["etag"]})
+    assert again.status_code == 304
+
+
+def test_failed_job_says_why_in_record_and_result(service: Any) -> None:
+    job_id = service.job()
+    claim = service.stores.jobs.claim(job_id, "test", 30.0)
+    why = problem(
+        422, "constant-data", "Constant data", "x never changes.", errors=(ProblemError(detail="constant"),), hints=("h",)
+    )
+    service.stores.jobs.fail(job_id, claim.attempt, why)
+    assert service.client.get(f"/v1/jobs/{job_id}").json()["error"]["code"] == "constant-data"
+    result = service.client.get(f"/v1/jobs/{job_id}/result")
+    assert (result.status_code, result.json()["code"], result.json()["hints"]) == (409, "job-failed", ["h"])
+    assert "x never changes" in result.json()["detail"]
+
+
+def test_cancelled_job_has_no_result_and_a_finished_one_stays_finished(service: Any) -> None:
+    cancelled, finished = service.job(), service.job()
+    service.finish(finished)
+    answer = service.client.post(f"/v1/jobs/{cancelled}/cancel")
+    assert (answer.status_code, answer.json()["state"]) == (202, "cancelled")
+    assert service.client.get(f"/v1/jobs/{cancelled}/result").json()["code"] == "job-cancelled"
+    assert service.client.post(f"/v1/jobs/{finished}/cancel").json()["state"] == "succeeded"
+    assert service.client.post("/v1/jobs/job_none/cancel").status_code == 404
+
+
+def test_result_that_is_no_longer_kept_is_gone(service: Any) -> None:
+    job_id = service.job()
+    claim = service.stores.jobs.claim(job_id, "test", 30.0)
+    service.stores.jobs.succeed(job_id, claim.attempt, f"{job_id}-9.json")
+    answer = service.client.get(f"/v1/jobs/{job_id}/result")
+    assert (answer.status_code, answer.json()["code"]) == (410, "gone")
+
+
+def test_jobs_are_listed_newest_first(service: Any) -> None:
+    ids = [service.job() for _ in range(3)]
+    page = service.client.get("/v1/jobs?limit=2").json()
+    assert [item["id"] for item in page["items"]] == ids[:0:-1]
+    rest = service.client.get(f"/v1/jobs?limit=2&cursor={page['next_cursor']}").json()
+    assert [item["id"] for item in rest["items"]] == ids[:1]
+    assert service.client.get("/v1/jobs?state=queued").status_code == 422, "a filter that is not there yet is not ignored"
+
+
+def test_a_job_that_is_not_json_is_refused_with_the_way_to_say_it(service: Any) -> None:
+    answer = service.client.post(
+        "/v1/jobs", content="kind=generator", headers={"Content-Type": "application/x-www-form-urlencoded"}
+    )
+    assert (answer.status_code, answer.json()["code"]) == (415, "unsupported-media-type")
+    assert "application/json" in answer.json()["hints"][0]

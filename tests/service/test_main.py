@@ -1,0 +1,88 @@
+"""Starting and stopping the real process."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _environment(data: Path, **more: str) -> dict[str, str]:
+    # Port 1 is nobody's: the process must start, and say 503, while the store is away.
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("ITOSCOPE_")}
+    return {**kept, "ITOSCOPE_DATA_DIR": str(data), "ITOSCOPE_REDIS_URL": "redis://127.0.0.1:1/0", "ITOSCOPE_PORT": "0", **more}
+
+
+def _refused(environment: dict[str, str]) -> str:
+    ended = subprocess.run(
+        [sys.executable, "-m", "service"], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=30, check=False
+    )
+    assert ended.returncode == 2, ended.stderr
+    complaint = [line for line in ended.stderr.splitlines() if not line.startswith("{")]
+    assert len(complaint) == 1, ended.stderr
+    assert complaint[0].startswith("itoscope: ")
+    return complaint[0]
+
+
+@contextmanager
+def _running(environment: dict[str, str]) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
+    process = subprocess.Popen([sys.executable, "-m", "service"], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    try:
+        url = next(json.loads(line)["url"] for line in process.stderr if '"listening"' in line)
+        yield url, process
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+def test_a_taken_port_is_one_clear_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert str(port) in _refused(_environment(tmp_path, ITOSCOPE_PORT=str(port)))
+
+
+def test_a_folder_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file, not a folder")
+    assert "data" in _refused(_environment(tmp_path / "data"))
+
+
+@pytest.mark.parametrize(("name", "value"), [("ITOSCOPE_PORT", "http"), ("ITOSCOPE_READERS", "0")])
+def test_a_bad_setting_is_named(tmp_path: Path, name: str, value: str) -> None:
+    assert name in _refused(_environment(tmp_path, **{name: value}))
+
+
+def test_an_open_address_without_keys_is_refused(tmp_path: Path) -> None:
+    assert "python -m service.keys new" in _refused(_environment(tmp_path, ITOSCOPE_HOST="0.0.0.0"))
+
+
+def test_it_runs_without_redis_says_so_and_stops_when_asked(tmp_path: Path) -> None:
+    with _running(_environment(tmp_path)) as (url, process):
+        assert httpx.get(f"{url}/healthz").status_code == 200
+        assert httpx.get(f"{url}/readyz").json()["code"] == "store-unavailable"
+        answer = httpx.post(
+            f"{url}/v1/jobs", json={"kind": "generator", "model": {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 1}}}}
+        )
+        assert (answer.status_code, answer.json()["code"]) == (503, "store-unavailable")
+        assert int(answer.headers["retry-after"]) > 0
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(15) in (0, -signal.SIGTERM)
+
+
+def test_serving_process_never_loads_the_numerical_libraries(tmp_path: Path) -> None:
+    code = (
+        "import sys, service.__main__; "
+        "print(sorted(set(sys.modules) & {'scipy', 'sklearn', 'numba', 'pyarrow', 'pandas', 'worker'}))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    assert ended.stdout.strip() == "[]"
