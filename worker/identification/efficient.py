@@ -14,8 +14,8 @@ from worker.identification.kernels import Kernels
 from worker.identification.library import Library
 from worker.identification.regression import NormalEquations, noise_covariance, smooth_ratio, whitened
 from worker.identification.residuals import ResidualSums, measure_residuals
-from worker.identification.sampling import Rule, WeakSystem, diffusion_system, drift_system
-from worker.identification.selection import Candidate, Estimate, best_of, estimate_on, selection_path
+from worker.identification.sampling import Rule, diffusion_system, drift_system
+from worker.identification.selection import Candidate, Estimate, Support, best_of, estimate_on, selection_path
 from worker.identification.statistics import KernelStatistics, gather
 from worker.identification.trajectories import Scales, Trajectories, block_edges, chunks
 
@@ -23,6 +23,9 @@ Floats = NDArray[np.float64]
 Method = Literal["bic", "none"]
 
 N_BLOCKS = 48
+
+FINE_SAMPLING = 0.03
+"""Relative disagreement of two sampling rules up to which both describe the data."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,11 +45,13 @@ class Component:
 
     estimate      on the chosen support
     path          best support of every size
+    doubted       terms the criterion wants under this sampling rule only; they are left out
     at_double_step   raw coefficients on the same support from every second sample, (k,), or None where these do not suffice
     """
 
     estimate: Estimate
     path: tuple[Candidate, ...]
+    doubted: Support
     at_double_step: Floats | None
 
 
@@ -81,8 +86,8 @@ def identify(data: Trajectories, scales: Scales, settings: Settings) -> Identifi
     residuals = _residuals(data, scales, settings, cells, (drift, diffusion, equations))
     double = _on_double_step(data, scales, settings, cells, weights, drift, diffusion)
     return Identified(
-        drift=Component(drift.estimate, drift.path, double[0]),
-        diffusion=Component(diffusion.estimate, diffusion.path, double[1]),
+        drift=Component(drift.estimate, drift.path, drift.doubted, double[0]),
+        diffusion=Component(diffusion.estimate, diffusion.path, diffusion.doubted, double[1]),
         residuals=residuals,
         statistics=statistics,
         condition=equations.condition,
@@ -94,6 +99,7 @@ def identify(data: Trajectories, scales: Scales, settings: Settings) -> Identifi
 class _Selected:
     estimate: Estimate
     path: tuple[Candidate, ...]
+    doubted: Support
 
 
 _Fit = tuple[_Selected, _Selected, NormalEquations]
@@ -134,46 +140,60 @@ def _weights_of(residuals: ResidualSums, statistics: KernelStatistics, settings:
 def _fit(statistics: KernelStatistics, settings: Settings, weights: _Weights) -> _Fit:
     """Select and estimate the drift, then the diffusion with the drift's part removed."""
     at_nodes = settings.kernels.at(statistics.nodes)
-    other: Rule = "euler" if settings.rule == "trapezoid" else "trapezoid"
+    rules: tuple[Rule, Rule] = (settings.rule, "euler" if settings.rule == "trapezoid" else "trapezoid")
 
     covariance = noise_covariance(at_nodes, weights.drift)
-    system = drift_system(statistics, settings.rule)
-    equations = whitened(system, covariance)
-    preliminary = _selected(equations, equations, statistics, settings).estimate.internal
-    doubt = _disagreement(system, drift_system(statistics, other), preliminary)
-    drift = _selected(whitened(system, covariance + doubt), equations, statistics, settings)
+    equations, other = (whitened(drift_system(statistics, rule), covariance) for rule in rules)
+    drift = _selected(equations, other, statistics, settings)
 
     covariance = noise_covariance(at_nodes, weights.diffusion)
     b = drift.estimate.internal
-    system = diffusion_system(statistics, settings.rule, b, settings.library, settings.kernels)
-    of_other = diffusion_system(statistics, other, b, settings.library, settings.kernels)
-    diffusion_equations = whitened(system, covariance)
-    preliminary = _selected(diffusion_equations, diffusion_equations, statistics, settings).estimate.internal
-    doubt = _disagreement(system, of_other, preliminary)
-    diffusion = _selected(whitened(system, covariance + doubt), diffusion_equations, statistics, settings)
-    return drift, diffusion, equations
-
-
-def _disagreement(one: WeakSystem, other: WeakSystem, coefficients: Floats) -> Floats:
-    """δδᵀ with δ the difference of two rules' residuals: what they disagree on is not evidence for a term.
-
-    Simulated paths may be exact Euler steps and measured ones never are; with six million increments either rule, applied to the
-    other's data, would find the difference significant and name it a term.
-    """
-    (design, response), (other_design, other_response) = one.pooled(), other.pooled()
-    delta = (response - design @ coefficients) - (other_response - other_design @ coefficients)
-    return np.outer(delta, delta)
+    of_diffusion, other = (
+        whitened(diffusion_system(statistics, rule, b, settings.library, settings.kernels), covariance) for rule in rules
+    )
+    return drift, _selected(of_diffusion, other, statistics, settings), equations
 
 
 def _selected(
-    judging: NormalEquations, estimating: NormalEquations, statistics: KernelStatistics, settings: Settings
+    equations: NormalEquations, of_other_rule: NormalEquations, statistics: KernelStatistics, settings: Settings
 ) -> _Selected:
+    """The support that the criterion prefers, less the terms that hang on the sampling rule."""
     library = settings.library
-    path = selection_path(judging, library, statistics.n_increments)
-    chosen = path[-1] if settings.selection == "none" else best_of(path)
-    ranked = [chosen, *sorted((c for c in path if c is not chosen), key=lambda c: -c.score)]
-    estimates = (estimate_on(estimating, library, candidate.support) for candidate in ranked)
-    return _Selected(next(e for e in estimates if e is not None), path)
+    path = selection_path(equations, library, statistics.n_increments)
+    if settings.selection == "none":
+        return _Selected(_first_estimate(equations, library, [c.support for c in reversed(path)]), path, ())
+    best = best_of(path).support
+    wanted_by_other = best_of(selection_path(of_other_rule, library, statistics.n_increments)).support
+    doubted = _hanging_on_the_rule(equations, of_other_rule, library, best, wanted_by_other)
+    kept = tuple(k for k in best if k not in doubted)
+    ranked = [kept, *(c.support for c in sorted(path, key=lambda c: -c.score))]
+    return _Selected(_first_estimate(equations, library, ranked), path, doubted)
+
+
+def _hanging_on_the_rule(
+    equations: NormalEquations, of_other_rule: NormalEquations, library: Library, best: Support, wanted_by_other: Support
+) -> Support:
+    """Terms that the other sampling rule does not want and finds less than a third as large, where sampling is fine for both.
+
+    Simulated paths may be exact Euler steps and measured ones never are; with six million increments either rule, applied to the
+    other's data, finds a difference of a tenth of a percent significant and names it a term. Where the rules differ by more than
+    `FINE_SAMPLING`, nobody's path is an Euler step and the chosen rule decides alone.
+    """
+    extra = [k for k in best if k not in wanted_by_other]
+    here, there = estimate_on(equations, library, best), estimate_on(of_other_rule, library, best)
+    if not extra or here is None or there is None:
+        return ()
+    difference = here.internal - there.internal
+    information = equations.information
+    if difference @ information @ difference > FINE_SAMPLING**2 * (here.internal @ information @ here.internal):
+        return ()
+    return tuple(k for k in extra if there.raw[best.index(k)] / here.raw[best.index(k)] < 1 / 3)
+
+
+def _first_estimate(equations: NormalEquations, library: Library, supports: list[Support]) -> Estimate:
+    """The estimate on the first support whose terms can be told apart; the empty one always can."""
+    estimates = (estimate_on(equations, library, support) for support in [*supports, ()])
+    return next(estimate for estimate in estimates if estimate is not None)
 
 
 def _on_double_step(

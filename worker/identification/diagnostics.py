@@ -1,0 +1,218 @@
+"""What a careful colleague would say on seeing the fit: each finding is a sentence with what to try."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.efficient import Component, Identified
+from worker.identification.errors import SecondOrderDynamics
+from worker.identification.library import Library
+from worker.identification.memory import ScoreTests
+from worker.identification.residuals import ResidualSums
+from worker.identification.trajectories import Scales
+
+Floats = NDArray[np.float64]
+
+SIGNIFICANT = 4.0
+"""Standard errors beyond which a residual's correlation is called so; a false alarm in 16 000 fits."""
+
+SCORE_LIMIT = 6.0
+"""Standard normal score beyond which the model is said to leave something out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A warning before it is a document."""
+
+    code: str
+    message: str
+    details: Mapping[str, object] = field(default_factory=dict)
+
+
+def check_smoothness(residuals: ResidualSums) -> None:
+    """Raises SecondOrderDynamics where neighbouring residuals are nearly equal: the path is differentiable."""
+    rho = residuals.lag_one_correlation
+    if rho > 0.5 and residuals.lag_one_z > SIGNIFICANT and not is_deterministic(residuals):
+        raise SecondOrderDynamics(
+            f"The path is smooth: successive increments, less the drift, are correlated {rho:+.2f}. This is the position of an "
+            "underdamped (inertial, second-order) process, and no first-order equation dX = b(X)dt + σ(X)dW describes it.",
+            hints=(
+                "Upload position and velocity together, as two state columns.",
+                "Or sample more slowly than the velocity relaxes, until increments are uncorrelated.",
+            ),
+        )
+
+
+def is_deterministic(residuals: ResidualSums) -> bool:
+    """Whether next to nothing of the increments' mean square is noise."""
+    return bool(residuals.squares[0] < 1e-3 * residuals.squares[1])
+
+
+def measurement_noise_variance(residuals: ResidualSums, scales: Scales) -> float:
+    """σ_η² from the lag-one covariance −σ_η² of the residuals, 0 where it is not significant [state²]."""
+    if residuals.lag_one_z > -SIGNIFICANT or not residuals.products[0]:
+        return 0.0
+    return float(-residuals.products[1] / residuals.products[0] * scales.unit**2)
+
+
+def step_errors(component: Component, library: Library) -> dict[str, float]:
+    """Estimated relative error by term from the sampling interval: a third of the change on doubling it (error ∝ Δt²)."""
+    if component.at_double_step is None:
+        return {}
+    pairs = zip(component.estimate.support, component.estimate.raw, component.at_double_step, strict=True)
+    return {library.names[k]: float((coarse - fine) / 3 / fine) for k, fine, coarse in pairs if fine}
+
+
+def findings(identified: Identified, scores: ScoreTests, library: Library, scales: Scales) -> Iterator[Finding]:
+    """Everything worth saying about the fit itself."""
+    residuals = identified.residuals
+    yield from _no_noise(residuals)
+    yield from _no_drift(identified.drift, library)
+    yield from _coarse(identified, library)
+    yield from _doubted(identified, library)
+    yield from _noise_and_memory(identified, scores, scales)
+    yield from _heavy_tails(residuals)
+    yield from _quantised(residuals)
+    yield from _negative_diffusion(identified, scales)
+    yield from _coverage(identified)
+
+
+def _no_noise(residuals: ResidualSums) -> Iterator[Finding]:
+    if is_deterministic(residuals):
+        yield Finding(
+            "no-noise",
+            "There is no noise to speak of: the drift alone explains the increments, and the record is deterministic to "
+            f"{residuals.squares[0] / residuals.squares[1]:.1g} of their mean square. The diffusion is negligible; stationary law and "
+            "escape times have no meaning here.",
+        )
+
+
+def _no_drift(drift: Component, library: Library) -> Iterator[Finding]:
+    names = [library.names[k] for k in drift.estimate.support]
+    if not names:
+        yield Finding(
+            "no-significant-drift",
+            "No drift is significant: the record cannot be told from a random walk. There is no mean reversion to report, so no "
+            "relaxation time and no stationary law. Record longer if you expect one.",
+        )
+    elif names == ["1"] and library.period is None:
+        yield Finding(
+            "no-mean-reversion",
+            "The drift is a constant: a random walk with a trend, with no mean reversion and no stationary law.",
+        )
+
+
+def _coarse(identified: Identified, library: Library) -> Iterator[Finding]:
+    for name, component in (("drift", identified.drift), ("diffusion", identified.diffusion)):
+        errors = step_errors(component, library)
+        for k, fine, error in zip(component.estimate.support, component.estimate.raw, component.estimate.std_error, strict=True):
+            relative = errors.get(library.names[k], 0.0)
+            if abs(relative) > 0.03 and abs(relative * fine) > error:
+                yield Finding(
+                    "coarse-sampling",
+                    f"The sampling interval is coarse: halving the data's rate changes the {name} term {library.names[k]} by "
+                    f"{100 * 3 * relative:+.0f} %, so its finite time step error is about {100 * abs(relative):.0f} %. Sample faster, or "
+                    "read the coefficients as effective ones.",
+                    {"component": name, "term": library.names[k], "relative_error": relative},
+                )
+                return
+
+
+def _doubted(identified: Identified, library: Library) -> Iterator[Finding]:
+    for name, component in (("drift", identified.drift), ("diffusion", identified.diffusion)):
+        if component.doubted:
+            terms = ", ".join(library.names[k] for k in component.doubted)
+            yield Finding(
+                "term-hangs-on-sampling-rule",
+                f"In the {name}, {terms} is significant under one sampling rule only, as small as what the rules disagree about; it is "
+                "left out. Set sampling_rule to 'euler' if these are simulated Euler steps.",
+                {"component": name, "terms": [library.names[k] for k in component.doubted]},
+            )
+
+
+def _noise_and_memory(identified: Identified, scores: ScoreTests, scales: Scales) -> Iterator[Finding]:
+    residuals = identified.residuals
+    rho, z = residuals.lag_one_correlation, residuals.lag_one_z
+    noisy = z < -SIGNIFICANT and rho < -0.01 and not is_deterministic(residuals)
+    if noisy:
+        variance = measurement_noise_variance(residuals, scales)
+        yield Finding(
+            "measurement-noise",
+            f"Measurement noise (localisation error) of variance {variance:.3g} is seen: successive residuals are correlated {rho:.2f}. "
+            "The diffusion below is too large by about twice this variance per sampling interval, and the drift too steep. "
+            "Sample more slowly or reduce the instrument's noise.",
+            {"variance": variance, "residual_correlation": rho},
+        )
+    trend, past = abs(scores.trend) > SCORE_LIMIT, max(abs(v) for v in scores.past) > SCORE_LIMIT
+    material = scores.gain > 0.01 * scores.drift_gain
+    if trend and material and abs(scores.trend) > max(abs(v) for v in scores.past):
+        yield Finding(
+            "trend",
+            "The record is not stationary: its drift depends on time (a trend or moving baseline). Relaxation times and the "
+            "stationary law below describe the trend, not the process. Remove the trend, or cut the record into stationary stretches.",
+            {"z": scores.trend},
+        )
+    elif past and material and not (noisy and rho < -0.15):
+        yield Finding(
+            "memory",
+            "The record is not Markov: the average of the recent past improves the prediction. A hidden variable, two time scales or "
+            "filtering give such memory; the relaxation time then grows with the lag it is read at.",
+            {"z": list(scores.past)},
+        )
+    if 0.05 < rho <= 0.5 and z > SIGNIFICANT:
+        yield Finding(
+            "persistent-increments",
+            f"Successive residuals are positively correlated ({rho:+.2f}): the path is smoother than a diffusion, as with inertia "
+            "(velocity persistence), filtering or averaging by the instrument. Sample more slowly.",
+            {"residual_correlation": rho},
+        )
+
+
+def _heavy_tails(residuals: ResidualSums) -> Iterator[Finding]:
+    n = residuals.powers[0]
+    if n < 100 or is_deterministic(residuals):
+        return
+    kurtosis = residuals.powers[4] * n / residuals.powers[2] ** 2
+    if kurtosis > 3 + max(1.0, 6 * np.sqrt(24 / n)):
+        yield Finding(
+            "heavy-tails",
+            f"The noise is not Gaussian: the residuals' kurtosis is {kurtosis:.1f} instead of 3. Jumps or heavy tails; the diffusion "
+            "below contains the jumps' variance. Look at the largest increments; a jump-diffusion needs another model.",
+            {"kurtosis": float(kurtosis)},
+        )
+
+
+def _quantised(residuals: ResidualSums) -> Iterator[Finding]:
+    if residuals.zero_steps > 0.05:
+        yield Finding(
+            "quantised",
+            f"{100 * residuals.zero_steps:.0f} % of the increments are exactly zero: the values are quantised, at a resolution coarser "
+            "than the process moves in one sampling interval. This inflates the diffusion. Use more digits or sample more slowly.",
+            {"zero_share": residuals.zero_steps},
+        )
+
+
+def _negative_diffusion(identified: Identified, scales: Scales) -> Iterator[Finding]:
+    where = identified.residuals.negative
+    if where is not None and identified.diffusion.estimate.support:
+        low, high = (scales.origin + scales.unit * y for y in where)
+        yield Finding(
+            "negative-diffusion",
+            f"The fitted diffusion is not positive for some data between {low:.4g} and {high:.4g}. Lower library.polynomial_degree, or "
+            "declare the domain.",
+            {"range": [low, high]},
+        )
+
+
+def _coverage(identified: Identified) -> Iterator[Finding]:
+    weights = identified.kernel_weights
+    sparse = int((weights < 10).sum())
+    if sparse > len(weights) // 2:
+        yield Finding(
+            "sparse-coverage",
+            f"{sparse} of {len(weights)} kernels saw fewer than ten increments. Use fewer kernels (kernels.count) or a narrower "
+            "kernels.range.",
+            {"sparse": sparse},
+        )

@@ -1,0 +1,128 @@
+"""A symbolic model as a diffusion process: b, a and b′ as functions, accurate near the data however far the origin."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.polynomial import chebyshev, polynomial
+from numpy.typing import NDArray
+
+from worker.identification.errors import InvalidLibrary
+from worker.identification.library import Library
+from worker.identification.terms import Tree, derivative, evaluate, monomial_exponents, parse
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expansion:
+    """Σ p_i y^i + Σ w_m tree_m(argument), with y = (x − origin) / unit. Called with states (n,), gives values (n,).
+
+    powers     (degree + 1,) coefficients p, lowest first
+    trees      pairs of weight and tree
+    phase      factor from state to the argument of the trees (2π/period of an angle, else 1)
+    """
+
+    powers: Floats
+    trees: tuple[tuple[float, Tree], ...]
+    origin: float
+    unit: float
+    phase: float = 1.0
+
+    def __call__(self, x: Floats) -> Floats:
+        x = np.asarray(x, dtype=np.float64)
+        total = np.asarray(polynomial.polyval((x - self.origin) / self.unit, self.powers), dtype=np.float64)
+        for weight, tree in self.trees:
+            total = total + weight * evaluate(tree, {"x": x * self.phase})
+        return total
+
+    def derivative(self) -> "Expansion":
+        """d/dx."""
+        return Expansion(
+            powers=polynomial.polyder(self.powers) / self.unit if self.powers.size > 1 else np.zeros(1),
+            trees=tuple((weight * self.phase, derivative(tree, "x")) for weight, tree in self.trees),
+            origin=self.origin,
+            unit=self.unit,
+            phase=self.phase,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SymbolicProcess:
+    """dX = b(X) dt + σ(X) dW in one coordinate; a `DiffusionProcess`, see worker/generator/process.py.
+
+    b, a     drift and diffusion a = σ² of states (n,) [state/time], [state²/time]
+    bounds   of the state space [state]
+    """
+
+    b: Expansion
+    a: Expansion
+    bounds: tuple[float, float] = (-np.inf, np.inf)
+    period: float | None = None
+
+    @property
+    def dimension(self) -> int:
+        return 1
+
+    @property
+    def domain(self) -> tuple[tuple[float, float], ...]:
+        return (self.bounds,)
+
+    @property
+    def periods(self) -> tuple[float | None, ...]:
+        return (self.period,)
+
+    def drift(self, x: Floats) -> Floats:
+        return self.b(x[:, 0])[:, None]
+
+    def diffusion(self, x: Floats) -> Floats:
+        return self.a(x[:, 0])[:, None, None]
+
+    def drift_jacobian(self, x: Floats) -> Floats:
+        return self.b.derivative()(x[:, 0])[:, None, None]
+
+
+def from_internal(library: Library, coefficients: Floats, factor: float) -> Expansion:
+    """The function Σ_j coefficients_j g_j, times the factor that brings it to the data's units."""
+    p = library.internal_degree
+    return Expansion(
+        powers=np.atleast_1d(chebyshev.cheb2poly(coefficients[: p + 1])) * factor,
+        trees=tuple(
+            (float(coefficients[p + 1 + j]) * factor, library.trees[k]) for j, k in enumerate(library.other)
+        ),
+        origin=library.origin,
+        unit=library.unit,
+        phase=1.0 if library.period is None else 2 * np.pi / library.period,
+    )
+
+
+def from_terms(terms: Mapping[str, float], period: float | None = None) -> Expansion:
+    """The function of a model given by its terms. Raises UnknownTerm, InvalidLibrary."""
+    powers: dict[int, float] = {}
+    trees: list[tuple[float, Tree]] = []
+    for text, coefficient in terms.items():
+        tree = parse(text, ("x",))
+        exponents = monomial_exponents(tree, ("x",))
+        if exponents is None:
+            trees.append((float(coefficient), tree))
+        elif exponents[0] and period is not None:
+            raise InvalidLibrary(f"The term {text} is not a function on a circle; x is periodic. Use sin and cos terms.")
+        else:
+            powers[exponents[0]] = powers.get(exponents[0], 0.0) + float(coefficient)
+    dense = np.zeros(max(powers, default=0) + 1)
+    for exponent, value in powers.items():
+        dense[exponent] = value
+    return Expansion(dense, tuple(trees), 0.0, 1.0, 1.0 if period is None else 2 * np.pi / period)
+
+
+def expression(terms: Mapping[str, float], digits: int = 4) -> str:
+    """`0.998*x - 0.996*x^3`; `0` where there is no term."""
+    parts = []
+    for term, value in terms.items():
+        if not value:
+            continue
+        magnitude = f"{abs(value):.{digits}g}"
+        body = magnitude if term == "1" else f"{magnitude}*{term}"
+        sign = "-" if value < 0 else "+"
+        parts.append(f"{sign} {body}" if parts else (f"-{body}" if value < 0 else body))
+    return " ".join(parts) if parts else "0"

@@ -1,0 +1,38 @@
+"""One table: what the core raises → the problem a user reads."""
+
+from contract.problems import Problem, problem
+from worker.generator.errors import GeneratorError
+from worker.identification.errors import IdentificationError
+
+
+class JobProblem(Exception):
+    """The job cannot be done; the problem says why."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.detail)
+        self.problem = problem
+
+
+TITLES: dict[str, str] = {
+    "too-few-samples": "Not enough samples",
+    "constant-data": "The data do not vary",
+    "collinear-variables": "The variables depend on each other",
+    "dimension-not-supported": "More than one variable",
+    "sampling-too-coarse": "The samples are not close enough in time",
+    "second-order-dynamics": "The process is of second order",
+    "no-data-under-kernels": "The kernels lie away from the data",
+    "unknown-term": "A term is not understood",
+    "invalid-library": "The library does not fit the data",
+}
+
+
+def of_core(error: IdentificationError | GeneratorError) -> Problem:
+    """The problem of a core error. Status 422: the request was well formed, the data or model cannot answer it."""
+    message = str(error)
+    return problem(
+        422,
+        error.code,
+        TITLES.get(error.code, "The data or model cannot be analysed"),
+        message[:1].upper() + message[1:],
+        hints=tuple(getattr(error, "hints", ())),
+    )
