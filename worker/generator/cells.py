@@ -1,0 +1,108 @@
+"""The line cut into cells, each reduced to three positive numbers that add up: mass on its left, mass on its right, resistance.
+
+Everything about relaxation and passage times is a sum of products of these three, without a subtraction, so that barriers of
+any height keep all their digits. They are kept as logarithms, so that nothing overflows.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.generator.landscape import Landscape
+from worker.generator.process import FloatArray
+from worker.generator.quadrature import rule, subdivision
+
+CELL_ORDER = 8
+"""Gauss nodes of one cell."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """Equation (G8): with r = 2/(aπ), R = ∫r over the cell and θ(x) the share of R left of x,
+
+    edges           (n + 1,) [state]
+    log_resistance  (n,) log R [time/state of π's unit]
+    log_left        (n,) log ∫ π (1 − θ), the part of the cell's mass that belongs to its left edge
+    log_right       (n,) log ∫ π θ, the part that belongs to its right edge
+    tails           log mass below the first and above the last edge
+    """
+
+    edges: FloatArray
+    log_resistance: FloatArray
+    log_left: FloatArray
+    log_right: FloatArray
+    tails: tuple[float, float]
+
+    @property
+    def log_mass(self) -> FloatArray:
+        """(n,) log ∫π over each cell."""
+        return np.asarray(np.logaddexp(self.log_left, self.log_right))
+
+    @property
+    def log_node_mass(self) -> FloatArray:
+        """(n + 1,) log of the mass that belongs to each edge, tails included."""
+        return np.asarray(np.logaddexp(np.append(self.tails[0], self.log_right), np.append(self.log_left, self.tails[1])))
+
+    @property
+    def log_below(self) -> FloatArray:
+        """(n + 1,) log of the mass below each edge."""
+        return np.asarray(np.logaddexp.accumulate(np.append(self.tails[0], self.log_mass)))
+
+    @property
+    def log_above(self) -> FloatArray:
+        """(n + 1,) log of the mass above each edge."""
+        return np.asarray(np.logaddexp.accumulate(np.append(self.tails[1], self.log_mass[::-1])))[::-1]
+
+    def halved(self) -> "Cells":
+        """Neighbouring cells merged in pairs (their number is even), equation (G9)."""
+        first, second = slice(0, None, 2), slice(1, None, 2)
+        r_first, r_second = self.log_resistance[first], self.log_resistance[second]
+        r = np.logaddexp(r_first, r_second)
+        share_first, share_second = r_first - r, r_second - r
+        left = np.logaddexp(
+            np.logaddexp(self.log_left[first], self.log_right[first] + share_second), self.log_left[second] + share_second
+        )
+        right = np.logaddexp(
+            np.logaddexp(self.log_right[second], self.log_left[second] + share_first), self.log_right[first] + share_first
+        )
+        return Cells(self.edges[::2], r, left, right, self.tails)
+
+
+def cut_into_cells(landscape: Landscape, parts: NDArray[np.int64] | int = 1, rows: slice = slice(None)) -> Cells:
+    """Each panel of `rows` in `parts` equal cells (a number, or one per panel: (P,) powers of 2)."""
+    index = np.arange(len(landscape.base))[rows]
+    counts = np.broadcast_to(np.asarray(parts, dtype=int), index.shape)
+    starts = np.cumsum(counts) - counts
+    n = int(counts.sum())
+    edges, resistance, left, right = np.empty(n + 1), np.empty(n), np.empty(n), np.empty(n)
+    for count in np.unique(counts):
+        group = np.flatnonzero(counts == count)
+        panels = index[group]
+        points, matrix = subdivision(int(count), CELL_ORDER)
+        shape = (len(group), int(count), CELL_ORDER)
+        _, psi, log_a = landscape.interpolated(points, matrix, panels)
+        log_half = np.log(landscape.half[panels] / count)[:, None]
+        r, m_left, m_right = _integrals(psi.reshape(shape), log_a.reshape(shape))
+        at = starts[group][:, None] + np.arange(count)
+        resistance[at], left[at], right[at] = r + log_half, m_left + log_half, m_right + log_half
+        offsets = landscape.low[panels][:, None] + 2 * landscape.half[panels][:, None] * np.arange(count) / count
+        edges[at] = landscape.base[panels][:, None] + offsets
+    edges[-1] = landscape.edges[index[-1] + 1]
+    below = landscape.tails[0] if index[0] == 0 else -np.inf
+    above = landscape.tails[1] if index[-1] == len(landscape.base) - 1 else -np.inf
+    return Cells(edges, resistance, left, right, (below, above))
+
+
+def _integrals(psi: FloatArray, log_a: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Logs of R, ∫π(1 − θ) and ∫πθ per half width of the cell, over the last axis."""
+    weights, cumulative = rule(CELL_ORDER)
+    level = psi.mean(axis=-1, keepdims=True)
+    resistance = 2 * np.exp(level - psi)
+    density = np.exp(psi - level - log_a)
+    total = resistance @ weights
+    share = resistance @ cumulative.T / total[..., None]
+    right = (density * share) @ weights
+    left = (density * (1 - share)) @ weights
+    level = level[..., 0]
+    return np.log(total) - level, np.log(left) + level, np.log(right) + level

@@ -1,0 +1,186 @@
+"""Where the panels of a landscape lie: refined until ψ and log a are resolved, and no further out than the density matters."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from worker.generator.boundaries import End
+from worker.generator.errors import UnresolvedLandscapeError
+from worker.generator.landscape import Landscape
+from worker.generator.process import FloatArray, ScalarProcess, values
+from worker.generator.quadrature import CUMULATIVE, NODES, TO_LEGENDRE, WEIGHTS, interpolation
+from worker.generator.window import DOUBLINGS, Window
+
+MAX_RISE = 3.0
+"""Largest change of ψ over one panel: e^±1.5 about its middle is a polynomial of degree 11 to 1e-9."""
+RESOLUTION = 1e-10
+"""Last Legendre coefficients of ψ and log a on a resolved panel."""
+MAX_PANELS = 6000
+MAX_DEPTH = 2000.0
+"""Fall of the log-density below its peak beyond which no point is followed: times there exceed any floating number."""
+HALVINGS = 30
+"""Panels towards a simple zero of a; the remainder, 1e-9 of the first, is a pure power."""
+
+Coefficients = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+"""Offsets → 2b/a and log a, each without its singular part."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Stretch:
+    """Neighbouring panels with a common base: increasing break offsets, and the coefficients on them."""
+
+    base: float
+    breaks: FloatArray
+    coefficients: Coefficients
+    exponent: float = 0.0
+    order: float = 0.0
+
+
+def build_landscape(
+    model: ScalarProcess, window: Window, ends: tuple[End, End], required: Iterable[float], depth: float
+) -> Landscape:
+    """Panels with a break at every `required` point, that reach beyond the outermost of them until the density has fallen by
+    e^−depth, or to the end of the domain. Raises UnresolvedLandscapeError where 2b/a varies too fast to be followed."""
+    points = np.array([window.centre, *(point for point in required if ends[0].at < point < ends[1].at)])
+    before, below = _half_line(model, window, ends[0], -1, points, depth)
+    after, above = _half_line(model, window, ends[1], 1, points, depth)
+    middle = np.concatenate([-below[::-1], [0.0], above])
+    stretches = [*before, _Stretch(window.centre, middle, _around(model, window.centre)), *after]
+    parts = [_refined(stretch, points - stretch.base) for stretch in stretches]
+    return _joined(stretches, parts, ends)
+
+
+def _around(model: ScalarProcess, base: float) -> Coefficients:
+    def coefficients(offset: FloatArray) -> tuple[FloatArray, FloatArray]:
+        x = base + offset
+        with np.errstate(all="ignore"):
+            a = values(model.a, x)
+            return 2 * values(model.b, x) / a, np.log(a)
+
+    return coefficients
+
+
+def _half_line(
+    model: ScalarProcess, window: Window, end: End, side: int, points: FloatArray, depth: float
+) -> tuple[list[_Stretch], FloatArray]:
+    """One side of the centre: the distances of breaks from the centre, and the stretch next to the end if it is reached."""
+    centre, coefficients = window.centre, _around(model, window.centre)
+    keep = max(float(np.max(side * (points - centre))), 0.0)
+    room = abs(end.at - centre)
+    approach = room / 2 if end.zone is None else end.zone.width
+    finite = np.isfinite(end.at)
+    limit = room if end.wall or not finite else room - approach
+    distances = window.scale * 2.0 ** np.arange(-1.0, DOUBLINGS)
+    if end.problem is not None and not finite:
+        distances = distances[: np.searchsorted(distances, max(2 * keep, 8 * window.scale)) + 1]
+    if finite:
+        distances = np.append(distances[distances < limit * (1 - 1e-9)], limit)
+    reached = _cut(coefficients, side, distances, keep, depth)
+    if not finite or end.wall or reached[-1] < limit:
+        return [], reached
+    if end.zone is not None:
+        enough = min(HALVINGS, max(np.ceil(depth / (end.zone.exponent * np.log(2))), 1)) if end.zone.exponent > 0 else HALVINGS
+        halvings = end.zone.width * 2.0 ** -np.arange(0.0, enough + 1)
+        return [_Stretch(end.at, np.sort(-side * halvings), end.zone.evaluate, end.zone.exponent, 1.0)], reached
+    nearest = max(1e-9 * abs(end.at), room * 2.0**-DOUBLINGS)
+    halvings = approach * 2.0 ** -np.arange(0.0, max(np.log2(approach / nearest), 1.0))
+    near = _cut(_around(model, end.at), -side, halvings, -1.0, depth)
+    return [_Stretch(end.at, np.sort(-side * near), _around(model, end.at))], reached
+
+
+def _cut(coefficients: Coefficients, sign: int, distances: FloatArray, keep: float, depth: float) -> FloatArray:
+    """The distances as far as the density matters: until, beyond `keep`, it has fallen by e^−depth."""
+    start, stop = np.concatenate([[0.0], distances[:-1]]), distances
+    if distances[0] > distances[-1]:
+        start, stop = distances[:-1], distances[1:]
+    half = (stop - start) / 2
+    nodes = start[:, None] + half[:, None] * (NODES + 1)
+    slope, log_a = coefficients(sign * nodes)
+    with np.errstate(all="ignore"):
+        total = sign * half * (slope @ WEIGHTS)
+        psi = sign * half[:, None] * (slope @ CUMULATIVE.T) + (np.cumsum(total) - total)[:, None]
+        # Per unit of the coordinate in which the noise is uniform: there, a heavy tail falls exponentially.
+        height = (psi - log_a / 2).ravel()
+    height = np.where(np.isfinite(height), height, -np.inf)
+    beyond = (nodes.ravel() >= keep) if distances[0] < distances[-1] else np.full(height.shape, True)
+    peak = np.maximum.accumulate(np.where(beyond, height, -np.inf))
+    with np.errstate(invalid="ignore"):
+        fallen = (beyond & (peak - height > depth)) | (np.maximum.accumulate(height) - height > MAX_DEPTH)
+    if not fallen.any():
+        return distances
+    cut = nodes.ravel()[np.argmax(fallen)]
+    return np.append(distances[distances < cut] if distances[0] < distances[-1] else distances[distances > cut], cut)
+
+
+def _refined(stretch: _Stretch, points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """low, high (P,), 2b/a and log a (P, ORDER) of the stretch's panels, halved until they are resolved."""
+    breaks = _with_points(stretch.breaks, points)
+    low, high = breaks[:-1], breaks[1:]
+    kept: list[tuple[FloatArray, FloatArray, FloatArray, FloatArray]] = []
+    count, tolerance = 0, RESOLUTION
+    while len(low):
+        half = (high - low) / 2
+        slope, log_a = stretch.coefficients(low[:, None] + half[:, None] * (NODES + 1))
+        slope_tail = np.max(np.abs(slope @ TO_LEGENDRE[-2:].T), axis=1) * half
+        log_a_tail = np.max(np.abs(log_a @ TO_LEGENDRE[-2:].T), axis=1)
+        rise = half * (np.abs(slope) @ WEIGHTS)
+        if stretch.exponent:
+            rise = rise + abs(stretch.exponent) * np.abs(np.log(np.abs(high / low)))
+        split = (slope_tail > tolerance) | (log_a_tail > tolerance) | (rise > MAX_RISE)
+        kept.append((low[~split], high[~split], slope[~split], log_a[~split]))
+        count += len(low)
+        if count > MAX_PANELS:
+            raise UnresolvedLandscapeError(
+                f"drift over diffusion varies too fast near x = {stretch.base + float(low[0]):g} to be followed; "
+                "narrow the domain, or check the model's terms"
+            )
+        middle = (low + half)[split]
+        low, high = np.concatenate([low[split], middle]), np.concatenate([middle, high[split]])
+        # A smooth function gains 12 binary digits a level, so this costs it nothing; rounding noise and kinks end here.
+        tolerance *= 4
+    order = np.argsort(np.concatenate([part[0] for part in kept]))
+    low, high, slope, log_a = (np.concatenate(parts)[order] for parts in zip(*kept, strict=True))
+    return low, high, slope, log_a
+
+
+def _with_points(breaks: FloatArray, points: FloatArray) -> FloatArray:
+    inside = np.unique(points[(points > breaks[0]) & (points < breaks[-1])])
+    if not len(inside):
+        return breaks
+    nearest = np.min(np.abs(breaks[1:-1, None] - inside), axis=1)
+    gaps = np.minimum(np.diff(breaks)[:-1], np.diff(breaks)[1:])
+    return np.unique(np.concatenate([breaks[:1], breaks[1:-1][nearest > 1e-3 * gaps], breaks[-1:], inside]))
+
+
+def _joined(
+    stretches: list[_Stretch], parts: list[tuple[FloatArray, FloatArray, FloatArray, FloatArray]], ends: tuple[End, End]
+) -> Landscape:
+    columns: list[list[FloatArray]] = [[] for _ in range(7)]
+    reached = 0.0
+    for stretch, (low, high, slope, log_a) in zip(stretches, parts, strict=True):
+        half = (high - low) / 2
+        start = stretch.exponent * np.log(abs(low[0])) if stretch.exponent else 0.0
+        stop = stretch.exponent * np.log(abs(high[-1])) if stretch.exponent else 0.0
+        total = half * (slope @ WEIGHTS)
+        begin = reached - start + np.cumsum(total) - total
+        psi = begin[:, None] + half[:, None] * (slope @ CUMULATIVE.T)
+        reached = float(begin[-1] + total[-1] + stop)
+        size = np.ones(len(low))
+        row = (size * stretch.base, low, high, size * stretch.exponent, size * stretch.order, psi, log_a)
+        for column, array in zip(columns, row, strict=True):
+            column.append(array)
+    base, low, high, exponent, order, psi, log_a = (np.concatenate(column) for column in columns)
+    landscape = Landscape(base, low, high, exponent, order, psi, log_a, (-np.inf, -np.inf))
+    tails = (_tail(landscape, ends[0], stretches[0], 0), _tail(landscape, ends[1], stretches[-1], -1))
+    return replace(landscape, tails=tails)
+
+
+def _tail(landscape: Landscape, end: End, stretch: _Stretch, panel: int) -> float:
+    """Log mass beyond the last panel: ∫ C o^power do from there to the end, equation (G7)."""
+    if end.power is None or end.problem is not None or (np.isfinite(end.at) and stretch.base != end.at):
+        return -np.inf
+    side = np.array([-1.0 if panel == 0 else 1.0])
+    _, psi, log_a = landscape.interpolated(side, interpolation(side), np.array([panel]))
+    offset = landscape.low[0] if panel == 0 else landscape.high[-1]
+    return float(psi[0, 0] - log_a[0, 0] + np.log(abs(offset / (end.power + 1))))

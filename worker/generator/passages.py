@@ -1,0 +1,48 @@
+"""Mean first-passage times, exact by quadrature: how long from one state until another is first reached."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from worker.generator.boundaries import End
+from worker.generator.cells import Cells
+from worker.generator.timing import Timing
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """First passage from one state to another [state].
+
+    mean_time  exact mean first-passage time of the model, equation (G14) [time]
+    kramers    Eyring–Kramers asymptotic formula for the same passage, equation (G15) [time]
+    """
+
+    start: float
+    to: float
+    mean_time: Timing
+    kramers: Timing
+
+
+def mean_time(cells: Cells, ends: tuple[End, End], start: float, to: float) -> Timing:
+    """Mean first-passage time from `start` to `to`, in either direction; both are edges of the cells, or beyond them."""
+    for point in (start, to):
+        if not ends[0].at <= point <= ends[1].at:
+            return Timing(None, f"x = {point:g} lies outside the domain [{ends[0].at:g}, {ends[1].at:g}]")
+    if start == to:
+        return Timing(0.0)
+    behind, ahead = ends if start < to else ends[::-1]
+    if to == ahead.at and ahead.kind in ("natural", "entrance"):
+        return Timing(None, f"the end x = {to:g} of the domain is never reached")
+    if behind.problem is not None:
+        return Timing(None, f"the mean time is infinite, or x = {to:g} may never be reached: {behind.problem} {behind.place}")
+    # Points beyond the cells: the density there is below any floating number, or they are the open ends themselves.
+    if not all(cells.edges[0] <= point <= cells.edges[-1] or point in (ends[0].at, ends[1].at) for point in (start, to)):
+        return Timing(
+            None, "the passage leaves the range where the density is above e^-2000 of its peak; no floating number holds its time"
+        )
+    first, last = sorted(int(np.argmin(np.abs(cells.edges - point))) for point in (start, to))
+    if start < to:
+        terms = np.logaddexp(cells.log_below[:-1], cells.log_left)
+    else:
+        terms = np.logaddexp(cells.log_above[1:], cells.log_right)
+    return Timing.from_log(float(np.logaddexp.reduce((terms + cells.log_resistance)[first:last])))

@@ -1,0 +1,48 @@
+"""Gauss–Legendre integration and interpolation on the reference panel [−1, 1]."""
+
+from functools import cache
+
+import numpy as np
+from numpy.polynomial.legendre import legder, leggauss, legval, legvander
+
+from worker.generator.process import FloatArray, read_only
+
+ORDER = 12
+"""Nodes of a panel: polynomials up to degree 11 are represented, up to degree 23 integrated, exactly."""
+
+
+def _to_legendre(nodes: FloatArray, weights: FloatArray) -> FloatArray:
+    degrees = np.arange(len(nodes))
+    return (degrees[:, None] + 0.5) * legvander(nodes, len(nodes) - 1).T * weights
+
+
+@cache
+def rule(order: int) -> tuple[FloatArray, FloatArray]:
+    """Weights (order,) of the Gauss rule, and the (order, order) matrix: values at its nodes → integrals from −1 to each node."""
+    nodes, weights = leggauss(order)
+    # ∫_{-1}^t P_k = (P_{k+1}(t) − P_{k−1}(t)) / (2k + 1), and t + 1 for k = 0.
+    p, k = legvander(nodes, order), np.arange(1, order)
+    antiderivatives = np.column_stack([nodes + 1, (p[:, 2:] - p[:, :-2]) / (2 * k + 1)])
+    return read_only(weights), read_only(antiderivatives @ _to_legendre(nodes, weights))
+
+
+NODES, _ = leggauss(ORDER)
+WEIGHTS, CUMULATIVE = rule(ORDER)
+TO_LEGENDRE = read_only(_to_legendre(NODES, WEIGHTS))
+"""(ORDER, ORDER): values at the nodes → Legendre coefficients."""
+DERIVATIVE = read_only(legval(NODES, legder(np.eye(ORDER))).T @ TO_LEGENDRE)
+"""(ORDER, ORDER): values at the nodes → derivatives at the nodes."""
+
+
+def interpolation(points: FloatArray) -> FloatArray:
+    """(n_points, ORDER): values at the nodes → values at `points` of [−1, 1]."""
+    return np.asarray(legvander(points, ORDER - 1) @ TO_LEGENDRE)
+
+
+@cache
+def subdivision(parts: int, order: int) -> tuple[FloatArray, FloatArray]:
+    """Gauss nodes of `parts` equal pieces of [−1, 1], (parts · order,), and the matrix that interpolates to them."""
+    nodes, _ = leggauss(order)
+    centres = (2 * np.arange(parts) + 1) / parts - 1
+    points = (centres[:, None] + nodes / parts).ravel()
+    return read_only(points), read_only(interpolation(points))

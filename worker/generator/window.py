@@ -1,0 +1,131 @@
+"""Where on the line to look first: a centre and a length, found from the model alone, so that units do not matter."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.generator.errors import InvalidDomainError, UndefinedCoefficientsError
+from worker.generator.process import FloatArray, ScalarProcess, value, values
+
+DOUBLINGS = 100
+"""How many times the scan doubles its distance from the centre: 30 decades."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The first look at the model.
+
+    centre    a point inside the domain, at a stable fixed point or in the middle of the data [state]
+    scale     the length on which drift beats noise, or noise changes [state]
+    points    (n,) increasing points of the domain's interior, denser near the centre and towards finite ends [state]
+    drift     (n,) b there
+    diffusion (n,) a there
+    """
+
+    centre: float
+    scale: float
+    points: FloatArray
+    drift: FloatArray
+    diffusion: FloatArray
+
+
+def choose_window(model: ScalarProcess, observed: tuple[float, float] | None) -> Window:
+    """Centre, scale and scan of the domain.
+
+    Raises InvalidDomainError where the observed range is reversed or misses the domain, UndefinedCoefficientsError where a
+    coefficient is not finite near the centre.
+    """
+    low, high = model.bounds
+    if observed is not None:
+        inside = max(observed[0], low), min(observed[1], high)
+        if not inside[0] < inside[1]:
+            raise InvalidDomainError(
+                f"the observed range [{observed[0]:g}, {observed[1]:g}] has no length inside the domain [{low:g}, {high:g}]; "
+                "check both, or leave the domain open"
+            )
+        centre, scale = (inside[0] + inside[1]) / 2, (inside[1] - inside[0]) / 4
+    elif np.isfinite(low) and np.isfinite(high):
+        centre, scale = low + (high - low) / 2, (high - low) / 4
+    else:
+        centre = _anchor(model)
+        scale = _scale(model, centre)
+    points = _scan(model.bounds, centre, scale)
+    b, a = values(model.b, points), values(model.a, points)
+    finite = np.isfinite(a) & np.isfinite(b)
+    if not finite[np.abs(points - centre) <= 8 * scale].all():
+        raise UndefinedCoefficientsError(
+            f"drift or diffusion is not a finite number between {centre - 8 * scale:g} and {centre + 8 * scale:g}; "
+            "check the model's terms, or give the domain"
+        )
+    return Window(centre, scale, points[finite], b[finite], a[finite])
+
+
+def roots(model: ScalarProcess, points: FloatArray, drift: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Roots of the drift between increasing points (n,) over which it changes sign, to rounding error: where (m,), and whether
+    the drift pulls back to it (m,)."""
+    points, drift = points[drift != 0], drift[drift != 0]
+    at = np.flatnonzero(np.sign(drift[:-1]) != np.sign(drift[1:]))
+    low, high = points[at], points[at + 1]
+    width = high - low
+    rows, fractions = np.arange(len(at)), np.linspace(0, 1, 33)
+    for _ in range(12):
+        if np.all(high - low <= 4 * np.spacing(np.maximum(np.abs(low), np.abs(high)))):
+            break
+        x = low[:, None] + (high - low)[:, None] * fractions
+        x[:, -1] = high
+        b = values(model.b, x)
+        first = np.maximum(np.argmax(np.sign(b) != np.sign(b[:, :1]), axis=1), 1)
+        low, high = x[rows, first - 1], x[rows, first]
+    nearer = np.abs(values(model.b, low)) < np.abs(values(model.b, high))
+    root = np.where(nearer, low, high)
+    # Bisection approaches a root at zero for ever; it is there once it is that close.
+    return np.where(np.abs(root) < 1e-15 * width, 0.0, root), drift[at] > 0
+
+
+def _scan(bounds: tuple[float, float], centre: float, scale: float) -> FloatArray:
+    doubling = scale * 2.0 ** np.arange(-20, DOUBLINGS, 0.25)
+    pieces = [centre - doubling, centre + doubling, np.linspace(centre - 4 * scale, centre + 4 * scale, 193)]
+    for end, inwards in zip(bounds, (1, -1), strict=True):
+        if np.isfinite(end):
+            pieces.append(end + inwards * abs(centre - end) * 2.0 ** -np.arange(0.0, 40, 0.25))
+    points = np.unique(np.concatenate(pieces))
+    return points[(points > bounds[0]) & (points < bounds[1])]
+
+
+def _anchor(model: ScalarProcess) -> float:
+    # A stable fixed point at any magnitude: the drift changes from pushing up to pushing down.
+    low, high = model.bounds
+    decades = 10.0 ** np.arange(-30, 30, 0.25)
+    origin = low if np.isfinite(low) else high if np.isfinite(high) else 0.0
+    points = np.concatenate([origin - decades[::-1], [origin], origin + decades])
+    points = np.unique(points[(points > low) & (points < high)])
+    b = values(model.b, points)
+    usable = np.isfinite(b)
+    points, b = points[usable], b[usable]
+    found, stable = roots(model, points, b)
+    if not len(found):
+        return origin if low < origin < high else float(points[len(points) // 2])
+    return float(min(found[stable] if stable.any() else found, key=abs))
+
+
+def _scale(model: ScalarProcess, centre: float) -> float:
+    # The shortest distance over which 2bδ/a reaches 1 or a doubles: the size of the well, or of the noise's own variation.
+    low, high = model.bounds
+    distances = 2.0 ** np.arange(-100, 100, 0.5)
+    distances = distances[distances > 1e-13 * abs(centre)]
+    a_centre = value(model.a, centre)
+    reached = np.full(len(distances), False)
+    for x in (centre - distances, centre + distances):
+        inside = (x > low) & (x < high)
+        b, a = values(model.b, x), values(model.a, x)
+        with np.errstate(all="ignore"):
+            steep = 2 * np.abs(b) * distances >= np.abs(a)
+            changed = (np.abs(a) >= 2 * abs(a_centre)) | (np.abs(a) <= 0.5 * abs(a_centre))
+        reached |= inside & np.isfinite(a) & np.isfinite(b) & (steep | changed)
+    if not reached.any():
+        widths = [abs(end - centre) for end in model.bounds if np.isfinite(end)]
+        return min(widths) / 2 if widths else max(abs(centre), 1.0)
+    scale = float(distances[np.argmax(reached)])
+    room = min(abs(end - centre) for end in model.bounds)
+    return min(scale, room / 2) if np.isfinite(room) else scale
