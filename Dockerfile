@@ -3,18 +3,17 @@ FROM python:3.13-slim-trixie
 
 WORKDIR /app
 COPY requirements.lock ./
-RUN python -m pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements.lock
+RUN python -m pip install --no-cache-dir --disable-pip-version-check --root-user-action ignore --require-hashes -r requirements.lock
 
 COPY contract/ contract/
 COPY storage/ storage/
 COPY service/ service/
 COPY worker/ worker/
-COPY openapi/ openapi/
 COPY pyproject.toml LICENSE ./
 
 # A named volume takes over the owner of the folder it is mounted on.
 RUN python -m compileall -q contract storage service worker \
- && mkdir /data && chown 10001:10001 /data
+ && mkdir -p /data && chown 10001:10001 /data
 
 ENV PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \
