@@ -1,0 +1,54 @@
+"""Paths of the paper's systems, made once."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from worker.identification.efficient import Identified, Settings, identify
+from worker.identification.kernels import make_kernels
+from worker.identification.library import Library, make_library
+from worker.identification.simulation import SYSTEMS, simulate
+from worker.identification.trajectories import Scales, Trajectories, from_arrays, measure_scales
+
+Floats = NDArray[np.float64]
+Paths = Callable[..., Floats]
+
+
+@pytest.fixture(scope="session")
+def paths() -> Paths:
+    """Sampled paths of a system, remembered."""
+    made: dict[tuple[object, ...], Floats] = {}
+
+    def make(system: str, n: int, dt: float, n_steps: int, substeps: int = 10, seed: int = 0) -> Floats:
+        key = (system, n, dt, n_steps, substeps, seed)
+        if key not in made:
+            drift, diffusion = SYSTEMS[system]
+            start = np.random.default_rng(seed).normal(0, 0.6, n)
+            made[key] = simulate(
+                drift, diffusion, start, dt=dt, n_steps=n_steps, substeps=substeps, burn_in=int(3 / dt), seed=seed + 1
+            )
+        return made[key]
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def fit() -> Callable[..., tuple[Identified, Library, Scales]]:
+    """Identify with default settings."""
+
+    def run(data: Trajectories, **settings: object) -> tuple[Identified, Library, Scales]:
+        period = settings.get("period")
+        scales = measure_scales(data, period)  # type: ignore[arg-type]
+        library = make_library(scales, period=period, **settings.pop("library", {}))  # type: ignore[arg-type, call-overload]
+        kernels = make_kernels(scales, period=period)  # type: ignore[arg-type]
+        return identify(data, scales, Settings(library, kernels, **settings)), library, scales  # type: ignore[arg-type]
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def as_data() -> Callable[[Floats, float], Trajectories]:
+    """Rows of an array as trajectories."""
+    return lambda paths, dt: from_arrays(list(paths), dt)
