@@ -9,7 +9,7 @@ import structlog
 import uvicorn
 from pydantic import ValidationError
 
-from service import logs
+from service import logs, uploads
 from service.app import create_app
 from service.dependencies import Context
 from service.keys import BadKeyFile
@@ -47,11 +47,11 @@ def settings_from_environment() -> ServiceSettings:
 
 
 def prepare_folder(settings: ServiceSettings) -> None:
-    """Make the data folder and try it. Raises CannotStart."""
+    """Make the data folder, try it, and clear what a killed process left. Raises CannotStart."""
     try:
         settings.scratch.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=settings.data_dir), tempfile.TemporaryFile(dir=settings.scratch):
-            pass
+            uploads.sweep(settings.scratch)
     except OSError as error:
         raise CannotStart(f"cannot write to the data folder {settings.data_dir}: {error.strerror}") from None
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Protocol
+from urllib.parse import urlsplit
 
 from anyio import CapacityLimiter
 from fastapi import Depends, Request
@@ -12,7 +13,7 @@ from fastapi import Depends, Request
 from contract.datasets import DatasetReport, Layout
 from service.errors import Refusal
 from service.keys import KeyRing
-from service.settings import ServiceSettings
+from service.settings import ServiceSettings, is_loopback
 from storage.stores import Stores
 
 DEFAULT_TENANT = "default"
@@ -54,7 +55,7 @@ def context_of(request: Request) -> Context:
 def tenant_of(request: Request, context: Annotated[Context, Depends(context_of)]) -> str:
     """Whose request this is. Raises Refusal (unauthorized) where a key is needed and none known was given."""
     keys = context.keys.current()
-    if not keys and context.settings.on_loopback:
+    if not keys and context.settings.on_loopback and _said_on_this_machine(request):
         return DEFAULT_TENANT
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
     tenant = keys.tenant_of(key.strip()) if scheme.lower() == "bearer" else None
@@ -62,10 +63,25 @@ def tenant_of(request: Request, context: Annotated[Context, Depends(context_of)]
         raise Refusal(
             "unauthorized",
             "This address needs an API key that this service knows.",
-            hints=("Send Authorization: Bearer <key>. The operator makes keys with python -m service.keys new.",),
+            hints=(
+                "Send Authorization: Bearer <key>. The operator makes keys with python -m service.keys new.",
+                "Without any keys, only http://127.0.0.1 and http://localhost are answered, and no other site's pages.",
+            ),
             headers={"WWW-Authenticate": 'Bearer realm="itoscope"'},
         )
     return tenant
+
+
+def _said_on_this_machine(request: Request) -> bool:
+    """Whether neither the name we were called by nor the page that calls is another machine's.
+
+    A web page from anywhere can make a browser here send requests to a loopback address (cross-site requests, DNS rebinding).
+    """
+    addresses = [f"http://{request.headers.get('host', '')}", *request.headers.getlist("origin")]
+    try:
+        return all(is_loopback(urlsplit(address).hostname or "") for address in addresses)
+    except ValueError:
+        return False
 
 
 Parts = Annotated[Context, Depends(context_of)]

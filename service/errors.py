@@ -32,6 +32,7 @@ CODES: dict[str, tuple[int, str]] = {
     "too-large-data": (413, "The data are too large"),
     "unsupported-media-type": (415, "This kind of content is not accepted"),
     "unreadable-data": (422, "The data cannot be read"),
+    "empty-file": (422, "The file is empty"),
     "layout-mismatch": (422, "The layout does not fit the data"),
     "idempotency-mismatch": (422, "The idempotency key belongs to another request"),
     "internal-error": (500, "Something broke on our side"),

@@ -45,7 +45,7 @@ class ExchangeMiddleware:
             try:
                 await self.app(scope, receive, send_with_id)
             except Exception:
-                _log.exception("internal error", method=request.method, path=request.url.path)
+                _log.exception("internal error", method=request.method, path=scope["path"])
                 if status is not None:
                     raise
                 refusal = Refusal(
@@ -56,4 +56,4 @@ class ExchangeMiddleware:
                 await answer(request, refusal)(scope, receive, send_with_id)
             finally:
                 seconds = round(time.perf_counter() - started, 4)
-                _log.info("request", method=request.method, path=request.url.path, status=status, seconds=seconds)
+                _log.info("request", method=request.method, path=scope["path"], status=status, seconds=seconds)

@@ -7,7 +7,7 @@ from typing import Any
 from anyio.to_thread import run_sync
 from pydantic import ValidationError
 
-from contract.datasets import Layout
+from contract.datasets import Dataset, Layout
 from contract.generator import ModelOfJob
 from contract.jobs import JOB_REQUEST, GeneratorJob, IdentificationJob, InlineData
 from contract.problems import ProblemError
@@ -47,7 +47,7 @@ async def resolved(
     if job.dataset is not None:
         if layout is not None:
             raise _fault("#/dataset", "a layout says how to read data sent along; a dataset has been read already")
-        await _check_dataset(context, tenant, job.dataset)
+        _check_variables(job, await _known_dataset(context, tenant, job.dataset))
         return job
     if upload is not None:
         dataset, _ = await uploads.keep(context, tenant, upload, layout or Layout())
@@ -60,6 +60,7 @@ async def resolved(
             faults = error.errors or (ProblemError(detail=error.detail),)
             error.errors = tuple(_inside_data(fault) for fault in faults)
             raise
+    _check_variables(job, dataset)
     return job.model_copy(update={"dataset": dataset.id})
 
 
@@ -92,9 +93,25 @@ def _parsed(given: Any, limit: int) -> Job:
         raise _invalid("The job", document_faults(error, given)) from None
 
 
-async def _check_dataset(context: Context, tenant: str, dataset: str) -> None:
-    if await run_sync(context.stores.datasets.get, tenant, dataset) is None:
+async def _known_dataset(context: Context, tenant: str, dataset_id: str) -> Dataset:
+    dataset = await run_sync(context.stores.datasets.get, tenant, dataset_id)
+    if dataset is None:
         raise _fault("#/dataset", "there is no such dataset", "POST /v1/datasets makes one; GET /v1/datasets lists yours.")
+    return dataset
+
+
+def _check_variables(job: IdentificationJob, dataset: Dataset) -> None:
+    """Bounds and periods belong to variables that the dataset has."""
+    columns = {variable.name: variable.column for variable in dataset.report.variables}
+    faults = tuple(
+        ProblemError(detail="is not a variable of this dataset", pointer=pointer("parameters", field, name))
+        for field in ("periodic", "domain")
+        for name in getattr(job.parameters, field)
+        if name not in columns
+    )
+    if faults:
+        names = ", ".join(name if column is None else f"{name} (column {column})" for name, column in columns.items())
+        raise _invalid("The job", faults, (f"The variables are {names}.",))
 
 
 async def _check_model(context: Context, tenant: str, model: ModelOfJob) -> None:

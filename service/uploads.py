@@ -2,7 +2,9 @@
 
 import base64
 import hashlib
+import shutil
 import tempfile
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +20,8 @@ from service.dependencies import Context
 from service.errors import Refusal
 
 _PIECE = 1_000_000
+_ABANDONED = 6 * 3600.0
+"""Seconds after which nobody can still be sending."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,13 @@ def scratch_folder(root: Path) -> Iterator[Path]:
     root.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=root, prefix="upload-", ignore_cleanup_errors=True) as name:
         yield Path(name)
+
+
+def sweep(root: Path) -> None:
+    """Remove what uploads left behind when their process was killed; young ones may be another process's."""
+    for folder in root.glob("upload-*"):
+        if time.time() - folder.stat().st_mtime > _ABANDONED:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 async def spool(chunks: AsyncIterator[bytes], folder: Path, media_type: str | None, filename: str | None) -> Upload:

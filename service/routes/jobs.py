@@ -7,8 +7,9 @@ import structlog
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Header, Query, Request, Response
 
+from contract.base import Document
 from contract.datasets import Layout
-from contract.jobs import JobList, JobRecord
+from contract.jobs import JobList, JobRecord, JobRequest
 from service import bodies, forms, incoming, strict_json, submissions, uploads, waiting
 from service.dependencies import Context, Parts, Tenant
 from service.errors import Refusal
@@ -61,6 +62,13 @@ IdempotencyKey = Annotated[
 ]
 
 
+class JobCheck(Document):
+    """A job that would be accepted."""
+
+    request: JobRequest
+    """The job as it would be recorded."""
+
+
 @router.post(
     "",
     status_code=202,
@@ -92,6 +100,20 @@ async def create_job(
     if not submission.created:
         extra["Idempotent-Replayed"] = "true"
     return await _followed(request, parts, tenant, record, extra, pending=202)
+
+
+@router.post(
+    "/validate",
+    summary="Check a job",
+    response_model=JobCheck,
+    responses=problems(400, 401, 408, 413, 415, 422, 503),
+    openapi_extra={"requestBody": {"required": True, "content": _ACCEPTED}},
+)
+async def validate_job(request: Request, parts: Parts, tenant: Tenant, query: Annotated[Layout, Query()]) -> Response:
+    """The same checks as starting it, and the job with every default filled in. Nothing is run; data sent along become a
+    dataset, to be named when the job is started.
+    """
+    return document(request, JobCheck(request=await _received(request, parts, tenant, query)))
 
 
 @router.get("", summary="List jobs", response_model=JobList, responses=problems(401, 422, 503))

@@ -104,9 +104,15 @@ def settings(tmp_path: Path) -> ServiceSettings:
     )
 
 
+@pytest.fixture(scope="session")
+def client() -> Iterator[TestClient]:
+    """One application for all: FastAPI works out its routes with the first request, which takes longer than most tests."""
+    with TestClient(create_app(ServiceSettings(), stores=memory_stores()), base_url="http://127.0.0.1") as client:
+        yield client
+
+
 @pytest.fixture
-def service(settings: ServiceSettings) -> Iterator[Service]:
+def service(client: TestClient, settings: ServiceSettings) -> Service:
     stores, reader, queue = memory_stores(), RecordingReader(), RecordingQueue()
-    app = create_app(settings, stores=stores, reader=reader, queue=queue)
-    with TestClient(app) as client:
-        yield Service(client, stores, reader, queue, settings)
+    client.app.state.context = create_app(settings, stores=stores, reader=reader, queue=queue).state.context  # type: ignore[attr-defined]
+    return Service(client, stores, reader, queue, settings)

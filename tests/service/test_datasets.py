@@ -3,9 +3,14 @@
 import base64
 import hashlib
 import json
+import os
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from service import uploads
 
 CSV = b"t,x\n0,0\n1,1\n2,0\n"
 
@@ -89,6 +94,16 @@ def test_what_cannot_be_read_is_the_readers_problem_and_leaves_nothing_behind(se
     assert (answer.status_code, problem["code"], problem["hints"]) == (422, "unreadable-data", ["Remove the row."])
     assert service.client.get("/v1/datasets").json()["items"] == []
     assert list(service.settings.scratch.iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_swept_but_not_what_another_is_writing(tmp_path: Path) -> None:
+    for name in ("upload-old", "upload-young"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "upload").write_bytes(b"1")
+    yesterday = time.time() - 24 * 3600
+    os.utime(tmp_path / "upload-old", (yesterday, yesterday))
+    uploads.sweep(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["upload-young"]
 
 
 def test_list_is_paged_and_a_deleted_dataset_is_gone(service: Any) -> None:

@@ -89,6 +89,25 @@ def test_what_is_wrong_with_a_job_is_pointed_at(service: Any, job: Any, pointers
     assert service.queue.published == []
 
 
+def test_bounds_and_periods_name_variables_of_the_dataset(service: Any) -> None:
+    request = {"kind": "identification", "dataset": service.upload(), "parameters": {"domain": {"voltage": [0, None]}}}
+    answer = service.client.post("/v1/jobs", json=request)
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "#/parameters/domain/voltage")
+    assert answer.json()["hints"] == ["The variables are x (column voltage)."]
+    request["parameters"] = {"domain": {"x": [0, None]}, "periodic": {"x": 360}}
+    assert service.client.post("/v1/jobs", json=request).status_code == 202
+
+
+def test_validate_answers_with_the_resolved_job_and_runs_nothing(service: Any) -> None:
+    request = {"kind": "identification", "dataset": service.upload(), "preset": "paper"}
+    answer = service.client.post("/v1/jobs/validate", json=request)
+    assert answer.status_code == 200
+    assert answer.json()["request"]["parameters"]["estimator"] == "paper"
+    assert service.client.get("/v1/jobs").json()["items"] == []
+    assert service.queue.published == []
+    assert service.client.post("/v1/jobs/validate", json={**request, "colour": 1}).json()["errors"][0]["pointer"] == "#/colour"
+
+
 def test_a_model_can_be_taken_from_a_finished_job_only(service: Any) -> None:
     earlier = service.job()
     request = {"kind": "generator", "model": {"job": earlier}}

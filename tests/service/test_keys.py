@@ -22,6 +22,27 @@ def test_without_keys_everyone_on_this_machine_may_come_in(service: Any) -> None
     assert service.client.get("/v1/jobs").status_code == 200
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "evil.example"},
+        {"Host": "127.0.0.1.evil.example:8000"},
+        {"Host": "[::1"},
+        {"Host": ""},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://["},
+    ],
+)
+def test_without_keys_other_sites_pages_cannot_use_a_browser_here(service: Any, headers: dict[str, str]) -> None:
+    assert service.client.get("/v1/jobs", headers=headers).status_code == 401
+
+
+@pytest.mark.parametrize("host", ["localhost:8000", "127.0.0.1", "[::1]:8000", "LOCALHOST"])
+def test_every_name_of_this_machine_will_do(service: Any, host: str) -> None:
+    assert service.client.get("/v1/jobs", headers={"Host": host, "Origin": f"http://{host}"}).status_code == 200
+
+
 def test_the_first_key_locks_the_door_without_a_restart(service: Any) -> None:
     key = keys.add(service.settings.key_file, "lab")
     refused = service.client.get("/v1/jobs")
