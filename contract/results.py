@@ -75,6 +75,8 @@ class Support(Document):
     score: float
     """Larger is better."""
     coefficients: dict[str, float] = {}
+    equivalent: tuple[tuple[str, ...], ...] = ()
+    """Other supports of this size that fit equally well; of these the lowest degree was taken."""
 
 
 class SelectionPath(Document):

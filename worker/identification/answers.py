@@ -1,7 +1,7 @@
 """The identified model in the data's own units, with its errors and everything needed to judge it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from worker.identification.library import Library
 from worker.identification.model import SymbolicProcess, from_internal
 from worker.identification.residuals import ResidualSums, measure_residuals
 from worker.identification.sampling import Rule
+from worker.identification.selection import Candidate
 from worker.identification.trajectories import Scales, Trajectories, block_edges, chunks
 
 Floats = NDArray[np.float64]
@@ -38,10 +39,12 @@ class TermFit:
 
 @dataclass(frozen=True, slots=True)
 class PathEntry:
-    """A support on the selection path, with its coefficients where they were computed."""
+    """The best support of its size, its coefficients, and other supports of that size that fit equally well."""
 
     support: tuple[str, ...]
     score: float
+    coefficients: Mapping[str, float]
+    equivalent: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +115,8 @@ def by_efficient_estimator(
     process = _process(library, b.internal, a.internal, scales, bounds)
     normal = np.random.default_rng(seed).standard_normal((n_draws, 2, library.internal_size))
     return Answer(
-        drift=_component(identified.drift, library, of_drift),
-        diffusion=_component(identified.diffusion, library, of_diffusion),
+        drift=_component(identified.drift, library, of_drift, settings.selection),
+        diffusion=_component(identified.diffusion, library, of_diffusion, settings.selection),
         process=process,
         draws=tuple(
             _process(library, b.internal + b.internal_factor @ z[0], a.internal + a.internal_factor @ z[1], scales, bounds)
@@ -165,7 +168,7 @@ def by_paper(
     )
 
 
-def _component(component: efficient.Component, library: Library, factor: float) -> ComponentFit:
+def _component(component: efficient.Component, library: Library, factor: float, method: str) -> ComponentFit:
     estimate = component.estimate
     place = {k: i for i, k in enumerate(estimate.support)}
     terms = []
@@ -176,14 +179,27 @@ def _component(component: efficient.Component, library: Library, factor: float) 
         i = place[k]
         robust = None if estimate.robust_std_error is None else float(estimate.robust_std_error[i] * factor)
         terms.append(TermFit(name, float(estimate.raw[i] * factor), True, float(estimate.std_error[i] * factor), robust))
-    path = tuple(PathEntry(tuple(library.names[k] for k in c.support), c.score) for c in component.path)
-    return ComponentFit(tuple(terms), "bic", path, step_errors(component, library))
+    return ComponentFit(tuple(terms), method, tuple(_entry(c, library, factor) for c in component.path), step_errors(component, library))
+
+
+def _entry(candidate: Candidate, library: Library, factor: float) -> PathEntry:
+    names = _names(library, candidate.support)
+    return PathEntry(
+        support=names,
+        score=candidate.score,
+        coefficients={name: float(v * factor) for name, v in zip(names, candidate.raw, strict=True)},
+        equivalent=tuple(_names(library, s) for s in candidate.equivalent),
+    )
+
+
+def _names(library: Library, support: tuple[int, ...]) -> tuple[str, ...]:
+    return tuple(library.names[k] for k in support)
 
 
 def _sparse_component(fit: paper.SparseFit, library: Library) -> ComponentFit:
     terms = tuple(TermFit(name, float(fit.coefficients[k]), k in fit.support) for k, name in enumerate(library.names))
-    support = tuple(library.names[k] for k in fit.support)
-    return ComponentFit(terms, "lasso_cv+stlsq", (PathEntry(support, -float(fit.errors.min())),))
+    active = {t.name: t.value for t in terms if t.active}
+    return ComponentFit(terms, "lasso_cv+stlsq", (PathEntry(tuple(active), -float(fit.errors.min()), active),))
 
 
 def _process(library: Library, b: Floats, a: Floats, scales: Scales, bounds: tuple[float, float]) -> SymbolicProcess:
@@ -209,8 +225,3 @@ def _placed(kernels: Kernels, residuals: ResidualSums, scales: Scales) -> dict[s
         "histogram_edges": scales.origin + scales.unit * edges,
         "scales": scales,
     }
-
-
-def with_findings(answer: Answer, more: tuple[Finding, ...]) -> Answer:
-    """The same answer with further findings."""
-    return replace(answer, findings=answer.findings + more)

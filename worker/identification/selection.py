@@ -28,12 +28,14 @@ class Candidate:
 
     gain         ½ gᵀ H⁻¹ g, the log-likelihood above that of no terms
     score        gain − ½ k log(n_increments)
+    raw          (k,) coefficients of the raw terms, internal units of state and time
     equivalent   other supports of this size that fit equally well
     """
 
     support: Support
     gain: float
     score: float
+    raw: Floats
     equivalent: tuple[Support, ...]
 
 
@@ -62,8 +64,13 @@ def selection_path(equations: NormalEquations, library: Library, n_increments: i
         chosen = min(close, key=lambda s: (_degree(library, s), -found[s]))
         penalty = 0.5 * size * log(n_increments)
         others = tuple(s for s in sorted(close, key=lambda s: -found[s]) if s != chosen)
-        path.append(Candidate(chosen, found[chosen], found[chosen] - penalty, others))
+        path.append(Candidate(chosen, found[chosen], found[chosen] - penalty, _raw_on(equations, library, chosen), others))
     return tuple(path)
+
+
+def _raw_on(equations: NormalEquations, library: Library, support: Support) -> Floats:
+    estimate = estimate_on(equations, library, support)
+    return np.full(len(support), np.nan) if estimate is None else estimate.raw
 
 
 def best_of(path: tuple[Candidate, ...]) -> Candidate:

@@ -1,0 +1,272 @@
+"""Core values → documents. Numbers stay finite; what is missing is null, with a reason where a reader would ask."""
+
+import base64
+import json
+import math
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from contract import results
+from contract.datasets import Dataset
+from contract.generator import ModelTerms
+from contract.jobs import GeneratorJob, IdentificationJob
+from worker.generator.analysis import GeneratorReport
+from worker.generator.passages import Passage, Timing
+from worker.generator.uncertainty import GeneratorSpread
+from worker.identification.answers import Answer, ComponentFit
+from worker.identification.diagnostics import Finding
+from worker.identification.model import expression
+from worker.pipeline import Analysed, total_variation
+
+Floats = NDArray[np.float64]
+LONGEST_PLAIN_ARRAY = 2_000
+
+
+def identification_result(
+    job_id: str, job: IdentificationJob, dataset: Dataset, answer: Answer, analysed: Analysed, seconds: float
+) -> results.IdentificationResult:
+    """The document of an identification."""
+    found = (*answer.findings, *analysed.findings, *_of_generator(analysed.generator))
+    return results.IdentificationResult(
+        job=job_id,
+        data=_data(dataset, answer),
+        model=results.Model(
+            drift={"x": _component(answer.drift, job.analysis.confidence)},
+            diffusion={"x,x": _component(answer.diffusion, job.analysis.confidence)},
+        ),
+        selection=results.Selection(drift={"x": _path(answer.drift)}, diffusion={"x,x": _path(answer.diffusion)}),
+        generator=_generator(analysed.generator, analysed.spread),
+        diagnostics=_diagnostics(answer, analysed.generator),
+        warnings=(*dataset.report.warnings, *(_warning(f) for f in found)),
+        provenance=results.Provenance(
+            version=_version(),
+            dataset=dataset.id,
+            dataset_sha256=dataset.sha256,
+            parameters=job.parameters.model_dump(mode="json"),
+            analysis=job.analysis.model_dump(mode="json", by_alias=True),
+            seconds=round(seconds, 4),
+        ),
+    )
+
+
+def generator_result(
+    job_id: str, job: GeneratorJob, model: ModelTerms, analysed: Analysed, seconds: float
+) -> results.GeneratorResult:
+    """The document of a generator analysis."""
+    return results.GeneratorResult(
+        job=job_id,
+        model=results.Model(drift=_given(model.drift), diffusion=_given(model.diffusion)),
+        generator=_generator(analysed.generator, analysed.spread),
+        warnings=tuple(_warning(f) for f in (*analysed.findings, *_of_generator(analysed.generator))),
+        provenance=results.Provenance(
+            version=_version(),
+            parameters=model.model_dump(mode="json"),
+            analysis=job.analysis.model_dump(mode="json", by_alias=True),
+            seconds=round(seconds, 4),
+        ),
+    )
+
+
+def model_terms(body: bytes) -> ModelTerms:
+    """The active terms of the model in a result document, with the domain and period it was identified or given with."""
+    document = json.loads(body)
+    parameters = document["provenance"]["parameters"]
+    return ModelTerms(
+        drift=_active(document["model"]["drift"]),
+        diffusion=_active(document["model"]["diffusion"]),
+        domain=parameters.get("domain", {}),
+        periodic=parameters.get("periodic", {}),
+    )
+
+
+def _active(components: dict[str, Any]) -> dict[str, dict[str, float]]:
+    return {key: {t["term"]: t["value"] for t in c["terms"] if t["active"]} for key, c in components.items()}
+
+
+def _data(dataset: Dataset, answer: Answer) -> results.DataSummary:
+    report = dataset.report
+    return results.DataSummary(
+        variables=tuple(v.model_dump() for v in report.variables),
+        n_trajectories=report.n_trajectories,
+        n_increments=report.n_increments,
+        dt=answer.scales.time,
+        duration=report.duration,
+        time_unit=report.time_unit,
+        range=report.range,
+    )
+
+
+def _component(fit: ComponentFit, confidence: float) -> results.Component:
+    width = float(ndtri((1 + confidence) / 2))
+    terms = []
+    for t in fit.terms:
+        if not t.active or not t.std_error:
+            terms.append(results.Term(term=t.name, value=t.value, active=t.active))
+            continue
+        terms.append(
+            results.Term(
+                term=t.name,
+                value=t.value,
+                active=True,
+                std_error=t.std_error,
+                robust_std_error=t.robust_std_error,
+                ci=(t.value - width * t.std_error, t.value + width * t.std_error),
+                z=t.value / t.std_error,
+            )
+        )
+    return results.Component(expression=expression(fit.active()), terms=tuple(terms))
+
+
+def _given(components: dict[str, dict[str, float]]) -> dict[str, results.Component]:
+    return {
+        key: results.Component(
+            expression=expression(terms),
+            terms=tuple(results.Term(term=name, value=value, active=value != 0) for name, value in terms.items()),
+        )
+        for key, terms in components.items()
+    }
+
+
+def _path(fit: ComponentFit) -> results.SelectionPath:
+    entries = tuple(
+        results.Support(support=e.support, score=e.score, coefficients=e.coefficients, equivalent=e.equivalent) for e in fit.path
+    )
+    return results.SelectionPath(method=fit.method, path=entries)
+
+
+def _generator(report: GeneratorReport, spread: GeneratorSpread | None) -> results.GeneratorAnalysis:
+    return results.GeneratorAnalysis(
+        ergodic=report.ergodic,
+        reason=report.reason,
+        domain=(_number(report.domain[0]), _number(report.domain[1])),
+        boundaries=report.boundaries,
+        spectrum=_spectrum(report, spread),
+        stationary=_stationary(report, spread),
+        fixed_points=tuple(results.FixedPoint(at=p.at, stable=p.stable) for p in report.fixed_points),
+        barriers=tuple(
+            results.Barrier(from_=b.start, over=b.over, to=b.to, height=_number(b.height), height_over_noise=b.height_over_noise)
+            for b in report.barriers
+            if math.isfinite(b.height_over_noise)
+        ),
+        passages=tuple(_passage(p, i, spread) for i, p in enumerate(report.passages)),
+        local_relaxation=None
+        if report.local_relaxation is None
+        else results.LocalRelaxation(grid=_array(report.local_relaxation.grid), rate=_array(report.local_relaxation.rate)),
+        ergodic_share=None if spread is None else spread.ergodic_share,
+    )
+
+
+def _spectrum(report: GeneratorReport, spread: GeneratorSpread | None) -> results.Spectrum | None:
+    spectrum = report.spectrum
+    if spectrum is None or not len(spectrum.eigenvalues):
+        return None
+    intervals = spread.eigenvalues if spread is not None else (None,) * len(spectrum.eigenvalues)
+    return results.Spectrum(
+        eigenvalues=tuple(
+            results.Eigenvalue(re=float(v.real), im=float(v.imag), ci=ci)
+            for v, ci in zip(spectrum.eigenvalues, intervals, strict=True)
+        ),
+        relaxation_times=tuple(float(t) for t in spectrum.relaxation_times),
+        eigenfunctions=() if spectrum.eigenfunctions is None else tuple(_array(f) for f in np.real(spectrum.eigenfunctions)),
+    )
+
+
+def _stationary(report: GeneratorReport, spread: GeneratorSpread | None) -> results.Stationary | None:
+    law = report.stationary
+    if law is None:
+        return None
+    return results.Stationary(
+        mean=law.mean,
+        mean_ci=() if spread is None else spread.mean,
+        covariance=law.covariance,
+        covariance_ci=() if spread is None else spread.covariance,
+        skewness=law.skewness,
+        kurtosis=law.kurtosis,
+        density=results.Density(grid=tuple(_array(g) for g in law.grid), values=_array(law.density)),
+        reason=law.reason,
+    )
+
+
+def _passage(passage: Passage, index: int, spread: GeneratorSpread | None) -> results.Passage:
+    return results.Passage(
+        from_=passage.start,
+        to=passage.to,
+        mean_time=_estimate(passage.mean_time, None if spread is None else spread.passages[index]),
+        kramers=_estimate(passage.kramers, None if spread is None else spread.kramers[index]),
+    )
+
+
+def _estimate(timing: Timing, ci: tuple[float, float] | None) -> results.Estimate:
+    interval = None if ci is None else (_number(ci[0]), _number(ci[1]))
+    return results.Estimate(value=timing.value, ci=interval, reason=timing.reason)
+
+
+def _diagnostics(answer: Answer, generator: GeneratorReport) -> results.Diagnostics:
+    residuals = answer.residuals
+    n = residuals.powers[0]
+    mean, variance = (residuals.powers[1] / n, residuals.powers[2] / n) if n else (math.nan, math.nan)
+    sparse = int((answer.kernel_weights < 10).sum())
+    return results.Diagnostics(
+        measurement_noise_variance=answer.noise_variance,
+        step_error={"drift": dict(answer.drift.step_errors), "diffusion": dict(answer.diffusion.step_errors)},
+        residuals=results.Residuals(
+            mean=_number(mean),
+            variance=_number(variance),
+            skewness=_number(residuals.powers[3] / n / variance**1.5) if variance > 0 else None,
+            kurtosis=_number(residuals.powers[4] / n / variance**2) if variance > 0 else None,
+            lag_one_correlation=_number(residuals.lag_one_correlation),
+        ),
+        density_total_variation=total_variation(answer, generator),
+        coverage=results.Coverage(
+            n_kernels=len(answer.kernel_weights), n_sparse=sparse, range=answer.kernel_range, bandwidth=answer.bandwidth
+        ),
+        condition_number=None if answer.condition is None else _number(answer.condition),
+    )
+
+
+def _of_generator(report: GeneratorReport) -> Sequence[Finding]:
+    if report.ergodic or report.reason is None:
+        return ()
+    reason = report.reason[:1].upper() + report.reason[1:]
+    return (Finding("not-ergodic", reason if reason.endswith(".") else f"{reason}."),)
+
+
+def _warning(finding: Finding) -> results.Warning_:
+    return results.Warning_(code=finding.code, message=finding.message, details=_plain(dict(finding.details)))
+
+
+def _plain(value: Any) -> Any:
+    """JSON's own types, with numbers that are not finite as null."""
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, float | np.floating):
+        return _number(value)
+    return int(value) if isinstance(value, np.integer) else value
+
+
+def _number(value: float | np.floating[Any]) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _array(values: Floats) -> results.Array:
+    if values.size > LONGEST_PLAIN_ARRAY:
+        data = base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
+        return results.EncodedArray(shape=values.shape, data=data)
+    return tuple(_number(v) for v in values)
+
+
+def _version() -> str:
+    try:
+        return version("itoscope")
+    except PackageNotFoundError:
+        return VERSION
+
+
+VERSION = "0.1.0"

@@ -1,0 +1,115 @@
+"""A claimed job, done: load, compute, describe. Everything a job needs besides the queue."""
+
+import time
+from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from contract.datasets import Dataset
+from contract.generator import ModelOfJob, ModelTerms
+from contract.jobs import GeneratorJob, IdentificationJob
+from contract.problems import Problem, ProblemError, problem
+from contract.results import GeneratorResult, IdentificationResult
+from storage.stores import Claim, Stores
+from worker import documents, pipeline
+from worker.generator.errors import GeneratorError
+from worker.identification.errors import IdentificationError
+from worker.identification.trajectories import Trajectories
+from worker.pipeline import Report
+from worker.problems import JobProblem, of_core
+
+
+def execute(claim: Claim, stores: Stores, report: Report) -> IdentificationResult | GeneratorResult:
+    """The result of a job. Raises JobProblem where data or model cannot answer it, and whatever `report` raises."""
+    try:
+        if isinstance(claim.job, IdentificationJob):
+            return _identification(claim, claim.job, stores, report)
+        return _generator(claim, claim.job, stores, report)
+    except (IdentificationError, GeneratorError) as error:
+        raise JobProblem(of_core(error)) from error
+
+
+def _identification(claim: Claim, job: IdentificationJob, stores: Stores, report: Report) -> IdentificationResult:
+    begun = time.monotonic()
+    _check_variables("parameters/domain", job.parameters.domain)
+    _check_variables("parameters/periodic", job.parameters.periodic)
+    dataset = stores.datasets.get(claim.tenant, job.dataset) if job.dataset is not None else None
+    if dataset is None:
+        raise JobProblem(_dataset_gone(job.dataset))
+    with _opened(stores, claim.tenant, dataset) as data:
+        answer = pipeline.identify(data, job.parameters, report)
+        analysed = pipeline.analyse_answer(answer, data, job.analysis, report)
+    report(0.95, "writing", "result")
+    return documents.identification_result(claim.job_id, job, dataset, answer, analysed, time.monotonic() - begun)
+
+
+def _generator(claim: Claim, job: GeneratorJob, stores: Stores, report: Report) -> GeneratorResult:
+    begun = time.monotonic()
+    model = _model_of_job(claim.tenant, job.model, stores) if isinstance(job.model, ModelOfJob) else job.model
+    if set(model.drift) != {"x"} or set(model.diffusion) != {"x,x"}:
+        raise JobProblem(
+            _invalid(
+                "model",
+                "this release analyses one variable: drift needs exactly the key 'x', diffusion exactly 'x,x'",
+                'Write {"drift": {"x": {…}}, "diffusion": {"x,x": {…}}}.',
+            )
+        )
+    _check_variables("model/domain", model.domain)
+    _check_variables("model/periodic", model.periodic)
+    analysed = pipeline.analyse_terms(model, job.analysis, report)
+    return documents.generator_result(claim.job_id, job, model, analysed, time.monotonic() - begun)
+
+
+@contextmanager
+def _opened(stores: Stores, tenant: str, dataset: Dataset) -> Iterator[Trajectories]:
+    """The dataset as memory maps: memory does not grow with it."""
+    try:
+        files = stores.datasets.files(tenant, dataset.id)
+        with files as folder:
+            yield Trajectories(
+                *(np.load(Path(folder) / f"{name}.npy", mmap_mode="r") for name in ("states", "times", "segments"))
+            )
+    except KeyError as error:
+        raise JobProblem(_dataset_gone(dataset.id)) from error
+
+
+def _model_of_job(tenant: str, reference: ModelOfJob, stores: Stores) -> ModelTerms:
+    """The active terms of an earlier job's model."""
+    name = stores.jobs.result_name(tenant, reference.job)
+    body = None if name is None else stores.results.get(tenant, name)
+    if body is None:
+        raise JobProblem(
+            _invalid("model/job", f"job {reference.job} has no result", "Wait until that job has succeeded, then submit again.")
+        )
+    return documents.model_terms(body)
+
+
+def _check_variables(where: str, given: Mapping[str, object]) -> None:
+    unknown = sorted(set(given) - {"x"})
+    if unknown:
+        raise JobProblem(
+            _invalid(f"{where}/{unknown[0]}", f"there is no variable {unknown[0]!r}; the only one is x", "Use the variable x.")
+        )
+
+
+def _invalid(pointer: str, detail: str, hint: str) -> Problem:
+    return problem(
+        422,
+        "invalid-request",
+        "The job does not fit the data or model",
+        detail[:1].upper() + detail[1:] + ".",
+        errors=(ProblemError(detail=detail, pointer=f"#/{pointer}"),),
+        hints=(hint,),
+    )
+
+
+def _dataset_gone(dataset: str | None) -> Problem:
+    return problem(
+        422,
+        "dataset-gone",
+        "The dataset is not there",
+        f"Dataset {dataset} was deleted after the job was accepted.",
+        hints=("Upload the data again and submit the job anew.",),
+    )

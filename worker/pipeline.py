@@ -1,0 +1,162 @@
+"""Start reading here: from trajectories to a model, from a model to its time scales."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from contract.generator import AnalysisParameters, ModelTerms
+from contract.identification import IdentificationParameters
+from worker.generator.analysis import GeneratorReport, analyse
+from worker.generator.errors import InvalidDomainError
+from worker.generator.interval import narrowed_to_positive
+from worker.generator.uncertainty import GeneratorSpread, spread
+from worker.identification import answers
+from worker.identification.answers import Answer
+from worker.identification.crossings import count_crossings
+from worker.identification.diagnostics import Finding
+from worker.identification.efficient import Settings
+from worker.identification.kernels import make_kernels
+from worker.identification.library import make_library
+from worker.identification.memory import check_consecutive_samples
+from worker.identification.model import SymbolicProcess, from_terms
+from worker.identification.trajectories import Trajectories, block_edges, chunks, measure_scales
+from worker.identification.variables import check_one_variable
+from worker.parameters import bounds_of, period_of
+
+Report = Callable[[float, str, str], None]
+"""Progress: fraction, stage, message."""
+
+N_DRAWS = 200
+"""Models drawn from the coefficients' covariance for the intervals of derived quantities."""
+
+FEW_CROSSINGS = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Analysed:
+    """A process and what its generator says.
+
+    findings   of the analysis, for the reader of its numbers
+    """
+
+    generator: GeneratorReport
+    spread: GeneratorSpread | None
+    findings: tuple[Finding, ...] = ()
+
+
+def identify(data: Trajectories, parameters: IdentificationParameters, report: Report) -> Answer:
+    """Data → drift and diffusion. Raises IdentificationError."""
+    report(0.05, "reading", f"{data.n_increments} increments of {data.n_trajectories} trajectories")
+    check_one_variable(data)
+    period, bounds = period_of(parameters.periodic), bounds_of(parameters.domain)
+    scales = measure_scales(data, period)
+    check_consecutive_samples(chunks(data, scales, block_edges(data, 1), period=period), scales)
+    report(0.15, "identifying", "summing over the increments")
+    library = make_library(
+        scales,
+        polynomial_degree=parameters.library.polynomial_degree,
+        fourier_harmonics=parameters.library.fourier_harmonics,
+        extra_terms=parameters.library.extra_terms,
+        period=period,
+    )
+    kernels = make_kernels(
+        scales,
+        count=parameters.kernels.count,
+        bandwidth=None if parameters.kernels.bandwidth == "auto" else parameters.kernels.bandwidth,
+        centre_range=None if parameters.kernels.range == "auto" else parameters.kernels.range,
+        period=period,
+    )
+    if parameters.estimator == "paper":
+        return answers.by_paper(data, scales, library, kernels, threshold=parameters.selection.threshold, bounds=bounds)
+    return answers.by_efficient_estimator(
+        data,
+        scales,
+        Settings(library, kernels, parameters.sampling_rule, parameters.selection.method, period),
+        bounds=bounds,
+        n_draws=N_DRAWS,
+        seed=parameters.seed,
+        look_for_noise=parameters.measurement_noise != "none",
+    )
+
+
+def analyse_answer(answer: Answer, data: Trajectories, wanted: AnalysisParameters, report: Report) -> Analysed:
+    """An identified model → its time scales, with intervals from the coefficients' covariance. Raises GeneratorError."""
+    report(0.7, "analysing", "spectrum, stationary law and passage times")
+    observed = (answer.scales.low, answer.scales.high)
+    try:
+        narrowed = narrowed_to_positive(answer.process, observed)
+        process, cuts = narrowed.process, narrowed.sentences
+    except InvalidDomainError:
+        process, cuts = answer.process, ()
+    generator = _analyse(process, wanted, observed)
+    report(0.8, "analysing", "intervals of derived quantities")
+    uncertainty = spread(answer.draws, generator, wanted.confidence, observed) if answer.draws else None
+    findings = (
+        *(Finding("diffusion-cut", f"{sentence[:1].upper()}{sentence[1:]}.") for sentence in cuts),
+        *(Finding("extrapolated", f"{sentence[:1].upper()}{sentence[1:]}.") for sentence in generator.extrapolated),
+        *_few_crossings(generator, data),
+    )
+    return Analysed(generator, uncertainty, findings)
+
+
+def analyse_terms(model: ModelTerms, wanted: AnalysisParameters, report: Report) -> Analysed:
+    """A model given by its terms → its time scales. Raises GeneratorError, IdentificationError."""
+    report(0.3, "analysing", "spectrum, stationary law and passage times")
+    return Analysed(_analyse(process_of(model), wanted, None), None)
+
+
+def process_of(model: ModelTerms) -> SymbolicProcess:
+    """The process that a model's terms say. Raises UnknownTerm, InvalidLibrary."""
+    period = period_of(model.periodic)
+    return SymbolicProcess(
+        from_terms(_only(model.drift), period), from_terms(_only(model.diffusion), period), bounds_of(model.domain), period
+    )
+
+
+def _only(components: Mapping[str, Mapping[str, float]]) -> Mapping[str, float]:
+    return next(iter(components.values()))
+
+
+def _analyse(process: object, wanted: AnalysisParameters, observed: tuple[float, float] | None) -> GeneratorReport:
+    return analyse(
+        process,  # type: ignore[arg-type]
+        passages=[(p.from_, p.to) for p in wanted.passages],
+        density_points=wanted.density_points,
+        eigenpairs=wanted.eigenpairs,
+        observed_range=observed,
+        reflecting_ends=wanted.reflecting_ends,
+        eigenfunctions=wanted.eigenfunctions,
+    )
+
+
+def _few_crossings(generator: GeneratorReport, data: Trajectories) -> list[Finding]:
+    """Between neighbouring wells: escape times that rest on few passages, or none."""
+    wells = sorted(p.at[0] for p in generator.fixed_points if p.stable)
+    found = []
+    for low, high in zip(wells, wells[1:], strict=False):
+        seen = count_crossings(data, low, high)
+        if seen < FEW_CROSSINGS:
+            how_many = "No transition" if seen == 0 else f"Only {seen} transition{'s' * (seen > 1)}"
+            found.append(
+                Finding(
+                    "few-transitions",
+                    f"{how_many} between the wells at {low:.4g} and {high:.4g} was seen: the escape times over that barrier are "
+                    "extrapolated from the drift inside the wells, and uncertain. Record longer, or start trajectories in both wells.",
+                    {"wells": [low, high], "seen": seen},
+                )
+            )
+    return found
+
+
+def total_variation(answer: Answer, generator: GeneratorReport) -> float | None:
+    """½ Σ |data's share − model's share| over bins; None without a stationary law."""
+    law, counts = generator.stationary, answer.histogram
+    if law is None or not counts.sum():
+        return None
+    grid, density = law.grid[0], law.density
+    mass = np.concatenate([[0.0], np.cumsum(np.diff(grid) * (density[1:] + density[:-1]) / 2)])
+    at_edges = np.interp(answer.histogram_edges, grid, mass)
+    model = np.diff(at_edges)
+    data = counts / counts.sum()
+    return float(min(1.0, 0.5 * (np.abs(data - model).sum() + max(0.0, 1 - model.sum()))))
