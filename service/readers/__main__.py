@@ -1,0 +1,52 @@
+"""The reading child: limits first, then one request from standard input, one answer to standard output."""
+
+import json
+import resource
+import sys
+from pathlib import Path
+
+
+def main() -> int:
+    """Read one upload as asked; the answer holds a report or a problem."""
+    request = json.load(sys.stdin)
+    _bind(request["limits"])
+    # Only now: what NumPy allocates counts against the limits too.
+    from service.readers.errors import UnreadableData, too_large
+    from service.readers.layout import Layout
+    from service.readers.limits import Limits
+    from service.readers.reading import read
+
+    try:
+        report = read(
+            Path(request["path"]),
+            request["format"],
+            Layout.from_json(request["layout"]),
+            Limits(**request["limits"]),
+            Path(request["folder"]),
+        )
+        answer = {"report": report}
+    except UnreadableData as error:
+        answer = {"problem": error.to_json()}
+    except MemoryError:
+        answer = {"problem": too_large("The data need more memory than one upload may take.", "Upload fewer samples.").to_json()}
+    json.dump(answer, sys.stdout)
+    return 0
+
+
+def _bind(limits: dict[str, int]) -> None:
+    for kind, most in (
+        (resource.RLIMIT_AS, limits["memory_bytes"]),
+        (resource.RLIMIT_CPU, limits["cpu_seconds"]),
+        (resource.RLIMIT_FSIZE, 16 * limits["numbers"] + 2**20),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(kind)
+        value = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        try:
+            resource.setrlimit(kind, (value, value))
+        except (ValueError, OSError):  # macOS refuses some of them
+            continue
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,48 @@
+"""One cell of a text table: a number, a missing value, a time stamp, or words."""
+
+import re
+from typing import Literal
+
+CellKind = Literal["number", "missing", "stamp", "text"]
+
+MISSING = frozenset(
+    {"", "nan", "+nan", "-nan", "na", "n/a", "#n/a", "#na", "null", "none", "nil", "-", "--", ".", "?", "missing", "nat"}
+)
+"""Spellings of a missing value, in lower case."""
+
+_NUMBER = {
+    ".": re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?\Z|[+-]?inf(?:inity)?\Z", re.ASCII | re.IGNORECASE),
+    ",": re.compile(r"[+-]?(?:\d+(?:,\d+)?|,\d+)(?:[eEdD][+-]?\d+)?\Z|[+-]?inf(?:inity)?\Z", re.ASCII | re.IGNORECASE),
+}
+_TIME_OF_DAY = r"\d{1,3}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?(?: ?(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?"
+_STAMP = re.compile(
+    r"(?:\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}[- ][A-Za-z]{3}[- ]\d{4})"
+    rf"(?:(?:T|,? +){_TIME_OF_DAY})?\Z|\d{{8}}T\d{{4,6}}(?:\.\d+)?Z?\Z|{_TIME_OF_DAY}\Z",
+    re.ASCII,
+)
+CLOCK = re.compile(r"\d{1,3}:\d{2}", re.ASCII)
+"""Start of a time of day."""
+
+
+def kind_of(cell: str, decimal: str) -> CellKind:
+    """What a stripped cell is, with `decimal` as the decimal mark."""
+    if cell.lower() in MISSING:
+        return "missing"
+    if _NUMBER[decimal].match(cell):
+        return "number"
+    return "stamp" if _STAMP.match(cell) else "text"
+
+
+def number_of(cell: str, decimal: str) -> float:
+    """Value of a stripped cell, NaN where missing. Raises ValueError where it is neither."""
+    if cell.lower() in MISSING:
+        return float("nan")
+    if not _NUMBER[decimal].match(cell):
+        raise ValueError(cell)
+    return float(cell.replace(",", ".").replace("d", "e").replace("D", "e"))
+
+
+def shown(cell: str) -> str:
+    """A cell as a message may repeat it: printable and short."""
+    text = "".join(character if character.isprintable() else "·" for character in cell[:41])
+    return text if len(text) <= 40 else text[:40] + "…"

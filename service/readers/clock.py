@@ -1,0 +1,126 @@
+"""A time column as numbers: exact elapsed time, the resolution of its digits, and the uniform clock behind rounded stamps."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from service.readers.table import NOT_A_TIME, Column, Floats, Integers
+
+_MOST_DECIMALS = 12
+
+
+def elapsed(column: Column) -> Floats:
+    """(n,) time since the smallest stamp, in the column's ticks or units, NaN where missing; every printed digit is kept."""
+    if column.values.dtype.kind == "i":
+        present = column.values != NOT_A_TIME
+        if not present.any():
+            return np.full(len(column.values), np.nan)
+        first = int(column.values[present].min())
+        return np.where(present, column.values - first, 0).astype(np.float64) + np.where(present, 0.0, np.nan)
+    values = column.numbers()
+    if not np.isfinite(values).any():
+        return values.copy()
+    since = values - np.nanmin(values)
+    # 1700000000.001 carries an error of 1e-7 as a double; its difference, rounded to the printed digits, does not.
+    decimals = decimals_of(values)
+    return since if decimals is None else np.round(since, decimals)
+
+
+def decimals_of(values: Floats) -> int | None:
+    """Decimals with which all values were printed; None where they were not rounded to any."""
+    values = values[np.isfinite(values)]
+    sample = values[:: max(1, len(values) // 2000)]
+    for decimals in range(_MOST_DECIMALS + 1):
+        if np.array_equal(np.round(sample, decimals), sample) and np.array_equal(np.round(values, decimals), values):
+            fine = np.spacing(np.abs(values).max(initial=0.0)) < 0.25 * 10.0**-decimals
+            return decimals if fine else None
+    return None
+
+
+def resolution_of(values: Floats) -> Floats:
+    """(n,) unit of the last printed digit: the finest seen among stamps of the same power of ten; 0 where unrounded."""
+    magnitude = np.abs(values)
+    decade = np.floor(np.log10(np.where(magnitude > 0, magnitude, 1.0))).astype(np.int64)
+    decade[magnitude == 0] = decade[magnitude > 0].min(initial=0)
+    unit = np.zeros(len(values))
+    for power in np.unique(decade):
+        inside = decade == power
+        decimals = decimals_of(values[inside])
+        unit[inside] = _single_precision(values[inside]) if decimals is None else 10.0**-decimals
+    return unit
+
+
+def _single_precision(values: Floats) -> Floats:
+    """(n,) spacing of float32 at each value where all are float32 numbers; 0 otherwise."""
+    with np.errstate(over="ignore"):
+        single = values.astype(np.float32)
+    return np.spacing(np.abs(single)).astype(np.float64) if np.array_equal(single, values) else np.zeros(len(values))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UniformClock:
+    """Samples one `step` apart, and the times they have then."""
+
+    step: float
+    times: Floats
+    largest_shift: float
+
+
+def uniform_clock(times: Floats, piece: Integers, resolution: Floats, step: float | None = None) -> UniformClock | None:
+    """The uniform clock whose rounding the stamps are, or None.
+
+    times       (n,) non-decreasing inside a piece
+    piece       (n,) number of the uninterrupted stretch, non-decreasing
+    resolution  (n,) unit of the last printed digit
+    step        the clock's step, where it is known
+
+    Least squares of one step and one offset per piece, weighted by the resolution. Rounding can neither move a stamp by more than
+    its last digit nor change a step by a whole one, and the errors cannot add up; an uneven clock breaks one of the three.
+    """
+    fitted = _fit(times, piece, resolution, step)
+    if fitted is None:
+        return None
+    step, on_grid = fitted
+    inside = piece[1:] == piece[:-1]
+    coarsest = np.maximum(resolution[1:], resolution[:-1])[inside]
+    shift = np.abs(times - on_grid)
+    noise = 8 * np.spacing(np.abs(times).max())
+    rounded = bool(np.all(shift <= resolution + noise) and np.all(np.abs(np.diff(times)[inside] - step) < coarsest * (1 - 1e-6)))
+    return UniformClock(step, on_grid, float(shift.max())) if rounded else None
+
+
+def steady_clock(times: Floats, piece: Integers) -> UniformClock | None:
+    """A uniform clock around which stamps scatter without wandering off (events logged once per tick), or None.
+
+    A clock that adds independent steps wanders by their scatter times the square root of their number; a clock read late
+    does not.
+    """
+    if len(times) < 1000:
+        return None
+    fitted = _fit(times, piece, np.ones(len(times)))
+    if fitted is None:
+        return None
+    step, on_grid = fitted
+    shift = times - on_grid
+    steady = float(np.std(shift)) <= 2 * step and float(np.abs(shift).max()) <= 50 * step
+    return UniformClock(step, on_grid, float(np.abs(shift).max())) if steady else None
+
+
+def _fit(times: Floats, piece: Integers, resolution: Floats, step: float | None = None) -> tuple[float, Floats] | None:
+    if not np.all(resolution > 0):
+        return None
+    n_pieces = int(piece[-1]) + 1
+    first = np.searchsorted(piece, np.arange(n_pieces))
+    index = (np.arange(len(times)) - first[piece]).astype(np.float64)
+    weight = (resolution.min() / resolution) ** 2
+    total = np.bincount(piece, weight, n_pieces)
+    mean_time = np.bincount(piece, weight * times, n_pieces) / total
+    mean_index = np.bincount(piece, weight * index, n_pieces) / total
+    centred = index - mean_index[piece]
+    spread = float(np.sum(weight * centred**2))
+    if spread == 0.0:
+        return None
+    step = step or float(np.sum(weight * centred * (times - mean_time[piece]))) / spread
+    if step <= 0:
+        return None
+    return step, mean_time[piece] + step * centred

@@ -1,0 +1,242 @@
+"""How a text table is written: delimiter, decimal mark, header, units, first line of data. Inferred from its beginning."""
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from service.readers.cells import CLOCK, CellKind, kind_of, shown
+from service.readers.errors import UnreadableData
+from service.readers.names import looks_like_unit
+from service.readers.preamble import Preamble
+
+_CANDIDATES: tuple[tuple[str | None, str], ...] = (
+    ("\t", "."),
+    (",", "."),
+    (";", "."),
+    ("|", "."),
+    (";", ","),
+    ("\t", ","),
+    ("|", ","),
+    (None, "."),
+    (None, ","),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How to cut a line into cells, and what the cells are."""
+
+    delimiter: str | None
+    """None: any run of blanks."""
+    decimal: str
+    kinds: tuple[CellKind, ...]
+    """Per column: number, stamp or text (missing: nothing but missing values seen)."""
+    names: tuple[str, ...] | None
+    units: tuple[str | None, ...]
+    first_line: int
+    """1-based number of the first line of data."""
+    trailing: bool
+    """Every line ends with a delimiter that separates nothing."""
+    ragged: bool
+    """Lines have different numbers of cells."""
+    quoted: bool
+    from_comment: bool
+    """The names stand in a comment line."""
+    preamble: Preamble
+
+    def cells(self, line: str) -> list[str]:
+        """The stripped cells of one line."""
+        cells = split(line, self.delimiter, self.quoted)
+        if self.trailing and cells and not cells[-1]:
+            cells.pop()
+        return cells
+
+
+def split(line: str, delimiter: str | None, quoted: bool) -> list[str]:
+    """Stripped cells of a line."""
+    if quoted:
+        rows = list(csv.reader([line], delimiter=delimiter or " ", skipinitialspace=True))
+        return [cell.strip() for cell in rows[0]] if rows else []
+    return [cell.strip() for cell in line.split(delimiter)]
+
+
+def infer(lines: Sequence[tuple[int, str]], preamble: Preamble) -> Dialect:
+    """The dialect of a file from its first lines, (number, text) each, without comments and blank lines.
+
+    Raises UnreadableData where no way of reading gives numbers.
+    """
+    if not lines:
+        raise UnreadableData("The file holds no data, only comments or blank lines.", code="empty-file")
+    body = _body(lines)
+    quoted = any('"' in text for text in body)
+    delimiter, decimal = _delimiter_of(body, lines[0][1], quoted)
+    rows = [split(text, delimiter, quoted) for text in body]
+    trailing = _is_trailing(rows, delimiter)
+    if trailing:
+        rows = [row[:-1] for row in rows]
+    counts = Counter(len(row) for row in rows)
+    width = max(counts) if len(counts) > 3 else counts.most_common(1)[0][0]
+    kinds = tuple(_column_kind([row[j] for row in rows if j < len(row)], decimal) for j in range(width))
+    start, header, units = _first_data(
+        lines, kinds, delimiter, decimal, quoted or any('"' in text for _, text in lines[:5]), preamble
+    )
+    if header is not None and len(header) == len(kinds) + 1 and not header[-1]:
+        header = header[:-1]
+    if header is not None and trailing and len(header) == width + 1:
+        trailing, width, kinds = False, width + 1, (*kinds, "missing")
+    if header is not None and len(header) == width - 1:
+        # R names the columns, not the row names before them; other programs leave the last column nameless and empty.
+        header = [*header, ""] if kinds[-1] == "missing" else ["", *header]
+        units = ["", *units] if units and kinds[-1] != "missing" else units
+    return Dialect(
+        delimiter=delimiter,
+        decimal=decimal,
+        kinds=kinds,
+        names=tuple(header) if header is not None else None,
+        units=tuple(cell or None for cell in _padded(units, width)),
+        first_line=start,
+        trailing=trailing,
+        ragged=len(counts) > 1,
+        quoted=quoted,
+        from_comment=header is not None and start == lines[0][0],
+        preamble=preamble,
+    )
+
+
+def _body(lines: Sequence[tuple[int, str]]) -> list[str]:
+    """Lines that are surely data: the last two thirds, as far as needed to judge."""
+    body: list[str] = []
+    for _, text in reversed(lines[-min(100, max(1, (2 * len(lines)) // 3)) :]):
+        body.append(text)
+        if len(body) >= 3 and sum(map(len, body)) > 200_000:
+            break
+    return body[::-1]
+
+
+def _delimiter_of(body: Sequence[str], first: str, quoted: bool) -> tuple[str | None, str]:
+    candidates = (*_CANDIDATES, (",", ",")) if quoted else _CANDIDATES
+    best, best_score = candidates[0], (0.0, 0.0, 0)
+    for delimiter, decimal in candidates:
+        rows = [split(text, delimiter, quoted) for text in body]
+        kinds = [kind_of(cell, decimal) for row in rows for cell in row]
+        n_present = sum(kind != "missing" for kind in kinds)
+        good = sum(kind in ("number", "stamp") for kind in kinds)
+        common, n_common = Counter(len(row) for row in rows).most_common(1)[0]
+        score = (round(good / max(n_present, 1), 2), round(n_common / len(rows), 1), common)
+        if good and score > best_score:
+            best, best_score = (delimiter, decimal), score
+    if all(kind_of(cell, ".") == "missing" for text in body for cell in split(text, ",", quoted)):
+        raise UnreadableData("Every value is missing.", code="too-few-samples")
+    if best_score[0] == 0.0:
+        raise UnreadableData(
+            f"No numbers were found; the first line reads '{shown(first)}'.",
+            hints=["Upload a table of numbers: one row per sample, columns separated by commas, semicolons, tabs or blanks."],
+        )
+    if best_score[2] == 1:
+        return None, best[1]
+    if best == (",", ".") and _is_one_decimal_column(body, first):
+        return None, ","
+    return best
+
+
+def _is_one_decimal_column(body: Sequence[str], first: str) -> bool:
+    """Whether lines like `1,542` are one number with a decimal comma rather than two integers."""
+    cells = [text.strip().split(",") for text in body]
+    if not all(len(row) == 2 and re.fullmatch(r"-?\d+", row[0]) and row[1].isdigit() for row in cells):
+        return False
+    headed = kind_of(first.split(",")[0].strip(), ".") == "text"
+    if headed:
+        return "," not in first
+    return any(len(row[1]) > 1 and row[1].startswith("0") for row in cells)
+
+
+def _is_trailing(rows: Sequence[Sequence[str]], delimiter: str | None) -> bool:
+    return delimiter is not None and all(len(row) > 1 and not row[-1] for row in rows)
+
+
+def _column_kind(cells: Sequence[str], decimal: str) -> CellKind:
+    present = [kind for kind in (kind_of(cell, decimal) for cell in cells) if kind != "missing"]
+    if not present:
+        return "missing"
+    (most, count), *_ = Counter(present).most_common()
+    return most if count * 2 > len(present) else "text"
+
+
+def _first_data(
+    lines: Sequence[tuple[int, str]],
+    kinds: Sequence[CellKind],
+    delimiter: str | None,
+    decimal: str,
+    quoted: bool,
+    preamble: Preamble,
+) -> tuple[int, list[str] | None, list[str]]:
+    """Number of the first line of data, the header's cells, the units' cells."""
+    text_rows: list[tuple[int, list[str]]] = []
+    for number, text in lines:
+        row = split(text, delimiter, quoted)
+        found = [kind_of(cell, decimal) for cell in row]
+        expected = list(zip(found, kinds, strict=False))
+        n_numbers = sum(kind in ("number", "stamp") and want == kind for kind, want in expected)
+        if n_numbers and not _is_numbered_header(row, found, kinds):
+            if len(row) < len(kinds) - 1 and text_rows == [] and _is_preamble(lines, number, len(kinds), delimiter, quoted):
+                text_rows.append((number, row))
+                continue
+            return number, *_header_and_units(
+                text_rows, len(kinds), preamble, delimiter, whole=all(cell.lstrip("+-").isdigit() for cell in row)
+            )
+        text_rows.append((number, row))
+    raise UnreadableData(
+        "No line holds numbers where the columns have them.",
+        hints=["Check that header, delimiter and decimal mark are consistent."],
+    )
+
+
+def _is_preamble(lines: Sequence[tuple[int, str]], number: int, width: int, delimiter: str | None, quoted: bool) -> bool:
+    """Whether a short first line with a number in it (`Samples: 100`) stands above a header of full width."""
+    later = [split(text, delimiter, quoted) for line, text in lines if line > number][:20]
+    return any(len(row) >= width and all(kind_of(cell, ".") == "text" for cell in row if cell) for row in later)
+
+
+def _is_numbered_header(row: Sequence[str], found: Sequence[CellKind], kinds: Sequence[CellKind]) -> bool:
+    """Whether a row names its columns by number: `,0,1,2` or `t,1,2,3`."""
+    if len(row) < 2 or kinds[0] == "text" or found[0] not in ("text", "missing"):
+        return False
+    return all(cell.isdigit() for cell in row[1:]) and [int(cell) - int(row[1]) for cell in row[1:]] == list(range(len(row) - 1))
+
+
+def _header_and_units(
+    text_rows: Sequence[tuple[int, list[str]]], width: int, preamble: Preamble, delimiter: str | None, *, whole: bool
+) -> tuple[list[str] | None, list[str]]:
+    full = [row for _, row in text_rows if abs(len(row) - width) <= 1]
+    if not text_rows:
+        return preamble.names(width, delimiter), []
+    last = text_rows[-1][1]
+    if width == 1 and len(last) > 1:
+        last = [" ".join(last)]
+    if abs(len(last) - width) > 1:
+        if len(last) > 1 and width <= 2 * len(last) and whole:
+            raise UnreadableData(
+                f"Row {text_rows[-1][0]} names {len(last)} columns, but {width} whole numbers follow in each row.",
+                hints=["If the decimal mark is a comma, separate columns by semicolons or tabs, or put the numbers in quotes."],
+            )
+        preamble.skipped(len(text_rows))
+        return None, []
+    above = full[-2] if len(full) > 1 else None
+    is_units = above is not None and any(last) and all(looks_like_unit(cell) for cell in last if cell)
+    preamble.skipped(len(text_rows) - (2 if is_units else 1))
+    if is_units and above is not None:
+        return above, [re.sub(r"^[\[({]|[\])}]$", "", cell) for cell in last]
+    return last, []
+
+
+def _padded(cells: Sequence[str], width: int) -> list[str]:
+    return [*cells[:width], *[""] * (width - len(cells))]
+
+
+def is_split_stamp(kinds: Sequence[CellKind], row: Sequence[str], j: int) -> bool:
+    """Whether columns j and j+1 are a date and its time of day, cut apart by the blank between them."""
+    if j + 1 >= min(len(kinds), len(row)) or kinds[j] != "stamp" or kinds[j + 1] != "stamp":
+        return False
+    return not CLOCK.match(row[j]) and CLOCK.match(row[j + 1]) is not None

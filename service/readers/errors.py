@@ -1,0 +1,63 @@
+"""The one way an upload can fail: a problem that names the place and says what to try."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # the reading child starts faster without pydantic
+    from contract.problems import ProblemError
+
+
+class UnreadableData(Exception):
+    """No safe reading of the upload exists."""
+
+    def __init__(
+        self,
+        detail: str,
+        *,
+        code: str = "unreadable-data",
+        errors: Sequence["ProblemError"] = (),
+        hints: Sequence[str] = (),
+        status: int = 422,
+    ) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.code = code
+        self.errors = tuple(errors)
+        self.hints = tuple(hints)
+        self.status = status
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON; `from_json` is the way back."""
+        return {
+            "detail": self.detail,
+            "code": self.code,
+            "errors": [error.model_dump() for error in self.errors],
+            "hints": list(self.hints),
+            "status": self.status,
+        }
+
+    @classmethod
+    def from_json(cls, given: dict[str, Any]) -> "UnreadableData":
+        """The error that `to_json` wrote down in another process."""
+        from contract.problems import ProblemError
+
+        return cls(**{**given, "errors": [ProblemError(**error) for error in given["errors"]]})
+
+
+def too_large(detail: str, *hints: str) -> UnreadableData:
+    """More data than one upload may hold (413)."""
+    return UnreadableData(detail, code="too-large-data", status=413, hints=hints)
+
+
+def unsupported(detail: str, *hints: str) -> UnreadableData:
+    """A format that is not read (415)."""
+    return UnreadableData(detail, code="unsupported-media-type", status=415, hints=hints)
+
+
+def layout_fault(field: str, detail: str, *hints: str) -> UnreadableData:
+    """A layout that does not fit the file."""
+    from contract.problems import ProblemError
+
+    return UnreadableData(
+        detail, code="layout-mismatch", errors=[ProblemError(detail=detail, pointer=f"#/layout/{field}")], hints=hints
+    )

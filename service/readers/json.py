@@ -1,0 +1,178 @@
+"""JSON documents → a record: numbers, rows, row objects, columns, or trajectories with dt or times."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from service.readers.bundle import record_of_array, record_of_bundle, record_of_list
+from service.readers.cells import kind_of
+from service.readers.columns import record_of
+from service.readers.errors import UnreadableData, too_large
+from service.readers.layout import Layout
+from service.readers.limits import Limits
+from service.readers.names import split_unit
+from service.readers.notes import Notes
+from service.readers.stamps import column_of_stamps
+from service.readers.table import Column, Floats, Lines, Record, Table
+
+_HINT = 'Send {"dt": 0.01, "trajectories": [[…], […]]}, a list of numbers, or a list of objects such as {"t": 0, "x": 1.5}.'
+_LARGEST_EXACT = 2**53
+
+
+def read(path: Path, layout: Layout, limits: Limits, notes: Notes) -> Record:
+    """The record in a JSON file; `null` (and NaN, which JSON does not have) is a missing value. Raises UnreadableData."""
+    if path.stat().st_size > limits.json_bytes:
+        raise too_large(
+            f"JSON of more than {limits.json_bytes // 2**20} MiB is not read.", "Upload large data as NPY, NPZ, Parquet or CSV."
+        )
+    document = _parsed(path.read_bytes())
+    if isinstance(document, dict):
+        return _of_object(document, layout, limits, notes)
+    if isinstance(document, list):
+        return _of_list(document, "#", layout, limits, notes)
+    raise UnreadableData("The JSON document is neither a list nor an object.", hints=[_HINT])
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return json.loads(body.decode("utf-8-sig"), object_pairs_hook=_object, parse_constant=_constant)
+    except json.JSONDecodeError as error:
+        raise UnreadableData(f"The file is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
+    except UnicodeDecodeError:
+        raise UnreadableData("The file is not JSON: it is not in UTF-8.") from None
+    except RecursionError:
+        raise UnreadableData("The JSON document is nested too deeply.", hints=[_HINT]) from None
+    except ValueError:
+        raise UnreadableData("The JSON document holds a number with too many digits.") from None
+
+
+def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(members)
+    if len(found) != len(members):
+        raise UnreadableData("The JSON document names the same member twice in one object.")
+    return found
+
+
+def _constant(name: str) -> float:
+    if name == "NaN":
+        return float("nan")
+    _refuse_infinite("The JSON document")
+
+
+def _refuse_infinite(what: str) -> NoReturn:
+    raise UnreadableData(f"{what} holds an infinite number.", hints=["Write null for a value that is not known."])
+
+
+def _of_object(document: dict[str, Any], layout: Layout, limits: Limits, notes: Notes) -> Record:
+    dt = document.get("dt")
+    if isinstance(dt, (int, float)) and not isinstance(dt, bool) and 0 < dt < float("inf"):
+        notes.dt_in_file = (float(dt), None, "dt")
+    elif dt is not None and not isinstance(dt, list):
+        raise UnreadableData("dt in the JSON document is not a positive number.")
+    if "trajectories" in document:
+        return _of_trajectories(document, layout, limits, notes)
+    if isinstance(document.get("columns"), list) and isinstance(document.get("data"), list):
+        return _of_rows([dict(zip(document["columns"], row, strict=False)) for row in document["data"]], layout, limits, notes)
+    lists = {name: value for name, value in document.items() if isinstance(value, list)}
+    if not lists:
+        raise UnreadableData("The JSON object has no list of samples.", hints=[_HINT])
+    flat = all(value and not isinstance(value[0], list) for value in lists.values())
+    if flat and len({len(value) for value in lists.values()}) == 1:
+        columns = [_column(list(value), name, k, f"#/{name}", notes) for k, (name, value) in enumerate(lists.items(), start=1)]
+        return record_of(Table(tuple(columns), Lines(), "sample"), layout, limits, notes)
+    return record_of_bundle({name: _array(value, f"#/{name}") for name, value in lists.items()}, layout, limits, notes)
+
+
+def _of_trajectories(document: dict[str, Any], layout: Layout, limits: Limits, notes: Notes) -> Record:
+    trajectories = document["trajectories"]
+    if (
+        not isinstance(trajectories, list)
+        or not trajectories
+        or not all(isinstance(part, list) and part for part in trajectories)
+    ):
+        raise UnreadableData("trajectories is not a list of non-empty lists.", hints=[_HINT])
+    parts = [_trajectory(part, f"#/trajectories/{k}") for k, part in enumerate(trajectories)]
+    times = document.get("times")
+    own = None
+    if times is not None:
+        if not isinstance(times, list) or len(times) != len(parts) or not all(isinstance(part, list) for part in times):
+            raise UnreadableData("times is not one list per trajectory.", hints=[_HINT])
+        own = [_numbers(part, f"#/times/{k}") for k, part in enumerate(times)]
+    if ignored := sorted(set(document) - {"trajectories", "times", "dt"}):
+        notes.assume(f"members {', '.join(ignored)[:200]} of the JSON object were left out")
+    return record_of_list(parts, own, layout, limits, notes)
+
+
+def _of_list(values: list[Any], where: str, layout: Layout, limits: Limits, notes: Notes) -> Record:
+    if not values:
+        raise UnreadableData("The JSON list is empty.", code="empty-file", hints=[_HINT])
+    if all(isinstance(value, dict) for value in values):
+        return _of_rows(values, layout, limits, notes)
+    if not all(isinstance(value, list) for value in values):
+        return record_of_array(_numbers(values, where), layout, limits, notes)
+    nested = any(isinstance(item, list) for value in values for item in value[:1])
+    if nested or len({len(value) for value in values}) > 1:
+        notes.assume("each inner list is one trajectory")
+        return record_of_list([_trajectory(part, f"{where}/{k}") for k, part in enumerate(values)], None, layout, limits, notes)
+    return record_of_array(_array(values, where), layout, limits, notes)
+
+
+def _of_rows(rows: Sequence[dict[str, Any]], layout: Layout, limits: Limits, notes: Notes) -> Record:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    if not names or len(names) * len(rows) > limits.numbers or len(names) > limits.columns:
+        raise UnreadableData(f"The row objects have {len(names)} different members.", hints=[_HINT])
+    columns = [
+        _column([row.get(name) for row in rows], str(name), k, f"#/*/{name}", notes) for k, name in enumerate(names, start=1)
+    ]
+    return record_of(Table(tuple(columns), Lines(), "sample"), layout, limits, notes)
+
+
+def _column(values: list[Any], name: str, position: int, where: str, notes: Notes) -> Column:
+    present = [value for value in values if value is not None]
+    if present and all(isinstance(value, str) for value in present):
+        words = ["" if value is None else value for value in values]
+        if kind_of(present[0].strip(), ".") == "stamp":
+            return column_of_stamps(words, position, name, Lines(), notes)
+        labels: dict[str, int] = {}
+        codes = [-1 if value is None else labels.setdefault(value, len(labels)) for value in values]
+        return Column(position, name, "text", np.asarray(codes, dtype=np.int64), labels=tuple(labels))
+    return Column(position, name, "number", _numbers(values, where), split_unit(name)[1])
+
+
+def _trajectory(values: list[Any], where: str) -> Floats:
+    """(n, d)"""
+    array = _array(values, where)
+    return array.reshape(len(array), -1)
+
+
+def _array(values: list[Any], where: str) -> Floats:
+    """Nested lists of one shape → an array."""
+    if not any(isinstance(value, list) for value in values):
+        return _numbers(values, where)
+    parts = []
+    for k, value in enumerate(values):
+        if not isinstance(value, list):
+            raise UnreadableData(f"{where}/{k} is a single value among lists.")
+        parts.append(_array(value, f"{where}/{k}"))
+    if len({part.shape for part in parts}) != 1:
+        odd = next(k for k, part in enumerate(parts) if part.shape != parts[0].shape)
+        raise UnreadableData(f"{where}/{odd} has {len(values[odd])} values where {len(values[0])} are expected.")
+    return np.stack(parts)
+
+
+def _numbers(values: list[Any], where: str) -> Floats:
+    for k, value in enumerate(values):
+        kind = type(value)
+        if kind is float or value is None:
+            continue
+        if kind is not int:
+            raise UnreadableData(f"{where}/{k} is not a number.", hints=[_HINT])
+        if not -_LARGEST_EXACT <= value <= _LARGEST_EXACT:
+            raise UnreadableData(f"{where}/{k} is a whole number beyond 2^53, which cannot be kept exactly.")
+    array = np.asarray([np.nan if value is None else value for value in values], dtype=np.float64)
+    if np.isinf(array).any():
+        _refuse_infinite(f"{where}/{int(np.flatnonzero(np.isinf(array))[0])}")
+    return array

@@ -1,0 +1,105 @@
+"""NPY and NPZ files → arrays of float64; every size is checked before memory is taken, nothing is ever unpickled."""
+
+import math
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from service.readers.errors import UnreadableData, too_large
+from service.readers.limits import Limits
+from service.readers.table import Floats
+
+_LARGEST_EXACT = 2**53
+_HEADERS: dict[tuple[int, int], Callable[..., Any]] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+_PIECE = 2**20
+
+
+def read_npy(path: Path, limits: Limits) -> Floats:
+    """The array in an npy file. Raises UnreadableData."""
+    with path.open("rb") as file:
+        return _array(file, path.stat().st_size, "the array", limits.numbers)
+
+
+def read_npz(path: Path, limits: Limits) -> dict[str, Floats]:
+    """The arrays of an npz file by name. Raises UnreadableData."""
+    arrays: dict[str, Floats] = {}
+    left = limits.numbers
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+            if len(members) > limits.members:
+                raise too_large(f"The npz file holds {len(members):,} arrays; at most {limits.members:,} are read.")
+            strangers = [member.filename for member in members if not member.filename.endswith(".npy")]
+            if strangers:
+                raise UnreadableData(
+                    "The upload is a zip archive, but not one of NumPy arrays (an Excel workbook is one too).",
+                    hints=["Save arrays with numpy.savez, or export the sheet as CSV."],
+                )
+            for member in members:
+                name = member.filename.removesuffix(".npy")
+                with archive.open(member) as file:
+                    arrays[name] = _array(file, member.file_size, f"array '{name[:60]}'", left)
+                left -= arrays[name].size
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, OSError) as error:
+        raise UnreadableData(f"The npz file is damaged or of a kind that is not read: {str(error)[:100]}.") from None
+    if not arrays:
+        raise UnreadableData("The npz file holds no array.", code="empty-file")
+    return arrays
+
+
+def as_floats(array: npt.NDArray[Any], what: str) -> Floats:
+    """A numeric array as native float64. Raises UnreadableData for other kinds and for whole numbers that would change."""
+    kinds = {
+        "c": "complex numbers", "M": "calendar stamps", "m": "durations",
+        "U": "text", "S": "text", "O": "Python objects", "V": "structured records",
+    }  # fmt: skip
+    if array.dtype.kind in kinds:
+        raise UnreadableData(
+            f"{what.capitalize()} holds {kinds[array.dtype.kind]} (dtype {str(array.dtype)[:40]}); real numbers are needed.",
+            hints=["Convert it first, e.g. array.astype(float); upload calendar stamps as CSV or Parquet."],
+        )
+    if array.dtype.kind in "iu" and array.size and max(int(array.max()), -int(array.min())) > _LARGEST_EXACT:
+        raise UnreadableData(f"{what.capitalize()} holds whole numbers beyond 2^53, which cannot be kept exactly.")
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _array(file: IO[bytes], size: int, what: str, most: int) -> Floats:
+    shape, fortran, dtype, header_size = _header(file, what)
+    count = math.prod(shape)
+    if count > most:
+        raise too_large(f"{what.capitalize()} declares {count:,} numbers; at most {most:,} are read.", "Upload fewer samples.")
+    if dtype.hasobject or dtype.kind in "cMmUSOV":
+        as_floats(np.empty(0, dtype), what)
+    expected = count * dtype.itemsize
+    if size - header_size != expected:
+        raise UnreadableData(
+            f"{what.capitalize()} declares {count:,} numbers of {dtype.itemsize} bytes, but {size - header_size:,} bytes follow: "
+            "the file is cut or damaged."
+        )
+    buffer = bytearray(expected)
+    view, filled = memoryview(buffer), 0
+    while filled < expected and (piece := file.read(min(_PIECE, expected - filled))):
+        view[filled : filled + len(piece)] = piece
+        filled += len(piece)
+    if filled != expected:
+        raise UnreadableData(f"{what.capitalize()} ends too soon: the file is cut or damaged.")
+    return as_floats(np.frombuffer(buffer, dtype).reshape(shape, order="F" if fortran else "C"), what)
+
+
+def _header(file: IO[bytes], what: str) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
+    try:
+        version = np.lib.format.read_magic(file)
+        reader = _HEADERS.get(version)
+        if reader is None:
+            raise UnreadableData(f"{what.capitalize()} is in npy version {version[0]}.{version[1]}, which is not read.")
+        shape, fortran, dtype = reader(file, max_header_size=10_000)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError, UnicodeDecodeError):
+        raise UnreadableData(f"The npy header of {what} is damaged.") from None
+    return shape, fortran, dtype, file.tell()

@@ -1,0 +1,86 @@
+"""The serving side of reading: one child process per upload, with limits, and its answer."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from contract.datasets import DatasetReport, Layout
+from service.readers.errors import UnreadableData, too_large
+from service.readers.limits import Limits
+from service.readers.sniffing import format_of
+
+_ROOT = Path(__file__).resolve().parents[2]
+_HEAD = 4096
+_FILES = ("states.npy", "times.npy", "segments.npy")
+
+
+def read_upload(
+    path: Path, media_type: str | None, filename: str | None, layout: Layout, folder: Path, limits: Limits | None = None
+) -> DatasetReport:
+    """Read an upload in a child process and fill `folder` with the three files of a dataset (storage.stores.DatasetStore).
+
+    Blocks until the child is done. Raises UnreadableData: where no safe reading exists, and where the child ran out of memory or
+    time, or died; `folder` then holds none of the files.
+    """
+    limits = limits or Limits()
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    request = {
+        "path": str(path.resolve()),
+        "format": format_of(head, media_type, filename),
+        "layout": layout.model_dump(mode="json"),
+        "folder": str(folder.resolve()),
+        "limits": asdict(limits),
+    }
+    try:
+        answer = _ask(request, limits)
+        if "problem" in answer:
+            raise UnreadableData.from_json(answer["problem"])
+        return DatasetReport.model_validate(answer["report"])
+    except BaseException:
+        for name in _FILES:
+            (folder / name).unlink(missing_ok=True)
+        raise
+
+
+def _ask(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "service.readers"],
+            input=json.dumps(request).encode(),
+            capture_output=True,
+            cwd=_ROOT,
+            env=_environment(),
+            timeout=limits.wall_seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise _too_slow(limits.wall_seconds) from None
+    if done.returncode == 0:
+        answer: dict[str, Any] = json.loads(done.stdout)
+        return answer
+    if done.returncode in (-24, -9) and done.returncode == -24:
+        raise _too_slow(limits.cpu_seconds)
+    if done.returncode < 0 or b"MemoryError" in done.stderr:
+        raise too_large("Reading the data took more memory than one upload may take.", "Upload fewer samples, or NPY or Parquet.")
+    raise UnreadableData(
+        "The file could not be read: the reader failed on it.",
+        hints=["Upload it as CSV or NPY written by another program, and report this file to the service's operator."],
+    )
+
+
+def _too_slow(seconds: float) -> UnreadableData:
+    return too_large(
+        f"Reading the data took longer than {seconds:g} s.", "Upload fewer samples, or NPY or Parquet, which read faster."
+    )
+
+
+def _environment() -> dict[str, str]:
+    """Nothing of the service's own: no secrets, and one thread per library."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LD_LIBRARY_PATH", "SYSTEMROOT") if name in os.environ}
+    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    return {**kept, **threads, "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1"}

@@ -1,0 +1,80 @@
+"""The whole chain, in the child: file → table or record → ordered → segments → three arrays and a report."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from service.readers import csv
+from service.readers.columns import record_of
+from service.readers.layout import Layout
+from service.readers.limits import Limits
+from service.readers.names import standard_time_unit
+from service.readers.notes import Notes
+from service.readers.orientation import record_of_rows, rows_are_trajectories
+from service.readers.report import refuse_hopeless, report_of
+from service.readers.segments import segmented
+from service.readers.sniffing import Format
+from service.readers.table import Record
+
+
+def read(path: Path, form: Format, layout: Layout, limits: Limits, folder: Path) -> dict[str, Any]:
+    """Read an upload, write states.npy, times.npy and segments.npy into `folder`, return the report. Raises UnreadableData."""
+    notes = Notes()
+    record = _record(path, form, layout, limits, notes)
+    dt, unit = _sampling_interval(record, layout, notes)
+    record = replace(record, time_unit=record.time_unit or unit)
+    read = segmented(record, dt, layout.gap_factor, notes)
+    refuse_hopeless(read, record, notes)
+    report = report_of(read, record, form, layout, dt, notes)
+    np.save(folder / "states.npy", np.ascontiguousarray(read.states), allow_pickle=False)
+    np.save(folder / "times.npy", read.times, allow_pickle=False)
+    np.save(folder / "segments.npy", read.segments, allow_pickle=False)
+    return report
+
+
+def _record(path: Path, form: Format, layout: Layout, limits: Limits, notes: Notes) -> Record:
+    match form:
+        case "csv":
+            table = csv.read(path, layout, limits, notes)
+            matrix_like = not table.named and all(column.kind == "number" for column in table.columns)
+            if layout.orientation == "rows" or matrix_like:
+                numeric = [column for column in table.columns if column.kind == "number"]
+                matrix = np.column_stack([column.numbers() for column in numeric]) if numeric else np.empty((0, 0))
+                if numeric and rows_are_trajectories(matrix, layout, notes, wide_is_rows=False):
+                    return record_of_rows(matrix, table.lines, layout, notes)
+        case "parquet" | "arrow":
+            from service.readers import arrow  # half a second that other formats need not pay
+
+            table = arrow.read_parquet(path, limits, notes) if form == "parquet" else arrow.read_arrow(path, limits, notes)
+        case "json":
+            from service.readers import json
+
+            return json.read(path, layout, limits, notes)
+        case _:
+            from service.readers import bundle, numpy
+
+            if form == "npy":
+                return bundle.record_of_array(numpy.read_npy(path, limits), layout, limits, notes)
+            return bundle.record_of_bundle(numpy.read_npz(path, limits), layout, limits, notes)
+    return record_of(table, layout, limits, notes)
+
+
+def _sampling_interval(record: Record, layout: Layout, notes: Notes) -> tuple[float | None, str | None]:
+    """dt as given, or as the file names it, and its unit; with a warning where it is needed and unknown."""
+    if layout.dt is not None:
+        return layout.dt, None
+    needed = record.times is None or record.counted
+    if notes.dt_in_file is not None:
+        value, unit, words = notes.dt_in_file
+        if needed:
+            notes.assume(f"the file itself gives the sampling interval: '{words}'")
+        return value, standard_time_unit(unit) if needed else None
+    if needed:
+        counted = f"; {record.time_name} counts samples" if record.counted else ""
+        notes.warn(
+            "no-time-axis",
+            f"The time step (sampling interval dt) is unknown{counted}: dt = 1 was assumed, so rates are per sample. Give dt.",
+        )
+    return None, None

@@ -1,0 +1,237 @@
+"""From ordered samples to segments: finite, strictly increasing in time, no increment across anything missing."""
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from service.readers.clock import UniformClock, resolution_of, steady_clock, uniform_clock
+from service.readers.errors import UnreadableData
+from service.readers.notes import Notes
+from service.readers.order import Ordered, index_in, ordered
+from service.readers.table import Flags, Floats, Integers, Record
+
+_REGULAR_SHARE = 0.9
+_REGULAR_STEP = 0.01
+_FEW_DUPLICATES = 0.01
+_MOST_SEPARATE = 10_000
+"""Trajectories whose clocks are looked at one by one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segmented:
+    """The canonical arrays.
+
+    states    (n, d) float64                                                       [state]
+    times     (n,)   float64                                                       [time]
+    segments  (n_segments, 3) int64: first sample, one past the last, trajectory
+    """
+
+    states: Floats
+    times: Floats
+    segments: Integers
+    n_trajectories: int
+    source: Literal["time_column", "given", "assumed"]
+
+
+def segmented(record: Record, dt: float | None, gap_factor: float, notes: Notes) -> Segmented:
+    """Cut a record into segments. `dt` is the sampling interval given by the user or named in the file [time].
+
+    Raises UnreadableData where time stamps repeat and no reading is safe.
+    """
+    samples = ordered(record, notes)
+    source: Literal["time_column", "given", "assumed"] = "time_column"
+    if record.times is None or record.counted:
+        source = "given" if dt is not None else "assumed"
+        samples = replace(samples, times=samples.times * (dt or 1.0))
+        if record.times is None:
+            samples = _without_padding(samples, record) if record.padded else samples
+        else:
+            samples = _distinct(samples, record, dt, notes)
+    else:
+        samples = _without_padding(samples, record) if record.padded else samples
+        samples = _on_a_uniform_clock(samples, record, dt, notes)
+        samples = _distinct(samples, record, dt, notes)
+    gap = np.zeros(len(samples.times), dtype=bool)
+    if record.times is not None and len(samples.times) > 1:
+        gap[1:] = _gaps(samples, gap_factor, notes)
+    samples = replace(samples, apart=samples.apart | gap)
+    whole: Flags = np.all(np.isfinite(record.states[samples.index]), axis=1)
+    n_missing = int(np.count_nonzero(~whole))
+    if n_missing:
+        samples = samples.taken(whole)
+    notes.n_missing += n_missing
+    notes.n_gaps = int(np.count_nonzero(gap))
+    return _cut(samples, record, source)
+
+
+def _without_padding(samples: Ordered, record: Record) -> Ordered:
+    """Without the missing samples at either end of each trajectory."""
+    present: Flags = np.all(np.isfinite(record.states[samples.index]), axis=1)
+    n = len(present)
+    bounds = np.flatnonzero(np.diff(samples.trajectory, prepend=-1))
+    position = np.arange(n)
+    last = np.maximum.reduceat(np.where(present, position, -1), bounds)
+    first = np.minimum.reduceat(np.where(present, position, n), bounds)
+    group = np.cumsum(np.diff(samples.trajectory, prepend=samples.trajectory[:1]) != 0)
+    inner = (position >= first[group]) & (position <= last[group])
+    kept = samples.taken(inner)
+    starts = np.diff(kept.trajectory, prepend=-1) != 0
+    return replace(kept, apart=kept.apart & ~starts)
+
+
+def _on_a_uniform_clock(samples: Ordered, record: Record, dt: float | None, notes: Notes) -> Ordered:
+    """Stamps that are a uniform clock's, rounded, get that clock's times back."""
+    inside = samples.joined
+    steps = np.diff(samples.times)[inside]
+    if len(steps) < 10:
+        return samples
+    usual = float(np.median(steps))
+    even = np.abs(steps - usual) <= _REGULAR_STEP * usual + _float_noise(samples.times)
+    n_zero = int(np.count_nonzero(steps == 0))
+    if n_zero == 0 and float(np.mean(even)) >= _REGULAR_SHARE:
+        return samples
+    if n_zero and not np.any(_repeats(samples, record)[1]) and _usual_step(steps[steps > 0], 0.0) is not None:
+        return samples  # rows written twice
+    resolution = _resolution(samples, record)
+    coarsest = np.maximum(resolution[1:], resolution[:-1])
+    typical = float(np.mean(steps[steps <= usual + 2 * float(np.median(coarsest[inside]))]))
+    broken = ~inside | (np.diff(samples.times) >= typical + 2 * coarsest)
+    piece = np.concatenate(([0], np.cumsum(broken)))
+    if np.count_nonzero(broken & inside) > 0.1 * len(steps):
+        return samples
+    clock = (uniform_clock(samples.times, piece, resolution, dt) if dt else None) or uniform_clock(
+        samples.times, piece, resolution
+    )
+    if clock is not None:
+        return _restored(
+            samples, clock, notes,
+            f"The time stamps are rounded: steps of {steps.min():.6g} to {float(steps[~broken[inside]].max()):.6g} are those of "
+            f"a uniform clock in printed digits; a uniform sampling interval of {clock.step:.8g} was used.",
+        )  # fmt: skip
+    if n_zero > _FEW_DUPLICATES * len(steps):
+        clock = steady_clock(samples.times, np.concatenate(([0], np.cumsum(~inside))))
+        if clock is not None:
+            return _restored(
+                samples, clock, notes,
+                f"{n_zero} time stamps repeat, but all stay within {clock.largest_shift:.3g} of a uniform clock; they were taken "
+                f"as rounded or late, and a uniform sampling interval of {clock.step:.8g} was used. Give dt to confirm it.",
+            )  # fmt: skip
+    return samples
+
+
+def _restored(samples: Ordered, clock: UniformClock, notes: Notes, message: str) -> Ordered:
+    notes.warn("rounded-stamps", message, dt=clock.step, largest_shift=clock.largest_shift)
+    return replace(samples, times=clock.times - clock.times.min())
+
+
+def _resolution(samples: Ordered, record: Record) -> Floats:
+    if record.printed is not None:
+        return resolution_of(record.printed[samples.index])
+    ticks = np.round(samples.times / record.tick)
+    unit = 1.0
+    for longer in (1e3, 1e3, 1e3, 60.0, 60.0, 24.0):
+        if np.any(np.mod(ticks, unit * longer)):
+            break
+        unit *= longer
+    return np.full(len(ticks), unit * record.tick)
+
+
+def _repeats(samples: Ordered, record: Record) -> tuple[Flags, Flags]:
+    """(n,) whether a sample repeats the stamp before it, and whether it does so with another state."""
+    repeated = np.concatenate(([False], samples.joined & (np.diff(samples.times) <= 0)))
+    place = np.flatnonzero(repeated)
+    now, before = record.states[samples.index[place]], record.states[samples.index[place - 1]]
+    differs = np.zeros(len(repeated), dtype=bool)
+    differs[place] = ~np.all((now == before) | (np.isnan(now) & np.isnan(before)), axis=1)
+    return repeated, differs
+
+
+def _distinct(samples: Ordered, record: Record, dt: float | None, notes: Notes) -> Ordered:
+    """Without repeated stamps, or with the given dt where the stamps are no use."""
+    repeated, differs = _repeats(samples, record)
+    n_repeated = int(np.count_nonzero(repeated))
+    if n_repeated == 0:
+        return samples
+    n_different = int(np.count_nonzero(differs))
+    if n_different > max(1, _FEW_DUPLICATES * len(samples.times)):
+        place = record.place(int(samples.index[differs][0]))
+        if dt is None or record.counted:
+            raise UnreadableData(
+                f"{n_different} samples repeat the time stamp of the sample before with another state, first at {place}.",
+                hints=[
+                    "If several trajectories are mixed, name the column that tells them apart as id_column.",
+                    "If the stamps are too coarse, give dt.",
+                ],
+            )
+        notes.warn(
+            "dt-disagrees",
+            f"{n_different} stamps of {record.time_name} repeat with another state, first at {place}: the column cannot be a "
+            f"clock, and the given dt = {dt:g} was used instead.",
+        )
+        starts = np.flatnonzero(np.diff(samples.trajectory, prepend=-1))
+        group = np.cumsum(np.diff(samples.trajectory, prepend=samples.trajectory[:1]) != 0)
+        return replace(samples, times=np.asarray(index_in(group, starts) * dt, dtype=np.float64))
+    notes.n_duplicate_times = n_repeated
+    kind = "with the same state" if n_different == 0 else f"({n_different} of them with another state; the first was kept)"
+    notes.warn(
+        "duplicate-times",
+        f"{n_repeated} samples repeat a time stamp {kind}, first at {record.place(int(samples.index[repeated][0]))}; "
+        "they were dropped.",
+        samples=n_repeated,
+    )
+    kept = samples.taken(~repeated)
+    return replace(kept, apart=samples.apart[~repeated])
+
+
+def _gaps(samples: Ordered, gap_factor: float, notes: Notes) -> Flags:
+    """(n - 1,) steps that are longer than gap_factor sampling intervals of an otherwise regular record."""
+    steps, inside = np.diff(samples.times), samples.joined
+    if not inside.any():
+        return np.zeros(len(steps), dtype=bool)
+    noise = _float_noise(samples.times)
+    usual = _usual_step(steps[inside], noise)
+    if usual is not None:
+        return inside & (steps > gap_factor * usual)
+    bounds = np.append(np.flatnonzero(np.diff(samples.trajectory, prepend=-1)), len(samples.times))
+    gaps = np.zeros(len(steps), dtype=bool)
+    n_uneven = 0
+    if len(bounds) - 1 <= _MOST_SEPARATE:
+        for first, end in pairwise(bounds):
+            own = steps[first : end - 1]
+            own_usual = _usual_step(own, noise) if own.size else 0.0
+            n_uneven += own_usual is None
+            if own_usual:
+                gaps[first : end - 1] = own > gap_factor * own_usual
+    if n_uneven or len(bounds) - 1 > _MOST_SEPARATE:
+        shown = steps[inside]
+        notes.warn(
+            "uneven-sampling",
+            f"The record is unevenly sampled: steps from {shown.min():.4g} to {shown.max():.4g}, median {np.median(shown):.4g}. "
+            "Every step was kept with its own length, and none was taken as a gap.",
+            min=float(shown.min()), max=float(shown.max()), median=float(np.median(shown)),
+        )  # fmt: skip
+    return gaps
+
+
+def _usual_step(steps: Floats, noise: float) -> float | None:
+    """The sampling interval of a regular record; None where too few steps agree on one."""
+    usual = float(np.median(steps))
+    even = np.abs(steps - usual) <= _REGULAR_STEP * usual + noise
+    return usual if float(np.mean(even)) >= _REGULAR_SHARE else None
+
+
+def _float_noise(times: Floats) -> float:
+    return 8 * float(np.spacing(np.abs(times).max(initial=0.0)))
+
+
+def _cut(samples: Ordered, record: Record, source: Literal["time_column", "given", "assumed"]) -> Segmented:
+    n = len(samples.times)
+    new_trajectory = np.diff(samples.trajectory, prepend=-1) != 0
+    starts = np.flatnonzero(new_trajectory | samples.apart)
+    number = np.cumsum(new_trajectory) - 1
+    segments = np.column_stack([starts, np.append(starts[1:], n)[: len(starts)], number[starts]]).astype(np.int64)
+    states = record.states if np.array_equal(samples.index, np.arange(len(record.states))) else record.states[samples.index]
+    times = samples.times - samples.times.min(initial=np.inf) if n else samples.times
+    return Segmented(states, times, segments.reshape(-1, 3), int(number[-1]) + 1 if n else 0, source)

@@ -1,0 +1,108 @@
+"""Which format an upload is in: its first bytes first, then its media type, then its name."""
+
+from pathlib import PurePath
+from typing import Literal
+
+from service.readers.errors import UnreadableData, unsupported
+
+Format = Literal["csv", "json", "npy", "npz", "parquet", "arrow"]
+
+ACCEPTED = "CSV or other text tables, JSON, NPY, NPZ, Parquet and Arrow IPC files are read."
+
+_MAGIC: tuple[tuple[bytes, Format], ...] = (
+    (b"\x93NUMPY", "npy"),
+    (b"PK\x03\x04", "npz"),
+    (b"PK\x05\x06", "npz"),
+    (b"PAR1", "parquet"),
+    (b"ARROW1", "arrow"),
+    (b"\xff\xff\xff\xff", "arrow"),
+)
+
+_FOREIGN: tuple[tuple[bytes, str, str], ...] = (
+    (b"\x1f\x8b", "gzip-compressed data", "Decompress it first, or upload Parquet, which is compressed inside."),
+    (b"BZh", "bzip2-compressed data", "Decompress it first."),
+    (b"\xfd7zXZ", "xz-compressed data", "Decompress it first."),
+    (b"\x28\xb5\x2f\xfd", "zstd-compressed data", "Decompress it first."),
+    (b"\x89HDF", "an HDF5 file (also netCDF 4, MAT 7.3)", "Export the arrays as NPZ, Parquet or CSV."),
+    (b"CDF", "a netCDF file", "Export the arrays as NPZ, Parquet or CSV."),
+    (b"MATLAB", "a MATLAB file", "Export the arrays as NPZ or CSV."),
+    (b"\xd0\xcf\x11\xe0", "an old Excel file", "Export the sheet as CSV."),
+    (b"ORC", "an ORC file", "Export it as Parquet."),
+    (b"Obj\x01", "an Avro file", "Export it as Parquet."),
+    (b"%PDF", "a PDF document", "Upload the table behind it as CSV."),
+)
+
+_MEDIA_TYPES: dict[str, Format | None] = {
+    "text/csv": "csv",
+    "application/csv": "csv",
+    "text/plain": "csv",
+    "text/tab-separated-values": "csv",
+    "application/json": "json",
+    "text/json": "json",
+    "application/x-npy": "npy",
+    "application/x-npz": "npz",
+    "application/vnd.apache.parquet": "parquet",
+    "application/x-parquet": "parquet",
+    "application/vnd.apache.arrow.file": "arrow",
+    "application/vnd.apache.arrow.stream": "arrow",
+    "application/octet-stream": None,
+    "application/x-www-form-urlencoded": None,
+    "application/vnd.ms-excel": None,
+    "application/zip": None,
+    "binary/octet-stream": None,
+}
+
+_EXTENSIONS: dict[str, Format] = {
+    ".json": "json",
+    ".npy": "npy",
+    ".npz": "npz",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+
+
+def format_of(head: bytes, media_type: str | None, filename: str | None) -> Format:
+    """Format of an upload that starts with `head` (a few kilobytes).
+
+    Raises UnreadableData: 415 for a format that is not read, 422 for an empty file or bytes that belie their name.
+    """
+    if not head.strip(b"\xef\xbb\xbf \t\r\n"):
+        raise UnreadableData("The file is empty.", code="empty-file", hints=[ACCEPTED])
+    declared = _declared(media_type, filename)
+    for magic, form in _MAGIC:
+        if head.startswith(magic):
+            return form
+    for magic, what, hint in _FOREIGN:
+        if head.startswith(magic):
+            raise unsupported(f"The upload is {what}, which is not read here.", hint, ACCEPTED)
+    if _looks_pickled(head):
+        raise UnreadableData(
+            "The upload is a Python pickle. Pickles run code when they are opened, so none is.",
+            hints=["Save the array with numpy.save(..., allow_pickle=False), numpy.savez or as CSV.", ACCEPTED],
+        )
+    if declared in ("npy", "npz", "parquet", "arrow"):
+        raise UnreadableData(
+            f"The upload is said to be {declared}, but its first bytes are not; the file may be cut or mislabelled.",
+            hints=[ACCEPTED],
+        )
+    if not head.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\x00" in head:
+        raise unsupported("The upload is binary, in a format that is not recognised.", ACCEPTED)
+    if declared is not None:
+        return declared
+    return "json" if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") else "csv"
+
+
+def _declared(media_type: str | None, filename: str | None) -> Format | None:
+    name = (media_type or "application/octet-stream").partition(";")[0].strip().lower()
+    if name not in _MEDIA_TYPES and not name.startswith("text/"):
+        raise unsupported(f"Content of type '{name[:100]}' is not read here.", ACCEPTED)
+    extension = _EXTENSIONS.get(PurePath(filename or "").suffix.lower())
+    declared = _MEDIA_TYPES.get(name, "csv")
+    # Browsers and curl call anything they do not know text/plain or application/octet-stream: then the name knows better.
+    return extension or declared if name in ("text/plain", "application/octet-stream") else declared
+
+
+def _looks_pickled(head: bytes) -> bool:
+    binary = head[:1] == b"\x80" and len(head) > 1 and head[1] in (2, 3, 4, 5)
+    return binary or (head.startswith((b"(lp", b"(dp", b"ccopy_reg", b"cnumpy")) and b"\n" in head[:200])

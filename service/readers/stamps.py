@@ -1,0 +1,197 @@
+"""Calendar stamps in text → microseconds since 1970 UTC; UTC offsets are honoured."""
+
+import re
+from calendar import month_abbr
+from collections.abc import Sequence
+from datetime import date
+from itertools import pairwise
+
+import numpy as np
+
+from service.readers.cells import MISSING, shown
+from service.readers.errors import UnreadableData
+from service.readers.notes import Notes
+from service.readers.table import NOT_A_TIME, Column, Integers, Lines
+
+_CLOCK = (
+    r"(?:[T ,]+(?P<h>\d{1,3}):(?P<mi>\d{2})(?::(?P<s>\d{2})(?:[.,](?P<f>\d+))?)?"
+    r"\s*(?P<half>[AaPp][Mm])?\s*(?P<zone>Z|UTC|GMT|[+-]\d{2}:?\d{2}|[+-]\d{2})?)?\Z"
+)
+_FORMS = tuple(
+    re.compile(start + _CLOCK, re.ASCII)
+    for start in (
+        r"(?P<y>\d{4})[-/](?P<m>\d{1,2})[-/](?P<d>\d{1,2})",
+        r"(?P<p>\d{1,2})(?P<mark>[-/.])(?P<q>\d{1,2})(?P=mark)(?P<y>\d{4})",
+        r"(?P<d>\d{1,2})[- ](?P<word>[A-Za-z]{3})[- ](?P<y>\d{4})",
+        r"(?P<only>)",
+    )
+)
+_COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})?(?:\.(\d+))?(Z?)\Z", re.ASCII)
+_ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)?", re.ASCII)
+_MONTHS = {name.lower(): k for k, name in enumerate(month_abbr)}
+
+_SECOND = 1_000_000
+_HOUR = 3600 * _SECOND
+_DAY = 24 * _HOUR
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+def column_of_stamps(cells: Sequence[str], position: int, name: str | None, lines: Lines, notes: Notes) -> Column:
+    """A column of stamps. Raises UnreadableData naming the row of a cell that is none."""
+    title = f"column {position}" + (f" ('{name}')" if name else "")
+    fast = _iso(cells)
+    if fast is not None:
+        ticks, date_only, zoned = fast
+    else:
+        ticks, date_only, zoned = _any_form(cells, title, lines, notes)
+    if not zoned and not date_only:
+        ticks = _clock_set_back(ticks, title, notes)
+    return Column(position, name, "stamp", ticks, tick=1e-6, date_only=date_only)
+
+
+def _iso(cells: Sequence[str]) -> tuple[Integers, bool, bool] | None:
+    """Through NumPy's own parser, where every cell has one ISO form; None otherwise."""
+    match = _ISO.match(cells[0]) if cells else None
+    if match is None:
+        return None
+    cut = match.end()
+    suffixes = {cell[cut:] for cell in cells}
+    zones = {suffix: _offset(suffix) for suffix in suffixes}
+    if len({len(cell) for cell in cells}) != 1 or None in zones.values():
+        return None
+    try:
+        ticks = np.array([cell[:cut] for cell in cells], dtype="datetime64[us]").astype(np.int64)
+    except ValueError:
+        return None
+    if len(zones) > 1 or any(zones.values()):
+        ticks = ticks - np.fromiter((zones[cell[cut:]] or 0 for cell in cells), np.int64, len(cells))
+    return ticks, cut == 10, suffixes != {""}
+
+
+def _offset(zone: str) -> int | None:
+    """Microseconds east of UTC; None where `zone` is no offset."""
+    zone = zone.strip()
+    if zone in ("", "Z", "UTC", "GMT"):
+        return 0
+    match = re.fullmatch(r"([+-])(\d{2}):?(\d{2})?", zone)
+    if match is None:
+        return None
+    return (1 if match[1] == "+" else -1) * (int(match[2]) * 60 + int(match[3] or 0)) * 60 * _SECOND
+
+
+def _any_form(cells: Sequence[str], title: str, lines: Lines, notes: Notes) -> tuple[Integers, bool, bool]:
+    matches = [None if cell.lower() in MISSING else _match(cell, title, lines, k) for k, cell in enumerate(cells)]
+    present = [match for match in matches if match is not None]
+    kinds = {match.re for match in present}
+    zoned = {bool(match["zone"]) for match in present}
+    if len(kinds) > 1 or len(zoned) > 1:
+        odd = next(
+            k
+            for k, match in enumerate(matches)
+            if match and (match.re, bool(match["zone"])) != (present[0].re, bool(present[0]["zone"]))
+        )
+        raise UnreadableData(
+            f"Row {lines[odd]}, {title}: '{shown(cells[odd])}' is written differently from the stamps before it.",
+            hints=["Write all stamps in one form, for instance 2024-01-31T12:00:00Z."],
+        )
+    day_first = _is_day_first(matches, title, notes) if present and "mark" in present[0].re.groupindex else False
+    ticks = np.full(len(cells), NOT_A_TIME)
+    for k, match in enumerate(matches):
+        if match is not None:
+            try:
+                ticks[k] = _ticks(match, day_first)
+            except (ValueError, KeyError):
+                raise UnreadableData(f"Row {lines[k]}, {title}: there is no such date as '{shown(cells[k])}'.") from None
+    if present and "only" in present[0].re.groupindex:
+        ticks = _past_midnight(ticks, title, notes)
+    return ticks, all(match["h"] is None for match in present), True in zoned
+
+
+def _match(cell: str, title: str, lines: Lines, k: int) -> re.Match[str]:
+    if compact := _COMPACT.match(cell):
+        y, m, d, h, mi, s, f, z = compact.groups()
+        cell = f"{y}-{m}-{d}T{h}:{mi}:{s or '00'}.{f or '0'}{z}"
+    for form in _FORMS:
+        if match := form.match(f" {cell}" if "only" in form.groupindex else cell):
+            return match
+    raise UnreadableData(
+        f"Row {lines[k]}, {title}: '{shown(cell)}' is not a time stamp.", hints=["Write stamps like 2024-01-31T12:00:00Z."]
+    )
+
+
+def _ticks(match: re.Match[str], day_first: bool) -> int:
+    found = match.groupdict()
+    days = 0
+    if "only" not in found:
+        if "mark" in found:
+            day, month = (found["p"], found["q"]) if day_first else (found["q"], found["p"])
+        else:
+            day, month = found["d"], found["m"] if "m" in found else str(_MONTHS[found["word"].lower()])
+        days = date(int(found["y"]), int(month), int(day)).toordinal() - _EPOCH
+    hour, minute, second = int(found["h"] or 0), int(found["mi"] or 0), int(found["s"] or 0)
+    if found["half"]:
+        hour = hour % 12 + (12 if found["half"].lower() == "pm" else 0)
+    if minute > 59 or second > 60 or ("only" not in found and hour > 24):
+        raise ValueError
+    fraction = int((found["f"] or "0")[:6].ljust(6, "0"))
+    return days * _DAY + hour * _HOUR + (minute * 60 + second) * _SECOND + fraction - (_offset(found["zone"] or "") or 0)
+
+
+def _is_day_first(matches: Sequence[re.Match[str] | None], title: str, notes: Notes) -> bool:
+    """Day before month, or month before day: by a number above 12, by the order of the rows, by custom."""
+    present = [match for match in matches if match is not None]
+    first, second = max(int(match["p"]) for match in present), max(int(match["q"]) for match in present)
+    if first > 12 and second > 12:
+        raise UnreadableData(f"The dates of {title} are neither all day/month/year nor all month/day/year.")
+    if first > 12 or second > 12:
+        order = "day before month" if first > 12 else "month before day"
+        notes.assume(f"the dates of {title} are written {order}: other numbers exceed 12")
+        return first > 12
+    backward = {day_first: _n_backward([_ticks(match, day_first) for match in present]) for day_first in (True, False)}
+    if backward[True] != backward[False]:
+        day_first = backward[True] < backward[False]
+        notes.assume(
+            f"the dates of {title} are written {'day before month' if day_first else 'month before day'}: so they run forward"
+        )
+        return day_first
+    day_first = present[0]["mark"] != "/"
+    order = "day before month" if day_first else "month before day"
+    notes.warn(
+        "date-order-assumed", f"The dates of {title} do not say which number is the month; {order} was assumed. Write 2024-01-31."
+    )
+    return day_first
+
+
+def _n_backward(ticks: Sequence[int]) -> int:
+    return sum(b < a for a, b in pairwise(ticks))
+
+
+def _past_midnight(ticks: Integers, title: str, notes: Notes) -> Integers:
+    """Times of day that fall by more than half a day have passed midnight."""
+    present = ticks != NOT_A_TIME
+    steps = np.diff(ticks[present], prepend=ticks[present][:1])
+    if (passed := steps < -_DAY // 2).any():
+        ticks = ticks.copy()
+        ticks[present] += np.cumsum(passed) * _DAY
+        notes.assume(f"{title} passes midnight {int(passed.sum())} times")
+    return ticks
+
+
+def _clock_set_back(ticks: Integers, title: str, notes: Notes) -> Integers:
+    """Local times without an offset that repeat exactly one hour: the end of daylight saving."""
+    present = ticks != NOT_A_TIME
+    steps = np.diff(ticks[present], prepend=ticks[present][:1])
+    back = steps < 0
+    usual = float(np.median(steps[1:])) if len(steps) > 2 else 0.0
+    if not back.any() or not 0 < usual < _HOUR / 2 or back.sum() > 20:
+        return ticks
+    if np.any(np.abs(steps[back] + _HOUR - usual) > usual / 2):
+        return ticks
+    ticks = ticks.copy()
+    ticks[present] += np.cumsum(back) * _HOUR
+    notes.warn(
+        "daylight-saving-assumed",
+        f"The stamps of {title} fall back by one hour {int(back.sum())} times; this was taken as the end of daylight saving "
+        "time. Give stamps with a UTC offset.",
+    )
+    return ticks
