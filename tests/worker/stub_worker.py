@@ -1,0 +1,40 @@
+"""A real worker whose computation is a stub: `python stub_worker.py`, told what to do by the labels of each job.
+
+sleep     seconds of the first attempt; later attempts answer at once
+die       the first attempt kills its own process
+"""
+
+import os
+import signal
+import sys
+import time
+
+from contract.results import Component, GeneratorAnalysis, GeneratorResult, Model, Provenance
+from storage.stores import Claim, Stores
+from worker.app import run
+from worker.settings import WorkerSettings
+from worker.tasks import Report
+
+
+def execute(claim: Claim, stores: Stores, report: Report) -> GeneratorResult:
+    """Sleeps, dies, and answers with what it saw of its surroundings."""
+    report(0.5, "sleeping", "")
+    if claim.attempt == 1:
+        if "die" in claim.job.labels:
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(float(claim.job.labels.get("sleep", "0")))
+    surroundings = {
+        "numba_threads": os.environ["NUMBA_NUM_THREADS"],
+        "numpy_imported": "numpy" in sys.modules,
+        "attempt": claim.attempt,
+    }
+    return GeneratorResult(
+        job=claim.job_id,
+        model=Model(drift={"x": Component(expression="-x", terms=())}, diffusion={"x,x": Component(expression="1", terms=())}),
+        generator=GeneratorAnalysis(ergodic=True),
+        provenance=Provenance(version="stub", parameters=surroundings, seconds=0.0),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(run(WorkerSettings(), execute))

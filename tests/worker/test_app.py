@@ -1,0 +1,117 @@
+"""Claims about a real worker: its processes are started, killed and stopped."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contract.results import GeneratorResult
+from storage.results import LocalResultStore
+
+ROOT = Path(__file__).resolve().parents[2]
+Surroundings = Any  # the class of tests/worker/conftest.py, which cannot be imported from here
+
+
+def result(surroundings: Surroundings, job_id: str) -> GeneratorResult:
+    name = surroundings.jobs.result_name("lab", job_id)
+    body = LocalResultStore(surroundings.data_dir).get("lab", name)
+    assert body is not None
+    return GeneratorResult.model_validate_json(body)
+
+
+def test_the_job_of_a_killed_worker_is_finished_by_another(surroundings: Surroundings) -> None:
+    worker = surroundings.start_worker()
+    job_id = surroundings.submit(sleep="60")
+    surroundings.wait(lambda: surroundings.record(job_id).progress.stage == "sleeping")
+    os.killpg(worker.pid, signal.SIGKILL)
+    surroundings.start_worker()
+    record = surroundings.finished(job_id)
+    assert (record.state, record.attempt) == ("succeeded", 2)
+    assert result(surroundings, job_id).provenance.parameters["attempt"] == 2
+
+
+def test_a_worker_keeps_long_jobs_finds_lost_ones_and_stops_when_told(surroundings: Surroundings) -> None:
+    worker = surroundings.start_worker()
+    longer_than_the_lease, dying, too_long = (
+        surroundings.submit(sleep="3"),
+        surroundings.submit(die=""),
+        surroundings.submit(sleep="60", timeout_seconds=1),
+    )
+    surroundings.wait(lambda: surroundings.jobs.workers_alive(5) == 1)
+
+    record = surroundings.finished(longer_than_the_lease)
+    assert (record.state, record.attempt) == ("succeeded", 1)
+    seen = result(surroundings, longer_than_the_lease).provenance.parameters
+    assert seen == {"numba_threads": "3", "numpy_imported": False, "attempt": 1}
+
+    record = surroundings.finished(dying)
+    assert (record.state, record.attempt) == ("succeeded", 2)
+
+    record = surroundings.finished(too_long)
+    assert record.state == "failed"
+    assert record.error is not None
+    assert record.error.code == "timed-out"
+
+    # Celery waits out the whole soft shutdown where it still thinks that a job runs; the last message must be acknowledged first.
+    surroundings.wait(lambda: not surroundings.client.exists("unacked"))
+    worker.terminate()
+    assert worker.wait(10) == 0
+    with pytest.raises(ProcessLookupError):  # nobody is left of its process group
+        os.killpg(worker.pid, 0)
+
+
+def test_a_worker_waits_for_redis_and_survives_its_loss(own_redis: Any, surroundings_of: Any) -> None:
+    surroundings = surroundings_of(own_redis.url)
+    worker = surroundings.start_worker()
+    surroundings.wait(lambda: "waiting for Redis" in surroundings.log.read_text())
+    own_redis.start()
+    surroundings.wait(lambda: surroundings.jobs.workers_alive(5) == 1)
+
+    busy = surroundings.submit(sleep="2")
+    surroundings.wait(lambda: surroundings.record(busy).state == "running")
+    own_redis.away(seconds=3)  # the job ends meanwhile, and its commit must wait
+    assert surroundings.finished(busy).state == "succeeded"
+
+    own_redis.away(seconds=2)  # now the worker is idle, and loses its place at the queue
+    assert surroundings.finished(surroundings.submit()).state == "succeeded"
+    surroundings.wait(lambda: surroundings.jobs.workers_alive(1) == 1)
+    assert worker.poll() is None
+
+
+def test_the_main_process_loads_no_numerical_library() -> None:
+    numerical = "{'numpy', 'scipy', 'sklearn', 'numba', 'pyarrow'}"
+    code = f"import sys, worker.app; sys.exit(bool({numerical} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("environment", "arguments", "said"),
+    [
+        ({"ITOSCOPE_LEASE_SECONDS": "soon"}, [], "ITOSCOPE_LEASE_SECONDS"),
+        ({}, ["--help"], "unknown argument"),
+    ],
+)
+def test_wrong_settings_are_refused_in_one_line(environment: dict[str, str], arguments: list[str], said: str) -> None:
+    answer = subprocess.run(
+        [sys.executable, "-m", "worker", *arguments],
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
+    assert answer.returncode == 2
+    assert said in answer.stderr
+    assert answer.stderr.count("\n") == 1
+
+
+def test_alive_says_no_without_redis() -> None:
+    environment = os.environ | {"ITOSCOPE_REDIS_URL": "redis://127.0.0.1:1/0"}
+    assert (
+        subprocess.run([sys.executable, "-m", "worker", "alive"], env=environment, capture_output=True, timeout=20).returncode
+        == 1
+    )

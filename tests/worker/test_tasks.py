@@ -1,0 +1,227 @@
+"""Laws of one job from claim to commit, with a stub for the computation and stores in memory."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from celery.exceptions import SoftTimeLimitExceeded
+
+from contract.generator import ModelTerms
+from contract.jobs import GeneratorJob, JobRecord
+from contract.problems import Problem, problem
+from contract.results import Component, GeneratorAnalysis, GeneratorResult, Model, Provenance
+from storage.memory import MemoryJobStore, MemoryResultStore, memory_stores
+from storage.stores import Claim, Stores, StoreUnavailable
+from worker.problems import JobProblem
+from worker.tasks import Execute, Fenced, Report, Result, run_job
+
+TENANT = "lab"
+LEASE = 30.0
+
+
+def a_result(job_id: str) -> GeneratorResult:
+    return GeneratorResult(
+        job=job_id,
+        model=Model(drift={"x": Component(expression="-x", terms=())}, diffusion={"x,x": Component(expression="1", terms=())}),
+        generator=GeneratorAnalysis(ergodic=True),
+        provenance=Provenance(version="0", parameters={}, seconds=0.0),
+    )
+
+
+def succeeds(claim: Claim, stores: Stores, report: Report) -> Result:
+    return a_result(claim.job_id)
+
+
+def raises(error: Exception) -> Execute:
+    def execute(claim: Claim, stores: Stores, report: Report) -> Result:
+        raise error
+
+    return execute
+
+
+class Bench:
+    """Stores with one queued job."""
+
+    def __init__(self, stores: Stores) -> None:
+        self.stores = stores
+        job = GeneratorJob(
+            kind="generator", model=ModelTerms(drift={"x": {"x": -1}}, diffusion={"x,x": {"1": 1}}), timeout_seconds=5
+        )
+        self.job_id = stores.jobs.submit(TENANT, job).record.id
+
+    def run(self, execute: Execute, owner: str = "worker/1") -> str:
+        return run_job(self.job_id, owner, self.stores, LEASE, execute)
+
+    @property
+    def record(self) -> JobRecord:
+        record = self.stores.jobs.get(TENANT, self.job_id)
+        assert record is not None
+        return record
+
+    @property
+    def error(self) -> Problem:
+        assert self.record.error is not None
+        return self.record.error
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench(memory_stores())
+
+
+def test_a_job_that_succeeds_has_its_result_in_the_store(bench: Bench) -> None:
+    assert bench.run(succeeds) == "succeeded"
+    assert (bench.record.state, bench.record.progress.fraction) == ("succeeded", 1.0)
+    name = bench.stores.jobs.result_name(TENANT, bench.job_id)
+    assert name is not None
+    body = bench.stores.results.get(TENANT, name)
+    assert body is not None
+    assert json.loads(body)["job"] == bench.job_id
+
+
+def test_a_redelivered_message_does_not_rerun_a_finished_job(bench: Bench) -> None:
+    bench.run(succeeds)
+    assert bench.run(raises(AssertionError("ran again"))) == "skipped"
+    assert bench.record.state == "succeeded"
+
+
+def test_a_message_redelivered_during_the_run_is_skipped(bench: Bench) -> None:
+    def execute(claim: Claim, stores: Stores, report: Report) -> Result:
+        assert bench.run(raises(AssertionError("ran twice"))) == "skipped"
+        return a_result(claim.job_id)
+
+    assert bench.run(execute) == "succeeded"
+
+
+def test_a_problem_of_the_job_is_told_as_it_is(bench: Bench) -> None:
+    why = problem(422, "constant-data", "Constant data", "x never moves", hints=("Record longer.",))
+    assert bench.run(raises(JobProblem(why))) == "failed"
+    assert bench.error == why
+
+
+def test_a_fault_of_ours_is_logged_with_its_trace_and_tells_the_user_no_internals(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert bench.run(raises(ZeroDivisionError("secret /path"))) == "failed"
+    assert (bench.error.code, bench.error.status) == ("internal-error", 500)
+    assert "secret" not in bench.error.model_dump_json()
+    assert bench.job_id in bench.error.hints[0]
+    logged = capsys.readouterr().out
+    assert "ZeroDivisionError" in logged
+    assert "Traceback" in logged
+    assert bench.job_id in logged
+
+
+def test_a_job_out_of_time_says_its_limit(bench: Bench) -> None:
+    assert bench.run(raises(SoftTimeLimitExceeded())) == "failed"
+    assert bench.error.code == "timed-out"
+    assert "5 s" in bench.error.detail
+
+
+def test_progress_reaches_the_record_and_is_kept_between_zero_and_one(bench: Bench) -> None:
+    seen = []
+
+    def execute(claim: Claim, stores: Stores, report: Report) -> Result:
+        for number, fraction in enumerate((-0.1, 0.5, 1.0000001)):
+            report(fraction, f"stage {number}", "µ")
+            seen.append(bench.record.progress)
+        return a_result(claim.job_id)
+
+    bench.run(execute)
+    assert [(progress.fraction, progress.stage) for progress in seen] == [(0.0, "stage 0"), (0.5, "stage 1"), (1.0, "stage 2")]
+
+
+def test_reports_in_quick_succession_are_not_all_written(bench: Bench) -> None:
+    written = []
+
+    class Counting(MemoryJobStore):
+        def report(self, *arguments: Any) -> bool:
+            written.append(arguments)
+            return super().report(*arguments)
+
+    counted = Bench(replace(memory_stores(), jobs=Counting()))
+
+    def execute(claim: Claim, stores: Stores, report: Report) -> Result:
+        for block in range(1000):
+            report(block / 1000, "statistics", "")
+        return a_result(claim.job_id)
+
+    assert counted.run(execute) == "succeeded"
+    assert 1 <= len(written) < 20
+
+
+def test_a_cancelled_job_ends_at_its_next_report(bench: Bench) -> None:
+    after_report = []
+
+    def execute(claim: Claim, stores: Stores, report: Report) -> Result:
+        stores.jobs.cancel(TENANT, claim.job_id)
+        report(0.5, "next", "")
+        after_report.append("went on")
+        return a_result(claim.job_id)
+
+    assert bench.run(execute) == "fenced"
+    assert not after_report
+    assert bench.record.state == "cancelled"
+
+
+@pytest.mark.parametrize(
+    "end", [succeeds, raises(JobProblem(problem(422, "constant-data", "t", "d"))), raises(SoftTimeLimitExceeded())]
+)
+def test_a_job_cancelled_without_a_further_report_is_fenced_at_its_commit(bench: Bench, end: Execute) -> None:
+    def execute(claim: Claim, stores: Stores, report: Report) -> Result:
+        stores.jobs.cancel(TENANT, claim.job_id)
+        return end(claim, stores, report)
+
+    assert bench.run(execute) == "fenced"
+    assert bench.record.state == "cancelled"
+    assert bench.stores.jobs.result_name(TENANT, bench.job_id) is None
+
+
+def test_fenced_is_no_problem_that_a_broad_handler_of_job_problems_would_catch() -> None:
+    assert not issubclass(Fenced, JobProblem | StoreUnavailable | OSError | ValueError | ArithmeticError)
+
+
+class Away:
+    """Makes the first calls of a method fail as a store that is away."""
+
+    def __init__(self, method: Callable[..., Any], times: int) -> None:
+        self.method, self.left = method, times
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self.left > 0:
+            self.left -= 1
+            raise StoreUnavailable("away")
+        return self.method(*arguments)
+
+
+@pytest.mark.parametrize("method", ["claim", "report", "succeed"])
+def test_a_job_survives_a_job_store_that_is_away_for_a_moment(method: str) -> None:
+    class Flaky(MemoryJobStore):
+        pass
+
+    jobs = Flaky()
+    setattr(Flaky, method, Away(getattr(jobs, method), 3))
+    bench = Bench(replace(memory_stores(), jobs=jobs))
+
+    def execute(claim: Claim, stores: Stores, report: Report) -> Result:
+        report(0.5, "stage", "")
+        return a_result(claim.job_id)
+
+    assert bench.run(execute) == "succeeded"
+
+
+def test_a_job_survives_a_result_store_that_is_away_for_a_moment() -> None:
+    class Flaky(MemoryResultStore):
+        pass
+
+    results = Flaky()
+    setattr(Flaky, "put", Away(results.put, 3))  # noqa: B010
+    assert Bench(replace(memory_stores(), results=results)).run(succeeds) == "succeeded"
+
+
+def test_a_store_that_stays_away_leaves_the_job_to_the_reaper(bench: Bench) -> None:
+    with pytest.raises(StoreUnavailable):
+        bench.run(raises(StoreUnavailable("away")))
+    assert bench.record.state == "running"

@@ -1,0 +1,7 @@
+"""`python -m worker`: the worker process, configured by `ITOSCOPE_*`."""
+
+import sys
+
+from worker.app import main
+
+sys.exit(main(sys.argv[1:]))

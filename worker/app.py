@@ -1,0 +1,213 @@
+"""The composition root of the worker: settings, Celery, stores. Only here is the environment read."""
+
+import os
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import structlog
+from celery import Celery, signals
+from celery.worker import state
+from pydantic import ValidationError
+
+from contract.messages import QUEUE, RUN_JOB
+from storage.connection import connect
+from storage.datasets import LocalDatasetStore
+from storage.durability import WeakDurability, check_durability
+from storage.jobs import RedisJobStore
+from storage.results import LocalResultStore
+from storage.stores import Claim, Stores, StoreUnavailable
+from worker import lease, logs
+from worker.pulse import Pulse, pulse_taker
+from worker.settings import WorkerSettings
+from worker.tasks import Execute, Report, Result, run_job
+
+HARD_LIMIT_GRACE_SECONDS = 30.0
+"""From a job's own time limit, which it can still report, to the end of its process."""
+SOFT_SHUTDOWN_SECONDS = 20.0
+"""A running job gets this long to finish when the worker is stopped; then it is another's."""
+LONGEST_JOB_SECONDS = 86_400
+ALIVE_SECONDS = 30.0
+
+_CONFIGURATION = {
+    "task_default_queue": QUEUE,
+    "task_serializer": "json",
+    "accept_content": ["json"],
+    "task_ignore_result": True,
+    "task_acks_late": True,
+    "task_reject_on_worker_lost": True,
+    "worker_prefetch_multiplier": 1,
+    "worker_disable_prefetch": True,
+    # A backstop: each message carries its job's own limits.
+    "task_soft_time_limit": LONGEST_JOB_SECONDS,
+    "task_time_limit": LONGEST_JOB_SECONDS + HARD_LIMIT_GRACE_SECONDS,
+    # Our leases notice a lost worker. Were this shorter than a job, the broker would hand the job out again while it runs.
+    "broker_transport_options": {
+        "visibility_timeout": LONGEST_JOB_SECONDS,
+        "socket_timeout": 5,
+        "socket_connect_timeout": 2,
+        "socket_keepalive": True,
+        "health_check_interval": 5,
+    },
+    "broker_connection_retry": True,
+    "broker_connection_retry_on_startup": True,
+    "broker_connection_max_retries": None,
+    "worker_cancel_long_running_tasks_on_connection_loss": False,
+    "worker_enable_prefetch_count_reduction": False,
+    "worker_soft_shutdown_timeout": SOFT_SHUTDOWN_SECONDS,
+    "worker_max_tasks_per_child": 200,
+    # A child is up once it has imported the numerical libraries, which takes seconds on a cold disk.
+    "worker_proc_alive_timeout": 60.0,
+    # Nobody who can write to Redis shall command the worker; it is asked for signs of life through the job store.
+    "worker_enable_remote_control": False,
+    "worker_send_task_events": False,
+    "worker_hijack_root_logger": False,
+    "worker_redirect_stdouts": False,
+}
+
+_THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
+
+_log = structlog.get_logger(__name__)
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Run the worker until a signal ends it. With the argument `alive`: say by the status whether any worker is alive."""
+    try:
+        settings = WorkerSettings()
+    except ValidationError as error:
+        return _refused("; ".join(f"ITOSCOPE_{fault['loc'][0]!s}".upper() + f": {fault['msg']}" for fault in error.errors()))
+    if list(arguments) == ["alive"]:
+        return _alive(settings)
+    if arguments:
+        return _refused(f"unknown argument {arguments[0]!r}; the worker takes none, or `alive`")
+    return run(settings)
+
+
+def run(settings: WorkerSettings, execute: Execute | None = None) -> int:
+    """Run the worker until a signal ends it; the exit status. `execute` stands in for `worker.execution.execute`."""
+    logs.configure()
+    # Read when NumPy and numba are imported, which only the children do, after they were forked from here.
+    os.environ.update(dict.fromkeys(_THREADS, str(settings.threads)))
+    # Read when billiard is imported: SIGTERM then gives running jobs SOFT_SHUTDOWN_SECONDS instead of for ever.
+    os.environ.setdefault("REMAP_SIGTERM", "SIGQUIT")
+    try:
+        _wait_for_redis(settings)
+    except WeakDurability as error:
+        return _refused(str(error))
+    except KeyboardInterrupt:
+        return 130
+    signals.setup_logging.connect(_keep_our_logging)
+    if execute is None:
+        signals.worker_process_init.connect(_warm_up)
+    app = create_app(settings, execute or _execute)
+    worker = app.Worker(
+        # Two workers on one machine must not be one to Redis, nor two in containers, where every process is number 1.
+        hostname=f"itoscope-{os.getpid()}@{socket.gethostname()}",
+        pool="prefork",
+        concurrency=settings.worker_processes,
+        quiet=True,
+        without_gossip=True,
+        without_mingle=True,
+        without_heartbeat=True,
+    )
+    worker.start()
+    # Celery counts a stop that was asked for as a failure when it came by SIGTERM remapped.
+    asked = any(flag is not None and flag is not False for flag in (state.should_stop, state.should_terminate))
+    return 0 if asked else int(worker.exitcode or 0)
+
+
+def create_app(settings: WorkerSettings, execute: Execute) -> Celery:
+    """The Celery application with its one task."""
+    app = Celery("itoscope-worker", broker=settings.redis_url, set_as_current=False)
+    app.conf.update(_CONFIGURATION)
+
+    @cache
+    def stores() -> Stores:
+        """This child's own: connections must not cross a fork."""
+        return _stores(settings)
+
+    def run_claimed(task: Any, job_id: str) -> None:
+        owner = lease.owner(task.request.hostname, task.request.id)
+        run_job(job_id, owner, stores(), settings.lease_seconds, execute)
+
+    app.task(name=RUN_JOB, bind=True)(run_claimed)
+
+    def publish(job_id: str, timeout_seconds: float) -> None:
+        app.send_task(
+            RUN_JOB,
+            args=[job_id],
+            queue=QUEUE,
+            soft_time_limit=timeout_seconds,
+            time_limit=timeout_seconds + HARD_LIMIT_GRACE_SECONDS,
+            # Once for the connection that Redis may have dropped since the last time; the record stays due if it fails again.
+            retry=True,
+            retry_policy={"max_retries": 2, "interval_start": 0.1, "interval_step": 0.2},
+        )
+
+    jobs = RedisJobStore(connect(settings.redis_url, timeout=min(5.0, settings.lease_seconds / lease.BEATS_PER_LEASE)))
+    pulse = Pulse()
+    app.steps["worker"].add(lease.lease_keeper(jobs, settings.lease_seconds, publish, pulse))
+    app.steps["consumer"].add(pulse_taker(pulse))
+    return app
+
+
+def _execute(claim: Claim, stores: Stores, report: Report) -> Result:
+    """The real thing, imported where it is used: the main process never loads the numerical libraries."""
+    from worker.execution import execute
+
+    return execute(claim, stores, report)
+
+
+def _keep_our_logging(**_: Any) -> None:
+    """Having a receiver is what keeps Celery from configuring logs itself."""
+
+
+def _warm_up(**_: Any) -> None:
+    """Import the numerical libraries before the first job asks for them."""
+    try:
+        import worker.execution  # noqa: F401
+    except Exception:
+        _log.exception("the numerical core cannot be imported")
+
+
+def _stores(settings: WorkerSettings) -> Stores:
+    data_dir = settings.data_dir.absolute()
+    return Stores(
+        jobs=RedisJobStore(connect(settings.redis_url)), datasets=LocalDatasetStore(data_dir), results=LocalResultStore(data_dir)
+    )
+
+
+def _wait_for_redis(settings: WorkerSettings) -> None:
+    """Returns once a durable Redis answers, however long that takes. Raises WeakDurability."""
+    client = connect(settings.redis_url)
+    told = False
+    while True:
+        try:
+            return check_durability(client, allow_weak=settings.allow_weak_durability)
+        except StoreUnavailable as error:
+            if not told:
+                _log.warning("waiting for Redis", reason=str(error))
+            told = True
+        time.sleep(0.5)
+
+
+def _alive(settings: WorkerSettings) -> int:
+    try:
+        return 0 if RedisJobStore(connect(settings.redis_url)).workers_alive(ALIVE_SECONDS) else 1
+    except StoreUnavailable as error:
+        return _refused(str(error), status=1)
+
+
+def _refused(why: str, status: int = 2) -> int:
+    print(f"itoscope worker: {why}", file=sys.stderr)
+    return status

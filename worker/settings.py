@@ -1,0 +1,26 @@
+"""What the worker can be told from outside (`ITOSCOPE_*`), read once at the composition root."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class WorkerSettings(BaseSettings):
+    """Settings of the worker process."""
+
+    model_config = SettingsConfigDict(env_prefix="ITOSCOPE_", frozen=True, extra="ignore", use_attribute_docstrings=True)
+
+    data_dir: Path = Path("data")
+    """Folder of datasets and results; the service's."""
+    redis_url: str = "redis://127.0.0.1:6379/0"
+    """Job records and queue; the service's."""
+    allow_weak_durability: bool = False
+    """Accept a Redis that may lose accepted jobs."""
+    lease_seconds: Annotated[float, Field(gt=0, le=3600)] = 30.0
+    """A job whose worker is silent for this long goes to another."""
+    worker_processes: Annotated[int, Field(ge=1, le=1024)] = 1
+    """Jobs that run at the same time."""
+    threads: Annotated[int, Field(ge=1, le=1024)] = 1
+    """Threads that each job may use for linear algebra and compiled loops."""
