@@ -4,12 +4,19 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import pytest
 from redis import Redis
 from redis.exceptions import RedisError
 
 from standalone.valkey import Store, embedded, find_server
+
+# The access rules that operators are told to set: the stores and the worker are tested with no more rights than these.
+ACCESS_RULES = (  # noqa: SIM905
+    "~job:* ~jobs:* ~celery* ~unacked* ~_kombu* ~*.pidbox* ~celeryev* ~idem:* ~tenant:* &* "
+    "-@all +@read +@write +@connection +@transaction +@pubsub +@scripting +@blocking -@dangerous -@admin +info +time"
+).split()
 
 
 @pytest.fixture(scope="session")
@@ -42,6 +49,15 @@ def empty_redis_url(redis_url: str) -> str:
     with Redis.from_url(url) as client:
         client.flushdb()
     return url
+
+
+@pytest.fixture
+def restricted_url(empty_redis_url: str) -> str:
+    """URL of the empty database, for an account with only the documented rights."""
+    with Redis.from_url(empty_redis_url) as admin:
+        admin.execute_command("ACL", "SETUSER", "itoscope", "reset", "on", ">secret", *ACCESS_RULES)
+    parts = urlsplit(empty_redis_url)
+    return parts._replace(netloc=f"itoscope:secret@{parts.hostname}:{parts.port}").geturl()
 
 
 def _answers(store: Store, process: "subprocess.Popen[bytes]") -> bool:

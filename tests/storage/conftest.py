@@ -3,10 +3,8 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
-from redis import Redis
 
 from contract.messages import QUEUE
 from storage.connection import connect
@@ -15,22 +13,6 @@ from storage.jobs import RedisJobStore
 from storage.memory import MemoryDatasetStore, MemoryJobStore, MemoryResultStore
 from storage.results import LocalResultStore
 from storage.stores import DatasetStore, JobStore, ResultStore
-
-# The access rules that operators are told to set (docs/operations.md): the whole suite runs with no more than these.
-ACCESS_RULES = (  # noqa: SIM905
-    "~job:* ~jobs:* ~celery* ~unacked* ~_kombu* ~*.pidbox* ~celeryev* ~idem:* ~tenant:* &* "
-    "-@all +@read +@write +@connection +@transaction +@pubsub +@scripting +@blocking -@dangerous -@admin +info +time"
-).split()
-
-
-@pytest.fixture
-def restricted_url(empty_redis_url: str) -> str:
-    """URL of the empty database, for an account with only the documented rights."""
-    with Redis.from_url(empty_redis_url) as admin:
-        admin.execute_command("ACL", "SETUSER", "itoscope", "reset", "on", ">secret", *ACCESS_RULES)
-    parts = urlsplit(empty_redis_url)
-    return parts._replace(netloc=f"itoscope:secret@{parts.hostname}:{parts.port}").geturl()
-
 
 Backend = tuple[Callable[..., JobStore], Callable[[bool], None]]
 

@@ -37,6 +37,8 @@ class Surroundings:
         self.client = connect(self.url)
         self.jobs = RedisJobStore(self.client)
         self.celery = Celery(broker=self.url, set_as_current=False)
+        self.stack.callback(self.client.close)
+        self.stack.callback(self.celery.close)
 
     def start_worker(self) -> "subprocess.Popen[bytes]":
         """A worker in a process group of its own, which is killed at the end of the test."""
@@ -106,8 +108,9 @@ def surroundings_of(tmp_path: Path) -> Iterator[Callable[[str], Surroundings]]:
 
 
 @pytest.fixture
-def surroundings(empty_redis_url: str, surroundings_of: Callable[[str], Surroundings]) -> Surroundings:
-    return surroundings_of(empty_redis_url)
+def surroundings(restricted_url: str, surroundings_of: Callable[[str], Surroundings]) -> Surroundings:
+    """On an account with only the documented rights: Celery needs no more, either."""
+    return surroundings_of(restricted_url)
 
 
 class OwnRedis:
