@@ -105,9 +105,13 @@ def show(result: dict[str, Any]) -> None:
         )
     stationary = generator.get("stationary")
     if stationary:
-        facts.add_row("stationary mean", number(stationary["mean"][0]), interval_of(first(stationary.get("mean_ci"))))
+        mean, variance = stationary["mean"][0], stationary["covariance"][0][0]
+        if mean is not None and variance is not None and abs(mean) < 1e-9 * variance**0.5:
+            facts.add_row("stationary mean", "0")
+        else:
+            facts.add_row("stationary mean", number(mean), interval_of(first(stationary.get("mean_ci"))))
         variance_interval = first(first(stationary.get("covariance_ci")))
-        facts.add_row("stationary variance", number(stationary["covariance"][0][0]), interval_of(variance_interval))
+        facts.add_row("stationary variance", number(variance), interval_of(variance_interval))
         if stationary.get("kurtosis"):
             facts.add_row("stationary kurtosis", number(stationary["kurtosis"][0]))
     if facts.row_count:
