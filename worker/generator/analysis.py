@@ -13,11 +13,11 @@ from worker.generator.ergodicity import Verdict, ends_verdict, noise_verdict
 from worker.generator.errors import NoFiniteRangeError
 from worker.generator.extrapolation import extrapolated_beyond
 from worker.generator.interval import reflecting_interval
-from worker.generator.kramers import kramers_time
+from worker.generator.kramers import extrema_of, kramers_time
 from worker.generator.landscape import Landscape
 from worker.generator.panels import build_landscape
 from worker.generator.passages import Passage, mean_time
-from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view
+from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view, values
 from worker.generator.relaxation import LocalRelaxation, local_relaxation
 from worker.generator.spectrum import Spectrum, spectrum_of
 from worker.generator.stationary import StationaryLaw, stationary_law
@@ -25,6 +25,8 @@ from worker.generator.wells import Barrier, FixedPoint, barriers_of, fixed_point
 from worker.generator.window import Window, choose_window
 
 Range = tuple[float, float]
+DEPTH = 150.0
+"""Fall of the log-density at which the panels end: e^−150 of the density changes no digit of any answer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +86,7 @@ def analyse(
         report = _without_noise(model, window, verdict, density_points)
     else:
         ends = classify_end(model, window, -1), classify_end(model, window, 1)
-        landscape, fixed = resolve(model, window, ends, tuple(passages), eigenpairs)
+        landscape, fixed = resolve(model, window, ends, tuple(passages), depth_for(eigenpairs, DEPTH))
         verdict = ends_verdict(ends, fixed, observed_range)
         report = _described(model, window, ends, landscape, fixed, tuple(passages), verdict, density_points, observed_range)
         if verdict.ergodic and report.stationary is not None:
@@ -103,18 +105,28 @@ def analyse(
 
 
 def resolve(
-    model: ScalarProcess, window: Window, ends: tuple[End, End], passages: tuple[Range, ...], eigenpairs: int
+    model: ScalarProcess, window: Window, ends: tuple[End, End], passages: tuple[Range, ...], depth: float
 ) -> tuple[Landscape, tuple[FixedPoint, ...]]:
-    """The landscape, with panels that break at the fixed points and at the passages' ends, and the fixed points."""
-    # Far enough for the tails of the fastest eigenfunction: e^−150 for a few, more for many.
-    depth = max(150.0, 10.0 * eigenpairs)
+    """The landscape, with panels that break at the fixed points and at the passages' ends, and the fixed points.
+
+    depth   fall of the log-density, beyond the outermost of these, at which the panels end
+    """
     asked = [point for passage in passages for point in passage]
     fixed = fixed_points_of(model, window)
-    landscape = build_landscape(model, window, ends, [*asked, *(point.at[0] for point in fixed)], depth)
+    landscape = build_landscape(model, window, ends, (point.at[0] for point in fixed), asked, depth)
+    b = values(model.b, landscape.at_nodes[0].ravel())
+    if np.count_nonzero(np.diff(np.sign(b[b != 0]))) == len(fixed):
+        return landscape, fixed
+    # The panels are finer than the first scan, and show fixed points that it stepped over.
     finer = fixed_points_of(model, window, landscape)
     if len(finer) != len(fixed):
-        landscape = build_landscape(model, window, ends, [*asked, *(point.at[0] for point in finer)], depth)
+        landscape = build_landscape(model, window, ends, (point.at[0] for point in finer), asked, depth)
     return landscape, finer
+
+
+def depth_for(eigenpairs: int, least: float) -> float:
+    """Fall of the log-density that holds the tails of that many eigenfunctions, the faster the wider; `least` at least."""
+    return max(least, 10.0 * eigenpairs)
 
 
 def _described(
@@ -128,7 +140,7 @@ def _described(
     density_points: int,
     observed: Range | None,
 ) -> GeneratorReport:
-    cells = cut_into_cells(landscape, 4)
+    cells, extrema = cut_into_cells(landscape, 4), extrema_of(model, landscape, fixed)
     law = stationary_law(landscape, window, ends, density_points, observed) if verdict.ergodic else None
     grid = _plain_grid(model, window, density_points) if law is None else law.grid[0]
     return GeneratorReport(
@@ -141,7 +153,7 @@ def _described(
         fixed_points=fixed,
         barriers=barriers_of(model, landscape, fixed),
         passages=tuple(
-            Passage(start, to, mean_time(cells, ends, start, to), kramers_time(model, landscape, fixed, start, to))
+            Passage(start, to, mean_time(cells, ends, start, to), kramers_time(extrema, start, to))
             for start, to in (*requested, *_between_wells(fixed, requested, window))
         ),
         local_relaxation=local_relaxation(model, grid),

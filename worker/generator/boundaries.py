@@ -75,7 +75,9 @@ def classify_end(model: ScalarProcess, window: Window, side: Literal[-1, 1]) -> 
     a_inside = values(model.a, at - side * distance)
     # The polynomial through the nodes, continued to the end: a(end) itself is only rounding error where a has a zero.
     a_end = abs(legval(-1.0, TO_LEGENDRE @ a_inside))
-    if min(a_end, abs(value(model.a, at))) > ZERO * np.max(np.abs(a_inside)):
+    # An end far from the origin is itself rounded, and a does not vanish exactly there.
+    zero = max(ZERO, 64 * float(np.spacing(abs(at))) / room) * np.max(np.abs(a_inside))
+    if min(a_end, abs(value(model.a, at))) > zero:
         return End(at, "regular", place, wall=True)
     slope = abs(legval(-1.0, TO_LEGENDRE @ (a_inside / distance)))
     if slope * room / 8 > 1e-6 * np.max(np.abs(a_inside)):
@@ -123,7 +125,9 @@ def _far_end(model: ScalarProcess, at: float, place: str, base: float, sign: int
     infinite = not np.isfinite(at)
     outwards = 1 if infinite else -1
     light = outwards * power < -1e6
-    threshold = float((beta - gamma / 2) ** 2 * a[last - 1] / (8 * distances[last - 1] ** 2))
+    with np.errstate(all="ignore"):
+        log_threshold = 2 * np.log(np.abs(beta - gamma / 2) / distances[last - 1]) + np.log(a[last - 1] / 8)
+        threshold = float(np.exp(log_threshold))
     if outwards * (beta - 1) > TOLERANCE:
         return End(at, "natural", place, "the drift pushes outward, without return, towards", power=power, threshold=threshold)
     if outwards * (power + 1) > -TOLERANCE:

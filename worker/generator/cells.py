@@ -26,6 +26,7 @@ class Cells:
     log_left        (n,) log ∫ π (1 − θ), the part of the cell's mass that belongs to its left edge
     log_right       (n,) log ∫ π θ, the part that belongs to its right edge
     tails           log mass below the first and above the last edge
+    gaps            log resistance from the first and the last edge to an end of the domain that is reached
     """
 
     edges: FloatArray
@@ -33,6 +34,7 @@ class Cells:
     log_left: FloatArray
     log_right: FloatArray
     tails: tuple[float, float]
+    gaps: tuple[float, float]
 
     @property
     def log_mass(self) -> FloatArray:
@@ -66,7 +68,7 @@ class Cells:
         right = np.logaddexp(
             np.logaddexp(self.log_right[second], self.log_left[second] + share_first), self.log_right[first] + share_first
         )
-        return Cells(self.edges[::2], r, left, right, self.tails)
+        return Cells(self.edges[::2], r, left, right, self.tails, self.gaps)
 
 
 def cut_into_cells(landscape: Landscape, parts: NDArray[np.int64] | int = 1, rows: slice = slice(None)) -> Cells:
@@ -91,7 +93,7 @@ def cut_into_cells(landscape: Landscape, parts: NDArray[np.int64] | int = 1, row
     edges[-1] = landscape.edges[index[-1] + 1]
     below = landscape.tails[0] if index[0] == 0 else -np.inf
     above = landscape.tails[1] if index[-1] == len(landscape.base) - 1 else -np.inf
-    return Cells(edges, resistance, left, right, (below, above))
+    return Cells(edges, resistance, left, right, (below, above), landscape.gaps)
 
 
 def _integrals(psi: FloatArray, log_a: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -21,7 +21,8 @@ class Landscape:
     exponent          (P,) singular part of ψ is exponent · log|offset|
     order             (P,) singular part of log a is order · log|offset|
     psi, log_a        (P, ORDER) regular parts at the Gauss nodes
-    tails             log mass that lies beyond the first and the last panel, in the same units as π; −inf where none does
+    tails             log mass that lies beyond the first and the last panel, in the units of π; −inf where none does
+    gaps              log resistance from the first and the last panel to an end that is reached; −inf where there is none left
     """
 
     base: FloatArray
@@ -31,7 +32,8 @@ class Landscape:
     order: FloatArray
     psi: FloatArray
     log_a: FloatArray
-    tails: tuple[float, float]
+    tails: tuple[float, float] = (-np.inf, -np.inf)
+    gaps: tuple[float, float] = (-np.inf, -np.inf)
 
     @cached_property
     def half(self) -> FloatArray:

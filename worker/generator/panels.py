@@ -38,13 +38,20 @@ class _Stretch:
 
 
 def build_landscape(
-    model: ScalarProcess, window: Window, ends: tuple[End, End], required: Iterable[float], depth: float
+    model: ScalarProcess,
+    window: Window,
+    ends: tuple[End, End],
+    fixed: Iterable[float],
+    asked: Iterable[float],
+    depth: float,
 ) -> Landscape:
-    """Panels with a break at every `required` point, that reach beyond the outermost of them until the density has fallen by
-    e^−depth, or to the end of the domain. Raises UnresolvedLandscapeError where 2b/a varies too fast to be followed."""
-    points = np.array([window.centre, *(point for point in required if ends[0].at < point < ends[1].at)])
-    before, below = _half_line(model, window, ends[0], -1, points, depth)
-    after, above = _half_line(model, window, ends[1], 1, points, depth)
+    """Panels with a break at every point of `fixed` and `asked`, that reach beyond the outermost of them until the density has
+    changed by e^±depth, or to the end of the domain. A point asked for so far out that the density has changed by e^±MAX_DEPTH
+    on the way is left out. Raises UnresolvedLandscapeError where 2b/a varies too fast to be followed."""
+    held = np.array([window.centre, *fixed])
+    points = np.array([*held, *(point for point in asked if ends[0].at < point < ends[1].at)])
+    before, below = _half_line(model, window, ends[0], -1, held, points, depth)
+    after, above = _half_line(model, window, ends[1], 1, held, points, depth)
     middle = np.concatenate([-below[::-1], [0.0], above])
     stretches = [*before, _Stretch(window.centre, middle, _around(model, window.centre)), *after]
     parts = [_refined(stretch, points - stretch.base) for stretch in stretches]
@@ -62,11 +69,11 @@ def _around(model: ScalarProcess, base: float) -> Coefficients:
 
 
 def _half_line(
-    model: ScalarProcess, window: Window, end: End, side: int, points: FloatArray, depth: float
+    model: ScalarProcess, window: Window, end: End, side: int, held: FloatArray, points: FloatArray, depth: float
 ) -> tuple[list[_Stretch], FloatArray]:
     """One side of the centre: the distances of breaks from the centre, and the stretch next to the end if it is reached."""
     centre, coefficients = window.centre, _around(model, window.centre)
-    keep = max(float(np.max(side * (points - centre))), 0.0)
+    hold, keep = (max(float(np.max(side * (group - centre))), 0.0) for group in (held, points))
     room = abs(end.at - centre)
     approach = room / 2 if end.zone is None else end.zone.width
     finite = np.isfinite(end.at)
@@ -76,7 +83,7 @@ def _half_line(
         distances = distances[: np.searchsorted(distances, max(2 * keep, 8 * window.scale)) + 1]
     if finite:
         distances = np.append(distances[distances < limit * (1 - 1e-9)], limit)
-    reached = _cut(coefficients, side, distances, keep, depth)
+    reached = _cut(coefficients, side, distances, hold, keep, depth)
     if not finite or end.wall or reached[-1] < limit:
         return [], reached
     if end.zone is not None:
@@ -85,15 +92,17 @@ def _half_line(
         return [_Stretch(end.at, np.sort(-side * halvings), end.zone.evaluate, end.zone.exponent, 1.0)], reached
     nearest = max(1e-9 * abs(end.at), room * 2.0**-DOUBLINGS)
     halvings = approach * 2.0 ** -np.arange(0.0, max(np.log2(approach / nearest), 1.0))
-    near = _cut(_around(model, end.at), -side, halvings, -1.0, depth)
+    near = _cut(_around(model, end.at), -side, halvings, 0.0, 0.0, depth)
     return [_Stretch(end.at, np.sort(-side * near), _around(model, end.at))], reached
 
 
-def _cut(coefficients: Coefficients, sign: int, distances: FloatArray, keep: float, depth: float) -> FloatArray:
-    """The distances as far as the density matters: until, beyond `keep`, it has fallen by e^−depth."""
-    start, stop = np.concatenate([[0.0], distances[:-1]]), distances
-    if distances[0] > distances[-1]:
-        start, stop = distances[:-1], distances[1:]
+def _cut(
+    coefficients: Coefficients, sign: int, distances: FloatArray, hold: float, keep: float, depth: float
+) -> FloatArray:
+    """The distances as far as they matter: until the density has changed by e^±depth beyond `hold` and `keep`, or by
+    e^±MAX_DEPTH beyond `hold` alone. Distances that decrease approach an end; there `hold` and `keep` lie behind."""
+    outward = distances[0] < distances[-1]
+    start, stop = (np.append(0.0, distances[:-1]), distances) if outward else (distances[:-1], distances[1:])
     half = (stop - start) / 2
     nodes = start[:, None] + half[:, None] * (NODES + 1)
     slope, log_a = coefficients(sign * nodes)
@@ -102,15 +111,18 @@ def _cut(coefficients: Coefficients, sign: int, distances: FloatArray, keep: flo
         psi = sign * half[:, None] * (slope @ CUMULATIVE.T) + (np.cumsum(total) - total)[:, None]
         # Per unit of the coordinate in which the noise is uniform: there, a heavy tail falls exponentially.
         height = (psi - log_a / 2).ravel()
-    height = np.where(np.isfinite(height), height, -np.inf)
-    beyond = (nodes.ravel() >= keep) if distances[0] < distances[-1] else np.full(height.shape, True)
-    peak = np.maximum.accumulate(np.where(beyond, height, -np.inf))
+    distance = nodes.ravel()
+    beyond, far = (distance >= hold, distance >= keep) if outward else (np.full(distance.shape, True),) * 2
+    known = np.isfinite(height)
+    peak = np.maximum.accumulate(np.where(beyond & known, height, -np.inf))
+    trough = np.minimum.accumulate(np.where(beyond & known, height, np.inf))
     with np.errstate(invalid="ignore"):
-        fallen = (beyond & (peak - height > depth)) | (np.maximum.accumulate(height) - height > MAX_DEPTH)
-    if not fallen.any():
+        change = np.where(known, np.maximum(peak - height, height - trough), np.inf)
+    done = beyond & ((far & (change > depth)) | (change > MAX_DEPTH))
+    if not done.any():
         return distances
-    cut = nodes.ravel()[np.argmax(fallen)]
-    return np.append(distances[distances < cut] if distances[0] < distances[-1] else distances[distances > cut], cut)
+    cut = distance[np.argmax(done)]
+    return np.append(distances[distances < cut] if outward else distances[distances > cut], cut)
 
 
 def _refined(stretch: _Stretch, points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -171,16 +183,19 @@ def _joined(
         for column, array in zip(columns, row, strict=True):
             column.append(array)
     base, low, high, exponent, order, psi, log_a = (np.concatenate(column) for column in columns)
-    landscape = Landscape(base, low, high, exponent, order, psi, log_a, (-np.inf, -np.inf))
-    tails = (_tail(landscape, ends[0], stretches[0], 0), _tail(landscape, ends[1], stretches[-1], -1))
-    return replace(landscape, tails=tails)
+    landscape = Landscape(base, low, high, exponent, order, psi, log_a)
+    below, above = _tail(landscape, ends[0], stretches[0], 0), _tail(landscape, ends[1], stretches[-1], -1)
+    return replace(landscape, tails=(below[0], above[0]), gaps=(below[1], above[1]))
 
 
-def _tail(landscape: Landscape, end: End, stretch: _Stretch, panel: int) -> float:
-    """Log mass beyond the last panel: ∫ C o^power do from there to the end, equation (G7)."""
+def _tail(landscape: Landscape, end: End, stretch: _Stretch, panel: int) -> tuple[float, float]:
+    """Log mass and log resistance from the last panel to the end, where π ~ o^power, equation (G7)."""
     if end.power is None or end.problem is not None or (np.isfinite(end.at) and stretch.base != end.at):
-        return -np.inf
+        return -np.inf, -np.inf
     side = np.array([-1.0 if panel == 0 else 1.0])
     _, psi, log_a = landscape.interpolated(side, interpolation(side), np.array([panel]))
-    offset = landscape.low[0] if panel == 0 else landscape.high[-1]
-    return float(psi[0, 0] - log_a[0, 0] + np.log(abs(offset / (end.power + 1))))
+    log_offset = np.log(abs(landscape.low[0] if panel == 0 else landscape.high[-1]))
+    mass = float(psi[0, 0] - log_a[0, 0] + log_offset - np.log(abs(end.power + 1)))
+    if end.zone is None or end.kind != "regular":
+        return mass, -np.inf
+    return mass, float(np.log(2) - psi[0, 0] + log_offset - np.log1p(-end.zone.exponent))

@@ -45,4 +45,7 @@ def mean_time(cells: Cells, ends: tuple[End, End], start: float, to: float) -> T
         terms = np.logaddexp(cells.log_below[:-1], cells.log_left)
     else:
         terms = np.logaddexp(cells.log_above[1:], cells.log_right)
-    return Timing.from_log(float(np.logaddexp.reduce((terms + cells.log_resistance)[first:last])))
+    log_time = np.logaddexp.reduce((terms + cells.log_resistance)[first:last])
+    if to == ahead.at:
+        log_time = np.logaddexp(log_time, np.logaddexp.reduce(cells.log_node_mass) + cells.gaps[ends.index(ahead)])
+    return Timing.from_log(float(log_time))

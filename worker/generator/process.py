@@ -137,4 +137,5 @@ def read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
 
 def _like(result: FloatArray | float, x: FloatArray) -> FloatArray:
     # Constant functions may answer with one number.
-    return np.broadcast_to(np.asarray(result, dtype=float), (len(x),))
+    array = np.asarray(result, dtype=float)
+    return array if array.shape == (len(x),) else np.broadcast_to(array, (len(x),))

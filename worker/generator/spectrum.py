@@ -23,6 +23,8 @@ PHASE = 0.4
 DECAY = 14.0
 """Fall of an eigenfunction, in its symmetric form, beyond which the cells end: e^−28 in its norm."""
 MAX_PARTS = 64
+TINY = 1e-300
+"""Rate below which no floating number holds the relaxation time."""
 CLOSE = 1e-3
 """Relative distance to the continuous spectrum below which a rate is not told from it."""
 
@@ -70,8 +72,11 @@ def spectrum_of(
         finer = finer.halved()
         ladder.insert(0, _rates(finer, count))
     rates, error = _extrapolated(ladder)
-    isolated = rates < threshold * (1 - CLOSE)
     reason = None
+    if not np.all(rates > TINY):
+        rates, error = rates[rates > TINY], error[rates > TINY]
+        reason = "the slowest rates are below the smallest floating number: the barriers are too high for it"
+    isolated = rates < threshold * (1 - CLOSE)
     if not isolated.all():
         rates, error = rates[isolated], error[isolated]
         reason = f"only {len(rates)} of {count} rates are isolated: the spectrum is continuous above {threshold:.6g}"
@@ -125,7 +130,9 @@ def _extrapolated(ladder: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
         column = [(power * fine - coarse) / (power - 1) for coarse, fine in pairwise(column)]
         power *= 4
     order = np.argsort(column[-1])
-    return column[-1][order], (np.abs(column[-1] - previous) / column[-1])[order]
+    with np.errstate(invalid="ignore"):
+        error = np.abs(column[-1] - previous) / column[-1]
+    return column[-1][order], error[order]
 
 
 def _eigenfunctions(cells: Cells, rates: FloatArray, grid: FloatArray) -> FloatArray:

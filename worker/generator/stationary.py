@@ -69,7 +69,7 @@ def stationary_law(
     """The law of a model whose ends both allow one; its density on `points` points that hold all but 2e-6 of the probability
     and the observed range."""
     log_total = log_total_mass(landscape)
-    moments = _moments(landscape, window, ends, log_total)
+    moments = moments_of(landscape, window, ends, log_total)
     mean, variance, third, fourth = moments
     standard = None if variance is None else np.sqrt(variance)
     grid = _grid(landscape, ends, points, observed, log_total)
@@ -95,8 +95,8 @@ def _log_panel_masses(landscape: Landscape) -> FloatArray:
     return np.asarray(level + np.log(landscape.half * (np.exp(height - level[:, None]) @ WEIGHTS)))
 
 
-def _moments(landscape: Landscape, window: Window, ends: tuple[End, End], log_total: float) -> list[float | None]:
-    """Mean and central moments 2 to 4 [state^k]; None where the tail is too heavy."""
+def moments_of(landscape: Landscape, window: Window, ends: tuple[End, End], log_total: float) -> list[float | None]:
+    """Mean and central moments 2 to 4 of the law, equation (G3) [state^k]; None where a tail is too heavy."""
     x, psi, log_a = landscape.at_nodes
     weight = landscape.half[:, None] * WEIGHTS * np.exp(psi - log_a - log_total)
     z = (x - window.centre) / window.scale

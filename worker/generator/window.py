@@ -10,6 +10,8 @@ from worker.generator.process import FloatArray, ScalarProcess, value, values
 
 DOUBLINGS = 100
 """How many times the scan doubles its distance from the centre: 30 decades."""
+MAX_STEPS = 100
+"""Steps of the root search, enough for a drift that defeats all but bisection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,24 +69,31 @@ def roots(model: ScalarProcess, points: FloatArray, drift: FloatArray) -> tuple[
     points, drift = points[drift != 0], drift[drift != 0]
     at = np.flatnonzero(np.sign(drift[:-1]) != np.sign(drift[1:]))
     low, high = points[at], points[at + 1]
-    width = high - low
-    rows, fractions = np.arange(len(at)), np.linspace(0, 1, 33)
-    for _ in range(12):
-        if np.all(high - low <= 4 * np.spacing(np.maximum(np.abs(low), np.abs(high)))):
+    b_low, b_high = drift[at], drift[at + 1]
+    rounding = 2 * np.spacing(np.maximum(np.abs(low), np.abs(high)))
+    root = low
+    # Ridders' method: bisection that gains quadratically, as the drift divided by an exponential is nearly straight.
+    for _ in range(MAX_STEPS):
+        middle = low + (high - low) / 2
+        b_middle = values(model.b, middle)
+        with np.errstate(all="ignore"):
+            shift = (middle - low) * np.sign(b_low) * b_middle / np.sqrt(b_middle**2 - b_low * b_high)
+        guess = np.clip(np.where(np.isfinite(shift), middle + shift, middle), low, high)
+        for x, b in ((middle, b_middle), (guess, values(model.b, guess))):
+            below = (np.sign(b) == np.sign(b_low)) & (x >= low) & (x <= high)
+            above = (np.sign(b) != np.sign(b_low)) & (x >= low) & (x <= high)
+            low, b_low = np.where(below, x, low), np.where(below, b, b_low)
+            high, b_high = np.where(above, x, high), np.where(above, b, b_high)
+        settled = np.abs(guess - root) <= rounding
+        root = guess
+        if settled.all():
             break
-        x = low[:, None] + (high - low)[:, None] * fractions
-        x[:, -1] = high
-        b = values(model.b, x)
-        first = np.maximum(np.argmax(np.sign(b) != np.sign(b[:, :1]), axis=1), 1)
-        low, high = x[rows, first - 1], x[rows, first]
-    nearer = np.abs(values(model.b, low)) < np.abs(values(model.b, high))
-    root = np.where(nearer, low, high)
-    # Bisection approaches a root at zero for ever; it is there once it is that close.
-    return np.where(np.abs(root) < 1e-15 * width, 0.0, root), drift[at] > 0
+    # A root at zero has no relative accuracy to reach.
+    return np.where(np.abs(root) <= rounding, 0.0, root), drift[at] > 0
 
 
 def _scan(bounds: tuple[float, float], centre: float, scale: float) -> FloatArray:
-    doubling = scale * 2.0 ** np.arange(-20, DOUBLINGS, 0.25)
+    doubling = scale * 2.0 ** np.arange(-20, DOUBLINGS, 0.5)
     pieces = [centre - doubling, centre + doubling, np.linspace(centre - 4 * scale, centre + 4 * scale, 193)]
     for end, inwards in zip(bounds, (1, -1), strict=True):
         if np.isfinite(end):
