@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from service.readers.layout import Layout
 from service.readers.limits import Limits
 from service.readers.names import has_role, split_unit
 from service.readers.notes import Notes
+from service.readers.preamble import MARKS
 from service.readers.roles import locate
 from service.readers.stamps import column_of_stamps
 from service.readers.table import NOT_A_TIME, Column, Floats, Lines, Table
@@ -56,6 +58,7 @@ class _Collected:
         self.numeric = [j for j in range(width) if dialect.kinds[j] in ("number", "missing") and j in wanted]
         self.stamped = [j for j in range(width) if dialect.kinds[j] == "stamp" and j in wanted]
         self.worded = [j for j in range(width) if dialect.kinds[j] == "text" and j in wanted]
+        self.wordy = bool(self.stamped or self.worded)
         self.ragged = _rows_may_differ(dialect, layout)
         self.numbers: list[Floats] = []
         self.stamps: dict[int, list[list[str]]] = {j: [] for j in self.stamped}
@@ -74,12 +77,12 @@ class _Collected:
         else:
             for sample, number in enumerate(numbers, start=self.n_rows):
                 self.lines.start(sample, number)
+        if self.wordy:
+            self._words(numbers, kept)
         block = self._fast(kept) if self.numeric else np.empty((len(kept), 0))
         if block is None:
             block = self._cell_by_cell(numbers, kept)
         self.numbers.append(block)
-        if self.stamped or self.worded:
-            self._words(numbers, kept)
         self.n_rows += len(kept)
         if self.n_rows * len(self.dialect.kinds) > self.limits.numbers:
             raise too_large(
@@ -117,6 +120,12 @@ class _Collected:
         start = max(0, self.dialect.first_line - first_line)
         lines = lines[start:]
         first_line += start
+        if (
+            all(map(str.strip, lines))
+            and _COMMENT_HEADS.isdisjoint(map(itemgetter(0), map(str.lstrip, lines)))
+            and not self.pending_blank
+        ):
+            return range(first_line, first_line + len(lines)), lines
         kept, numbers = [], []
         for number, line in enumerate(lines, start=first_line):
             if not line or line.isspace():
@@ -136,9 +145,9 @@ class _Collected:
         if self.ragged or (dialect.decimal == "," and dialect.delimiter == ","):
             return None
         whole = len(self.numeric) == width
-        if not whole and not dialect.quoted and any(len(dialect.cells(line)) != width for line in lines):
+        if not whole and not self.wordy and any(len(dialect.cells(line)) != width for line in lines):
             return None
-        for rewrite in (self._plain, self._with_nan):
+        for rewrite in (self._plain, self._with_nan, self._without_words):
             try:
                 block = np.loadtxt(
                     rewrite(lines),
@@ -169,7 +178,11 @@ class _Collected:
             for _ in range(2):
                 text = text.replace(delimiter * 2, f"{delimiter}nan{delimiter}")
             text = text.replace(f"\n{delimiter}", f"\nnan{delimiter}").replace(f"{delimiter}\n", f"{delimiter}nan\n")
-        return _WORDS[delimiter].sub("nan", text)[1:-1].split("\n")
+        return text[1:-1].split("\n")
+
+    def _without_words(self, lines: list[str]) -> list[str]:
+        text = "\n" + "\n".join(self._with_nan(lines)) + "\n"
+        return _WORDS[self.dialect.delimiter].sub("nan", text)[1:-1].split("\n")
 
     def _cell_by_cell(self, numbers: Sequence[int], lines: list[str]) -> Floats:
         dialect = self.dialect
@@ -187,19 +200,24 @@ class _Collected:
 
     def _words(self, numbers: Sequence[int], lines: list[str]) -> None:
         dialect = self.dialect
-        rows = [dialect.cells(line) for line in lines]
-        for number, row in zip(numbers, rows, strict=True):
-            _check_count(number, row, dialect)
+        rows = [dialect.cells(line) for line in lines] if dialect.quoted else [line.split(dialect.delimiter) for line in lines]
+        width = len(dialect.kinds) + (dialect.trailing and not dialect.quoted)
+        if set(map(len, rows)) != {width}:
+            for number, line in zip(numbers, lines, strict=True):
+                _check_count(number, dialect.cells(line), dialect)
         for j in self.stamped:
             if j and j - 1 in self.stamps and is_split_stamp(dialect.kinds, rows[0], j - 1):
-                self.stamps[j - 1][-1] = [f"{day} {row[j]}" for day, row in zip(self.stamps[j - 1][-1], rows, strict=True)]
+                self.stamps[j - 1][-1] = [
+                    f"{day} {row[j].strip()}" for day, row in zip(self.stamps[j - 1][-1], rows, strict=True)
+                ]
                 self.stamps.pop(j)
                 self.stamped = [k for k in self.stamped if k != j]
             elif j in self.stamps:
-                self.stamps[j].append([row[j] for row in rows])
+                self.stamps[j].append([row[j].strip() for row in rows])
         for j in self.worded:
             known = self.labels[j]
-            self.codes[j].append([-1 if row[j].lower() in MISSING else known.setdefault(row[j], len(known)) for row in rows])
+            words = [row[j].strip() for row in rows]
+            self.codes[j].append([-1 if word.lower() in MISSING else known.setdefault(word, len(known)) for word in words])
 
 
 def _with_every_digit(column: Column, path: Path, encoding: str, dialect: Dialect, limits: Limits) -> Column:
@@ -311,5 +329,6 @@ def _describe(dialect: Dialect, encoding: str, notes: Notes) -> None:
 
 
 _LARGEST_EXACT = 2**53
+_COMMENT_HEADS = frozenset(mark[0] for mark in MARKS)
 
 _SPOKEN = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from service.readers.cells import CLOCK, CellKind, kind_of, shown
 from service.readers.errors import UnreadableData
@@ -144,12 +145,19 @@ def _delimiter_of(body: Sequence[str], first: str, quoted: bool) -> tuple[str | 
 def _is_one_decimal_column(body: Sequence[str], first: str) -> bool:
     """Whether lines like `1,542` are one number with a decimal comma rather than two integers."""
     cells = [text.strip().split(",") for text in body]
-    if not all(len(row) == 2 and re.fullmatch(r"-?\d+", row[0]) and row[1].isdigit() for row in cells):
+    if not all(
+        len(row) == 2 and re.fullmatch(r"[+-]?\d+", row[0]) and re.fullmatch(r"\d+(?:[eE][+-]?\d+)?", row[1]) for row in cells
+    ):
         return False
     headed = kind_of(first.split(",")[0].strip(), ".") == "text"
     if headed:
         return "," not in first
-    return any(len(row[1]) > 1 and row[1].startswith("0") for row in cells)
+    left, right = [int(row[0]) for row in cells], [row[1] for row in cells]
+    zeros = any(len(part) > 1 and part.startswith("0") for part in right)
+    mantissas = all("e" in part.lower() for part in right) and max(map(abs, left)) < 10
+    printed_alike = len({len(part) for part in right}) == 1 and len(right[0]) >= 3
+    counted = all(b > a for a, b in pairwise(left))
+    return zeros or mantissas or (printed_alike and not counted)
 
 
 def _is_trailing(rows: Sequence[Sequence[str]], delimiter: str | None) -> bool:

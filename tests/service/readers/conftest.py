@@ -11,6 +11,7 @@ import pytest
 
 from contract.datasets import DatasetReport
 from contract.datasets import Layout as GivenLayout
+from service.readers.errors import UnreadableData
 from service.readers.layout import Layout
 from service.readers.limits import Limits
 from service.readers.reading import read
@@ -46,7 +47,12 @@ def read_data(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     folder = tmp_path_factory.mktemp("reading")
 
     def reader(
-        data: str | bytes | Path, *, filename: str | None = None, media_type: str | None = None, limits: Limits | None = None, **layout: Any
+        data: str | bytes | Path,
+        *,
+        filename: str | None = None,
+        media_type: str | None = None,
+        limits: Limits | None = None,
+        **layout: Any,
     ) -> Read:
         path = data if isinstance(data, Path) else folder / "upload"
         if not isinstance(data, Path):
@@ -88,3 +94,15 @@ def check_canonical(found: Read) -> None:
     inside[segments[1:, 0] - 1] = False
     assert np.all(np.diff(times)[inside] > 0)
     assert inside.sum() == report.n_increments
+
+
+@pytest.fixture(scope="session")
+def refused(read_data: Reader) -> Callable[..., UnreadableData]:
+    """The refusal that reading must end in."""
+
+    def reader(data: str | bytes | Path, **layout: Any) -> UnreadableData:
+        with pytest.raises(UnreadableData) as caught:
+            read_data(data, **layout)
+        return caught.value
+
+    return reader
