@@ -88,6 +88,14 @@ def stationary_law(
     )
 
 
+def law_on_grid(landscape: Landscape, grid: FloatArray, reason: str) -> tuple[StationaryLaw, float]:
+    """The law without moments, and log ∫π; `reason` says why there are none."""
+    log_total = log_total_mass(landscape)
+    density = read_only(np.exp(landscape.log_density_at(grid) - log_total))
+    law = StationaryLaw((None,), ((None,),), (None,), (None,), (read_only(grid),), density, reason, landscape, log_total)
+    return law, log_total
+
+
 def _log_panel_masses(landscape: Landscape) -> FloatArray:
     _, psi, log_a = landscape.at_nodes
     height = psi - log_a

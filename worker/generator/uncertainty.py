@@ -5,15 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from worker.generator.analysis import GeneratorReport, Range, depth_for, resolve
 from worker.generator.boundaries import classify_end
 from worker.generator.cells import cut_into_cells
 from worker.generator.ergodicity import ends_verdict, noise_verdict
 from worker.generator.errors import GeneratorError
 from worker.generator.interval import narrowed_to_positive
 from worker.generator.kramers import extrema_of, kramers_time
+from worker.generator.line import depth_for, resolve
 from worker.generator.passages import mean_time
 from worker.generator.process import DiffusionProcess, scalar_view
+from worker.generator.report import GeneratorReport, Range
 from worker.generator.spectrum import spectrum_of
 from worker.generator.stationary import log_total_mass, moments_of
 from worker.generator.timing import Timing

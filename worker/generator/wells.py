@@ -71,13 +71,13 @@ def barriers_of(model: ScalarProcess, landscape: Landscape, fixed: tuple[FixedPo
             if not (landscape.edges[0] <= pair.min() and pair.max() <= landscape.edges[-1]):
                 continue
             log_density = landscape.log_density_at(pair)
-            height = -_work(model, landscape, *pair)
+            height = -work_between(model, landscape, *pair)
             barriers.append(Barrier(well.at[0], top, behind, height, float(log_density[0] - log_density[1])))
     return tuple(barriers)
 
 
-def _work(model: ScalarProcess, landscape: Landscape, start: float, stop: float) -> float:
-    """∫ b dx from start to stop, both ends of panels [state²/time]."""
+def work_between(model: ScalarProcess, landscape: Landscape, start: float, stop: float) -> float:
+    """∫ b dx from start to stop, both of them edges of panels [state²/time]."""
     first, last = sorted(int(np.argmin(np.abs(landscape.edges - x))) for x in (start, stop))
     x: FloatArray = landscape.at_nodes[0][first:last]
     work = float(landscape.half[first:last] @ (values(model.b, x) @ WEIGHTS))

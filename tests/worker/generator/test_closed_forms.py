@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from worker.generator.analysis import GeneratorReport, analyse
+from worker.generator.analysis import analyse
 from worker.generator.process import ScalarProcess
+from worker.generator.report import GeneratorReport
 
 INF = np.inf
 

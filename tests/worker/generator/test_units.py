@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worker.generator.analysis import GeneratorReport, analyse
+from worker.generator.analysis import analyse
 from worker.generator.process import FloatArray, ScalarFunction, ScalarProcess
+from worker.generator.report import GeneratorReport
 
 BASES: dict[str, tuple[ScalarFunction, ScalarFunction, ScalarFunction, tuple[float, float]]] = {
     "double well": (lambda x: x - x**3 + 0.1, lambda x: 0.25 + 0 * x, lambda x: 1 - 3 * x**2, (-np.inf, np.inf)),

@@ -1,0 +1,206 @@
+"""Processes on a circle: a density with a current, complex rates, and passages that may go either way round."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigvals
+
+from worker.generator.boundaries import classify_end
+from worker.generator.cells import Cells, cut_into_cells
+from worker.generator.errors import InvalidDomainError
+from worker.generator.extrapolation import extrapolated_beyond
+from worker.generator.landscape import Landscape
+from worker.generator.panels import build_landscape
+from worker.generator.passages import Passage
+from worker.generator.process import ScalarProcess, read_only, values
+from worker.generator.quadrature import CUMULATIVE, WEIGHTS
+from worker.generator.relaxation import local_relaxation
+from worker.generator.report import GeneratorReport, Questions, pairs_to_time
+from worker.generator.spectrum import Spectrum
+from worker.generator.stationary import StationaryLaw, law_on_grid
+from worker.generator.timing import Timing
+from worker.generator.wells import Barrier, FixedPoint, work_between
+from worker.generator.window import choose_window, roots
+
+SCAN = 2048
+"""Points of one turn at which fixed points are looked for."""
+MODES = (32, 64, 128, 256)
+"""Highest Fourier mode, raised until the rates settle."""
+SETTLED = 1e-8
+ROUNDING = 1e-9
+"""Relative imaginary part of a rate below which it is rounding error."""
+TWO_WAYS = "on a circle a passage may go either way round, over either barrier; only the exact time is given"
+ANGLE = "the coordinate is an angle: its moments depend on where the circle is cut, so none are given"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Circle:
+    """One turn [low, low + period) of a process, cut open.
+
+    model      the coefficients between reflecting ends at the cut; only ever integrated, never let run
+    landscape  ψ over the turn
+    climb      ψ gained in one turn, 0 where the process is in equilibrium
+    """
+
+    model: ScalarProcess
+    period: float
+    landscape: Landscape
+    climb: float
+
+
+def analysed_on_the_circle(model: ScalarProcess, questions: Questions) -> GeneratorReport:
+    """The report of a process whose coordinate is an angle; the turn starts at the domain's lower end, or at −period/2.
+
+    Raises InvalidDomainError where a is not positive all the way round.
+    """
+    assert model.period is not None
+    low = model.bounds[0] if np.isfinite(model.bounds[0]) else -model.period / 2
+    circle = opened(model, low)
+    law, current = circular_law(circle, questions.density_points)
+    fixed = circular_fixed_points(circle)
+    barriers = circular_barriers(model, fixed)
+    passages = tuple(
+        Passage(start, to, circular_time(model, start, to), Timing(None, TWO_WAYS))
+        for start, to in pairs_to_time(questions, fixed, model.period)
+    )
+    return GeneratorReport(
+        ergodic=True,
+        reason=None,
+        domain=circle.model.bounds,
+        boundaries="natural",
+        stationary=law,
+        spectrum=circular_spectrum(circle, questions.eigenpairs),
+        fixed_points=fixed,
+        barriers=barriers,
+        passages=passages,
+        local_relaxation=local_relaxation(model, law.grid[0]),
+        probability_current=current,
+        extrapolated=extrapolated_beyond(fixed, barriers, passages, questions.observed_range),
+    )
+
+
+def opened(model: ScalarProcess, low: float, points: tuple[float, ...] = ()) -> Circle:
+    """The circle cut at `low`, with panels that break at `points` of the turn [state].
+
+    Raises InvalidDomainError where a is not positive all the way round.
+    """
+    assert model.period is not None
+    line = replace(model, bounds=(low, low + model.period), period=None)
+    window = choose_window(line, None)
+    if not np.all(window.diffusion > 0):
+        at = float(window.points[np.argmin(window.diffusion)])
+        raise InvalidDomainError(f"the diffusion is not positive at x = {at:g}, and an angle has to pass there; give other terms")
+    ends = classify_end(line, window, -1), classify_end(line, window, 1)
+    landscape = build_landscape(line, window, ends, (*line.bounds, *points), (), np.inf)
+    # Panels meet without a jump, so ψ at either end of the turn is that of the first and the last panel.
+    edges = landscape.psi_and_log_a(landscape.edges[[0, -1]])[0]
+    return Circle(line, model.period, landscape, float(edges[1] - edges[0]))
+
+
+def circular_law(circle: Circle, points: int) -> tuple[StationaryLaw, float]:
+    """The invariant law over one turn, equation (G17), and the probability current through every point [1/time]."""
+    landscape = circle.landscape
+    _, psi, _ = landscape.at_nodes
+    level = psi.mean(axis=1, keepdims=True)
+    weight = np.exp(level - psi)
+    inside = landscape.half[:, None] * (weight @ CUMULATIVE.T)
+    whole = landscape.half * (weight @ WEIGHTS)
+    log_whole = np.log(whole) - level[:, 0]
+    before = np.append(-np.inf, np.logaddexp.accumulate(log_whole))[:-1]
+    after = np.append(np.logaddexp.accumulate(log_whole[::-1])[::-1], -np.inf)[1:]
+    log_inside = np.log(inside) - level
+    log_rest = np.log(whole[:, None] - inside) - level
+    ahead = np.logaddexp(after[:, None], log_rest)
+    behind = np.logaddexp(before[:, None], log_inside) - circle.climb
+    tilted = replace(landscape, psi=psi + np.logaddexp(ahead, behind))
+    grid = np.linspace(*circle.model.bounds, points)
+    law, log_total = law_on_grid(tilted, grid, ANGLE)
+    # C (1 − e^−Ψ) / 2 with the density's own constant C = 1/∫π.
+    current = 0.5 * np.exp(-log_total) * -np.expm1(-circle.climb)
+    return law, float(current)
+
+
+def circular_spectrum(circle: Circle, count: int) -> Spectrum:
+    """The slowest rates by Fourier's method, equation (G18); complex where the process goes round."""
+    rates, error = np.zeros(0, complex), np.full(count, np.inf)
+    for modes in MODES:
+        previous, rates = rates, _fourier_rates(circle, modes)[:count]
+        if len(previous) == len(rates):
+            error = np.abs(rates - previous) / np.abs(rates)
+            if np.all(error < SETTLED):
+                break
+    settled = error < SETTLED**0.5
+    reason = None
+    if not settled.all():
+        reason = f"only {settled.sum()} of {count} rates settle: the noise is too weak for Fourier's method"
+    rates, error = rates[settled], error[settled]
+    return Spectrum(read_only(rates), read_only(1 / rates.real), None, read_only(error), reason)
+
+
+def _fourier_rates(circle: Circle, modes: int) -> NDArray[np.complex128]:
+    low, period = circle.model.bounds[0], circle.period
+    x = low + period * np.arange(4 * modes) / (4 * modes)
+    b, a = (np.fft.fft(values(f, x)) / len(x) for f in (circle.model.b, circle.model.a))
+    k = np.arange(-modes, modes + 1)
+    shift = k[:, None] - k[None, :]
+    wave = 2 * np.pi * k / period
+    found = np.asarray(eigvals(0.5 * a[shift] * wave**2 - b[shift] * (1j * wave)), dtype=np.complex128)
+    # The constant is the eigenfunction of zero; of a complex pair, the positive frequency comes first.
+    order = np.lexsort((-found.imag, np.round(found.real / np.abs(found).max(), 12)))
+    rates = found[order][1:]
+    return np.where(np.abs(rates.imag) < ROUNDING * np.abs(rates), rates.real, rates).astype(np.complex128)
+
+
+def circular_fixed_points(circle: Circle) -> tuple[FixedPoint, ...]:
+    """The drift's sign changes in one turn."""
+    low, period = circle.model.bounds[0], circle.period
+    x = low + period * (np.arange(SCAN + 1) - 0.5) / SCAN
+    found, stable = roots(circle.model, x, values(circle.model.b, x))
+    inside = low + np.mod(found - low, period)
+    slopes = values(circle.model.db, inside)
+    order = np.argsort(inside)
+    return tuple(FixedPoint((float(inside[i]),), bool(stable[i]), float(slopes[i])) for i in order)
+
+
+def circular_barriers(model: ScalarProcess, fixed: tuple[FixedPoint, ...]) -> tuple[Barrier, ...]:
+    """The two ways out of each well; a drift that goes round makes them unequal. The next well may be the same, one turn on."""
+    assert model.period is not None
+    period = model.period
+    barriers = []
+    for well in (point.at[0] for point in fixed if point.stable):
+        ahead = [(float(np.mod(point.at[0] - well, period)), point) for point in fixed if point.at[0] != well]
+        ahead.sort(key=lambda pair: pair[0])
+        tops = [(distance, point.at[0]) for distance, point in ahead if not point.stable]
+        others = [(distance, point.at[0]) for distance, point in ahead if point.stable]
+        circle = opened(model, well, tuple(well + d for d, _ in tops))
+        for (distance, top), start in ((tops[-1], well + period), (tops[0], well)):
+            behind = [x for d, x in others if (d > distance if start == well else d < distance)]
+            to = (behind[0] if start == well else behind[-1]) if behind else well
+            psi, log_a = circle.landscape.psi_and_log_a(np.array([start, well + distance]))
+            height = -work_between(circle.model, circle.landscape, start, well + distance)
+            barriers.append(Barrier(well, top, to, height, float(psi[0] - psi[1] + log_a[1] - log_a[0])))
+    return tuple(barriers)
+
+
+def circular_time(model: ScalarProcess, start: float, to: float) -> Timing:
+    """Mean time from `start` until `to` is reached from either side, equation (G19): the circle cut open at `to`."""
+    assert model.period is not None
+    distance = float(np.mod(start - to, model.period))
+    if distance == 0:
+        return Timing(0.0)
+    line = replace(model, bounds=(to, to + model.period), period=None)
+    window = choose_window(line, None)
+    ends = classify_end(line, window, -1), classify_end(line, window, 1)
+    cells = cut_into_cells(build_landscape(line, window, ends, (*line.bounds, to + distance), (), np.inf), 4)
+    return Timing.from_log(_exit_time(cells, int(np.argmin(np.abs(cells.edges - to - distance)))))
+
+
+def _exit_time(cells: Cells, at: int) -> float:
+    """Log of the mean time to leave the cells at either end, from edge number `at`."""
+    resistance = np.append(-np.inf, np.logaddexp.accumulate(cells.log_resistance))
+    remaining = np.append(np.logaddexp.accumulate(cells.log_resistance[::-1])[::-1], -np.inf)
+    left = np.logaddexp(resistance[:-1] + cells.log_mass, cells.log_resistance + cells.log_right)[:at]
+    right = np.logaddexp(remaining[1:] + cells.log_mass, cells.log_resistance + cells.log_left)[at:]
+    below, above = np.logaddexp.reduce(left), np.logaddexp.reduce(right)
+    return float(np.logaddexp(remaining[at] + below, resistance[at] + above) - resistance[-1])

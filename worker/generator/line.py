@@ -1,0 +1,117 @@
+"""The analysis on the line: half-lines and intervals included."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from worker.generator.boundaries import End, classify_end
+from worker.generator.cells import cut_into_cells
+from worker.generator.ergodicity import Verdict, ends_verdict, noise_verdict
+from worker.generator.extrapolation import extrapolated_beyond
+from worker.generator.kramers import extrema_of, kramers_time
+from worker.generator.landscape import Landscape
+from worker.generator.panels import build_landscape
+from worker.generator.passages import Passage, mean_time
+from worker.generator.process import FloatArray, ScalarProcess, values
+from worker.generator.relaxation import local_relaxation
+from worker.generator.report import GeneratorReport, Questions, Range, pairs_to_time
+from worker.generator.spectrum import spectrum_of
+from worker.generator.stationary import stationary_law
+from worker.generator.wells import FixedPoint, barriers_of, fixed_points_of
+from worker.generator.window import Window, choose_window
+
+DEPTH = 150.0
+"""Fall of the log-density at which the panels end: e^−150 of the density changes no digit of any answer."""
+
+
+def analysed_on_the_line(model: ScalarProcess, questions: Questions) -> GeneratorReport:
+    """The report; without a stationary law it keeps the fixed points, barriers and passages that make sense without one."""
+    window = choose_window(model, questions.observed_range)
+    verdict = noise_verdict(model, window, questions.observed_range)
+    if not verdict.usable:
+        return _without_noise(model, window, verdict, questions)
+    ends = classify_end(model, window, -1), classify_end(model, window, 1)
+    landscape, fixed = resolve(model, window, ends, questions.passages, depth_for(questions.eigenpairs, DEPTH))
+    verdict = ends_verdict(ends, fixed, questions.observed_range)
+    report = _kinetics(model, window, ends, landscape, fixed, verdict, questions)
+    if not verdict.ergodic:
+        return report
+    law = stationary_law(landscape, window, ends, questions.density_points, questions.observed_range)
+    grid = law.grid[0]
+    spectrum = spectrum_of(landscape, ends, questions.eigenpairs, grid=grid if questions.eigenfunctions else None)
+    return replace(report, stationary=law, spectrum=spectrum, local_relaxation=local_relaxation(model, grid))
+
+
+def resolve(
+    model: ScalarProcess, window: Window, ends: tuple[End, End], passages: tuple[Range, ...], depth: float
+) -> tuple[Landscape, tuple[FixedPoint, ...]]:
+    """The landscape, with panels that break at the fixed points and at the passages' ends, and the fixed points.
+
+    depth   fall of the log-density, beyond the outermost of these, at which the panels end
+    """
+    asked = [point for passage in passages for point in passage]
+    fixed = fixed_points_of(model, window)
+    landscape = build_landscape(model, window, ends, (point.at[0] for point in fixed), asked, depth)
+    b = values(model.b, landscape.at_nodes[0].ravel())
+    if np.count_nonzero(np.diff(np.sign(b[b != 0]))) == len(fixed):
+        return landscape, fixed
+    # The panels are finer than the first scan, and show fixed points that it stepped over.
+    finer = fixed_points_of(model, window, landscape)
+    if len(finer) != len(fixed):
+        landscape = build_landscape(model, window, ends, (point.at[0] for point in finer), asked, depth)
+    return landscape, finer
+
+
+def depth_for(eigenpairs: int, least: float) -> float:
+    """Fall of the log-density that holds the tails of that many eigenfunctions, the faster the wider; `least` at least."""
+    return max(least, 10.0 * eigenpairs)
+
+
+def _kinetics(
+    model: ScalarProcess,
+    window: Window,
+    ends: tuple[End, End],
+    landscape: Landscape,
+    fixed: tuple[FixedPoint, ...],
+    verdict: Verdict,
+    questions: Questions,
+) -> GeneratorReport:
+    """The part of the report that needs no stationary law."""
+    cells, extrema = cut_into_cells(landscape, 4), extrema_of(model, landscape, fixed)
+    barriers = barriers_of(model, landscape, fixed)
+    passages = tuple(
+        Passage(start, to, mean_time(cells, ends, start, to), kramers_time(extrema, start, to))
+        for start, to in pairs_to_time(questions, fixed, window.scale)
+    )
+    return GeneratorReport(
+        ergodic=verdict.ergodic,
+        reason=verdict.reason,
+        domain=model.bounds,
+        boundaries="reflecting" if any(end.wall for end in ends) else "natural",
+        ends=ends,
+        fixed_points=fixed,
+        barriers=barriers,
+        passages=passages,
+        local_relaxation=local_relaxation(model, _plain_grid(model, window, questions)),
+        extrapolated=extrapolated_beyond(fixed, barriers, passages, questions.observed_range),
+    )
+
+
+def _without_noise(model: ScalarProcess, window: Window, verdict: Verdict, questions: Questions) -> GeneratorReport:
+    fixed = fixed_points_of(model, window)
+    positive = bool(np.any(window.diffusion > 0))
+    return GeneratorReport(
+        ergodic=False,
+        reason=verdict.reason,
+        domain=model.bounds,
+        boundaries="natural",
+        fixed_points=fixed,
+        local_relaxation=local_relaxation(model, _plain_grid(model, window, questions)) if positive else None,
+        extrapolated=extrapolated_beyond(fixed, (), (), questions.observed_range),
+    )
+
+
+def _plain_grid(model: ScalarProcess, window: Window, questions: Questions) -> FloatArray:
+    low = max(model.bounds[0], window.centre - 4 * window.scale)
+    high = min(model.bounds[1], window.centre + 4 * window.scale)
+    return np.linspace(low, high, questions.density_points)

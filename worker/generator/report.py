@@ -1,0 +1,73 @@
+"""What is asked of the analysis, and what it answers."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from worker.generator.boundaries import End
+from worker.generator.passages import Passage
+from worker.generator.relaxation import LocalRelaxation
+from worker.generator.spectrum import Spectrum
+from worker.generator.stationary import StationaryLaw
+from worker.generator.wells import Barrier, FixedPoint
+
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """What is asked.
+
+    passages         (from, to) pairs to time, before those between neighbouring wells [state]
+    density_points   points of the density's grid
+    eigenpairs       number of non-zero eigenvalues
+    eigenfunctions   also give the eigenfunctions, on the density's grid
+    observed_range   where the data were; what lies outside is named as extrapolation [state]
+    """
+
+    passages: tuple[Range, ...] = ()
+    density_points: int = 400
+    eigenpairs: int = 5
+    eigenfunctions: bool = False
+    observed_range: Range | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GeneratorReport:
+    """What the generator L f = b f' + ½ a f'' says.
+
+    ergodic           the process forgets where it started and settles into one stationary law
+    reason            why it does not; None where it does
+    domain            interval the analysis ran on, ±inf where open [state]
+    boundaries        `reflecting` where an end of the domain has positive noise, so that the process reaches it and is taken to
+                      be reflected: by a declared end, or on request (then `ergodic` is still False)
+    ends              lower and upper end, classified; empty where the noise is not positive
+    stationary, spectrum   None without a stationary law
+    fixed_points, barriers, passages, local_relaxation   as far as they exist without one
+    probability_current   net flow of probability through every point of a circle [1/time]; None on the line, where it is 0
+    extrapolated      sentences that name what rests on no data
+    """
+
+    ergodic: bool
+    reason: str | None
+    domain: Range
+    boundaries: Literal["natural", "reflecting"]
+    ends: tuple[End, ...] = ()
+    stationary: StationaryLaw | None = None
+    spectrum: Spectrum | None = None
+    fixed_points: tuple[FixedPoint, ...] = ()
+    barriers: tuple[Barrier, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    local_relaxation: LocalRelaxation | None = None
+    probability_current: float | None = None
+    extrapolated: tuple[str, ...] = ()
+
+
+def pairs_to_time(questions: Questions, fixed: tuple[FixedPoint, ...], scale: float) -> list[Range]:
+    """The passages asked for, then those between neighbouring wells in both directions that were not; `scale` is a length of the
+    model, against which two passages count as the same [state]."""
+    wells = [point.at[0] for point in fixed if point.stable]
+    between = [pair for low, high in pairwise(wells) for pair in ((low, high), (high, low))]
+    near = 1e-9 * scale
+    asked = questions.passages
+    return [*asked, *(pair for pair in between if not any(max(abs(pair[0] - a), abs(pair[1] - b)) <= near for a, b in asked))]
