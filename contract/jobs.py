@@ -23,7 +23,9 @@ class InlineData(Document):
     """Sampling interval [time]; may be left out where `times` is given."""
     times: Annotated[tuple[tuple[float, ...], ...], Field(max_length=10_000)] | None = None
     """Sample times of each trajectory [time]."""
-    trajectories: Annotated[tuple[tuple[float | None | tuple[float | None, ...], ...], ...], Field(min_length=1, max_length=10_000)]
+    trajectories: Annotated[
+        tuple[tuple[float | tuple[float | None, ...] | None, ...], ...], Field(min_length=1, max_length=10_000)
+    ]
     """Samples of each trajectory: numbers, or one list of d numbers per sample; `null` is a missing value [state]."""
 
 

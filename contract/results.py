@@ -1,12 +1,12 @@
 """The answer: a versioned, immutable document. Numbers are finite, or null with a reason beside them."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
 from contract.base import Document, Interval
 
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION: Final = "1.0"
 
 
 class Warning_(Document):

@@ -16,7 +16,8 @@ from contract.datasets import Dataset
 from contract.generator import ModelTerms
 from contract.jobs import GeneratorJob, IdentificationJob
 from worker.generator.analysis import GeneratorReport
-from worker.generator.passages import Passage, Timing
+from worker.generator.passages import Passage
+from worker.generator.timing import Timing
 from worker.generator.uncertainty import GeneratorSpread
 from worker.identification.answers import Answer, ComponentFit
 from worker.identification.diagnostics import Finding
@@ -134,7 +135,8 @@ def _given(components: dict[str, dict[str, float]]) -> dict[str, results.Compone
 
 def _path(fit: ComponentFit) -> results.SelectionPath:
     entries = tuple(
-        results.Support(support=e.support, score=e.score, coefficients=e.coefficients, equivalent=e.equivalent) for e in fit.path
+        results.Support(support=e.support, score=e.score, coefficients=dict(e.coefficients), equivalent=e.equivalent)
+        for e in fit.path
     )
     return results.SelectionPath(method=fit.method, path=entries)
 
@@ -210,7 +212,7 @@ def _diagnostics(answer: Answer, generator: GeneratorReport) -> results.Diagnost
     residuals = answer.residuals
     n = residuals.powers[0]
     mean, variance = (residuals.powers[1] / n, residuals.powers[2] / n) if n else (math.nan, math.nan)
-    sparse = int((answer.kernel_weights < 10).sum())
+    coverage = answer.coverage
     return results.Diagnostics(
         measurement_noise_variance=answer.noise_variance,
         step_error={"drift": dict(answer.drift.step_errors), "diffusion": dict(answer.diffusion.step_errors)},
@@ -223,7 +225,10 @@ def _diagnostics(answer: Answer, generator: GeneratorReport) -> results.Diagnost
         ),
         density_total_variation=total_variation(answer, generator),
         coverage=results.Coverage(
-            n_kernels=len(answer.kernel_weights), n_sparse=sparse, range=answer.kernel_range, bandwidth=answer.bandwidth
+            n_kernels=len(coverage.weights),
+            n_sparse=int((coverage.weights < 10).sum()),
+            range=(coverage.first, coverage.last),
+            bandwidth=coverage.bandwidth,
         ),
         condition_number=None if answer.condition is None else _number(answer.condition),
     )

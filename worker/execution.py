@@ -1,8 +1,8 @@
 """A claimed job, done: load, compute, describe. Everything a job needs besides the queue."""
 
 import time
-from contextlib import contextmanager
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np

@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from contract.generator import AnalysisParameters, ModelTerms
 from contract.identification import IdentificationParameters
 from worker.generator.analysis import GeneratorReport, analyse
-from worker.generator.errors import InvalidDomainError
+from worker.generator.errors import GeneratorError
 from worker.generator.interval import narrowed_to_positive
+from worker.generator.process import DiffusionProcess
 from worker.generator.uncertainty import GeneratorSpread, spread
 from worker.identification import answers
 from worker.identification.answers import Answer
@@ -27,7 +29,7 @@ from worker.parameters import bounds_of, period_of
 Report = Callable[[float, str, str], None]
 """Progress: fraction, stage, message."""
 
-N_DRAWS = 200
+N_DRAWS = 100
 """Models drawn from the coefficients' covariance for the intervals of derived quantities."""
 
 FEW_CROSSINGS = 10
@@ -86,14 +88,14 @@ def analyse_answer(answer: Answer, data: Trajectories, wanted: AnalysisParameter
     observed = (answer.scales.low, answer.scales.high)
     try:
         narrowed = narrowed_to_positive(answer.process, observed)
-        process, cuts = narrowed.process, narrowed.sentences
-    except InvalidDomainError:
-        process, cuts = answer.process, ()
-    generator = _analyse(process, wanted, observed)
+        generator = _analyse(narrowed.process, wanted, observed)
+    except GeneratorError as error:
+        # The model stands; what cannot be had is its analysis, and the reason is an answer too.
+        return Analysed(GeneratorReport(False, error.args[0], answer.process.bounds, "natural"), None)
     report(0.8, "analysing", "intervals of derived quantities")
     uncertainty = spread(answer.draws, generator, wanted.confidence, observed) if answer.draws else None
     findings = (
-        *(Finding("diffusion-cut", f"{sentence[:1].upper()}{sentence[1:]}.") for sentence in cuts),
+        *(Finding("diffusion-cut", f"{sentence[:1].upper()}{sentence[1:]}.") for sentence in narrowed.sentences),
         *(Finding("extrapolated", f"{sentence[:1].upper()}{sentence[1:]}.") for sentence in generator.extrapolated),
         *_few_crossings(generator, data),
     )
@@ -118,9 +120,9 @@ def _only(components: Mapping[str, Mapping[str, float]]) -> Mapping[str, float]:
     return next(iter(components.values()))
 
 
-def _analyse(process: object, wanted: AnalysisParameters, observed: tuple[float, float] | None) -> GeneratorReport:
+def _analyse(process: DiffusionProcess, wanted: AnalysisParameters, observed: tuple[float, float] | None) -> GeneratorReport:
     return analyse(
-        process,  # type: ignore[arg-type]
+        process,
         passages=[(p.from_, p.to) for p in wanted.passages],
         density_points=wanted.density_points,
         eigenpairs=wanted.eigenpairs,
@@ -134,7 +136,7 @@ def _few_crossings(generator: GeneratorReport, data: Trajectories) -> list[Findi
     """Between neighbouring wells: escape times that rest on few passages, or none."""
     wells = sorted(p.at[0] for p in generator.fixed_points if p.stable)
     found = []
-    for low, high in zip(wells, wells[1:], strict=False):
+    for low, high in pairwise(wells):
         seen = count_crossings(data, low, high)
         if seen < FEW_CROSSINGS:
             how_many = "No transition" if seen == 0 else f"Only {seen} transition{'s' * (seen > 1)}"
@@ -142,7 +144,7 @@ def _few_crossings(generator: GeneratorReport, data: Trajectories) -> list[Findi
                 Finding(
                     "few-transitions",
                     f"{how_many} between the wells at {low:.4g} and {high:.4g} was seen: the escape times over that barrier are "
-                    "extrapolated from the drift inside the wells, and uncertain. Record longer, or start trajectories in both wells.",
+                    "extrapolated from the drift inside the wells, and uncertain. Record longer, or start trajectories in both.",
                     {"wells": [low, high], "seen": seen},
                 )
             )
@@ -151,12 +153,12 @@ def _few_crossings(generator: GeneratorReport, data: Trajectories) -> list[Findi
 
 def total_variation(answer: Answer, generator: GeneratorReport) -> float | None:
     """½ Σ |data's share − model's share| over bins; None without a stationary law."""
-    law, counts = generator.stationary, answer.histogram
+    law, counts = generator.stationary, answer.histogram.counts
     if law is None or not counts.sum():
         return None
     grid, density = law.grid[0], law.density
     mass = np.concatenate([[0.0], np.cumsum(np.diff(grid) * (density[1:] + density[:-1]) / 2)])
-    at_edges = np.interp(answer.histogram_edges, grid, mass)
+    at_edges = np.interp(answer.histogram.edges, grid, mass)
     model = np.diff(at_edges)
     data = counts / counts.sum()
     return float(min(1.0, 0.5 * (np.abs(data - model).sum() + max(0.0, 1 - model.sum()))))

@@ -62,13 +62,35 @@ class ComponentFit:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Coverage:
+    """What the kernels saw.
+
+    weights          (n_kernels,) Σ K_j(x_n), in increments
+    first, last      centres at the ends [state]
+    bandwidth        [state]
+    """
+
+    weights: Floats
+    first: float
+    last: float
+    bandwidth: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Histogram:
+    """Counts of the samples in equal bins over their bulk; edges has one more entry [state]."""
+
+    counts: Floats
+    edges: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Answer:
     """A model of one coordinate.
 
     process       b and a as functions
     draws         processes drawn from the coefficients' covariance; empty where the estimator gives none
     noise_variance   of the instrument, 0 where none is significant [state²]
-    histogram     counts of the samples between `histogram_edges` [state]
     """
 
     drift: ComponentFit
@@ -79,11 +101,8 @@ class Answer:
     residuals: ResidualSums
     noise_variance: float | None
     condition: float | None
-    kernel_weights: Floats
-    kernel_range: tuple[float, float]
-    bandwidth: float
-    histogram: Floats
-    histogram_edges: Floats
+    coverage: Coverage
+    histogram: Histogram
     scales: Scales
 
 
@@ -104,7 +123,13 @@ def by_efficient_estimator(
     of_drift, of_diffusion = scales.unit / scales.time, scales.unit**2 / scales.time
     b, a = identified.drift.estimate, identified.diffusion.estimate
     scores = memory.score_tests(
-        chunks(data, scales, block_edges(data, efficient.N_BLOCKS), period=settings.period),
+        chunks(
+            data,
+            scales,
+            block_edges(data, efficient.N_BLOCKS),
+            period=settings.period,
+            longest_step=identified.longest_step,
+        ),
         settings.rule,
         library,
         b.internal,
@@ -126,8 +151,9 @@ def by_efficient_estimator(
         residuals=residuals,
         noise_variance=measurement_noise_variance(residuals, scales) if look_for_noise else None,
         condition=identified.condition,
-        kernel_weights=identified.kernel_weights,
-        **_placed(settings.kernels, residuals, scales),
+        coverage=_coverage(settings.kernels, identified.kernel_weights, scales),
+        histogram=_histogram(residuals, scales),
+        scales=scales,
     )
 
 
@@ -156,15 +182,16 @@ def by_paper(
         findings=(
             Finding(
                 "paper-preset",
-                "These coefficients come from the source paper's Algorithm 1. Its stacked rows leave a bias of some percent that more "
-                "data do not remove, and it gives no errors. The default estimator does better on the same data.",
+                "These coefficients come from the source paper's Algorithm 1. Its stacked rows leave a bias of some percent that "
+                "more data do not remove, and it gives no errors. The default estimator does better on the same data.",
             ),
         ),
         residuals=residuals,
         noise_variance=None,
         condition=None,
-        kernel_weights=kernels.at(cells.nodes()) @ residuals.count_at_nodes,
-        **_placed(kernels, residuals, scales),
+        coverage=_coverage(kernels, kernels.at(cells.nodes()) @ residuals.count_at_nodes, scales),
+        histogram=_histogram(residuals, scales),
+        scales=scales,
     )
 
 
@@ -179,7 +206,9 @@ def _component(component: efficient.Component, library: Library, factor: float, 
         i = place[k]
         robust = None if estimate.robust_std_error is None else float(estimate.robust_std_error[i] * factor)
         terms.append(TermFit(name, float(estimate.raw[i] * factor), True, float(estimate.std_error[i] * factor), robust))
-    return ComponentFit(tuple(terms), method, tuple(_entry(c, library, factor) for c in component.path), step_errors(component, library))
+    return ComponentFit(
+        tuple(terms), method, tuple(_entry(c, library, factor) for c in component.path), step_errors(component, library)
+    )
 
 
 def _entry(candidate: Candidate, library: Library, factor: float) -> PathEntry:
@@ -216,12 +245,11 @@ def _floor(residuals: ResidualSums) -> float:
     return float(0.01 * residuals.squares[0] / residuals.squares[2])
 
 
-def _placed(kernels: Kernels, residuals: ResidualSums, scales: Scales) -> dict[str, object]:
-    edges = np.linspace(-1, 1, residuals.histogram.size + 1)
-    return {
-        "kernel_range": tuple(float(scales.origin + scales.unit * c) for c in (kernels.centres[0], kernels.centres[-1])),
-        "bandwidth": kernels.bandwidth * scales.unit,
-        "histogram": residuals.histogram,
-        "histogram_edges": scales.origin + scales.unit * edges,
-        "scales": scales,
-    }
+def _coverage(kernels: Kernels, weights: Floats, scales: Scales) -> Coverage:
+    first, last = (float(scales.origin + scales.unit * c) for c in (kernels.centres[0], kernels.centres[-1]))
+    return Coverage(weights, first, last, kernels.bandwidth * scales.unit)
+
+
+def _histogram(residuals: ResidualSums, scales: Scales) -> Histogram:
+    edges = scales.origin + scales.unit * np.linspace(-1, 1, residuals.histogram.size + 1)
+    return Histogram(residuals.histogram, edges)

@@ -91,7 +91,7 @@ def accumulate(moments: Floats, cells: Cells, y: Floats, weights: Floats) -> Non
     _accumulate(moments, y, weights, cells.low, 1.0 / cells.width)
 
 
-@nb.njit(cache=True, fastmath=True, nogil=True)  # type: ignore[untyped-decorator]
+@nb.njit(cache=True, fastmath=True, nogil=True)
 def _accumulate(moments, y, weights, low, inverse_width):  # type: ignore[no-untyped-def]
     n_cells = moments.shape[0]
     n_weights = weights.shape[1]

@@ -70,6 +70,7 @@ def findings(identified: Identified, scores: ScoreTests, library: Library, scale
     residuals = identified.residuals
     yield from _no_noise(residuals)
     yield from _no_drift(identified.drift, library)
+    yield from _long_steps(identified, scales)
     yield from _coarse(identified, library)
     yield from _doubted(identified, library)
     yield from _noise_and_memory(identified, scores, scales)
@@ -84,8 +85,8 @@ def _no_noise(residuals: ResidualSums) -> Iterator[Finding]:
         yield Finding(
             "no-noise",
             "There is no noise to speak of: the drift alone explains the increments, and the record is deterministic to "
-            f"{residuals.squares[0] / residuals.squares[1]:.1g} of their mean square. The diffusion is negligible; stationary law and "
-            "escape times have no meaning here.",
+            f"{residuals.squares[0] / residuals.squares[1]:.1g} of their mean square. The diffusion is negligible; "
+            "stationary law and escape times have no meaning here.",
         )
 
 
@@ -104,6 +105,18 @@ def _no_drift(drift: Component, library: Library) -> Iterator[Finding]:
         )
 
 
+def _long_steps(identified: Identified, scales: Scales) -> Iterator[Finding]:
+    limit = identified.longest_step
+    if np.isfinite(limit):
+        share = 1 - np.searchsorted(scales.steps, limit) / len(scales.steps)
+        yield Finding(
+            "long-steps-left-out",
+            f"Sampling is uneven, and {100 * share:.0f} % of the steps are longer than {limit:.3g}, half a relaxation time; "
+            "they are too coarse for the sampling rule and were left out.",
+            {"longest_step": float(limit), "share": float(share)},
+        )
+
+
 def _coarse(identified: Identified, library: Library) -> Iterator[Finding]:
     for name, component in (("drift", identified.drift), ("diffusion", identified.diffusion)):
         errors = step_errors(component, library)
@@ -113,8 +126,8 @@ def _coarse(identified: Identified, library: Library) -> Iterator[Finding]:
                 yield Finding(
                     "coarse-sampling",
                     f"The sampling interval is coarse: halving the data's rate changes the {name} term {library.names[k]} by "
-                    f"{100 * 3 * relative:+.0f} %, so its finite time step error is about {100 * abs(relative):.0f} %. Sample faster, or "
-                    "read the coefficients as effective ones.",
+                    f"{100 * 3 * relative:+.0f} %, so its finite time step error is about {100 * abs(relative):.0f} %. "
+                    "Sample faster, or read the coefficients as effective ones.",
                     {"component": name, "term": library.names[k], "relative_error": relative},
                 )
                 return
@@ -126,8 +139,8 @@ def _doubted(identified: Identified, library: Library) -> Iterator[Finding]:
             terms = ", ".join(library.names[k] for k in component.doubted)
             yield Finding(
                 "term-hangs-on-sampling-rule",
-                f"In the {name}, {terms} is significant under one sampling rule only, as small as what the rules disagree about; it is "
-                "left out. Set sampling_rule to 'euler' if these are simulated Euler steps.",
+                f"In the {name}, {terms} is significant under one sampling rule only, as small as what the rules disagree about; "
+                "it is left out. Set sampling_rule to 'euler' if these are simulated Euler steps.",
                 {"component": name, "terms": [library.names[k] for k in component.doubted]},
             )
 
@@ -140,9 +153,9 @@ def _noise_and_memory(identified: Identified, scores: ScoreTests, scales: Scales
         variance = measurement_noise_variance(residuals, scales)
         yield Finding(
             "measurement-noise",
-            f"Measurement noise (localisation error) of variance {variance:.3g} is seen: successive residuals are correlated {rho:.2f}. "
-            "The diffusion below is too large by about twice this variance per sampling interval, and the drift too steep. "
-            "Sample more slowly or reduce the instrument's noise.",
+            f"Measurement noise (localisation error) of variance {variance:.3g} is seen: successive residuals are correlated "
+            f"{rho:.2f}. The diffusion below is too large by about twice this variance per sampling interval, and the drift too "
+            "steep. Sample more slowly or reduce the instrument's noise.",
             {"variance": variance, "residual_correlation": rho},
         )
     trend, past = abs(scores.trend) > SCORE_LIMIT, max(abs(v) for v in scores.past) > SCORE_LIMIT
@@ -151,21 +164,22 @@ def _noise_and_memory(identified: Identified, scores: ScoreTests, scales: Scales
         yield Finding(
             "trend",
             "The record is not stationary: its drift depends on time (a trend or moving baseline). Relaxation times and the "
-            "stationary law below describe the trend, not the process. Remove the trend, or cut the record into stationary stretches.",
+            "stationary law below describe the trend, not the process. Remove the trend, or cut the record into stationary "
+            "stretches.",
             {"z": scores.trend},
         )
     elif past and material and not (noisy and rho < -0.15):
         yield Finding(
             "memory",
-            "The record is not Markov: the average of the recent past improves the prediction. A hidden variable, two time scales or "
-            "filtering give such memory; the relaxation time then grows with the lag it is read at.",
+            "The record is not Markov: the average of the recent past improves the prediction. A hidden variable, two time "
+            "scales or filtering give such memory; the relaxation time then grows with the lag it is read at.",
             {"z": list(scores.past)},
         )
     if 0.05 < rho <= 0.5 and z > SIGNIFICANT:
         yield Finding(
             "persistent-increments",
-            f"Successive residuals are positively correlated ({rho:+.2f}): the path is smoother than a diffusion, as with inertia "
-            "(velocity persistence), filtering or averaging by the instrument. Sample more slowly.",
+            f"Successive residuals are positively correlated ({rho:+.2f}): the path is smoother than a diffusion, as with "
+            "inertia (velocity persistence), filtering or averaging by the instrument. Sample more slowly.",
             {"residual_correlation": rho},
         )
 
@@ -178,8 +192,8 @@ def _heavy_tails(residuals: ResidualSums) -> Iterator[Finding]:
     if kurtosis > 3 + max(1.0, 6 * np.sqrt(24 / n)):
         yield Finding(
             "heavy-tails",
-            f"The noise is not Gaussian: the residuals' kurtosis is {kurtosis:.1f} instead of 3. Jumps or heavy tails; the diffusion "
-            "below contains the jumps' variance. Look at the largest increments; a jump-diffusion needs another model.",
+            f"The noise is not Gaussian: the residuals' kurtosis is {kurtosis:.1f} instead of 3. Jumps or heavy tails; the "
+            "diffusion below contains the jumps' variance. Look at the largest increments; a jump-diffusion needs another model.",
             {"kurtosis": float(kurtosis)},
         )
 
@@ -188,8 +202,9 @@ def _quantised(residuals: ResidualSums) -> Iterator[Finding]:
     if residuals.zero_steps > 0.05:
         yield Finding(
             "quantised",
-            f"{100 * residuals.zero_steps:.0f} % of the increments are exactly zero: the values are quantised, at a resolution coarser "
-            "than the process moves in one sampling interval. This inflates the diffusion. Use more digits or sample more slowly.",
+            f"{100 * residuals.zero_steps:.0f} % of the increments are exactly zero: the values are quantised, "
+            "coarser than the process moves in one sampling interval. This inflates the diffusion. Use more digits, or sample "
+            "more slowly.",
             {"zero_share": residuals.zero_steps},
         )
 
@@ -200,8 +215,8 @@ def _negative_diffusion(identified: Identified, scales: Scales) -> Iterator[Find
         low, high = (scales.origin + scales.unit * y for y in where)
         yield Finding(
             "negative-diffusion",
-            f"The fitted diffusion is not positive for some data between {low:.4g} and {high:.4g}. Lower library.polynomial_degree, or "
-            "declare the domain.",
+            f"The fitted diffusion is not positive for some data between {low:.4g} and {high:.4g}. Lower "
+            "library.polynomial_degree, or declare the domain.",
             {"range": [low, high]},
         )
 

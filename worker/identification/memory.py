@@ -22,7 +22,7 @@ PAST_WINDOWS = (10, 100)
 
 
 def check_consecutive_samples(walk: Iterator[Chunk], scales: Scales) -> float:
-    """Correlation of consecutive samples. Raises IndependentSamples where it is not positive: then nothing is continuous in time."""
+    """Correlation of consecutive samples. Raises IndependentSamples where it is not positive: nothing is continuous then."""
     mean = (scales.mean - scales.origin) / scales.unit
     n, product, square = 0, 0.0, 0.0
     for chunk in walk:
@@ -34,14 +34,14 @@ def check_consecutive_samples(walk: Iterator[Chunk], scales: Scales) -> float:
     limit = min(0.1, 3 / np.sqrt(n))
     if correlation < -limit:
         raise IndependentSamples(
-            f"Consecutive samples are negatively correlated ({correlation:.2f}): the series alternates. No diffusion in continuous "
-            "time has anticorrelated samples, so there is no drift or relaxation time to identify.",
+            f"Consecutive samples are negatively correlated ({correlation:.2f}): the series alternates. No diffusion in "
+            "continuous time has anticorrelated samples, so there is no drift or relaxation time to identify.",
             hints=("Check for a differenced series or an alternating instrument; sample faster.",),
         )
     if correlation < limit:
         raise IndependentSamples(
-            f"Consecutive samples are independent (correlation {correlation:.3f}): the sampling interval is far too coarse, longer "
-            "than the process remembers. Only the stationary law could be had, not drift or diffusion.",
+            f"Consecutive samples are independent (correlation {correlation:.3f}): the sampling interval is far too coarse, "
+            "longer than the process remembers. Only the stationary law could be had, not drift or diffusion.",
             hints=("Sample several times within one relaxation time.",),
         )
     return correlation
@@ -119,4 +119,4 @@ def _joint(gram: Floats, score: Floats, size: int) -> float:
     """Log-likelihood that all regressors beyond the first `size` add together."""
     every, *_ = np.linalg.lstsq(gram, score, rcond=1e-12)
     given, *_ = np.linalg.lstsq(gram[:size, :size], score[:size], rcond=1e-12)
-    return float(max(0.0, score @ every - score[:size] @ given) / 2)
+    return max(0.0, float(score @ every - score[:size] @ given)) / 2

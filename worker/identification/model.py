@@ -39,7 +39,9 @@ class Expansion:
     def derivative(self) -> "Expansion":
         """d/dx."""
         return Expansion(
-            powers=polynomial.polyder(self.powers) / self.unit if self.powers.size > 1 else np.zeros(1),
+            powers=np.asarray(polynomial.polyder(self.powers), dtype=np.float64) / self.unit
+            if self.powers.size > 1
+            else np.zeros(1),
             trees=tuple((weight * self.phase, derivative(tree, "x")) for weight, tree in self.trees),
             origin=self.origin,
             unit=self.unit,
@@ -86,10 +88,8 @@ def from_internal(library: Library, coefficients: Floats, factor: float) -> Expa
     """The function Σ_j coefficients_j g_j, times the factor that brings it to the data's units."""
     p = library.internal_degree
     return Expansion(
-        powers=np.atleast_1d(chebyshev.cheb2poly(coefficients[: p + 1])) * factor,
-        trees=tuple(
-            (float(coefficients[p + 1 + j]) * factor, library.trees[k]) for j, k in enumerate(library.other)
-        ),
+        powers=np.atleast_1d(np.asarray(chebyshev.cheb2poly(coefficients[: p + 1]), dtype=np.float64)) * factor,
+        trees=tuple((float(coefficients[p + 1 + j]) * factor, library.trees[k]) for j, k in enumerate(library.other)),
         origin=library.origin,
         unit=library.unit,
         phase=1.0 if library.period is None else 2 * np.pi / library.period,
@@ -117,7 +117,7 @@ def from_terms(terms: Mapping[str, float], period: float | None = None) -> Expan
 
 def expression(terms: Mapping[str, float], digits: int = 4) -> str:
     """`0.998*x - 0.996*x^3`; `0` where there is no term."""
-    parts = []
+    parts: list[str] = []
     for term, value in terms.items():
         if not value:
             continue

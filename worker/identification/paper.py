@@ -1,6 +1,6 @@
 """Algorithm 1 of the source paper, to the letter: stacked rows, LassoCV, least squares, thresholds on raw coefficients.
 
-Kept so that published results can be reproduced and compared. Its bias does not vanish with more trajectories (docs/method.md §2).
+Kept so that published results can be reproduced and compared. Its bias does not vanish with more data (docs/method.md §2).
 """
 
 import warnings
@@ -89,7 +89,7 @@ def _corrected_variation(
     return np.asarray(statistics.quadratic_variation * scales.unit**2 - correction * scales.time**2)
 
 
-def _sparse_fit(design: Floats, response: Floats, groups: Floats, threshold: float) -> SparseFit:
+def _sparse_fit(design: Floats, response: Floats, groups: NDArray[np.intp], threshold: float) -> SparseFit:
     """LassoCV on normalised columns, then least squares on its support, then STLSQ."""
     norms = np.linalg.norm(design, axis=0)
     if not (norms > 0).all():
@@ -120,7 +120,7 @@ def _sparse_fit(design: Floats, response: Floats, groups: Floats, threshold: flo
     )
 
 
-def _least_squares(design: Floats, response: Floats, support: Floats) -> Floats:
+def _least_squares(design: Floats, response: Floats, support: NDArray[np.intp]) -> Floats:
     coefficients = np.zeros(design.shape[1])
     if support.size:
         coefficients[support] = np.linalg.lstsq(design[:, support], response, rcond=None)[0]

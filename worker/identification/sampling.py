@@ -41,9 +41,7 @@ def drift_system(statistics: KernelStatistics, rule: Rule) -> WeakSystem:
     return WeakSystem((statistics.left_design + statistics.right_design) / 2, statistics.drift_response)
 
 
-def diffusion_system(
-    statistics: KernelStatistics, rule: Rule, drift: Floats, library: Library, kernels: Kernels
-) -> WeakSystem:
+def diffusion_system(statistics: KernelStatistics, rule: Rule, drift: Floats, library: Library, kernels: Kernels) -> WeakSystem:
     """Q ≈ A d with the drift's part removed from Q.
 
     euler      Q_j − Σ K_j(y_n) b̂(y_n)² Δt²                       paper eq. (bias_corr)

@@ -1,4 +1,4 @@
-"""Which terms are active: every support judged by the Bayesian information criterion on the whitened system (docs/method.md §3)."""
+"""Which terms are active: every support judged by the Bayesian information criterion (docs/method.md §3)."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -146,4 +146,4 @@ def estimate_on(equations: NormalEquations, library: Library, support: Support) 
 
 
 def _errors(covariance: Floats) -> Floats:
-    return np.sqrt(np.diag(covariance).clip(min=0))
+    return np.asarray(np.sqrt(np.diag(covariance).clip(min=0)))

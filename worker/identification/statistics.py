@@ -79,9 +79,7 @@ def nodal_sums(chunks: Iterator[Chunk], cells: Cells, weights: Callable[[Chunk],
     return np.asarray(sum(nodal for _, nodal in _nodal_sums(chunks, cells, weights)))
 
 
-def _nodal_sums(
-    chunks: Iterator[Chunk], cells: Cells, weights: Callable[[Chunk], Floats]
-) -> Iterator[tuple[int, Floats]]:
+def _nodal_sums(chunks: Iterator[Chunk], cells: Cells, weights: Callable[[Chunk], Floats]) -> Iterator[tuple[int, Floats]]:
     for _, block in groupby(chunks, key=lambda chunk: chunk.block):
         buffer, n = None, 0
         for chunk in block:

@@ -57,7 +57,9 @@ _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: 
 def parse(text: str, variables: tuple[str, ...]) -> Tree:
     """The tree of a term. Raises UnknownTerm, naming what is not understood."""
     if len(text) > MAXIMUM_LENGTH:
-        raise UnknownTerm(f"A term of {len(text)} characters is too long; {MAXIMUM_LENGTH} are allowed. Split it into several terms.")
+        raise UnknownTerm(
+            f"A term of {len(text)} characters is too long; {MAXIMUM_LENGTH} are allowed. Split it into several terms."
+        )
     try:
         expression = ast.parse(text.strip().replace("^", "**"), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -125,9 +127,7 @@ def derivative(tree: Tree, variable: str) -> Tree:
         case Binary("+" | "-" as operator, left, right):
             return Binary(operator, derivative(left, variable), derivative(right, variable))
         case Binary("*", left, right):
-            return Binary(
-                "+", Binary("*", derivative(left, variable), right), Binary("*", left, derivative(right, variable))
-            )
+            return Binary("+", Binary("*", derivative(left, variable), right), Binary("*", left, derivative(right, variable)))
         case Binary("/", left, right):
             top = Binary("-", Binary("*", derivative(left, variable), right), Binary("*", left, derivative(right, variable)))
             return Binary("/", top, Binary("^", right, Number(2.0)))

@@ -68,6 +68,7 @@ class Scales:
     low, high         smallest and largest sample [state]
     mean, deviation   over all samples [state]
     time              median sampling interval [time]
+    steps             sampling intervals, sorted: all, or those of a large part of the record [time]
     duration          sum of all steps [time]
     """
 
@@ -79,6 +80,7 @@ class Scales:
     mean: float
     deviation: float
     time: float
+    steps: Floats
     duration: float
 
 
@@ -119,14 +121,14 @@ def measure_scales(data: Trajectories, period: float | None = None) -> Scales:
     for start, stop in zip(starts[:2000], stops[:2000], strict=True):
         steps.append(np.diff(data.times[start : min(stop, start + 100_000)]))
     mean = total / count
-    scales_time = float(np.median(np.concatenate(steps)))
+    sorted_steps = np.sort(np.concatenate(steps))
     deviation = float(np.sqrt(max(squares / count - mean**2, 0.0)))
     inner_low, middle, inner_high = (float(q) for q in np.quantile(sample, [0.0005, 0.5, 0.9995]))
     bulk = (max(low, middle - 4 * (middle - inner_low)), min(high, middle + 4 * (inner_high - middle)))
     if not bulk[1] > bulk[0]:
         bulk = (low, high)
     origin, unit = (0.0, period / 2) if period is not None else _rounded((bulk[0] + bulk[1]) / 2, (bulk[1] - bulk[0]) / 2)
-    return Scales(origin, unit, bulk, low, high, shift + mean, deviation, scales_time, duration)
+    return Scales(origin, unit, bulk, low, high, shift + mean, deviation, float(np.median(sorted_steps)), sorted_steps, duration)
 
 
 def _rounded(origin: float, unit: float) -> tuple[float, float]:
@@ -176,9 +178,15 @@ def block_edges(data: Trajectories, n_blocks: int, *, one_per_trajectory: bool =
 
 
 def chunks(
-    data: Trajectories, scales: Scales, edges: Integers, *, lag: int = 1, period: float | None = None
+    data: Trajectories,
+    scales: Scales,
+    edges: Integers,
+    *,
+    lag: int = 1,
+    period: float | None = None,
+    longest_step: float = np.inf,
 ) -> Iterator[Chunk]:
-    """Walk all increments X(n + lag) − X(n) inside segments, block by block."""
+    """Walk all increments X(n + lag) − X(n) inside segments, block by block; those over `longest_step` [time] left out."""
     last_of = data.segments[:, 1]
     first_of = data.segments[:, 0]
     for block in range(len(edges) - 1):
@@ -193,6 +201,7 @@ def chunks(
             segment = np.searchsorted(last_of, index, side="right")
             inside = (segment < len(last_of)) & (index >= first_of[segment.clip(max=len(first_of) - 1)])
             inside &= index + lag < last_of[segment.clip(max=len(last_of) - 1)]
+            inside &= times[lag : lag + index.size] - times[: index.size] <= longest_step
             follows = np.zeros(index.size, dtype=np.bool_)
             follows[1:] = inside[1:] & inside[:-1] & (segment[1:] == segment[:-1])
             n = index.size

@@ -88,7 +88,7 @@ def test_uneven_steps_are_used_as_they_are(paths, fit) -> None:
     assert abs(drift["x"][0] + 1) < 4 * drift["x"][1]
     assert abs(diffusion["1"][0] - 0.49) < 4 * diffusion["1"][1] + 0.002
     # Negative control: one step for all, the median, is off by far more.
-    wrong, wrong_diffusion = _model(fit(Trajectories(data.states, np.arange(len(keep)) * 0.01, data.segments)))
+    _, wrong_diffusion = _model(fit(Trajectories(data.states, np.arange(len(keep)) * 0.01, data.segments)))
     assert abs(wrong_diffusion["1"][0] - 0.49) > 10 * wrong_diffusion["1"][1]
 
 
