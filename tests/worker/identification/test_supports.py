@@ -13,7 +13,9 @@ from worker.identification.trajectories import Scales
 
 
 def _scales(origin: float, unit: float) -> Scales:
-    return Scales(origin, unit, (origin - unit, origin + unit), origin - unit, origin + unit, origin, unit / 2, 1.0, np.ones(1), 100.0)
+    return Scales(
+        origin, unit, (origin - unit, origin + unit), origin - unit, origin + unit, origin, unit / 2, 1.0, np.ones(1), 100.0
+    )
 
 
 @pytest.mark.parametrize("origin", [0.0, 0.25, 3.0, 1e3, 1e6])

@@ -20,7 +20,7 @@ def test_steps_longer_than_half_a_relaxation_time_are_left_out_and_the_rest_is_u
     drift, diffusion = identified.drift.estimate, identified.diffusion.estimate
     assert 0.3 < identified.longest_step < 0.8
     assert [library.names[k] for k in drift.support] == ["x"]
-    rate, error = drift.raw[0] / scales.time, drift.std_error[0] / scales.time
+    rate, error = (v[0] * scales.unit / scales.time for v in (drift.raw, drift.std_error))
     # The trapezoid's own error, (θΔ)²/12 at most, is below 2 % on the steps that are left.
     assert abs(rate + 1) < 4 * error + 0.02
     assert abs(diffusion.raw[0] * scales.unit**2 / scales.time - 2) < 0.1
@@ -28,6 +28,8 @@ def test_steps_longer_than_half_a_relaxation_time_are_left_out_and_the_rest_is_u
 
 def test_an_even_record_keeps_all_its_steps(fit, paths) -> None:
     x = paths("ornstein-uhlenbeck", 20, 0.01, 10_000)[:, ::100]
-    data = Trajectories(x.reshape(-1, 1), np.tile(np.arange(101.0), 20), np.array([[101 * r, 101 * r + 101, r] for r in range(20)]))
+    data = Trajectories(
+        x.reshape(-1, 1), np.tile(np.arange(101.0), 20), np.array([[101 * r, 101 * r + 101, r] for r in range(20)])
+    )
     identified, _, _ = fit(data)
     assert np.isinf(identified.longest_step)
