@@ -2,14 +2,11 @@
 
 from celery import Celery
 
-from contract.messages import QUEUE, RUN_JOB
-
-HARD_LIMIT_GRACE = 30.0
-"""Seconds between a job's own time limit and the worker process being killed."""
+from contract.messages import HARD_LIMIT_GRACE_SECONDS, QUEUE, RUN_JOB
 
 
 class CeleryQueue:
-    """Sends to the broker; never receives, keeps no results, tries once."""
+    """Sends to the broker; never receives, keeps no results, tries twice."""
 
     def __init__(self, redis_url: str) -> None:
         self._celery = Celery("itoscope-service", broker=redis_url, set_as_current=False)
@@ -34,9 +31,11 @@ class CeleryQueue:
             args=[job_id],
             queue=QUEUE,
             soft_time_limit=timeout_seconds,
-            time_limit=timeout_seconds + HARD_LIMIT_GRACE,
+            time_limit=timeout_seconds + HARD_LIMIT_GRACE_SECONDS,
             ignore_result=True,
-            retry=False,
+            # Once more: after a restart of the broker the first connection of the pool is a dead one.
+            retry=True,
+            retry_policy={"max_retries": 1, "interval_start": 0.05},
         )
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ from celery import Celery, signals
 from celery.worker import state
 from pydantic import ValidationError
 
-from contract.messages import QUEUE, RUN_JOB
+from contract.messages import HARD_LIMIT_GRACE_SECONDS, QUEUE, RUN_JOB
 from storage.connection import connect
 from storage.datasets import LocalDatasetStore
 from storage.durability import WeakDurability, check_durability
@@ -25,8 +25,6 @@ from worker.pulse import Pulse, pulse_taker
 from worker.settings import WorkerSettings
 from worker.tasks import Execute, Report, Result, run_job
 
-HARD_LIMIT_GRACE_SECONDS = 30.0
-"""From a job's own time limit, which it can still report, to the end of its process."""
 SOFT_SHUTDOWN_SECONDS = 20.0
 """A running job gets this long to finish when the worker is stopped; then it is another's."""
 LONGEST_JOB_SECONDS = 86_400
