@@ -1,6 +1,6 @@
 """Sums over increments, kept as moments in cells of state space; any kernel's sum is a short contraction of them.
 
-K_j f_k is smooth, so on a cell of half a bandwidth it is a polynomial to 2·10⁻¹¹ (docs/method.md §6): the sums
+K_j f_k is smooth, so on a cell of half a bandwidth it is a polynomial to 2·10⁻¹¹ (docs/method.md §6, equation (M13)): the sums
 Σ_n t_n^p w_n of the local coordinate t ∈ [−1, 1] replace the increments. One pass over the data serves every centre and bandwidth
 of at least the cells' width, memory does not grow with the data, and moments of disjoint data add.
 """

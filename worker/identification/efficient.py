@@ -1,4 +1,4 @@
-"""The default estimator: pooled sums, generalised least squares, every support judged (docs/method.md §§2–4).
+"""The default estimator: pooled sums, generalised least squares, every support judged (docs/method.md §§2–5).
 
 Read `identify` first.
 """

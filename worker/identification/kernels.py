@@ -15,7 +15,7 @@ BANDWIDTH_IN_SPACINGS = 2.2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kernels:
-    """K_j(y) = exp(−(y − c_j)² / 2h²), paper eq. (kernel), in the internal coordinate.
+    """K_j(y) = exp(−(y − c_j)² / 2h²), equation (M2), in the internal coordinate.
 
     centres    (M,)
     bandwidth  h

@@ -2,7 +2,7 @@
 
 Monomials of x far from the origin are one function to twelve digits. The sums are therefore taken over Chebyshev polynomials of
 the internal coordinate y, and every question about raw terms is answered through the exact (rational) change of basis
-f_k = Σ_j R_kj g_j.
+f_k = Σ_j R_kj g_j, equation (M12).
 """
 
 from dataclasses import dataclass

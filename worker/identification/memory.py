@@ -71,7 +71,7 @@ def score_tests(
     diffusion: Floats,
     floor: float,
 ) -> ScoreTests:
-    """Score tests with weights 1/(a Δt).
+    """Score tests with weights 1/(a Δt), equation (M14).
 
     drift, diffusion   (n_functions,) internal coefficients
     floor              smallest value of â taken as it is

@@ -1,6 +1,6 @@
 """Algorithm 1 of the source paper, to the letter: stacked rows, LassoCV, least squares, thresholds on raw coefficients.
 
-Kept so that published results can be reproduced and compared. Its bias does not vanish with more data (docs/method.md §2).
+Kept so that published results can be reproduced and compared. Its bias does not vanish with more data (docs/method.md §4).
 """
 
 import warnings
@@ -83,7 +83,7 @@ def identify_by_paper(
 def _corrected_variation(
     statistics: KernelStatistics, library: Library, kernels: Kernels, scales: Scales, internal_drift: Floats
 ) -> Floats:
-    """Q_j − Σ K_j b̂² Δt², paper eq. (bias_corr); (n_trajectories, n_kernels) [state²]."""
+    """Q_j − Σ K_j b̂² Δt², equation (M6); (n_trajectories, n_kernels) [state²]."""
     squared = (library.internal(statistics.nodes) @ internal_drift) ** 2
     correction = (statistics.time_squared * squared) @ kernels.at(statistics.nodes).T
     return np.asarray(statistics.quadratic_variation * scales.unit**2 - correction * scales.time**2)

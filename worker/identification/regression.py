@@ -1,4 +1,4 @@
-"""Generalised least squares on the pooled weak equations (docs/method.md §2).
+"""Generalised least squares on the pooled weak equations (docs/method.md §4).
 
 V_ij = Σ_n K_i K_j ω(y_n) Δt is the covariance of the noise in B, where ω is the local variance of an increment's residual per
 unit of time (ω = a for the drift; 2a² and Δt² for the diffusion). Whitened by V, the regression has unit noise.
@@ -52,7 +52,7 @@ def smooth_ratio(kernels_at_nodes: Floats, numerator: Floats, denominator: Float
 
 
 def noise_covariance(kernels_at_nodes: Floats, variance: Floats) -> Floats:
-    """V; (n_kernels, n_kernels) from the (n_nodes,) quadrature weights of the residuals' variance."""
+    """V, equation (M8); (n_kernels, n_kernels) from the (n_nodes,) quadrature weights of the residuals' variance."""
     return np.asarray((kernels_at_nodes * variance) @ kernels_at_nodes.T)
 
 
@@ -98,7 +98,7 @@ class Solution:
 
 
 def solve(equations: NormalEquations, basis: Floats) -> Solution | None:
-    """Least squares inside the span of `basis` (k, n_functions); None where it is singular."""
+    """Least squares inside the span of `basis` (k, n_functions), equations (M9) and (M10); None where it is singular."""
     k = len(basis)
     if k == 0:
         return Solution(np.zeros(0), np.zeros((0, 0)), None)

@@ -1,4 +1,4 @@
-"""Quadrature rules: what the increments of a sampled path say about drift and diffusion (docs/method.md §4).
+"""Quadrature rules: what the increments of a sampled path say about drift and diffusion (docs/method.md §3).
 
 E[X(t+Δ) − X(t) | X(t)] = ∫ E[b(X_s) | X(t)] ds, with the integral taken by a rule whose later point is data. The instrument K_j
 stays at the left end, so the system is linear and its noise has mean zero.
@@ -35,7 +35,7 @@ class WeakSystem:
 
 
 def drift_system(statistics: KernelStatistics, rule: Rule) -> WeakSystem:
-    """B ≈ A c: paper eq. (drift_system) for `euler`; the mean of both ends for `trapezoid`."""
+    """B ≈ A c: equation (M4) for `euler`, (M5) for `trapezoid`."""
     if rule == "euler":
         return WeakSystem(statistics.left_design, statistics.drift_response)
     return WeakSystem((statistics.left_design + statistics.right_design) / 2, statistics.drift_response)
@@ -44,8 +44,8 @@ def drift_system(statistics: KernelStatistics, rule: Rule) -> WeakSystem:
 def diffusion_system(statistics: KernelStatistics, rule: Rule, drift: Floats, library: Library, kernels: Kernels) -> WeakSystem:
     """Q ≈ A d with the drift's part removed from Q.
 
-    euler      Q_j − Σ K_j(y_n) b̂(y_n)² Δt²                       paper eq. (bias_corr)
-    trapezoid  Q_j − Σ K_j(y_n) Δy_n b̂(y_{n+1}) Δt                from d/ds E[(X_s − x)²] = E[2(X_s − x) b(X_s) + a(X_s)]
+    euler      Q_j − Σ K_j(y_n) b̂(y_n)² Δt²            equation (M6), the paper's (bias_corr)
+    trapezoid  Q_j − Σ K_j(y_n) Δy_n b̂(y_{n+1}) Δt     equation (M7)
 
     drift   (n_functions,) internal coefficients
     """

@@ -1,4 +1,4 @@
-"""Which terms are active: every support judged by the Bayesian information criterion (docs/method.md §3)."""
+"""Which terms are active: every support judged by the Bayesian information criterion (docs/method.md §5)."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ def gain_of(equations: NormalEquations, library: Library, support: Support) -> f
 
 
 def selection_path(equations: NormalEquations, library: Library, n_increments: int) -> tuple[Candidate, ...]:
-    """The best support of every size, smallest first."""
+    """The best support of every size, smallest first; equation (M11)."""
 
     def gain(support: Support) -> float:
         return gain_of(equations, library, support)

@@ -56,7 +56,7 @@ class KernelStatistics:
 
 
 def gather(chunks: Iterator[Chunk], library: Library, kernels: Kernels, cells: Cells) -> KernelStatistics:
-    """One pass over the increments, paper eq. (assembly_stats) and its counterparts at the right end of each increment."""
+    """One pass over the increments, equation (M3) and its counterparts at the right end of each increment."""
     at_nodes = kernels.at(cells.nodes())
     functions_at_nodes = library.internal(cells.nodes())
     size = library.internal_size
