@@ -45,7 +45,10 @@ def _bind(limits: dict[str, int]) -> None:
         _, hard = resource.getrlimit(kind)
         value = most if hard == resource.RLIM_INFINITY else min(most, hard)
         try:
-            resource.setrlimit(kind, (value, value))
+            # A second between the soft and the hard limit of CPU time lets the signal say which limit it was.
+            resource.setrlimit(
+                kind, (value, value + 1 if kind == resource.RLIMIT_CPU and hard == resource.RLIM_INFINITY else value)
+            )
         except (ValueError, OSError):  # macOS refuses some of them
             continue
 

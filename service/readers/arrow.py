@@ -33,7 +33,8 @@ def read_arrow(path: Path, limits: Limits, notes: Notes) -> Table:
     """The table in an Arrow IPC file or stream. Raises UnreadableData."""
     try:
         with pa.memory_map(str(path)) as source:
-            is_file = path.open("rb").read(6) == b"ARROW1"
+            is_file = source.read(6) == b"ARROW1"
+            source.seek(0)
             reader: Any = pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
             columns = _readable(reader.schema, notes)
             batches, n_rows = [], 0

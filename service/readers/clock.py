@@ -89,7 +89,7 @@ def uniform_clock(times: Floats, piece: Integers, resolution: Floats, step: floa
     return UniformClock(step, on_grid, float(shift.max())) if rounded else None
 
 
-def steady_clock(times: Floats, piece: Integers) -> UniformClock | None:
+def steady_clock(times: Floats, piece: Integers, step: float | None = None) -> UniformClock | None:
     """A uniform clock around which stamps scatter without wandering off (events logged once per tick), or None.
 
     A clock that adds independent steps wanders by their scatter times the square root of their number; a clock read late
@@ -97,7 +97,7 @@ def steady_clock(times: Floats, piece: Integers) -> UniformClock | None:
     """
     if len(times) < 1000:
         return None
-    fitted = _fit(times, piece, np.ones(len(times)))
+    fitted = _fit(times, piece, np.ones(len(times)), step)
     if fitted is None:
         return None
     step, on_grid = fitted

@@ -180,7 +180,9 @@ def _times(column: Column, layout: Layout, notes: Notes) -> tuple[Floats, str | 
         unit = standard_time_unit(wanted) or wanted
         if layout.time_unit is None:
             notes.assume(f"time is counted in {unit}; time_unit converts it")
-        return since * (column.tick / seconds), unit, None
+        # Dividing by a whole number of ticks keeps 30 s at 30.0.
+        ticks = seconds / column.tick
+        return (since / round(ticks) if ticks >= 1 else since * round(1 / ticks)), unit, None
     if column.values.dtype.kind != "i" and np.isinf(column.values).any():
         raise UnreadableData(f"{column.title} holds an infinite time.")
     own = _own_unit(column, notes)

@@ -96,10 +96,9 @@ def _array(file: IO[bytes], size: int, what: str, most: int) -> Floats:
 def _header(file: IO[bytes], what: str) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
     try:
         version = np.lib.format.read_magic(file)
-        reader = _HEADERS.get(version)
-        if reader is None:
-            raise UnreadableData(f"{what.capitalize()} is in npy version {version[0]}.{version[1]}, which is not read.")
-        shape, fortran, dtype = reader(file, max_header_size=10_000)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError, UnicodeDecodeError):
-        raise UnreadableData(f"The npy header of {what} is damaged.") from None
+        shape, fortran, dtype = _HEADERS[version](file, max_header_size=10_000)
+    except Exception:  # a header is Python text: parsing it can fail in any way
+        raise UnreadableData(f"The npy header of {what} is damaged, or of a version that is not read.") from None
+    if any(length < 0 for length in shape):
+        raise UnreadableData(f"The npy header of {what} is damaged: it declares the shape {shape}.")
     return shape, fortran, dtype, file.tell()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import asdict
@@ -14,6 +15,7 @@ from service.readers.limits import Limits
 from service.readers.sniffing import format_of
 
 _ROOT = Path(__file__).resolve().parents[2]
+_COMMAND = (sys.executable, "-m", "service.readers")
 _HEAD = 4096
 _FILES = ("states.npy", "times.npy", "segments.npy")
 
@@ -50,7 +52,7 @@ def read_upload(
 def _ask(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "service.readers"],
+            _COMMAND,
             input=json.dumps(request).encode(),
             capture_output=True,
             cwd=_ROOT,
@@ -60,13 +62,16 @@ def _ask(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
         )
     except subprocess.TimeoutExpired:
         raise _too_slow(limits.wall_seconds) from None
-    if done.returncode == 0:
-        answer: dict[str, Any] = json.loads(done.stdout)
-        return answer
-    if done.returncode in (-24, -9) and done.returncode == -24:
+    if done.returncode == -signal.SIGXCPU:
         raise _too_slow(limits.cpu_seconds)
-    if done.returncode < 0 or b"MemoryError" in done.stderr:
+    if done.returncode == -signal.SIGKILL or (done.returncode and b"MemoryError" in done.stderr):
         raise too_large("Reading the data took more memory than one upload may take.", "Upload fewer samples, or NPY or Parquet.")
+    try:
+        if done.returncode == 0:
+            answer: dict[str, Any] = json.loads(done.stdout)
+            return answer
+    except ValueError:
+        pass
     raise UnreadableData(
         "The file could not be read: the reader failed on it.",
         hints=["Upload it as CSV or NPY written by another program, and report this file to the service's operator."],

@@ -37,6 +37,8 @@ def identity_column(table: Table, names: Sequence[str | None], layout: Layout, n
         notes.assume(f"{best.title} tells trajectories apart")
         return best
     for column in free:
+        if column.name and is_time(column.name):
+            continue
         worded = column.kind == "text" and 1 < len(column.labels) <= len(table) // 3 and bool(np.all(column.values >= 0))
         if worded and _in_runs(groups_of(column, table)):
             notes.assume(f"{column.title} holds words that stay the same over many rows: it tells trajectories apart")

@@ -111,7 +111,8 @@ def _on_a_uniform_clock(samples: Ordered, record: Record, dt: float | None, note
             f"a uniform clock in printed digits; a uniform sampling interval of {clock.step:.8g} was used.",
         )  # fmt: skip
     if n_zero > _FEW_DUPLICATES * len(steps):
-        clock = steady_clock(samples.times, np.concatenate(([0], np.cumsum(~inside))))
+        whole = np.concatenate(([0], np.cumsum(~inside)))
+        clock = (steady_clock(samples.times, whole, dt) if dt else None) or steady_clock(samples.times, whole)
         if clock is not None:
             return _restored(
                 samples, clock, notes,

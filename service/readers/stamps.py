@@ -147,12 +147,11 @@ def _is_day_first(matches: Sequence[re.Match[str] | None], title: str, notes: No
         order = "day before month" if first > 12 else "month before day"
         notes.assume(f"the dates of {title} are written {order}: other numbers exceed 12")
         return first > 12
-    backward = {day_first: _n_backward([_ticks(match, day_first) for match in present]) for day_first in (True, False)}
-    if backward[True] != backward[False]:
-        day_first = backward[True] < backward[False]
-        notes.assume(
-            f"the dates of {title} are written {'day before month' if day_first else 'month before day'}: so they run forward"
-        )
+    disorder = {day_first: _disorder([_ticks(match, day_first) for match in present]) for day_first in (True, False)}
+    if disorder[True] != disorder[False]:
+        day_first = disorder[True] < disorder[False]
+        order = "day before month" if day_first else "month before day"
+        notes.assume(f"the dates of {title} are written {order}: so they run forward evenly")
         return day_first
     day_first = present[0]["mark"] != "/"
     order = "day before month" if day_first else "month before day"
@@ -162,8 +161,10 @@ def _is_day_first(matches: Sequence[re.Match[str] | None], title: str, notes: No
     return day_first
 
 
-def _n_backward(ticks: Sequence[int]) -> int:
-    return sum(b < a for a, b in pairwise(ticks))
+def _disorder(ticks: Sequence[int]) -> tuple[int, int]:
+    """Number of steps back, and of different steps."""
+    steps = [b - a for a, b in pairwise(ticks)]
+    return sum(step < 0 for step in steps), len(set(steps))
 
 
 def _past_midnight(ticks: Integers, title: str, notes: Notes) -> Integers:
