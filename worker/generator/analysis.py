@@ -13,6 +13,8 @@ from worker.generator.line import analysed_on_the_line
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view
 from worker.generator.report import GeneratorReport, Questions, Range
 
+__all__ = ["GeneratorReport", "analyse"]
+
 
 def analyse(
     process: DiffusionProcess,

@@ -15,6 +15,8 @@ from worker.generator.quadrature import rule, subdivision
 
 CELL_ORDER = 8
 """Gauss nodes of one cell."""
+STEEP = 4.0
+"""Change of ψ over a cell beyond which ψ is taken for straight there."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,12 +101,34 @@ def cut_into_cells(landscape: Landscape, parts: NDArray[np.int64] | int = 1, row
 def _integrals(psi: FloatArray, log_a: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Logs of R, ∫π(1 − θ) and ∫πθ per half width of the cell, over the last axis."""
     weights, cumulative = rule(CELL_ORDER)
-    level = psi.mean(axis=-1, keepdims=True)
-    resistance = 2 * np.exp(level - psi)
-    density = np.exp(psi - level - log_a)
+    nodes, _ = subdivision(1, CELL_ORDER)
+    bottom, top = psi.min(axis=-1), psi.max(axis=-1)
+    resistance = 2 * np.exp(bottom[..., None] - psi)
+    density = np.exp(psi - top[..., None] - log_a)
     total = resistance @ weights
     share = resistance @ cumulative.T / total[..., None]
-    right = (density * share) @ weights
-    left = (density * (1 - share)) @ weights
-    level = level[..., 0]
-    return np.log(total) - level, np.log(left) + level, np.log(right) + level
+    rise = (psi[..., -1] - psi[..., 0]) * 2 / (nodes[-1] - nodes[0])
+    steep = np.abs(rise) > STEEP
+    with np.errstate(invalid="ignore", divide="ignore"):
+        right = np.log((density * share) @ weights) + top
+        left = np.log((density * (1 - share)) @ weights) + top
+    result = np.log(total) - bottom, left, right
+    if not steep.any():
+        return result
+    straight = _straight(psi.mean(axis=-1), rise, log_a.mean(axis=-1))
+    resistances, lefts, rights = (np.where(steep, s, r) for s, r in zip(straight, result, strict=True))
+    return resistances, lefts, rights
+
+
+def _straight(level: FloatArray, rise: FloatArray, log_a: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The same three for ψ = level + rise · t/2 on [−1, 1].
+
+    Cells so steep lie far from any top or bottom, where nothing counts but that no spurious slow rate arises.
+    """
+    steepness = np.maximum(np.abs(rise), STEEP)
+    escape = -np.expm1(-steepness)
+    low_side = level - steepness / 2 + np.log(2 * (1 - escape / steepness) / escape) - log_a
+    high_side = level + steepness / 2 + np.log(2 * (escape / steepness - np.exp(-steepness)) / escape) - log_a
+    log_resistance = np.log(4 * escape / steepness) - level + steepness / 2
+    rising = rise > 0
+    return log_resistance, np.where(rising, low_side, high_side), np.where(rising, high_side, low_side)

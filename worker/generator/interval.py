@@ -9,7 +9,7 @@ from worker.generator.process import DiffusionProcess, FloatArray, ScalarProcess
 from worker.generator.window import Window, choose_window
 
 END_MARGIN = 1e-6
-"""Relative distance to a finite end within which a sign of a counts as rounding."""
+"""Distance to a finite end, in scales of the window, within which a sign of a counts as rounding."""
 TOUCHING = 1e-9
 """A minimum of a below this fraction of its surroundings counts as a zero."""
 
@@ -46,7 +46,7 @@ def zeros_of_diffusion(model: ScalarProcess, window: Window) -> tuple[float | No
     margin = np.zeros_like(points)
     for end in model.bounds:
         if np.isfinite(end):
-            margin = np.where(np.abs(points - end) <= END_MARGIN * abs(end - window.centre), 1.0, margin)
+            margin = np.where(np.abs(points - end) <= END_MARGIN * min(abs(end - window.centre), window.scale), 1.0, margin)
     points, a = points[margin == 0], a[margin == 0]
     middle = int(np.argmin(np.abs(points - window.centre)))
     if a[middle] <= 0:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from worker.generator.boundaries import End
 from worker.generator.errors import UnresolvedLandscapeError
@@ -14,6 +15,10 @@ from worker.generator.window import DOUBLINGS, Window
 
 MAX_RISE = 3.0
 """Largest change of ψ over one panel: e^±1.5 about its middle is a polynomial of degree 11 to 1e-9."""
+MAX_STEEP_RISE = 300.0
+"""Largest change of ψ over a panel on a slope far from top and bottom, where what lies there counts for e^−NEAR or less."""
+NEAR = 150.0
+"""Change of ψ from a fixed point, a point asked for, or an end, within which panels are fine."""
 RESOLUTION = 1e-10
 """Last Legendre coefficients of ψ and log a on a resolved panel."""
 MAX_PANELS = 6000
@@ -54,7 +59,8 @@ def build_landscape(
     after, above = _half_line(model, window, ends[1], 1, held, points, depth)
     middle = np.concatenate([-below[::-1], [0.0], above])
     stretches = [*before, _Stretch(window.centre, middle, _around(model, window.centre)), *after]
-    parts = [_refined(stretch, points - stretch.base) for stretch in stretches]
+    near = min(depth, NEAR) if np.isfinite(depth) else np.inf
+    parts = [_refined(stretch, points - stretch.base, near) for stretch in stretches]
     return _joined(stretches, parts, ends)
 
 
@@ -83,7 +89,7 @@ def _half_line(
         distances = distances[: np.searchsorted(distances, max(2 * keep, 8 * window.scale)) + 1]
     if finite:
         distances = np.append(distances[distances < limit * (1 - 1e-9)], limit)
-    reached = _cut(coefficients, side, distances, hold, keep, depth)
+    reached = _cut(coefficients, side, distances, hold, keep, depth, end.problem is not None)
     if not finite or end.wall or reached[-1] < limit:
         return [], reached
     if end.zone is not None:
@@ -92,15 +98,16 @@ def _half_line(
         return [_Stretch(end.at, np.sort(-side * halvings), end.zone.evaluate, end.zone.exponent, 1.0)], reached
     nearest = max(1e-9 * abs(end.at), room * 2.0**-DOUBLINGS)
     halvings = approach * 2.0 ** -np.arange(0.0, max(np.log2(approach / nearest), 1.0))
-    near = _cut(_around(model, end.at), -side, halvings, 0.0, 0.0, depth)
+    near = _cut(_around(model, end.at), -side, halvings, 0.0, 0.0, depth, end.problem is not None)
     return [_Stretch(end.at, np.sort(-side * near), _around(model, end.at))], reached
 
 
 def _cut(
-    coefficients: Coefficients, sign: int, distances: FloatArray, hold: float, keep: float, depth: float
+    coefficients: Coefficients, sign: int, distances: FloatArray, hold: float, keep: float, depth: float, open_ended: bool
 ) -> FloatArray:
-    """The distances as far as they matter: until the density has changed by e^±depth beyond `hold` and `keep`, or by
-    e^±MAX_DEPTH beyond `hold` alone. Distances that decrease approach an end; there `hold` and `keep` lie behind."""
+    """The distances as far as they matter: until the density has fallen by e^−depth beyond `hold` and `keep`, or by
+    e^−MAX_DEPTH beyond `hold` alone; where there is no stationary law (`open_ended`), risen likewise. Distances that decrease
+    approach an end; there `hold` and `keep` lie behind."""
     outward = distances[0] < distances[-1]
     start, stop = (np.append(0.0, distances[:-1]), distances) if outward else (distances[:-1], distances[1:])
     half = (stop - start) / 2
@@ -117,7 +124,8 @@ def _cut(
     peak = np.maximum.accumulate(np.where(beyond & known, height, -np.inf))
     trough = np.minimum.accumulate(np.where(beyond & known, height, np.inf))
     with np.errstate(invalid="ignore"):
-        change = np.where(known, np.maximum(peak - height, height - trough), np.inf)
+        change = np.maximum(peak - height, height - trough) if open_ended else peak - height
+        change = np.where(known, change, np.inf)
     done = beyond & ((far & (change > depth)) | (change > MAX_DEPTH))
     if not done.any():
         return distances
@@ -125,35 +133,56 @@ def _cut(
     return np.append(distances[distances < cut] if outward else distances[distances > cut], cut)
 
 
-def _refined(stretch: _Stretch, points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+def _refined(
+    stretch: _Stretch, points: FloatArray, near: float
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """low, high (P,), 2b/a and log a (P, ORDER) of the stretch's panels, halved until they are resolved."""
     breaks = _with_points(stretch.breaks, points)
-    low, high = breaks[:-1], breaks[1:]
-    kept: list[tuple[FloatArray, FloatArray, FloatArray, FloatArray]] = []
-    count, tolerance = 0, RESOLUTION
-    while len(low):
+    anchors = np.isin(breaks, points)
+    anchors[[0, -1]] = True
+    landmarks = breaks[anchors]
+    low, high, level = breaks[:-1], breaks[1:], np.zeros(len(breaks) - 1)
+    slope, log_a = _evaluated(stretch, low, high)
+    while True:
         half = (high - low) / 2
-        slope, log_a = stretch.coefficients(low[:, None] + half[:, None] * (NODES + 1))
-        slope_tail = np.max(np.abs(slope @ TO_LEGENDRE[-2:].T), axis=1) * half
-        log_a_tail = np.max(np.abs(log_a @ TO_LEGENDRE[-2:].T), axis=1)
-        rise = half * (np.abs(slope) @ WEIGHTS)
+        # A smooth function gains 12 binary digits a level, so this costs it nothing; rounding noise and kinks end here.
+        tolerance = RESOLUTION * 4.0**level
+        rough = (np.max(np.abs(slope @ TO_LEGENDRE[-2:].T), axis=1) * half > tolerance) | (
+            np.max(np.abs(log_a @ TO_LEGENDRE[-2:].T), axis=1) > tolerance
+        )
+        rise = half * (slope @ WEIGHTS)
         if stretch.exponent:
-            rise = rise + abs(stretch.exponent) * np.abs(np.log(np.abs(high / low)))
-        split = (slope_tail > tolerance) | (log_a_tail > tolerance) | (rise > MAX_RISE)
-        kept.append((low[~split], high[~split], slope[~split], log_a[~split]))
-        count += len(low)
-        if count > MAX_PANELS:
+            rise = rise + stretch.exponent * np.log(np.abs(high / low))
+        split = rough | (np.abs(rise) > MAX_RISE) & (_is_near(low, rise, landmarks, near) | (np.abs(rise) > MAX_STEEP_RISE))
+        if not split.any():
+            return low, high, slope, log_a
+        if len(low) + split.sum() > MAX_PANELS:
             raise UnresolvedLandscapeError(
-                f"drift over diffusion varies too fast near x = {stretch.base + float(low[0]):g} to be followed; "
-                "narrow the domain, or check the model's terms"
+                f"drift over diffusion is too large near x = {stretch.base + float(low[np.argmax(split)]):g} to be followed: "
+                "the noise is too weak, or a term too steep; narrow the domain, or check the model's terms"
             )
         middle = (low + half)[split]
-        low, high = np.concatenate([low[split], middle]), np.concatenate([middle, high[split]])
-        # A smooth function gains 12 binary digits a level, so this costs it nothing; rounding noise and kinks end here.
-        tolerance *= 4
-    order = np.argsort(np.concatenate([part[0] for part in kept]))
-    low, high, slope, log_a = (np.concatenate(parts)[order] for parts in zip(*kept, strict=True))
-    return low, high, slope, log_a
+        children = np.concatenate([low[split], middle]), np.concatenate([middle, high[split]])
+        child_slope, child_log_a = _evaluated(stretch, *children)
+        low, high = np.append(low[~split], children[0]), np.append(high[~split], children[1])
+        slope, log_a = np.vstack([slope[~split], child_slope]), np.vstack([log_a[~split], child_log_a])
+        level = np.concatenate([level[~split], level[split] + 1, level[split] + 1])
+        order = np.argsort(low)
+        low, high, slope, log_a, level = low[order], high[order], slope[order], log_a[order], level[order]
+
+
+def _evaluated(stretch: _Stretch, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return stretch.coefficients(low[:, None] + (high - low)[:, None] / 2 * (NODES + 1))
+
+
+def _is_near(low: FloatArray, rise: FloatArray, landmarks: FloatArray, near: float) -> NDArray[np.bool_]:
+    """Whether ψ on a panel is within `near` of its value at the landmarks on either side; ψ is monotone between those."""
+    psi = np.append(0.0, np.cumsum(rise))
+    at_landmark = psi[np.searchsorted(low, landmarks)]
+    following = np.searchsorted(landmarks, low, side="right")
+    from_left = np.abs(psi[:-1] - at_landmark[following - 1])
+    from_right = np.abs(psi[1:] - at_landmark[following])
+    return np.asarray(np.minimum(from_left, from_right) < near)
 
 
 def _with_points(breaks: FloatArray, points: FloatArray) -> FloatArray:

@@ -51,7 +51,7 @@ def choose_window(model: ScalarProcess, observed: tuple[float, float] | None) ->
         centre, scale = low + (high - low) / 2, (high - low) / 4
     else:
         centre = _anchor(model)
-        scale = _scale(model, centre)
+        scale = min(_scale(model, centre), min(abs(end - centre) for end in model.bounds) / 2)
     points = _scan(model.bounds, centre, scale)
     b, a = values(model.b, points), values(model.a, points)
     finite = np.isfinite(a) & np.isfinite(b)
@@ -114,7 +114,7 @@ def _anchor(model: ScalarProcess) -> float:
     points, b = points[usable], b[usable]
     found, stable = roots(model, points, b)
     if not len(found):
-        return origin if low < origin < high else float(points[len(points) // 2])
+        return origin if low < origin < high else origin + (_scale(model, origin) if origin == low else -_scale(model, origin))
     return float(min(found[stable] if stable.any() else found, key=abs))
 
 
@@ -133,8 +133,5 @@ def _scale(model: ScalarProcess, centre: float) -> float:
             changed = (np.abs(a) >= 2 * abs(a_centre)) | (np.abs(a) <= 0.5 * abs(a_centre))
         reached |= inside & np.isfinite(a) & np.isfinite(b) & (steep | changed)
     if not reached.any():
-        widths = [abs(end - centre) for end in model.bounds if np.isfinite(end)]
-        return min(widths) / 2 if widths else max(abs(centre), 1.0)
-    scale = float(distances[np.argmax(reached)])
-    room = min(abs(end - centre) for end in model.bounds)
-    return min(scale, room / 2) if np.isfinite(room) else scale
+        return abs(centre) or 1.0
+    return float(distances[np.argmax(reached)])

@@ -153,3 +153,20 @@ def test_jacobi_process_reaches_a_regular_end_in_finite_time() -> None:
 
     expected = quad(rate_of_ascent, 0, 1, epsrel=1e-10)[0]
     assert passage.mean_time.value == pytest.approx(expected, rel=1e-6)
+
+
+def test_far_well_behind_a_mountain_is_kept_and_its_time_given_as_a_power_of_ten() -> None:
+    # A fit's small false cubic term: a second well at x = 27.8 behind 10⁵ kT, and where all the probability is.
+    model = ScalarProcess(
+        lambda x: -0.37 * x + 1.446 * x**2 - 0.0514 * x**3, lambda x: 0.02 + 0 * x, lambda x: -0.37 + 2.892 * x - 0.1542 * x**2
+    )
+    report = analyse(model, observed_range=(-0.15, 0.15))
+    assert report.ergodic
+    assert [point.stable for point in report.fixed_points] == [True, False, True]
+    assert report.stationary is not None
+    assert report.stationary.mean[0] == pytest.approx(report.fixed_points[2].at[0], rel=1e-3)
+    out, back = report.passages
+    assert out.mean_time.value is not None
+    assert back.mean_time.value is None
+    assert back.kramers.log_value == pytest.approx(back.mean_time.log_value, rel=1e-6)
+    assert any("well at x = 27.8" in sentence for sentence in report.extrapolated)
