@@ -1,0 +1,202 @@
+"""Are the source paper's three systems found at its settings, over HTTP, and how near to the Cramér–Rao bound?
+
+    python -m benchmarks.recovery URL [--seeds 5] [--trajectories 120] [--only SYSTEM]
+
+Euler–Maruyama paths (T = 100, dt = 0.002, starts uniform in [−3, 3]) go to a running service as NPY; the jobs are the paper's
+preset and the default. One table: right supports out of seeds, then for each true coefficient the mean and the root mean
+square of its relative error, beside the bound of these very paths. Exit status 1 where a support is wrong, or where the default
+estimator's rms error of a drift coefficient is more than 1.5 times the bound.
+"""
+
+import argparse
+import io
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.simulation import SYSTEMS as COEFFICIENTS
+from worker.identification.simulation import simulate
+
+Floats = NDArray[np.float64]
+Terms = Mapping[str, float]
+
+DT = 0.002
+T = 100.0
+ALLOWED = 1.5
+"""Bounds that a drift coefficient's rms error may reach. Of an efficient estimator on five seeds, one in twenty is beyond."""
+
+POWERS = {"1": 0, "x": 1, "x^2": 2, "x^3": 3, "x^4": 4}
+
+
+@dataclass(frozen=True)
+class System:
+    """A system of the paper, and the parameters it takes beside the preset."""
+
+    drift: Terms
+    diffusion: Terms
+    paper: dict[str, Any] = field(default_factory=dict)
+
+
+SYSTEMS = {
+    "ornstein-uhlenbeck": System({"x": -1.0}, {"1": 0.49}),
+    "double-well": System({"x": 1.0, "x^3": -1.0}, {"1": 0.25}),
+    "multiplicative": System(
+        {"x": -2.0},
+        {"1": 0.25, "x^2": 0.25},
+        {"kernels": {"range": [-2.8, 2.8], "bandwidth": 0.27}, "selection": {"threshold": 0.30}},
+    ),
+}
+
+
+def paths_of(name: str, n_trajectories: int, seed: int, duration: float = T) -> Floats:
+    """(n_trajectories, n_samples) [state]."""
+    start = np.random.default_rng([seed, 1]).uniform(-3, 3, n_trajectories)
+    return simulate(*COEFFICIENTS[name], start, dt=DT, n_steps=round(duration / DT), seed=seed)
+
+
+def jobs_of(name: str) -> dict[str, dict[str, Any]]:
+    """The two jobs that are compared, without their dataset."""
+    return {
+        "paper": {"kind": "identification", "preset": "paper", "parameters": SYSTEMS[name].paper},
+        "efficient": {"kind": "identification"},
+    }
+
+
+def bounds_of(name: str, paths: Floats) -> dict[str, dict[str, float]]:
+    """Relative Cramér–Rao bound of each true coefficient, from the Fisher information of these paths on the true support.
+
+    Drift: I_kl = Σ f_k f_l Δt / a. Diffusion: I_kl = Σ f_k f_l / 2a².
+    """
+    x = paths[:, :-1].ravel()
+    a = COEFFICIENTS[name][1](x)
+    system = SYSTEMS[name]
+    weights = {"drift": (system.drift, DT / a), "diffusion": (system.diffusion, 0.5 / a**2)}
+    bounds = {}
+    for component, (terms, weight) in weights.items():
+        f = np.stack([x ** POWERS[term] for term in terms])
+        variance = np.diag(np.linalg.inv((f * weight) @ f.T))
+        bounds[component] = {term: float(np.sqrt(v)) / abs(c) for (term, c), v in zip(terms.items(), variance, strict=True)}
+    return bounds
+
+
+def upload(client: httpx.Client, paths: Floats) -> str:
+    """The id of the dataset: each row a trajectory."""
+    body = io.BytesIO()
+    np.save(body, paths)
+    layout: dict[str, str | float] = {"dt": DT, "orientation": "rows"}
+    response = client.post("/v1/datasets", params=layout, content=body.getvalue(), headers={"Content-Type": "application/x-npy"})
+    return str(_success(response)["id"])
+
+
+def result_of(client: httpx.Client, job: Mapping[str, Any]) -> dict[str, Any]:
+    """The result of a job, once it is over. Raises RuntimeError where it has none."""
+    wait = {"Prefer": "wait=30"}
+    record = _success(client.post("/v1/jobs", json=job, headers=wait))
+    while record["state"] in ("queued", "running"):
+        record = _success(client.get(f"/v1/jobs/{record['id']}", headers=wait))
+    if record["state"] != "succeeded":
+        raise RuntimeError(f"job {record['id']} {record['state']}: {record['error']}")
+    return _success(client.get(f"/v1/jobs/{record['id']}/result"))
+
+
+def _success(response: httpx.Response) -> dict[str, Any]:
+    if not response.is_success:
+        raise RuntimeError(f"{response.status_code} {response.request.url}: {response.text}")
+    body: dict[str, Any] = response.json()
+    return body
+
+
+def active_terms(result: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The active terms of drift and diffusion, by name."""
+    components = {"drift": result["model"]["drift"]["x"], "diffusion": result["model"]["diffusion"]["x,x"]}
+    return {name: {t["term"]: t for t in component["terms"] if t["active"]} for name, component in components.items()}
+
+
+@dataclass
+class Errors:
+    """What one estimator did on one system, seed by seed."""
+
+    right: dict[str, int] = field(default_factory=lambda: {"drift": 0, "diffusion": 0})
+    relative: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+    bounds: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+    seconds: list[float] = field(default_factory=list)
+
+    def add(self, system: System, result: Mapping[str, Any], bounds: Mapping[str, Terms]) -> None:
+        """A term that was not found counts as zero, an error of 100 %."""
+        self.seconds.append(result["provenance"]["seconds"])
+        for component, found in active_terms(result).items():
+            truth: Terms = getattr(system, component)
+            self.right[component] += found.keys() == truth.keys()
+            for term, value in truth.items():
+                given = found[term]["value"] if term in found else 0.0
+                self.relative.setdefault((component, term), []).append(given / value - 1)
+                self.bounds.setdefault((component, term), []).append(bounds[component][term])
+
+
+def measure(client: httpx.Client, name: str, n_seeds: int, n_trajectories: int) -> dict[str, Errors]:
+    """Both estimators on `n_seeds` sets of paths."""
+    errors = {estimator: Errors() for estimator in jobs_of(name)}
+    for seed in range(n_seeds):
+        paths = paths_of(name, n_trajectories, seed)
+        bounds, dataset = bounds_of(name, paths), upload(client, paths)
+        for estimator, job in jobs_of(name).items():
+            errors[estimator].add(SYSTEMS[name], result_of(client, {**job, "dataset": dataset}), bounds)
+        client.delete(f"/v1/datasets/{dataset}").raise_for_status()
+    return errors
+
+
+def rms(values: list[float]) -> float:
+    return float(np.sqrt(np.mean(np.square(values))))
+
+
+def rows_of(name: str, estimator: str, errors: Errors, n_seeds: int) -> Iterator[str]:
+    """Lines of the table."""
+    for (component, term), relative in errors.relative.items():
+        yield (
+            f"{name:19} {estimator:10} {component:10} {errors.right[component]:>2}/{n_seeds:<3} {term:4} "
+            f"{100 * float(np.mean(relative)):+8.2f} % {100 * rms(relative):8.2f} % "
+            f"{100 * rms(errors.bounds[component, term]):8.2f} % {float(np.mean(errors.seconds)):8.2f} s"
+        )
+
+
+def failures_of(name: str, estimator: str, errors: Errors, n_seeds: int) -> Iterator[str]:
+    """Where a bar is missed."""
+    for component, right in errors.right.items():
+        if right < n_seeds:
+            yield f"{name}, {estimator}: {component} has the right support in {right} of {n_seeds} seeds"
+    for (component, term), relative in errors.relative.items():
+        ratio = rms(relative) / rms(errors.bounds[component, term])
+        if estimator == "efficient" and component == "drift" and ratio > ALLOWED:
+            yield f"{name}, {estimator}: rms error of {term} is {ratio:.2f} times the bound, allowed are {ALLOWED}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("url")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--trajectories", type=int, default=120)
+    parser.add_argument("--only", choices=SYSTEMS)
+    parser.add_argument("--key", help="API key")
+    options = parser.parse_args()
+    headers = {"Authorization": f"Bearer {options.key}"} if options.key else {}
+    print(
+        f"{'system':19} {'estimator':10} {'component':10} {'right':6} {'term':4} {'mean error':>10} {'rms error':>10} "
+        f"{'bound':>10} {'job':>10}"
+    )
+    failures: list[str] = []
+    with httpx.Client(base_url=options.url, headers=headers, timeout=120) as client:
+        for name in [options.only] if options.only else SYSTEMS:
+            for estimator, errors in measure(client, name, options.seeds, options.trajectories).items():
+                print(*rows_of(name, estimator, errors, options.seeds), sep="\n", flush=True)
+                failures += failures_of(name, estimator, errors, options.seeds)
+    print(*failures or ["every bar is met"], sep="\n")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
