@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from standalone.demo import EXAMPLE, demo
 from standalone.errors import CannotStart, Failed
-from standalone.serve import last_lines, serve
+from standalone.serve import serve
 from standalone.settings import StandaloneSettings
 
 
@@ -39,9 +39,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"itoscope: {error}", file=sys.stderr)
         return 2
     except Failed as error:
-        end = last_lines(error.log, 15)
-        if end:
-            print(f"--- end of {error.log}", end, "---", sep="\n", file=sys.stderr)
+        if error.log_end:
+            print(f"--- end of {error.log}", error.log_end, "---", sep="\n", file=sys.stderr)
         print(f"itoscope: {error}; everything else was stopped", file=sys.stderr)
         return 1
     except KeyboardInterrupt:  # before anything was started

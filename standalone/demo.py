@@ -6,8 +6,9 @@ import tempfile
 from pathlib import Path
 
 from standalone.errors import Failed
+from standalone.logs import last_lines
 from standalone.preflight import free_port
-from standalone.serve import ROOT, installation, last_lines
+from standalone.serve import ROOT, installation
 from standalone.settings import StandaloneSettings
 from standalone.supervisor import Program
 

@@ -11,11 +11,14 @@ from pathlib import Path
 
 from standalone import valkey
 from standalone.errors import CannotStart, Failed
+from standalone.logs import last_lines
 from standalone.preflight import require_folder, require_port, sole_user
 from standalone.settings import StandaloneSettings
 from standalone.supervisor import REFUSED, Program, Supervisor
 
 ROOT = Path(__file__).resolve().parents[1]
+FALSE_STARTS = 3
+"""A worker that dies this often before all is ready will not do better."""
 READY_SECONDS = 60.0
 """The store must have read its log, and the service must answer, within this long [s]."""
 
@@ -79,7 +82,7 @@ class _Parts:
         folder.mkdir(mode=0o700, exist_ok=True)
         store = valkey.embedded(server, folder, self._log("valkey"), os.environ)
         self._supervisor.start(store.program)
-        self._wait(lambda: valkey.answers(store.url), lambda: "valkey")
+        self._wait(lambda: valkey.answers(store.url), "valkey")
         return store.url
 
     def start_worker_and_service(self, redis_url: str) -> None:
@@ -94,27 +97,20 @@ class _Parts:
         self._supervisor.start(program("service", restart=False))
         worker = self._supervisor.start(program("worker", restart=True))
         try:
-            self._wait(lambda: _is_ready(self._settings), lambda: "worker" if worker.failures else "service")
+            self._wait(lambda: worker.failures == FALSE_STARTS or _is_ready(self._settings), "service")
         except Failed as failure:
             if failure.status == REFUSED:
                 raise CannotStart(re.sub(r"^itoscope[^:]*: ", "", last_lines(failure.log, 1)) or str(failure)) from failure
             raise
+        if worker.failures == FALSE_STARTS:
+            raise Failed(f"the worker ended {FALSE_STARTS} times while it started", self.logs / "worker.log")
 
     def _log(self, name: str) -> Path | int:
         return sys.stderr.fileno() if self._verbose else self.logs / f"{name}.log"
 
-    def _wait(self, ready: Callable[[], bool], culprit: Callable[[], str]) -> None:
+    def _wait(self, ready: Callable[[], bool], name: str) -> None:
         if not self._supervisor.watch(ready, seconds=READY_SECONDS) and not self._supervisor.stopping:
-            raise Failed(f"the {culprit()} was not ready after {READY_SECONDS:.0f} s", self.logs / f"{culprit()}.log")
-
-
-def last_lines(log: Path | None, count: int) -> str:
-    """The end of a log file, as far as there is one."""
-    if log is None or not log.exists():
-        return ""
-    with log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - 100_000))
-        return "\n".join(file.read().decode(errors="replace").splitlines()[-count:])
+            raise Failed(f"the {name} was not ready after {READY_SECONDS:.0f} s", self.logs / f"{name}.log")
 
 
 def _is_ready(settings: StandaloneSettings) -> bool:

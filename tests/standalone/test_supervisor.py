@@ -67,11 +67,12 @@ def test_a_log_that_grew_long_is_put_aside(supervisor: Supervisor, tmp_path: Pat
 
 
 def test_death_of_a_child_that_others_need_is_a_failure_with_its_status_and_log(supervisor: Supervisor, tmp_path: Path) -> None:
-    supervisor.start(shell(tmp_path, "exit 3", name="store"))
+    supervisor.start(shell(tmp_path, "echo why; exit 3", name="store"))
     with pytest.raises(Failed, match=r"the store ended unexpectedly \(exit status 3\)") as failure:
         supervisor.watch(lambda: False, seconds=10)
     assert failure.value.status == 3
     assert failure.value.log == tmp_path / "store.log"
+    assert failure.value.log_end == "why"
 
 
 def test_a_program_that_cannot_be_run_is_a_failure(supervisor: Supervisor, tmp_path: Path) -> None:
