@@ -1,19 +1,20 @@
 """How uncertain the answer is, given models drawn from the coefficients' covariance."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from worker.generator.boundaries import classify_end
 from worker.generator.cells import cut_into_cells
+from worker.generator.circle import circular_spectrum, circular_time, opened
 from worker.generator.ergodicity import ends_verdict, noise_verdict
 from worker.generator.errors import GeneratorError
 from worker.generator.interval import narrowed_to_positive
 from worker.generator.kramers import extrema_of, kramers_time
 from worker.generator.line import depth_for, resolve
 from worker.generator.passages import mean_time
-from worker.generator.process import DiffusionProcess, scalar_view
+from worker.generator.process import DiffusionProcess, FloatArray, ScalarProcess, scalar_view
 from worker.generator.report import GeneratorReport, Range
 from worker.generator.spectrum import spectrum_of
 from worker.generator.stationary import log_total_mass, moments_of
@@ -54,11 +55,14 @@ class GeneratorSpread:
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
+    """`settled`: there is a law to take numbers from, if only between the reflecting ends of the reference."""
+
     ergodic: bool
+    settled: bool = False
     rates: tuple[float, ...] = ()
     mean: float | None = None
     variance: float | None = None
-    log_times: tuple[float | None, ...] = ()
+    log_times: tuple[float, ...] = ()
     log_kramers: tuple[float | None, ...] = ()
 
 
@@ -78,7 +82,7 @@ def spread(
     count = 0 if reference.spectrum is None else len(reference.spectrum.eigenvalues)
     pairs = tuple((passage.start, passage.to) for passage in reference.passages)
     analysed = [_analysed(sample, reference, pairs, observed_range) for sample in samples]
-    law = [sample for sample in analysed if sample.ergodic]
+    law = [sample for sample in analysed if sample.settled]
 
     def interval(numbers: list[float | None]) -> Range | None:
         known = np.array([number for number in numbers if number is not None])
@@ -104,7 +108,7 @@ def spread(
             None if tops & set(pair) else time_interval([s.log_kramers[i] for s in analysed if s.log_kramers])
             for i, pair in enumerate(pairs)
         ),
-        ergodic_share=len(law) / len(analysed) if analysed else None,
+        ergodic_share=sum(sample.ergodic for sample in analysed) / len(analysed) if analysed else None,
         n_samples=len(analysed),
     )
 
@@ -112,25 +116,38 @@ def spread(
 def _analysed(
     process: DiffusionProcess, reference: GeneratorReport, pairs: tuple[Range, ...], observed: Range | None
 ) -> _Sample:
-    rates = np.array([]) if reference.spectrum is None else reference.spectrum.eigenvalues.real
+    try:
+        model = scalar_view(process)
+        if model.period is not None:
+            return _on_the_circle(model, reference, pairs)
+        sample = _on_the_line(model, reference, pairs, observed)
+        if reference.ergodic or reference.boundaries != "reflecting":
+            return sample
+        # The reference was closed on request; so is the sample, but its share is that of the open model.
+        return replace(_on_the_line(replace(model, bounds=reference.domain), reference, pairs, observed), ergodic=sample.ergodic)
+    except GeneratorError:
+        # A draw far out in the coefficients' distribution may be no process at all; it has no stationary law either.
+        return _Sample(False)
+
+
+def _on_the_line(
+    model: ScalarProcess, reference: GeneratorReport, pairs: tuple[Range, ...], observed: Range | None
+) -> _Sample:
     # The samples live where the reference does.
     looked_at = observed
     if reference.stationary is not None:
         grid = reference.stationary.grid[0]
         looked_at = float(grid[0]), float(grid[-1])
-    try:
-        model = scalar_view(process) if observed is None else narrowed_to_positive(process, observed).process
-        window = choose_window(model, looked_at)
-        if not noise_verdict(model, window, observed).usable:
-            return _Sample(False)
-        ends = classify_end(model, window, -1), classify_end(model, window, 1)
-        landscape, fixed = resolve(model, window, ends, pairs, depth_for(len(rates), DEPTH))
-    except GeneratorError:
-        # A draw far out in the coefficients' distribution may be no process at all; it has no stationary law either.
+    if observed is not None:
+        model = narrowed_to_positive(model, observed).process
+    window = choose_window(model, looked_at)
+    if not noise_verdict(model, window, observed).usable:
         return _Sample(False)
-    cells = cut_into_cells(landscape, 2)
+    ends = classify_end(model, window, -1), classify_end(model, window, 1)
+    rates = _rates_of(reference)
+    landscape, fixed = resolve(model, window, ends, pairs, depth_for(len(rates), DEPTH))
+    cells, extrema = cut_into_cells(landscape, 2), extrema_of(model, landscape, fixed)
     times = tuple(_log_time(mean_time(cells, ends, start, to)) for start, to in pairs)
-    extrema = extrema_of(model, landscape, fixed)
     kramers = tuple(kramers_time(extrema, start, to).log_value for start, to in pairs)
     if not ends_verdict(ends, fixed, observed).ergodic:
         return _Sample(False, log_times=times, log_kramers=kramers)
@@ -138,7 +155,18 @@ def _analysed(
     if len(rates):
         # A sample's rates may be somewhat faster than the reference's; the cells are made fine enough for that.
         rates = spectrum_of(landscape, ends, len(rates), levels=LEVELS, fastest=1.5 * rates[-1]).eigenvalues.real
-    return _Sample(True, tuple(rates), mean, variance, times, kramers)
+    return _Sample(True, True, tuple(rates), mean, variance, times, kramers)
+
+
+def _on_the_circle(model: ScalarProcess, reference: GeneratorReport, pairs: tuple[Range, ...]) -> _Sample:
+    count = len(_rates_of(reference))
+    rates = circular_spectrum(opened(model, reference.domain[0]), count).eigenvalues.real if count else np.zeros(0)
+    times = tuple(_log_time(circular_time(model, start, to)) for start, to in pairs)
+    return _Sample(True, True, tuple(rates), log_times=times, log_kramers=(None,) * len(pairs))
+
+
+def _rates_of(reference: GeneratorReport) -> FloatArray:
+    return np.zeros(0) if reference.spectrum is None else reference.spectrum.eigenvalues.real
 
 
 def _log_time(timing: Timing) -> float:

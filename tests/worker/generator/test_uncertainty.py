@@ -77,3 +77,29 @@ def test_samples_whose_noise_turns_negative_beyond_the_data_are_narrowed_to_it()
     narrowed = spread(samples, reference, 0.95, observed_range=(-0.9, 0.9))
     assert narrowed.ergodic_share == 1
     assert narrowed.eigenvalues[0] == pytest.approx((0.5, 0.5), rel=1e-4)
+
+
+def test_samples_of_a_closed_reference_are_closed_too_and_counted_as_they_are() -> None:
+    reference = analyse(linear(-0.1), observed_range=(-1.0, 1.0), reflecting_ends=True)
+    assert reference.boundaries == "reflecting"
+    result = spread([linear(theta) for theta in np.linspace(-0.3, 0.1, 41)], reference, 0.95, observed_range=(-1.0, 1.0))
+    # Half the Neumann rate of Brownian motion on [−1, 1] is π²/8; the drift changes it a little.
+    rate = result.eigenvalues[0]
+    assert rate is not None
+    assert 0.9 < rate[0] < rate[1] < 1.5
+    assert result.ergodic_share == pytest.approx(10 / 41)
+
+
+def test_samples_on_a_circle_are_analysed_on_the_circle() -> None:
+    def driven(push: float) -> ScalarProcess:
+        return ScalarProcess(lambda x: push + 0 * x, lambda x: 2 + 0 * x, lambda x: 0 * x, period=2 * np.pi)
+
+    reference = analyse(driven(1.0), passages=[(0.0, 1.0)])
+    result = spread([driven(push) for push in np.linspace(0.5, 1.5, 25)], reference, 0.9)
+    assert result.ergodic_share == 1
+    # The drift turns the waves but does not damp them.
+    assert result.eigenvalues[0] == pytest.approx((1, 1), rel=1e-9)
+    time, exact = result.passages[0], reference.passages[0].mean_time.value
+    assert time is not None
+    assert exact is not None
+    assert time[0] < exact < time[1]
