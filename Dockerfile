@@ -3,7 +3,10 @@ FROM python:3.13-slim-trixie
 
 WORKDIR /app
 COPY requirements.lock ./
-RUN python -m pip install --no-cache-dir --disable-pip-version-check --root-user-action ignore --require-hashes -r requirements.lock
+# An environment of its own: what the base image happens to bring must not stand in for what the lock forgets.
+RUN python -m venv /opt/venv \
+ && /opt/venv/bin/python -m pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements.lock
+ENV PATH=/opt/venv/bin:$PATH
 
 COPY contract/ contract/
 COPY storage/ storage/
