@@ -9,6 +9,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import structlog
+from pydantic import ValidationError
+
 from contract.datasets import DatasetReport, Layout
 from service.readers.errors import UnreadableData, too_large
 from service.readers.limits import Limits
@@ -42,7 +45,10 @@ def read_upload(
         answer = _ask(request, limits)
         if "problem" in answer:
             raise UnreadableData.from_json(answer["problem"])
-        return DatasetReport.model_validate(answer["report"])
+        try:
+            return DatasetReport.model_validate(answer["report"])
+        except ValidationError as error:
+            raise _failed(str(error).encode()) from error
     except BaseException:
         for name in _FILES:
             (folder / name).unlink(missing_ok=True)
@@ -66,13 +72,19 @@ def _ask(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
         raise _too_slow(limits.cpu_seconds)
     if done.returncode == -signal.SIGKILL or (done.returncode and b"MemoryError" in done.stderr):
         raise too_large("Reading the data took more memory than one upload may take.", "Upload fewer samples, or NPY or Parquet.")
+    if done.returncode != 0:
+        raise _failed(done.stderr)
     try:
-        if done.returncode == 0:
-            answer: dict[str, Any] = json.loads(done.stdout)
-            return answer
+        answer: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
-        pass
-    raise UnreadableData(
+        raise _failed(done.stderr) from None
+    return answer
+
+
+def _failed(said: bytes) -> UnreadableData:
+    """A defect of the reader on this file: the operator sees why, the user loses one request."""
+    structlog.get_logger().error("reader_failed", said=said[-4000:].decode("utf-8", "replace"))
+    return UnreadableData(
         "The file could not be read: the reader failed on it.",
         hints=["Upload it as CSV or NPY written by another program, and report this file to the service's operator."],
     )

@@ -111,8 +111,15 @@ def _sampling(steps: Floats, read: Segmented) -> dict[str, Any]:
         # A regular clock: its interval from the whole record, without the last digits of single steps.
         interval = float(f"{steps.sum() / len(steps):.12g}")
         return {"median": interval, "min": interval, "max": interval, "jitter": 0.0, "source": read.source}
+    with np.errstate(over="ignore"):
+        jitter = float(np.std(steps / median))
+    if not np.isfinite(jitter):
+        raise UnreadableData(
+            f"The time steps range from {low:.3g} to {high:.3g}: that is no clock.",
+            hints=["Name the column of time with time_column, or leave time out and give dt."],
+        )
     median, low, high = (float(f"{step:.10g}") for step in (median, low, high))
-    return {"median": median, "min": low, "max": high, "jitter": float(np.std(steps)) / median, "source": read.source}
+    return {"median": median, "min": low, "max": high, "jitter": jitter, "source": read.source}
 
 
 def _compare(dt: float, sampling: dict[str, Any], record: Record, notes: Notes) -> None:

@@ -1,7 +1,9 @@
 """What cannot be read is refused with a code, a place and something to try; never with a wrong number."""
 
 import pickle
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -129,3 +131,12 @@ def test_oversized_text_is_refused_early(data: bytes, word: str, refused: Reads)
     refusal = refused(data, limits=Limits(numbers=1000) if word == "numbers" else None)
     assert (refusal.status, refusal.code) == (413, "too-large-data")
     assert word in refusal.detail
+
+
+def test_every_code_a_reading_can_carry_is_in_the_documentation() -> None:
+    root = Path(__file__).resolve().parents[3]
+    source = "".join(path.read_text() for path in (root / "service" / "readers").glob("*.py"))
+    codes = set(re.findall(r'(?:warn\(\s*|code=)"([a-z-]+)"', source))
+    assert {"rounded-stamps", "constant-data", "unsorted"} <= codes
+    documented = (root / "docs" / "formats.md").read_text()
+    assert [code for code in sorted(codes) if f"`{code}`" not in documented] == []
