@@ -11,7 +11,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-NOT_A_TIME = np.iinfo(np.int64).min
+NOT_A_TIME = int(np.iinfo(np.int64).min)
 """A missing stamp among int64 ticks (NumPy's own NaT)."""
 
 

@@ -1,0 +1,267 @@
+"""Columns of a text table as they grow, block by block: through NumPy's C parser where it can, cell by cell where it must."""
+
+import re
+from collections.abc import Sequence
+from operator import itemgetter
+
+import numpy as np
+
+from service.readers.cells import MISSING, number_of, shown
+from service.readers.dialect import Dialect, is_split_stamp
+from service.readers.errors import UnreadableData, too_large
+from service.readers.layout import Layout
+from service.readers.limits import Limits
+from service.readers.names import has_role, split_unit
+from service.readers.notes import Notes
+from service.readers.preamble import MARKS
+from service.readers.roles import locate
+from service.readers.stamps import column_of_stamps
+from service.readers.table import Column, Floats, Lines, Table
+from service.readers.text import is_comment
+
+_COMMENT_HEADS = frozenset(mark[0] for mark in MARKS)
+
+
+class GrowingTable:
+    """Columns as they grow, block by block."""
+
+    def __init__(self, dialect: Dialect, layout: Layout, limits: Limits) -> None:
+        self.dialect = dialect
+        self.limits = limits
+        self.lines = Lines()
+        self.n_rows = 0
+        self.n_blank = 0
+        self.pending_blank = 0
+        width = len(dialect.kinds)
+        wanted = _wanted(dialect, layout)
+        self.numeric = [j for j in range(width) if dialect.kinds[j] in ("number", "missing") and j in wanted]
+        self.stamped = [j for j in range(width) if dialect.kinds[j] == "stamp" and j in wanted]
+        self.worded = [j for j in range(width) if dialect.kinds[j] == "text" and j in wanted]
+        self.wordy = bool(self.stamped or self.worded)
+        self.ragged = _rows_may_differ(dialect, layout)
+        self.numbers: list[Floats] = []
+        self.stamps: dict[int, list[list[str]]] = {j: [] for j in self.stamped}
+        self.codes: dict[int, list[list[int]]] = {j: [] for j in self.worded}
+        self.labels: dict[int, dict[str, int]] = {j: {} for j in self.worded}
+
+    def add(self, first_line: int, lines: list[str]) -> None:
+        """Take in a block of lines."""
+        numbers, kept = self._data_lines(first_line, lines)
+        if not kept:
+            return
+        if self.n_rows == 0:
+            self.lines = Lines([0], [numbers[0]])
+        if numbers[-1] - numbers[0] == len(kept) - 1:
+            self.lines.start(self.n_rows, numbers[0])
+        else:
+            for sample, number in enumerate(numbers, start=self.n_rows):
+                self.lines.start(sample, number)
+        if self.wordy:
+            self._words(numbers, kept)
+        block = self._fast(kept) if self.numeric else np.empty((len(kept), 0))
+        if block is None:
+            block = self._cell_by_cell(numbers, kept)
+        self.numbers.append(block)
+        self.n_rows += len(kept)
+        if self.n_rows * len(self.dialect.kinds) > self.limits.numbers:
+            raise too_large(
+                f"The file holds more than {self.limits.numbers:,} numbers.",
+                "Upload fewer samples, or keep only the columns needed.",
+            )
+
+    def table(self, notes: Notes) -> Table:
+        """All columns."""
+        width = max([block.shape[1] for block in self.numbers], default=0)
+        if self.ragged:
+            self.numbers = [_padded(block, width) for block in self.numbers]
+            self.numeric = list(range(width))
+        matrix = np.concatenate(self.numbers) if self.numbers else np.empty((0, 0))
+        self.numbers.clear()
+        names, units = self.dialect.names, self.dialect.units
+        columns = []
+        for j in range(max(width, len(self.dialect.kinds))):
+            name = names[j] if names is not None and j < len(names) else ""
+            unit = units[j] if j < len(units) else None
+            if j in self.numeric:
+                values = matrix[:, self.numeric.index(j)]
+                columns.append(Column(j + 1, name or None, "number", values, unit or split_unit(name)[1]))
+            elif j in self.stamps:
+                cells = [cell for block in self.stamps[j] for cell in block]
+                columns.append(column_of_stamps(cells, j + 1, name or None, self.lines, notes))
+            elif j in self.codes:
+                codes = np.asarray([code for block in self.codes[j] for code in block], dtype=np.int64)
+                columns.append(Column(j + 1, name or None, "text", codes, labels=tuple(self.labels[j])))
+        if self.n_blank:
+            notes.assume(f"{self.n_blank} blank lines between the data were passed over")
+        return Table(tuple(columns), self.lines)
+
+    def _data_lines(self, first_line: int, lines: list[str]) -> tuple[Sequence[int], list[str]]:
+        start = max(0, self.dialect.first_line - first_line)
+        lines = lines[start:]
+        first_line += start
+        if (
+            all(map(str.strip, lines))
+            and _COMMENT_HEADS.isdisjoint(map(itemgetter(0), map(str.lstrip, lines)))
+            and not self.pending_blank
+        ):
+            return range(first_line, first_line + len(lines)), lines
+        kept, numbers = [], []
+        for number, line in enumerate(lines, start=first_line):
+            if not line or line.isspace():
+                self.pending_blank += 1
+            elif not is_comment(line):
+                kept.append(line)
+                numbers.append(number)
+                if self.pending_blank:
+                    self.n_blank += self.pending_blank if self.n_rows or len(kept) > 1 else 0
+                    self.pending_blank = 0
+        return numbers, kept
+
+    def _fast(self, lines: list[str]) -> Floats | None:
+        """(n, numeric columns) through NumPy's C parser; None where a cell needs a closer look."""
+        dialect = self.dialect
+        width = len(dialect.kinds)
+        if self.ragged or (dialect.decimal == "," and dialect.delimiter == ","):
+            return None
+        if dialect.decimal == "," and any("." in line for line in lines):
+            return None  # 1.234 among decimal commas is no number we could be sure of
+        whole = len(self.numeric) == width
+        if not whole and not self.wordy and any(len(dialect.cells(line)) != width for line in lines):
+            return None
+        for rewrite in (self._plain, self._with_nan, self._without_words):
+            try:
+                block = np.loadtxt(
+                    rewrite(lines),
+                    delimiter=dialect.delimiter,
+                    comments=None,
+                    quotechar='"' if dialect.quoted else None,
+                    usecols=None if whole else self.numeric,
+                    ndmin=2,
+                )
+            except ValueError:
+                continue
+            if block.shape == (len(lines), len(self.numeric)) and not np.isinf(block).any():
+                return np.asarray(block, dtype=np.float64)
+        return None
+
+    def _plain(self, lines: list[str]) -> list[str]:
+        if self.dialect.decimal == ",":
+            lines = [line.replace(",", ".") for line in lines]
+        if self.dialect.trailing and self.dialect.delimiter is not None:
+            lines = [line.rstrip(" ").removesuffix(self.dialect.delimiter) for line in lines]
+        return lines
+
+    def _with_nan(self, lines: list[str]) -> list[str]:
+        text = "\n" + "\n".join(self._plain(lines)) + "\n"
+        delimiter = self.dialect.delimiter
+        if delimiter is not None:
+            text = re.sub(rf" *{re.escape(delimiter)} *", lambda _: delimiter, text) if " " in text else text
+            for _ in range(2):
+                text = text.replace(delimiter * 2, f"{delimiter}nan{delimiter}")
+            text = text.replace(f"\n{delimiter}", f"\nnan{delimiter}").replace(f"{delimiter}\n", f"{delimiter}nan\n")
+        return text[1:-1].split("\n")
+
+    def _without_words(self, lines: list[str]) -> list[str]:
+        text = "\n" + "\n".join(self._with_nan(lines)) + "\n"
+        return _WORDS[self.dialect.delimiter].sub("nan", text)[1:-1].split("\n")
+
+    def _cell_by_cell(self, numbers: Sequence[int], lines: list[str]) -> Floats:
+        dialect = self.dialect
+        rows = []
+        for number, line in zip(numbers, lines, strict=True):
+            cells = dialect.cells(line)
+            if not self.ragged:
+                _check_count(number, cells, dialect)
+            elif len(cells) > self.limits.columns:
+                raise too_wide(len(cells), number, self.limits)
+            picked = range(len(cells)) if self.ragged else self.numeric
+            rows.append([_number(cells[j], number, j, dialect) for j in picked])
+        width = max(map(len, rows))
+        return np.asarray([row + [np.nan] * (width - len(row)) for row in rows], dtype=np.float64).reshape(len(rows), width)
+
+    def _words(self, numbers: Sequence[int], lines: list[str]) -> None:
+        dialect = self.dialect
+        rows = [dialect.cells(line) for line in lines] if dialect.quoted else [line.split(dialect.delimiter) for line in lines]
+        width = len(dialect.kinds) + (dialect.trailing and not dialect.quoted)
+        if set(map(len, rows)) != {width}:
+            for number, line in zip(numbers, lines, strict=True):
+                _check_count(number, dialect.cells(line), dialect)
+        for j in self.stamped:
+            if j and j - 1 in self.stamps and is_split_stamp(dialect.kinds, rows[0], j - 1):
+                self.stamps[j - 1][-1] = [
+                    f"{day} {row[j].strip()}" for day, row in zip(self.stamps[j - 1][-1], rows, strict=True)
+                ]
+                self.stamps.pop(j)
+                self.stamped = [k for k in self.stamped if k != j]
+            elif j in self.stamps:
+                self.stamps[j].append([row[j].strip() for row in rows])
+        for j in self.worded:
+            known = self.labels[j]
+            words = [row[j].strip() for row in rows]
+            self.codes[j].append([-1 if word.lower() in MISSING else known.setdefault(word, len(known)) for word in words])
+
+
+def _missing_words(delimiter: str | None) -> re.Pattern[str]:
+    words = "|".join(re.escape(word) for word in sorted(MISSING - {""}, key=len, reverse=True))
+    before, after = (r"(?<!\S)", r"(?!\S)") if delimiter is None else (rf"(?<=[\n{delimiter}])", rf"(?=[\n{delimiter}])")
+    return re.compile(rf"{before}(?:{words}){after}", re.IGNORECASE)
+
+
+_WORDS = {delimiter: _missing_words(delimiter) for delimiter in (None, "\t", ",", ";", "|")}
+
+
+def _wanted(dialect: Dialect, layout: Layout) -> set[int]:
+    """Columns to read: all, or those that the layout names where it names the states."""
+    everything = set(range(len(dialect.kinds)))
+    if layout.state_columns is None or layout.orientation == "rows":
+        return everything
+    names = [dialect.names[j] if dialect.names is not None and j < len(dialect.names) else None for j in sorted(everything)]
+    wanted = {locate(given, names, "state_columns") for given in layout.state_columns}
+    for given, field in ((layout.time_column, "time_column"), (layout.id_column, "id_column")):
+        if given is not None:
+            wanted.add(locate(given, names, field))
+    return wanted | {j for j in everything if dialect.kinds[j] == "stamp" or has_role(names[j])}
+
+
+def _rows_may_differ(dialect: Dialect, layout: Layout) -> bool:
+    numeric = all(kind in ("number", "missing") for kind in dialect.kinds)
+    guessed = layout.orientation is None and dialect.names is None and len(dialect.kinds) > 20
+    return dialect.ragged and numeric and (layout.orientation == "rows" or guessed)
+
+
+def too_wide(width: int, line: int, limits: Limits) -> UnreadableData:
+    return too_large(
+        f"Row {line} has {width:,} columns; at most {limits.columns:,} are read from text.",
+        "Upload wide arrays as NPY, NPZ or Parquet.",
+    )
+
+
+def _check_count(number: int, cells: Sequence[str], dialect: Dialect) -> None:
+    width = len(dialect.kinds)
+    if len(cells) != width:
+        what = "value" if len(cells) == 1 else "values"
+        hints = ["Write NaN for a missing value, so that every row has the same number of columns."]
+        if dialect.names is None:
+            hints.append("If rows are trajectories of different lengths, say orientation=rows.")
+        if dialect.delimiter == "," and len(cells) == 2 * width:
+            hints.append("Decimal commas need another delimiter, for instance a semicolon.")
+        raise UnreadableData(f"Row {number} has {len(cells)} {what} where {width} are expected.", hints=hints)
+
+
+def _number(cell: str, number: int, j: int, dialect: Dialect) -> float:
+    name = dialect.names[j] if dialect.names is not None and j < len(dialect.names) else ""
+    place = f"Row {number}, column {j + 1}" + (f" ('{name}')" if name else "")
+    try:
+        value = number_of(cell, dialect.decimal)
+    except ValueError:
+        raise UnreadableData(
+            f"{place}: '{shown(cell)}' is not a number.",
+            hints=["Write NaN or nothing for a missing value, or leave the column out with state_columns."],
+        ) from None
+    if np.isinf(value):
+        raise UnreadableData(f"{place}: the value is infinite.", hints=["Write NaN for a value that is not known."])
+    return value
+
+
+def _padded(block: Floats, width: int) -> Floats:
+    return np.pad(block, ((0, 0), (0, width - block.shape[1])), constant_values=np.nan)
