@@ -46,10 +46,11 @@ class IdentificationParameters(Document):
     kernels: KernelParameters = KernelParameters()
     estimator: Literal["efficient", "paper"] = "efficient"
     """`efficient`: sums pooled over trajectories, generalised least squares. `paper`: Algorithm 1 to the letter."""
-    sampling_rule: Literal["euler", "trapezoid"] = "trapezoid"
-    """Quadrature of the drift over one sampling interval. The paper estimator is always `euler`."""
-    measurement_noise: Literal["auto", "none"] = "auto"
-    """`auto`: estimated from the residuals, with a warning where it matters. `none`: not looked at."""
+    sampling_rule: Literal["auto", "euler", "trapezoid", "simpson"] = "auto"
+    """Quadrature of the drift over one sampling interval. `auto`: trapezoid, or Simpson's rule where the trapezoid's step error
+    exceeds the statistical one. The paper estimator is always `euler`."""
+    measurement_noise: Literal["auto", "none", "corrected"] = "auto"
+    """`auto`: corrected for where the residuals show it, with a warning. `none`: not looked at. `corrected`: always."""
     selection: SelectionParameters = SelectionParameters()
     diffusion_structure: Literal["full", "diagonal", "isotropic"] = "full"
     """Structure of the diffusion tensor; all the same in one dimension."""

@@ -17,7 +17,7 @@ from worker.identification import answers
 from worker.identification.answers import Answer
 from worker.identification.crossings import count_crossings
 from worker.identification.diagnostics import Finding
-from worker.identification.efficient import Settings
+from worker.identification.fitting import Problem
 from worker.identification.kernels import make_kernels
 from worker.identification.library import make_library
 from worker.identification.memory import check_consecutive_samples
@@ -71,14 +71,14 @@ def identify(data: Trajectories, parameters: IdentificationParameters, report: R
     )
     if parameters.estimator == "paper":
         return answers.by_paper(data, scales, library, kernels, threshold=parameters.selection.threshold, bounds=bounds)
+    problem = Problem(data, scales, library, kernels, parameters.selection.method, period)
     return answers.by_efficient_estimator(
-        data,
-        scales,
-        Settings(library, kernels, parameters.sampling_rule, parameters.selection.method, period),
+        problem,
+        rule=parameters.sampling_rule,
+        noise=parameters.measurement_noise,
         bounds=bounds,
         n_draws=N_DRAWS,
         seed=parameters.seed,
-        look_for_noise=parameters.measurement_noise != "none",
     )
 
 

@@ -2,24 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification import efficient, memory, paper
 from worker.identification.cells import make_cells
-from worker.identification.diagnostics import (
-    Finding,
-    check_smoothness,
-    findings,
-    measurement_noise_variance,
-    step_errors,
-)
+from worker.identification.diagnostics import Finding, check_smoothness, findings, step_errors
+from worker.identification.fitting import Problem, Selected, walk
 from worker.identification.kernels import Kernels
 from worker.identification.library import Library
 from worker.identification.model import SymbolicProcess, from_internal
 from worker.identification.residuals import ResidualSums, measure_residuals
-from worker.identification.sampling import Rule
+from worker.identification.sampling import Euler, RuleName
 from worker.identification.selection import Candidate
 from worker.identification.trajectories import Scales, Trajectories, block_edges, chunks
 
@@ -91,6 +87,7 @@ class Answer:
     process       b and a as functions
     draws         processes drawn from the coefficients' covariance; empty where the estimator gives none
     noise_variance   of the instrument, 0 where none is significant [state²]
+    rule          name of the sampling rule that was used
     """
 
     drift: ComponentFit
@@ -104,56 +101,43 @@ class Answer:
     coverage: Coverage
     histogram: Histogram
     scales: Scales
+    rule: str
 
 
 def by_efficient_estimator(
-    data: Trajectories,
-    scales: Scales,
-    settings: efficient.Settings,
+    problem: Problem,
     *,
+    rule: RuleName | Literal["auto"] = "auto",
+    noise: efficient.NoiseHandling = "auto",
     bounds: tuple[float, float] = (-np.inf, np.inf),
-    n_draws: int = 200,
+    n_draws: int = 100,
     seed: int = 0,
-    look_for_noise: bool = True,
 ) -> Answer:
     """Identify and put into the data's units. Raises SecondOrderDynamics and what `efficient.identify` raises."""
-    identified = efficient.identify(data, scales, settings)
-    check_smoothness(identified.residuals)
-    library, residuals = settings.library, identified.residuals
-    of_drift, of_diffusion = scales.unit / scales.time, scales.unit**2 / scales.time
-    b, a = identified.drift.estimate, identified.diffusion.estimate
-    scores = memory.score_tests(
-        chunks(
-            data,
-            scales,
-            block_edges(data, efficient.N_BLOCKS),
-            period=settings.period,
-            longest_step=identified.longest_step,
-        ),
-        settings.rule,
-        library,
-        b.internal,
-        a.internal,
-        _floor(residuals),
-    )
-    found = tuple(f for f in findings(identified, scores, library, scales) if look_for_noise or f.code != "measurement-noise")
+    identified = efficient.identify(problem, rule, noise)
+    check_smoothness(identified.raw)
+    library, scales, fit = problem.library, problem.scales, identified.fit
+    b, a = fit.drift.estimate, fit.diffusion.estimate
+    scores = memory.score_tests(walk(problem, fit.rule), fit.rule, library, b.internal, a.internal)
+    found = tuple(f for f in findings(identified, scores, library, scales) if noise != "none" or f.code != "measurement-noise")
     process = _process(library, b.internal, a.internal, scales, bounds)
     normal = np.random.default_rng(seed).standard_normal((n_draws, 2, library.internal_size))
     return Answer(
-        drift=_component(identified.drift, library, of_drift, settings.selection),
-        diffusion=_component(identified.diffusion, library, of_diffusion, settings.selection),
+        drift=_component(fit.drift, identified.coarse[0], problem, fit.rule.order, scales.unit / scales.time),
+        diffusion=_component(fit.diffusion, identified.coarse[1], problem, fit.rule.order, scales.unit**2 / scales.time),
         process=process,
         draws=tuple(
             _process(library, b.internal + b.internal_factor @ z[0], a.internal + a.internal_factor @ z[1], scales, bounds)
             for z in normal
         ),
         findings=found,
-        residuals=residuals,
-        noise_variance=measurement_noise_variance(residuals, scales) if look_for_noise else None,
-        condition=identified.condition,
-        coverage=_coverage(settings.kernels, identified.kernel_weights, scales),
-        histogram=_histogram(residuals, scales),
+        residuals=identified.residuals,
+        noise_variance=None if noise == "none" else identified.noise_variance * scales.unit**2,
+        condition=fit.condition,
+        coverage=_coverage(problem.kernels, identified.kernel_weights, scales),
+        histogram=_histogram(identified.residuals, scales),
         scales=scales,
+        rule=fit.rule.name,
     )
 
 
@@ -171,9 +155,8 @@ def by_paper(
     to_internal = np.array([[float(v) for v in row] for row in library.change_of_basis]).T
     b = to_internal @ model.drift.coefficients * scales.time / scales.unit
     a = to_internal @ model.diffusion.coefficients * scales.time / scales.unit**2
-    rule: Rule = "euler"
     cells = make_cells(kernels, scales)
-    residuals = measure_residuals(chunks(data, scales, block_edges(data, 1)), rule, library, cells, b, a)
+    residuals = measure_residuals(chunks(data, scales, block_edges(data, 1)), Euler(), library, cells, b, a)
     return Answer(
         drift=_sparse_component(model.drift, library),
         diffusion=_sparse_component(model.diffusion, library),
@@ -192,11 +175,12 @@ def by_paper(
         coverage=_coverage(kernels, kernels.at(cells.nodes()) @ residuals.count_at_nodes, scales),
         histogram=_histogram(residuals, scales),
         scales=scales,
+        rule="euler",
     )
 
 
-def _component(component: efficient.Component, library: Library, factor: float, method: str) -> ComponentFit:
-    estimate = component.estimate
+def _component(selected: Selected, coarse: Floats | None, problem: Problem, order: int, factor: float) -> ComponentFit:
+    estimate, library = selected.estimate, problem.library
     place = {k: i for i, k in enumerate(estimate.support)}
     terms = []
     for k, name in enumerate(library.names):
@@ -206,9 +190,8 @@ def _component(component: efficient.Component, library: Library, factor: float, 
         i = place[k]
         robust = None if estimate.robust_std_error is None else float(estimate.robust_std_error[i] * factor)
         terms.append(TermFit(name, float(estimate.raw[i] * factor), True, float(estimate.std_error[i] * factor), robust))
-    return ComponentFit(
-        tuple(terms), method, tuple(_entry(c, library, factor) for c in component.path), step_errors(component, library)
-    )
+    path = tuple(_entry(c, library, factor) for c in selected.path)
+    return ComponentFit(tuple(terms), problem.selection, path, step_errors(selected, coarse, order, library))
 
 
 def _entry(candidate: Candidate, library: Library, factor: float) -> PathEntry:

@@ -6,17 +6,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.efficient import Component, Identified
+from worker.identification.efficient import SIGNIFICANT, Identified, is_deterministic, is_noisy
 from worker.identification.errors import SecondOrderDynamics
+from worker.identification.fitting import Selected
 from worker.identification.library import Library
 from worker.identification.memory import ScoreTests
 from worker.identification.residuals import ResidualSums
 from worker.identification.trajectories import Scales
 
 Floats = NDArray[np.float64]
-
-SIGNIFICANT = 4.0
-"""Standard errors beyond which a residual's correlation is called so; a false alarm in 16 000 fits."""
 
 SCORE_LIMIT = 6.0
 """Standard normal score beyond which the model is said to leave something out."""
@@ -45,36 +43,24 @@ def check_smoothness(residuals: ResidualSums) -> None:
         )
 
 
-def is_deterministic(residuals: ResidualSums) -> bool:
-    """Whether next to nothing of the increments' mean square is noise."""
-    return bool(residuals.squares[0] < 1e-3 * residuals.squares[1])
-
-
-def measurement_noise_variance(residuals: ResidualSums, scales: Scales) -> float:
-    """σ_η² from the lag-one covariance −σ_η² of the residuals, 0 where it is not significant [state²]."""
-    if residuals.lag_one_z > -SIGNIFICANT or not residuals.products[0]:
-        return 0.0
-    return float(-residuals.products[1] / residuals.products[0] * scales.unit**2)
-
-
-def step_errors(component: Component, library: Library) -> dict[str, float]:
-    """Estimated relative error by term from the sampling interval: a third of the change on doubling it (error ∝ Δt²)."""
-    if component.at_double_step is None:
+def step_errors(selected: Selected, coarse: Floats | None, order: int, library: Library) -> dict[str, float]:
+    """Estimated relative error by term from the sampling interval: its change on doubling, over 2^order − 1."""
+    if coarse is None:
         return {}
-    pairs = zip(component.estimate.support, component.estimate.raw, component.at_double_step, strict=True)
-    return {library.names[k]: float((coarse - fine) / 3 / fine) for k, fine, coarse in pairs if fine}
+    pairs = zip(selected.estimate.support, selected.estimate.raw, coarse, strict=True)
+    return {library.names[k]: float((far - near) / (2**order - 1) / near) for k, near, far in pairs if near}
 
 
 def findings(identified: Identified, scores: ScoreTests, library: Library, scales: Scales) -> Iterator[Finding]:
     """Everything worth saying about the fit itself."""
-    residuals = identified.residuals
+    residuals = identified.raw
     yield from _no_noise(residuals)
-    yield from _no_drift(identified.drift, library)
+    yield from _no_drift(identified.fit.drift, library)
     yield from _long_steps(identified, scales)
     yield from _coarse(identified, library)
     yield from _doubted(identified, library)
     yield from _noise_and_memory(identified, scores, scales)
-    yield from _heavy_tails(residuals)
+    yield from _heavy_tails(identified.residuals)
     yield from _quantised(residuals)
     yield from _negative_diffusion(identified, scales)
     yield from _coverage(identified)
@@ -90,7 +76,7 @@ def _no_noise(residuals: ResidualSums) -> Iterator[Finding]:
         )
 
 
-def _no_drift(drift: Component, library: Library) -> Iterator[Finding]:
+def _no_drift(drift: Selected, library: Library) -> Iterator[Finding]:
     names = [library.names[k] for k in drift.estimate.support]
     if not names:
         yield Finding(
@@ -118,49 +104,51 @@ def _long_steps(identified: Identified, scales: Scales) -> Iterator[Finding]:
 
 
 def _coarse(identified: Identified, library: Library) -> Iterator[Finding]:
-    for name, component in (("drift", identified.drift), ("diffusion", identified.diffusion)):
-        errors = step_errors(component, library)
-        for k, fine, error in zip(component.estimate.support, component.estimate.raw, component.estimate.std_error, strict=True):
+    fit = identified.fit
+    for name, selected, coarse in zip(("drift", "diffusion"), (fit.drift, fit.diffusion), identified.coarse, strict=True):
+        errors = step_errors(selected, coarse, fit.rule.order, library)
+        estimate = selected.estimate
+        for k, near, error in zip(estimate.support, estimate.raw, estimate.std_error, strict=True):
             relative = errors.get(library.names[k], 0.0)
-            if abs(relative) > 0.03 and abs(relative * fine) > error:
+            if abs(relative) > 0.03 and abs(relative * near) > error:
                 yield Finding(
                     "coarse-sampling",
-                    f"The sampling interval is coarse: halving the data's rate changes the {name} term {library.names[k]} by "
-                    f"{100 * 3 * relative:+.0f} %, so its finite time step error is about {100 * abs(relative):.0f} %. "
-                    "Sample faster, or read the coefficients as effective ones.",
+                    f"The sampling interval is coarse: at half the rate the {name} term {library.names[k]} changes by "
+                    f"{100 * (2**fit.rule.order - 1) * relative:+.0f} %, so its finite time step error is about "
+                    f"{100 * abs(relative):.0f} %. Sample faster, or read the coefficients as effective ones.",
                     {"component": name, "term": library.names[k], "relative_error": relative},
                 )
                 return
+    if fit.rule.name == "simpson":
+        yield Finding(
+            "simpson-rule",
+            "The sampling interval is so coarse that the trapezoid rule's time step error would exceed the statistical one; the "
+            "drift was integrated by Simpson's rule over two steps instead.",
+        )
 
 
 def _doubted(identified: Identified, library: Library) -> Iterator[Finding]:
-    for name, component in (("drift", identified.drift), ("diffusion", identified.diffusion)):
-        if component.doubted:
-            terms = ", ".join(library.names[k] for k in component.doubted)
+    for name, selected in (("drift", identified.fit.drift), ("diffusion", identified.fit.diffusion)):
+        if selected.doubted:
+            terms = ", ".join(library.names[k] for k in selected.doubted)
             yield Finding(
                 "term-hangs-on-sampling-rule",
                 f"In the {name}, {terms} is significant under one sampling rule only, as small as what the rules disagree about; "
                 "it is left out. Set sampling_rule to 'euler' if these are simulated Euler steps.",
-                {"component": name, "terms": [library.names[k] for k in component.doubted]},
+                {"component": name, "terms": [library.names[k] for k in selected.doubted]},
             )
 
 
 def _noise_and_memory(identified: Identified, scores: ScoreTests, scales: Scales) -> Iterator[Finding]:
-    residuals = identified.residuals
-    rho, z = residuals.lag_one_correlation, residuals.lag_one_z
-    noisy = z < -SIGNIFICANT and rho < -0.01 and not is_deterministic(residuals)
-    if noisy:
-        variance = measurement_noise_variance(residuals, scales)
-        yield Finding(
-            "measurement-noise",
-            f"Measurement noise (localisation error) of variance {variance:.3g} is seen: successive residuals are correlated "
-            f"{rho:.2f}. The diffusion below is too large by about twice this variance per sampling interval, and the drift too "
-            "steep. Sample more slowly or reduce the instrument's noise.",
-            {"variance": variance, "residual_correlation": rho},
-        )
-    trend, past = abs(scores.trend) > SCORE_LIMIT, max(abs(v) for v in scores.past) > SCORE_LIMIT
-    material = scores.gain > 0.01 * scores.drift_gain
-    if trend and material and abs(scores.trend) > max(abs(v) for v in scores.past):
+    rho, z = identified.raw.lag_one_correlation, identified.raw.lag_one_z
+    yield from _measurement_noise(identified, scales)
+    gain = max(c.gain for c in identified.fit.drift.path)
+    past = max(abs(v) for v in scores.past)
+
+    def material(statistic: float) -> bool:
+        return abs(statistic) > SCORE_LIMIT and statistic**2 / 2 > 0.01 * gain
+
+    if material(scores.trend) and abs(scores.trend) > past:
         yield Finding(
             "trend",
             "The record is not stationary: its drift depends on time (a trend or moving baseline). Relaxation times and the "
@@ -168,7 +156,7 @@ def _noise_and_memory(identified: Identified, scores: ScoreTests, scales: Scales
             "stretches.",
             {"z": scores.trend},
         )
-    elif past and material and not (noisy and rho < -0.15):
+    elif material(past):
         yield Finding(
             "memory",
             "The record is not Markov: the average of the recent past improves the prediction. A hidden variable, two time "
@@ -181,6 +169,26 @@ def _noise_and_memory(identified: Identified, scores: ScoreTests, scales: Scales
             f"Successive residuals are positively correlated ({rho:+.2f}): the path is smoother than a diffusion, as with "
             "inertia (velocity persistence), filtering or averaging by the instrument. Sample more slowly.",
             {"residual_correlation": rho},
+        )
+
+
+def _measurement_noise(identified: Identified, scales: Scales) -> Iterator[Finding]:
+    rho = identified.raw.lag_one_correlation
+    if identified.noise_variance > 0:
+        variance = identified.noise_variance * scales.unit**2
+        yield Finding(
+            "measurement-noise",
+            f"Measurement noise (localisation error) of variance {variance:.3g} was found and corrected for: without that, "
+            f"successive residuals are correlated {rho:.2f}. Errors are those of the blocks of the record.",
+            {"variance": variance, "residual_correlation": rho, "corrected": True},
+        )
+    elif is_noisy(identified.raw):
+        yield Finding(
+            "measurement-noise",
+            f"Successive residuals are correlated {rho:.2f}, as by measurement noise (localisation error), which is not "
+            "corrected for here: the diffusion is too large and the drift too steep. Set measurement_noise to 'corrected', "
+            "sample more slowly, or reduce the instrument's noise.",
+            {"residual_correlation": rho, "corrected": False},
         )
 
 
@@ -211,7 +219,7 @@ def _quantised(residuals: ResidualSums) -> Iterator[Finding]:
 
 def _negative_diffusion(identified: Identified, scales: Scales) -> Iterator[Finding]:
     where = identified.residuals.negative
-    if where is not None and identified.diffusion.estimate.support:
+    if where is not None and identified.fit.diffusion.estimate.support:
         low, high = (scales.origin + scales.unit * y for y in where)
         yield Finding(
             "negative-diffusion",

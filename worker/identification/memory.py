@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from worker.identification.errors import IndependentSamples
 from worker.identification.library import Library
-from worker.identification.sampling import Rule, increment_residuals
+from worker.identification.sampling import SamplingRule
 from worker.identification.trajectories import Chunk, Scales
 
 Floats = NDArray[np.float64]
@@ -27,7 +27,7 @@ def check_consecutive_samples(walk: Iterator[Chunk], scales: Scales) -> float:
     n, product, square = 0, 0.0, 0.0
     for chunk in walk:
         left, right = chunk.left - mean, chunk.right - mean
-        n += left.size
+        n += chunk.size
         product += float(left @ right)
         square += float(left @ left + right @ right) / 2
     correlation = product / square if square > 0 else 0.0
@@ -49,47 +49,47 @@ def check_consecutive_samples(walk: Iterator[Chunk], scales: Scales) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreTests:
-    """Standard normal statistics of what the model leaves out, and how much of the drift's variance each would add.
+    """Standard normal statistics of what the model leaves out.
 
-    trend          drift depends on the time since the trajectory's start
-    past           drift depends on the mean of the last samples, one entry a window
-    gain           log-likelihood that all of them together would add
-    drift_gain     log-likelihood of the drift itself
+    trend   drift depends on the time since the trajectory's start
+    past    drift depends on the mean of the last samples, one entry a window
     """
 
     trend: float
     past: tuple[float, ...]
-    gain: float
-    drift_gain: float
 
 
-def score_tests(
-    walk: Iterator[Chunk],
-    rule: Rule,
-    library: Library,
-    drift: Floats,
-    diffusion: Floats,
-    floor: float,
-) -> ScoreTests:
-    """Score tests with weights 1/(a Δt), equation (M14).
+def score_tests(walk: Iterator[Chunk], rule: SamplingRule, library: Library, drift: Floats, diffusion: Floats) -> ScoreTests:
+    """Score tests with the library at the windows' first points as instruments, equation (M14).
 
     drift, diffusion   (n_functions,) internal coefficients
-    floor              smallest value of â taken as it is
     """
-    size = library.internal_size
-    extra = 1 + len(PAST_WINDOWS)
-    gram, score, gain = np.zeros((size + extra, size + extra)), np.zeros(size + extra), 0.0
+    size, extra = library.internal_size, 1 + len(PAST_WINDOWS)
+    scores, variance, slope = np.zeros(size + extra), np.zeros((size + extra,) * 2), np.zeros((size + extra, size))
+    products = np.zeros(3)
     for chunk in walk:
-        residual, _, a = increment_residuals(rule, chunk.left, chunk.right, chunk.step, library, drift, diffusion)
-        at_left = library.internal(chunk.left)
-        regressors = np.concatenate([at_left, chunk.elapsed[:, None], _recent_past(chunk)], axis=1)
-        weight = 1 / (a.clip(min=floor) * chunk.step)
-        scaled = regressors * chunk.step[:, None]
-        gram += (scaled * weight[:, None]).T @ scaled
-        score += scaled.T @ (weight * residual)
-        gain += float(weight @ (at_left @ drift * chunk.step) ** 2) / 2
-    statistics = [_partial(gram, score, [*range(size)], k) for k in range(size, size + extra)]
-    return ScoreTests(statistics[0], tuple(statistics[1:]), _joint(gram, score, size), gain)
+        residual, _ = rule.residuals(chunk, library, drift, diffusion)
+        instruments = np.concatenate([library.internal(chunk.left), chunk.elapsed[:, None], _recent_past(chunk)], axis=1)
+        weighted = instruments * residual[:, None]
+        scores += weighted.sum(axis=0)
+        variance += weighted.T @ weighted
+        slope += instruments.T @ rule.design(chunk, library)
+        products += [residual[: len(residual) - k] @ residual[k:] for k in range(3)]
+    # Windows that share increments have correlated residuals; their instruments hardly differ.
+    inflation = max(1 + 2 * (products[1] + products[2]) / products[0], 0.05) if rule.overlapping else 1.0
+    out = [_adjusted(scores, variance * inflation, slope, size, k) for k in range(size, size + extra)]
+    return ScoreTests(out[0], tuple(out[1:]))
+
+
+def _adjusted(scores: Floats, variance: Floats, slope: Floats, size: int, k: int) -> float:
+    """Statistic of instrument k with the effect of the estimated coefficients taken out."""
+    projection, *_ = np.linalg.lstsq(slope[:size].T, slope[k], rcond=1e-12)
+    combination = np.zeros(len(scores))
+    combination[k], combination[:size] = 1.0, -projection
+    spread = float(combination @ variance @ combination)
+    if not spread > 1e-9 * float(variance[k, k]):
+        return 0.0
+    return float(combination @ scores / np.sqrt(spread))
 
 
 def _recent_past(chunk: Chunk) -> Floats:
@@ -104,19 +104,3 @@ def _recent_past(chunk: Chunk) -> Floats:
         where = index[long_enough]
         out[long_enough, column] = chunk.left[long_enough] - (total[where] - total[where - window]) / window
     return out
-
-
-def _partial(gram: Floats, score: Floats, given: list[int], k: int) -> float:
-    """Statistic of regressor k with the given ones partialled out."""
-    projection, *_ = np.linalg.lstsq(gram[np.ix_(given, given)], gram[given, k], rcond=1e-12)
-    variance = gram[k, k] - gram[k, given] @ projection
-    if not variance > 1e-9 * gram[k, k]:
-        return 0.0
-    return float((score[k] - score[given] @ projection) / np.sqrt(variance))
-
-
-def _joint(gram: Floats, score: Floats, size: int) -> float:
-    """Log-likelihood that all regressors beyond the first `size` add together."""
-    every, *_ = np.linalg.lstsq(gram, score, rcond=1e-12)
-    given, *_ = np.linalg.lstsq(gram[:size, :size], score[:size], rcond=1e-12)
-    return max(0.0, float(score @ every - score[:size] @ given)) / 2

@@ -16,6 +16,7 @@ from worker.identification.cells import make_cells
 from worker.identification.errors import NoDataUnderKernels, TooFewSamples
 from worker.identification.kernels import Kernels
 from worker.identification.library import Library
+from worker.identification.sampling import Euler
 from worker.identification.statistics import KernelStatistics, gather
 from worker.identification.trajectories import Scales, Trajectories, block_edges, chunks
 
@@ -67,17 +68,19 @@ def identify_by_paper(
             hints=("Use the default estimator (leave out the preset), or upload several trajectories.",),
         )
     walk = chunks(data, scales, block_edges(data, 0, one_per_trajectory=True))
-    statistics = gather(walk, library, kernels, make_cells(kernels, scales))
+    euler = Euler()
+    cells = make_cells(kernels, scales)
+    statistics = gather(walk, library, kernels, cells, lambda chunk: euler.weights(chunk, library))
     to_raw = np.array([[float(v) for v in row] for row in library.change_of_basis]).T
-    design = statistics.left_design @ to_raw * scales.time
+    design = statistics.at_instrument @ to_raw * scales.time
     n_trajectories, n_kernels, n_terms = design.shape
     groups = np.repeat(np.arange(n_trajectories), n_kernels)
     stacked = design.reshape(-1, n_terms)
 
-    drift = _sparse_fit(stacked, statistics.drift_response.ravel() * scales.unit, groups, threshold)
+    drift = _sparse_fit(stacked, statistics.sums[..., 0].ravel() * scales.unit, groups, threshold)
     corrected = _corrected_variation(statistics, library, kernels, scales, to_raw @ drift.coefficients)
     diffusion = _sparse_fit(stacked, corrected.ravel(), groups, threshold)
-    return PaperModel(drift, diffusion, statistics.n_increments)
+    return PaperModel(drift, diffusion, statistics.n_windows)
 
 
 def _corrected_variation(
@@ -86,7 +89,7 @@ def _corrected_variation(
     """Q_j − Σ K_j b̂² Δt², equation (M6); (n_trajectories, n_kernels) [state²]."""
     squared = (library.internal(statistics.nodes) @ internal_drift) ** 2
     correction = (statistics.time_squared * squared) @ kernels.at(statistics.nodes).T
-    return np.asarray(statistics.quadratic_variation * scales.unit**2 - correction * scales.time**2)
+    return np.asarray(statistics.sums[..., 1] * scales.unit**2 - correction * scales.time**2)
 
 
 def _sparse_fit(design: Floats, response: Floats, groups: NDArray[np.intp], threshold: float) -> SparseFit:

@@ -83,6 +83,34 @@ def whitened(system: WeakSystem, covariance: Floats) -> NormalEquations:
     )
 
 
+def with_block_errors(equations: NormalEquations) -> NormalEquations:
+    """The same estimate of all coefficients, with their covariance from the scatter of the blocks' scores in place of V's.
+
+    For residuals that are correlated between windows V knows only the diagonal; the blocks know all of it. Restricted to a
+    support, the new equations are generalised least squares on ĉ ~ N(c, Cov_robust).
+    """
+    everything = np.eye(len(equations.score))
+    solution = solve(equations, everything)
+    n_blocks = len(equations.block_score)
+    if solution is None or solution.robust_covariance is None or n_blocks < 2 * len(everything):
+        return equations
+    norms = np.sqrt(np.diag(solution.robust_covariance))
+    if not (norms > 0).all():
+        return equations
+    # The inverse of a covariance from n scores is too large by this factor on average.
+    shrink = (n_blocks - len(everything) - 2) / (n_blocks - 1)
+    information = shrink * np.linalg.pinv(solution.robust_covariance / np.outer(norms, norms), 1e-12) / np.outer(norms, norms)
+    change = information @ np.linalg.pinv(equations.information, 1e-14)
+    return NormalEquations(
+        information=information,
+        score=information @ solution.values,
+        block_information=change @ equations.block_information,
+        block_score=equations.block_score @ change.T,
+        rows=equations.rows,
+        condition=equations.condition,
+    )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
     """Coefficients along the rows of a basis of a support's span.

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from worker.identification.cells import Cells
 from worker.identification.library import Library
-from worker.identification.sampling import Rule, increment_residuals
+from worker.identification.sampling import SamplingRule
 from worker.identification.statistics import nodal_sums
 from worker.identification.trajectories import Chunk
 
@@ -21,12 +21,12 @@ N_BINS = 120
 class ResidualSums:
     """Sums over the residuals r of the drift equation and s of the diffusion equation, internal units.
 
-    drift_squared       (n_nodes,) quadrature weights of Σ f(y_n) r²
-    diffusion_squared   (n_nodes,) of Σ f(y_n) s²
-    count_at_nodes      (n_nodes,) of Σ f(y_n)
-    powers              (5,)  Σ z^p, p = 0 … 4, of z = r / √(â Δt) where â > 0
-    products            n, Σ r_n r_{n+1}, Σ (r_n r_{n+1})² over consecutive increments
-    squares             Σ r², Σ Δy², number of increments
+    drift_squared       (n_nodes,) quadrature weights of Σ f(z_n) r²
+    diffusion_squared   (n_nodes,) of Σ f(z_n) s²
+    count_at_nodes      (n_nodes,) of Σ f(z_n)
+    powers              (5,)  Σ u^p, p = 0 … 4, of r over its standard deviation, where â > 0
+    products            n, Σ r_n r_{n+1}, Σ (r_n r_{n+1})² over consecutive windows
+    squares             Σ r², Σ Δy², number of windows
     histogram           (N_BINS,) of y over [−1, 1], with what lies outside in the end bins left out
     negative            smallest and largest y where â ≤ 0, or None
     zero_steps          share of increments that are exactly zero
@@ -43,16 +43,16 @@ class ResidualSums:
     zero_steps: float
 
     @property
-    def lag_one_correlation(self) -> float:
-        """Σ r_n r_{n+1} / Σ r² per pair: +1 for a smooth path, −½ where measurement noise dominates, 0 for a right model."""
-        pairs, total = self.products[0], self.powers_count
-        if not pairs or not self.squares[0]:
-            return 0.0
-        return float(self.products[1] / pairs / (self.squares[0] / total))
+    def n_windows(self) -> int:
+        return int(self.squares[2])
 
     @property
-    def powers_count(self) -> float:
-        return float(self.squares[2])
+    def lag_one_correlation(self) -> float:
+        """Σ r_n r_{n+1} / Σ r² per pair: +1 for a smooth path, −½ where measurement noise dominates, 0 for a right model."""
+        pairs = self.products[0]
+        if not pairs or not self.squares[0]:
+            return 0.0
+        return float(self.products[1] / pairs / (self.squares[0] / self.squares[2]))
 
     @property
     def lag_one_z(self) -> float:
@@ -61,7 +61,7 @@ class ResidualSums:
 
 
 def measure_residuals(
-    walk: Iterator[Chunk], rule: Rule, library: Library, cells: Cells, drift: Floats, diffusion: Floats
+    walk: Iterator[Chunk], rule: SamplingRule, library: Library, cells: Cells, drift: Floats, diffusion: Floats
 ) -> ResidualSums:
     """Residuals of a model with these internal coefficients (n_functions,)."""
     powers, products, squares = np.zeros(5), np.zeros(3), np.zeros(3)
@@ -70,18 +70,19 @@ def measure_residuals(
 
     def weights(chunk: Chunk) -> Floats:
         nonlocal low, high, zeros
-        r, s, a = increment_residuals(rule, chunk.left, chunk.right, chunk.step, library, drift, diffusion)
+        r, s = rule.residuals(chunk, library, drift, diffusion)
+        a = library.internal(chunk.left) @ diffusion
         positive = a > 0
         if not positive.all():
             where = chunk.left[~positive]
             low, high = min(low, float(where.min())), max(high, float(where.max()))
-        z = r[positive] / np.sqrt(a[positive] * chunk.step[positive])
-        z2 = z * z
-        powers[:] += [z.size, z.sum(), z2.sum(), z2 @ z, z2 @ z2]
+        u = r[positive] / np.sqrt(np.asarray(rule.residual_variance(chunk, a)[positive], dtype=np.float64))
+        u2 = u * u
+        powers[:] += [u.size, u.sum(), u2.sum(), u2 @ u, u2 @ u2]
         pairs = (r[:-1] * r[1:])[chunk.follows[1:]]
-        products[:] += [pairs.size, pairs.sum(), (pairs**2).sum()]
+        products[:] += [pairs.size, pairs.sum(), pairs @ pairs]
         difference = chunk.right - chunk.left
-        squares[:] += [(r**2).sum(), (difference**2).sum(), r.size]
+        squares[:] += [r @ r, difference @ difference, r.size]
         zeros += int((difference == 0).sum())
         histogram[:] += np.histogram(chunk.left, bins=N_BINS, range=(-1, 1))[0]
         return np.stack([r**2, s**2, np.ones_like(r)], axis=1)

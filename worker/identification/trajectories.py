@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,22 +141,58 @@ def _rounded(origin: float, unit: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chunk:
-    """Consecutive increments of one block, in internal units.
+    """Windows of consecutive samples of one block, in internal units.
 
     block      number of the block
-    left       (n,)   y at the start of each increment, already known when its noise is drawn
-    right      (n,)   y at its end (for a periodic coordinate: left + wrapped increment)
-    step       (n,)   Δt
-    follows    (n,)   whether the increment starts where the one before it in this chunk ended
+    states     (n_points, n)       y; row 0 is known before the noise of the rest is drawn. Unwrapped where periodic
+    steps      (n_points − 1, n)   Δt between the rows
+    follows    (n,)   whether the window starts one sample after the one before it in this chunk
     elapsed    (n,)   time since the start of the record of this trajectory
     """
 
     block: int
-    left: Floats
-    right: Floats
-    step: Floats
+    states: Floats
+    steps: Floats
     follows: NDArray[np.bool_]
     elapsed: Floats
+
+    @property
+    def size(self) -> int:
+        return int(self.states.shape[1])
+
+    @property
+    def left(self) -> Floats:
+        """(n,) y at the first point."""
+        return np.asarray(self.states[0])
+
+    @property
+    def right(self) -> Floats:
+        """(n,) y at the second point."""
+        return np.asarray(self.states[1])
+
+    @property
+    def step(self) -> Floats:
+        """(n,) Δt between the first two points."""
+        return np.asarray(self.steps[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Which windows to walk.
+
+    n_points       samples of a window
+    stride         samples from one point of a window to the next; windows start at every sample
+    even           only windows whose steps are equal to two percent
+    longest_step   windows with a longer step are left out [time]
+    """
+
+    n_points: int = 2
+    stride: int = 1
+    even: bool = False
+    longest_step: float = np.inf
+
+
+PAIRS = Windows()
 
 
 def block_edges(data: Trajectories, n_blocks: int, *, one_per_trajectory: bool = False) -> Integers:
@@ -178,50 +215,45 @@ def block_edges(data: Trajectories, n_blocks: int, *, one_per_trajectory: bool =
 
 
 def chunks(
-    data: Trajectories,
-    scales: Scales,
-    edges: Integers,
-    *,
-    lag: int = 1,
-    period: float | None = None,
-    longest_step: float = np.inf,
+    data: Trajectories, scales: Scales, edges: Integers, windows: Windows = PAIRS, *, period: float | None = None
 ) -> Iterator[Chunk]:
-    """Walk all increments X(n + lag) − X(n) inside segments, block by block; those over `longest_step` [time] left out."""
-    last_of = data.segments[:, 1]
-    first_of = data.segments[:, 0]
+    """Walk all windows inside segments, block by block."""
+    first_of, last_of = data.segments[:, 0], data.segments[:, 1]
+    span = (windows.n_points - 1) * windows.stride
     for block in range(len(edges) - 1):
         for begin in range(int(edges[block]), int(edges[block + 1]), CHUNK):
-            end = min(begin + CHUNK, int(edges[block + 1]))
-            reach = min(end + lag, len(data.states))
+            reach = min(begin + CHUNK, int(edges[block + 1])) + span
             values = np.asarray(data.states[begin:reach, 0])
             times = np.asarray(data.times[begin:reach])
-            index = np.arange(begin, reach - lag)
-            if not index.size:
+            n = len(values) - span
+            if n <= 0:
                 continue
-            segment = np.searchsorted(last_of, index, side="right")
-            inside = (segment < len(last_of)) & (index >= first_of[segment.clip(max=len(first_of) - 1)])
-            inside &= index + lag < last_of[segment.clip(max=len(last_of) - 1)]
-            inside &= times[lag : lag + index.size] - times[: index.size] <= longest_step
-            follows = np.zeros(index.size, dtype=np.bool_)
+            index = np.arange(begin, begin + n)
+            segment = np.searchsorted(last_of, index, side="right").clip(max=len(last_of) - 1)
+            inside = (index >= first_of[segment]) & (index + span < last_of[segment])
+            points = [slice(k * windows.stride, k * windows.stride + n) for k in range(windows.n_points)]
+            steps = np.array([times[b] - times[a] for a, b in pairwise(points)])
+            inside &= (steps <= windows.longest_step).all(axis=0)
+            if windows.even:
+                inside &= np.ptp(steps, axis=0) <= 0.02 * steps[0]
+            if not inside.any():
+                continue
+            follows = np.zeros(n, dtype=np.bool_)
             follows[1:] = inside[1:] & inside[:-1] & (segment[1:] == segment[:-1])
-            n = index.size
-            left = (values[:n] - scales.origin) / scales.unit
+            states = np.empty((windows.n_points, n))
+            states[0] = (values[points[0]] - scales.origin) / scales.unit
             if period is not None:
-                left = left - 2 * np.round(left / 2)
-            difference = values[lag : lag + n] - values[:n]
-            if period is not None:
-                difference = difference - period * np.round(difference / period)
-            starts = data.times[first_of[segment.clip(max=len(first_of) - 1)]]
-            step = (times[lag : lag + n] - times[:n]) / scales.time
-            elapsed = (times[:n] - starts) / scales.time
+                states[0] -= 2 * np.round(states[0] / 2)
+            for k, (a, b) in enumerate(pairwise(points)):
+                difference = values[b] - values[a]
+                if period is not None:
+                    difference = difference - period * np.round(difference / period)
+                states[k + 1] = states[k] + difference / scales.unit
             keep = slice(None) if inside.all() else inside
-            if keep is not slice(None) and not inside.any():
-                continue
             yield Chunk(
                 block=block,
-                left=left[keep],
-                right=(left + difference / scales.unit)[keep],
-                step=step[keep],
+                states=states[:, keep],
+                steps=steps[:, keep] / scales.time,
                 follows=follows[keep],
-                elapsed=elapsed[keep],
+                elapsed=((times[:n] - data.times[first_of[segment]]) / scales.time)[keep],
             )

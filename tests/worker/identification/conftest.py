@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from worker.identification.efficient import Identified, Settings, identify
+from worker.identification.efficient import Identified, identify
+from worker.identification.fitting import Problem
 from worker.identification.kernels import make_kernels
 from worker.identification.library import Library, make_library
 from worker.identification.simulation import SYSTEMS, simulate
@@ -41,9 +42,10 @@ def fit() -> Callable[..., tuple[Identified, Library, Scales]]:
     def run(data: Trajectories, **settings: object) -> tuple[Identified, Library, Scales]:
         period = settings.get("period")
         scales = measure_scales(data, period)  # type: ignore[arg-type]
-        library = make_library(scales, period=period, **settings.pop("library", {}))  # type: ignore[arg-type, call-overload]
+        library = make_library(scales, period=period, **settings.get("library", {}))  # type: ignore[arg-type, call-overload]
         kernels = make_kernels(scales, period=period)  # type: ignore[arg-type]
-        return identify(data, scales, Settings(library, kernels, **settings)), library, scales  # type: ignore[arg-type]
+        problem = Problem(data, scales, library, kernels, period=period)  # type: ignore[arg-type]
+        return identify(problem, settings.get("rule", "auto"), settings.get("noise", "auto")), library, scales  # type: ignore[arg-type]
 
     return run
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from worker.identification.cells import CellMoments, Cells, accumulate, empty_moments
 from worker.identification.kernels import Kernels
 from worker.identification.library import make_library
-from worker.identification.statistics import gather
+from worker.identification.sampling import Trapezoid
+from worker.identification.statistics import KernelStatistics, gather
 from worker.identification.trajectories import block_edges, chunks, from_arrays, measure_scales
 
 GENERATOR = np.random.default_rng(3)
@@ -59,11 +60,15 @@ def test_statistics_of_split_trajectories_add_up_to_those_of_the_whole() -> None
     scales = measure_scales(whole)
     library, cells = make_library(scales), Cells(-3.0, 0.045, 134)
 
-    def statistics(parts: list[np.ndarray]) -> object:
+    rule = Trapezoid()
+
+    def statistics(parts: list[np.ndarray]) -> KernelStatistics:
         data = from_arrays(parts, 0.1)
-        return gather(chunks(data, scales, block_edges(data, 3)), library, KERNELS, cells)
+        walk = chunks(data, scales, block_edges(data, 3), rule.windows)
+        return gather(walk, library, KERNELS, cells, lambda chunk: rule.weights(chunk, library))
 
     total, merged = statistics(x), statistics(x[:1]) + statistics(x[1:])
-    assert total.n_increments == merged.n_increments == 4 * 399
-    for name in ("left_design", "right_design", "drift_response", "quadratic_variation", "cross_design", "time_squared"):
+    assert total.n_windows == merged.n_windows == 4 * 399
+    for name in ("at_instrument", "sums", "time_squared"):
         np.testing.assert_allclose(getattr(total, name).sum(axis=0), getattr(merged, name).sum(axis=0), atol=1e-9)
+    np.testing.assert_allclose(total.totals, merged.totals, atol=1e-9)

@@ -22,8 +22,8 @@ def _named(component, library, factor: float) -> dict[str, tuple[float, float]]:
 def _model(fitted) -> tuple[dict[str, tuple[float, float]], dict[str, tuple[float, float]]]:
     identified, library, scales = fitted
     return (
-        _named(identified.drift, library, scales.unit / scales.time),
-        _named(identified.diffusion, library, scales.unit**2 / scales.time),
+        _named(identified.fit.drift, library, scales.unit / scales.time),
+        _named(identified.fit.diffusion, library, scales.unit**2 / scales.time),
     )
 
 
@@ -76,7 +76,7 @@ def test_far_from_the_origin_the_lowest_degree_is_taken_and_the_others_listed(pa
     assert set(diffusion) == {"1"}
     assert drift["x"][0] == pytest.approx(near["x"][0], rel=0.02)
     assert -drift["1"][0] / drift["x"][0] == pytest.approx(1e6, abs=0.05)
-    pair = next(c for c in identified.drift.path if len(c.support) == 2)
+    pair = next(c for c in identified.fit.drift.path if len(c.support) == 2)
     assert (0, 2) in pair.equivalent
 
 
@@ -106,8 +106,8 @@ def test_trapezoid_beats_euler_on_coarse_samples(paths, fit) -> None:
 def test_exact_euler_paths_get_no_false_term_from_the_trapezoid_rule(paths, fit) -> None:
     data = from_arrays(list(paths("double-well", 24, 0.002, 50_000, substeps=1)), 0.002)
     identified, library, _ = fit(data)
-    assert [library.names[k] for k in identified.drift.estimate.support] == ["x", "x^3"]
-    assert [library.names[k] for k in identified.diffusion.estimate.support] == ["1"]
+    assert [library.names[k] for k in identified.fit.drift.estimate.support] == ["x", "x^3"]
+    assert [library.names[k] for k in identified.fit.diffusion.estimate.support] == ["1"]
 
 
 def test_an_angle_is_identified_across_its_seam(fit) -> None:

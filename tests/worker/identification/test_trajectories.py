@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from worker.identification import trajectories
 from worker.identification.errors import ConstantData, TooFewSamples
-from worker.identification.trajectories import Trajectories, block_edges, chunks, from_arrays, measure_scales
+from worker.identification.trajectories import Trajectories, Windows, block_edges, chunks, from_arrays, measure_scales
 
 
 def _random(lengths: list[int], seed: int) -> Trajectories:
@@ -26,7 +26,7 @@ def test_every_increment_inside_a_segment_is_walked_exactly_once(lengths: list[i
     if data.n_increments < trajectories.MINIMUM_INCREMENTS:
         return
     scales = measure_scales(data)
-    walked = list(chunks(data, scales, block_edges(data, blocks), lag=lag))
+    walked = list(chunks(data, scales, block_edges(data, blocks), Windows(2, lag)))
     inside = [(i, i + lag) for start, stop, _ in data.segments for i in range(start, stop - lag)]
     left, right = np.array(inside, dtype=int).reshape(-1, 2).T
     got = np.concatenate([np.stack([c.left, c.right, c.step]) for c in walked], axis=1)

@@ -17,7 +17,7 @@ def _poisson_sampled_ou(n: int, mean_step: float, seed: int) -> Trajectories:
 
 def test_steps_longer_than_half_a_relaxation_time_are_left_out_and_the_rest_is_unbiased(fit) -> None:
     identified, library, scales = fit(_poisson_sampled_ou(20_000, 0.5, 3))
-    drift, diffusion = identified.drift.estimate, identified.diffusion.estimate
+    drift, diffusion = identified.fit.drift.estimate, identified.fit.diffusion.estimate
     assert 0.3 < identified.longest_step < 0.8
     assert [library.names[k] for k in drift.support] == ["x"]
     rate, error = (v[0] * scales.unit / scales.time for v in (drift.raw, drift.std_error))
