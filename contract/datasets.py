@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from contract.base import Document, Name
-from contract.results import Warning_
+from contract.results import Notice
 
 PositiveFinite = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -87,7 +87,7 @@ class DatasetReport(Document):
     n_missing: int = 0
     """Samples dropped because a value was NaN or empty."""
     n_duplicate_times: int = 0
-    warnings: tuple[Warning_, ...] = ()
+    warnings: tuple[Notice, ...] = ()
 
 
 class Dataset(Document):

@@ -9,7 +9,7 @@ from contract.base import Document, Interval
 SCHEMA_VERSION: Final = "1.0"
 
 
-class Warning_(Document):
+class Notice(Document):
     """Something the reader of a number should know, in a sentence, with what to try."""
 
     code: str
@@ -247,7 +247,7 @@ class ResultBase(Document):
     job: str
     model: Model
     generator: GeneratorAnalysis
-    warnings: tuple[Warning_, ...] = ()
+    warnings: tuple[Notice, ...] = ()
     provenance: Provenance
 
 

@@ -241,8 +241,8 @@ def _of_generator(report: GeneratorReport) -> Sequence[Finding]:
     return (Finding("not-ergodic", reason if reason.endswith(".") else f"{reason}."),)
 
 
-def _warning(finding: Finding) -> results.Warning_:
-    return results.Warning_(code=finding.code, message=finding.message, details=_plain(dict(finding.details)))
+def _warning(finding: Finding) -> results.Notice:
+    return results.Notice(code=finding.code, message=finding.message, details=_plain(dict(finding.details)))
 
 
 def _plain(value: Any) -> Any:

@@ -70,7 +70,10 @@ def identify(data: Trajectories, parameters: IdentificationParameters, report: R
         period=period,
     )
     if parameters.estimator == "paper":
-        return answers.by_paper(data, scales, library, kernels, threshold=parameters.selection.threshold, bounds=bounds)
+        # Not at the top: scikit-learn takes longer to import than most jobs to run.
+        from worker.identification.paper_answer import by_paper
+
+        return by_paper(data, scales, library, kernels, threshold=parameters.selection.threshold, bounds=bounds)
     problem = Problem(data, scales, library, kernels, parameters.selection.method, period)
     return answers.by_efficient_estimator(
         problem,

@@ -7,17 +7,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification import efficient, memory, paper
-from worker.identification.cells import make_cells
+from worker.identification import efficient, memory
 from worker.identification.diagnostics import Finding, check_smoothness, findings, step_errors
 from worker.identification.fitting import Problem, Selected, walk
 from worker.identification.kernels import Kernels
 from worker.identification.library import Library
 from worker.identification.model import SymbolicProcess, from_internal
-from worker.identification.residuals import ResidualSums, measure_residuals
-from worker.identification.sampling import Euler, RuleName
+from worker.identification.residuals import ResidualSums
+from worker.identification.sampling import RuleName
 from worker.identification.selection import Candidate
-from worker.identification.trajectories import Scales, Trajectories, block_edges, chunks
+from worker.identification.trajectories import Scales
 
 Floats = NDArray[np.float64]
 
@@ -120,62 +119,24 @@ def by_efficient_estimator(
     b, a = fit.drift.estimate, fit.diffusion.estimate
     scores = memory.score_tests(walk(problem, fit.rule), fit.rule, library, b.internal, a.internal)
     found = tuple(f for f in findings(identified, scores, library, scales) if noise != "none" or f.code != "measurement-noise")
-    process = _process(library, b.internal, a.internal, scales, bounds)
+    process = process_of(library, b.internal, a.internal, scales, bounds)
     normal = np.random.default_rng(seed).standard_normal((n_draws, 2, library.internal_size))
     return Answer(
         drift=_component(fit.drift, identified.coarse[0], problem, fit.rule.order, scales.unit / scales.time),
         diffusion=_component(fit.diffusion, identified.coarse[1], problem, fit.rule.order, scales.unit**2 / scales.time),
         process=process,
         draws=tuple(
-            _process(library, b.internal + b.internal_factor @ z[0], a.internal + a.internal_factor @ z[1], scales, bounds)
+            process_of(library, b.internal + b.internal_factor @ z[0], a.internal + a.internal_factor @ z[1], scales, bounds)
             for z in normal
         ),
         findings=found,
         residuals=identified.residuals,
         noise_variance=None if noise == "none" else identified.noise_variance * scales.unit**2,
         condition=fit.condition,
-        coverage=_coverage(problem.kernels, identified.kernel_weights, scales),
-        histogram=_histogram(identified.residuals, scales),
+        coverage=coverage_of(problem.kernels, identified.kernel_weights, scales),
+        histogram=histogram_of(identified.residuals, scales),
         scales=scales,
         rule=fit.rule.name,
-    )
-
-
-def by_paper(
-    data: Trajectories,
-    scales: Scales,
-    library: Library,
-    kernels: Kernels,
-    *,
-    threshold: float = 0.25,
-    bounds: tuple[float, float] = (-np.inf, np.inf),
-) -> Answer:
-    """Algorithm 1, with the residuals of its model beside it. Raises what `identify_by_paper` raises."""
-    model = paper.identify_by_paper(data, scales, library, kernels, threshold=threshold)
-    to_internal = np.array([[float(v) for v in row] for row in library.change_of_basis]).T
-    b = to_internal @ model.drift.coefficients * scales.time / scales.unit
-    a = to_internal @ model.diffusion.coefficients * scales.time / scales.unit**2
-    cells = make_cells(kernels, scales)
-    residuals = measure_residuals(chunks(data, scales, block_edges(data, 1)), Euler(), library, cells, b, a)
-    return Answer(
-        drift=_sparse_component(model.drift, library),
-        diffusion=_sparse_component(model.diffusion, library),
-        process=_process(library, b, a, scales, bounds),
-        draws=(),
-        findings=(
-            Finding(
-                "paper-preset",
-                "These coefficients come from the source paper's Algorithm 1. Its stacked rows leave a bias of some percent that "
-                "more data do not remove, and it gives no errors. The default estimator does better on the same data.",
-            ),
-        ),
-        residuals=residuals,
-        noise_variance=None,
-        condition=None,
-        coverage=_coverage(kernels, kernels.at(cells.nodes()) @ residuals.count_at_nodes, scales),
-        histogram=_histogram(residuals, scales),
-        scales=scales,
-        rule="euler",
     )
 
 
@@ -208,13 +169,7 @@ def _names(library: Library, support: tuple[int, ...]) -> tuple[str, ...]:
     return tuple(library.names[k] for k in support)
 
 
-def _sparse_component(fit: paper.SparseFit, library: Library) -> ComponentFit:
-    terms = tuple(TermFit(name, float(fit.coefficients[k]), k in fit.support) for k, name in enumerate(library.names))
-    active = {t.name: t.value for t in terms if t.active}
-    return ComponentFit(terms, "lasso_cv+stlsq", (PathEntry(tuple(active), -float(fit.errors.min()), active),))
-
-
-def _process(library: Library, b: Floats, a: Floats, scales: Scales, bounds: tuple[float, float]) -> SymbolicProcess:
+def process_of(library: Library, b: Floats, a: Floats, scales: Scales, bounds: tuple[float, float]) -> SymbolicProcess:
     return SymbolicProcess(
         from_internal(library, b, scales.unit / scales.time),
         from_internal(library, a, scales.unit**2 / scales.time),
@@ -228,11 +183,11 @@ def _floor(residuals: ResidualSums) -> float:
     return float(0.01 * residuals.squares[0] / residuals.squares[2])
 
 
-def _coverage(kernels: Kernels, weights: Floats, scales: Scales) -> Coverage:
+def coverage_of(kernels: Kernels, weights: Floats, scales: Scales) -> Coverage:
     first, last = (float(scales.origin + scales.unit * c) for c in (kernels.centres[0], kernels.centres[-1]))
     return Coverage(weights, first, last, kernels.bandwidth * scales.unit)
 
 
-def _histogram(residuals: ResidualSums, scales: Scales) -> Histogram:
+def histogram_of(residuals: ResidualSums, scales: Scales) -> Histogram:
     edges = scales.origin + scales.unit * np.linspace(-1, 1, residuals.histogram.size + 1)
     return Histogram(residuals.histogram, edges)
