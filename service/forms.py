@@ -1,11 +1,11 @@
 """Multipart forms: one file and a few JSON fields, streamed to disk."""
 
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
 from fastapi import Request
-from starlette.datastructures import UploadFile
+from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from contract.problems import ProblemError
@@ -24,8 +24,11 @@ class Form:
     fields: dict[str, bytes]
 
 
-async def read(request: Request, stream: AsyncGenerator[bytes], *, accepted: tuple[str, ...], field_limit: int) -> Form:
-    """Parse a form that may hold a `file` and the `accepted` fields, each at most `field_limit` bytes.
+@asynccontextmanager
+async def reading(
+    request: Request, stream: AsyncGenerator[bytes], *, accepted: tuple[str, ...], field_limit: int
+) -> AsyncIterator[Form]:
+    """A form that may hold a `file` and the `accepted` fields, each at most `field_limit` bytes; its files are closed at the end.
 
     Raises Refusal: invalid-multipart, invalid-request, and whatever reading the body raises.
     """
@@ -36,6 +39,13 @@ async def read(request: Request, stream: AsyncGenerator[bytes], *, accepted: tup
         raise Refusal("invalid-multipart", error.message) from None
     except (UnicodeError, ValueError, LookupError):
         raise Refusal("invalid-multipart", "The parts' headers cannot be read.") from None
+    try:
+        yield await _form_of(data, accepted, field_limit)
+    finally:
+        await data.close()
+
+
+async def _form_of(data: FormData, accepted: tuple[str, ...], field_limit: int) -> Form:
     file: UploadFile | None = None
     fields: dict[str, bytes] = {}
     for name, part in data.multi_items():

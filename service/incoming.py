@@ -46,15 +46,12 @@ async def raw_upload(request: Request, settings: ServiceSettings, folder: Path) 
 async def form(request: Request, settings: ServiceSettings, folder: Path, *accepted: str) -> Arrived:
     """A multipart form with a `file` and the `accepted` JSON parts. Raises Refusal."""
     chunks = bodies.chunks(request, settings.max_upload_bytes, settings.body_idle_seconds)
-    received = await forms.read(request, chunks, accepted=accepted, field_limit=settings.max_job_bytes)
-    if received.file is None:
-        return Arrived(None, received.fields)
-    said = (received.file.content_type or "").partition(";")[0].strip().lower()
-    try:
+    async with forms.reading(request, chunks, accepted=accepted, field_limit=settings.max_job_bytes) as received:
+        if received.file is None:
+            return Arrived(None, received.fields)
+        said = (received.file.content_type or "").partition(";")[0].strip().lower()
         upload = await uploads.spool(uploads.pieces_of(received.file.file), folder, _said(said), received.file.filename)
-    finally:
-        await received.file.close()
-    return Arrived(upload, received.fields)
+        return Arrived(upload, received.fields)
 
 
 def layout(query: Layout, part: bytes | None) -> Layout | None:

@@ -91,10 +91,12 @@ class Service:
         assert self.stores.jobs.succeed(job_id, claim.attempt, name)
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _plain_logs() -> None:
+@pytest.fixture(autouse=True, scope="module")
+def _plain_logs() -> Iterator[None]:
     """structlog's own default draws every traceback in a box with all variables, which takes seconds."""
     structlog.configure(processors=[structlog.contextvars.merge_contextvars, structlog.processors.KeyValueRenderer()])
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture
