@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
@@ -37,13 +38,6 @@ def identified(client: httpx.Client, file: str, **layout: str | float) -> tuple[
     return dataset, result_of(client, {"kind": "identification", "dataset": dataset["id"]})
 
 
-def on_support(result: dict[str, Any], component: str, support: list[str]) -> dict[str, float]:
-    """Coefficients of the entry of the selection path that has these terms."""
-    [selection] = result["selection"][component].values()
-    [coefficients] = [entry["coefficients"] for entry in selection["path"] if entry["support"] == support]
-    return dict(coefficients)
-
-
 class TestTreasuryRate:
     """D19: 59 years of the ten-year rate, business days by US dates."""
 
@@ -76,26 +70,35 @@ class TestNeuron:
 
     @pytest.fixture(scope="class")
     @staticmethod
-    def answer(client: httpx.Client) -> tuple[dict[str, Any], dict[str, Any]]:
-        return identified(client, "d07_neuron_all240_every6th.csv", orientation="rows", dt=9e-4)
+    def dataset(client: httpx.Client) -> dict[str, Any]:
+        return upload(client, (DATA / "d07_neuron_all240_every6th.csv").read_bytes(), "text/csv", orientation="rows", dt=9e-4)
 
-    def test_every_row_is_a_trajectory(self, answer: tuple[dict[str, Any], dict[str, Any]]) -> None:
-        report = answer[0]["report"]
+    def test_every_row_is_a_trajectory(self, dataset: dict[str, Any]) -> None:
+        report = dataset["report"]
         assert (report["n_trajectories"], report["n_increments"]) == (240, 79_920)
         assert report["dt"]["median"] == 9e-4
 
-    def test_the_published_model_has_its_coefficients_on_the_selection_path(
-        self, answer: tuple[dict[str, Any], dict[str, Any]]
-    ) -> None:
-        # Published is an Ornstein–Uhlenbeck process; the path says what each larger model gains over it.
-        [slope], [diffusion] = known("D07", "drift", term="x", file=1), known("D07", "a", file=1)
-        assert on_support(answer[1], "drift", ["1", "x"])["x"] == slope
-        assert on_support(answer[1], "diffusion", ["1"])["1"] == diffusion
+    def test_the_published_model_has_the_published_coefficients(self, client: httpx.Client, dataset: dict[str, Any]) -> None:
+        # Published is an Ornstein–Uhlenbeck process fitted to increments as they are: the job that asks for just that.
+        parameters = {"library": {"polynomial_degree": 1}, "sampling_rule": "euler", "measurement_noise": "none"}
+        job = {"kind": "identification", "dataset": dataset["id"], "parameters": parameters}
+        model = result_of(client, job)["model"]
+        drift, diffusion = active(model["drift"]["x"]), active(model["diffusion"]["x,x"])
+        [slope], [a] = known("D07", "drift", term="x", file=1), known("D07", "a", file=1)
+        assert (drift["x"]["value"], diffusion["1"]["value"]) == (slope, a)
+        assert [*diffusion] == ["1"]
 
-    def test_the_stable_point_is_that_of_the_published_model(self, answer: tuple[dict[str, Any], dict[str, Any]]) -> None:
-        # α/β = 0.275 / 26.2; with the tolerances of both, 0.0105 ± 0.0015 V.
-        [at] = [p["at"][0] for p in answer[1]["generator"]["fixed_points"] if p["stable"]]
-        assert at == pytest.approx(0.0105, abs=0.0015)
+    def test_the_default_job_finds_the_noise_that_the_published_model_leaves_in(
+        self, client: httpx.Client, dataset: dict[str, Any]
+    ) -> None:
+        # Neighbouring increments of this record are correlated −0.40. The noise's variance σ² is −mean(ΔX_n ΔX_{n+1}), up to the
+        # drift's share of some percent, and 2σ²/Δt is most of what was published as diffusion.
+        result = result_of(client, {"kind": "identification", "dataset": dataset["id"]})
+        rows = [[*map(float, line.split(","))] for line in (DATA / "d07_neuron_all240_every6th.csv").read_text().splitlines()[1:]]
+        increments = [[b - a for a, b in pairwise(row)] for row in rows]
+        variance = -fmean(a * b for row in increments for a, b in pairwise(row))
+        assert result["diagnostics"]["measurement_noise_variance"] == pytest.approx(variance, rel=0.1)
+        assert "measurement-noise" in {w["code"] for w in result["warnings"]}
 
 
 class TestDansgaardOeschger:
