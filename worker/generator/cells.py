@@ -21,12 +21,13 @@ STEEP = 4.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """Equation (G8): with r = 2/(aπ), R = ∫r over the cell and θ(x) the share of R left of x,
+    """Equation (G8): with r = 2/(aπ), R = ∫r over the cell and θ(x) the share of R left of x; (..., n) stands for (n,) of one
+    model and (m, n) of several models on the same cells.
 
     edges           (n + 1,) [state]
-    log_resistance  (n,) log R [time/state of π's unit]
-    log_left        (n,) log ∫ π (1 − θ), the part of the cell's mass that belongs to its left edge
-    log_right       (n,) log ∫ π θ, the part that belongs to its right edge
+    log_resistance  (..., n) log R [time/state of π's unit]
+    log_left        (..., n) log ∫ π (1 − θ), the part of the cell's mass that belongs to its left edge
+    log_right       (..., n) log ∫ π θ, the part that belongs to its right edge
     tails           log mass below the first and above the last edge
     gaps            log resistance from the first and the last edge to an end of the domain that is reached
     """
@@ -40,36 +41,34 @@ class Cells:
 
     @property
     def log_mass(self) -> FloatArray:
-        """(n,) log ∫π over each cell."""
+        """(..., n) log ∫π over each cell."""
         return np.asarray(np.logaddexp(self.log_left, self.log_right))
 
     @property
     def log_node_mass(self) -> FloatArray:
-        """(n + 1,) log of the mass that belongs to each edge, tails included."""
-        return np.asarray(np.logaddexp(np.append(self.tails[0], self.log_right), np.append(self.log_left, self.tails[1])))
+        """(..., n + 1) log of the mass that belongs to each edge, tails included."""
+        return np.asarray(np.logaddexp(_before(self.tails[0], self.log_right), _after(self.log_left, self.tails[1])))
 
     @property
     def log_below(self) -> FloatArray:
-        """(n + 1,) log of the mass below each edge."""
-        return np.asarray(np.logaddexp.accumulate(np.append(self.tails[0], self.log_mass)))
+        """(..., n + 1) log of the mass below each edge."""
+        return np.asarray(np.logaddexp.accumulate(_before(self.tails[0], self.log_mass), axis=-1))
 
     @property
     def log_above(self) -> FloatArray:
-        """(n + 1,) log of the mass above each edge."""
-        return np.asarray(np.logaddexp.accumulate(np.append(self.tails[1], self.log_mass[::-1])))[::-1]
+        """(..., n + 1) log of the mass above each edge."""
+        masses = _after(self.log_mass, self.tails[1])[..., ::-1]
+        return np.asarray(np.logaddexp.accumulate(masses, axis=-1))[..., ::-1]
 
     def halved(self) -> "Cells":
         """Neighbouring cells merged in pairs (their number is even), equation (G9)."""
-        first, second = slice(0, None, 2), slice(1, None, 2)
-        r_first, r_second = self.log_resistance[first], self.log_resistance[second]
+        (r_first, r_second), (left_first, left_second), (right_first, right_second) = (
+            (array[..., 0::2], array[..., 1::2]) for array in (self.log_resistance, self.log_left, self.log_right)
+        )
         r = np.logaddexp(r_first, r_second)
         share_first, share_second = r_first - r, r_second - r
-        left = np.logaddexp(
-            np.logaddexp(self.log_left[first], self.log_right[first] + share_second), self.log_left[second] + share_second
-        )
-        right = np.logaddexp(
-            np.logaddexp(self.log_right[second], self.log_left[second] + share_first), self.log_right[first] + share_first
-        )
+        left = np.logaddexp(np.logaddexp(left_first, right_first + share_second), left_second + share_second)
+        right = np.logaddexp(np.logaddexp(right_second, left_second + share_first), right_first + share_first)
         return Cells(self.edges[::2], r, left, right, self.tails, self.gaps)
 
 
@@ -79,23 +78,33 @@ def cut_into_cells(landscape: Landscape, parts: NDArray[np.int64] | int = 1, row
     counts = np.broadcast_to(np.asarray(parts, dtype=int), index.shape)
     starts = np.cumsum(counts) - counts
     n = int(counts.sum())
-    edges, resistance, left, right = np.empty(n + 1), np.empty(n), np.empty(n), np.empty(n)
+    models = landscape.psi.shape[:-2]
+    edges = np.empty(n + 1)
+    resistance, left, right = np.empty((*models, n)), np.empty((*models, n)), np.empty((*models, n))
     for count in np.unique(counts):
         group = np.flatnonzero(counts == count)
         panels = index[group]
         points, matrix = subdivision(int(count), CELL_ORDER)
-        shape = (len(group), int(count), CELL_ORDER)
+        shape = (*models, len(group), int(count), CELL_ORDER)
         _, psi, log_a = landscape.interpolated(points, matrix, panels)
         log_half = np.log(landscape.half[panels] / count)[:, None]
         r, m_left, m_right = _integrals(psi.reshape(shape), log_a.reshape(shape))
         at = starts[group][:, None] + np.arange(count)
-        resistance[at], left[at], right[at] = r + log_half, m_left + log_half, m_right + log_half
+        resistance[..., at], left[..., at], right[..., at] = r + log_half, m_left + log_half, m_right + log_half
         offsets = landscape.low[panels][:, None] + 2 * landscape.half[panels][:, None] * np.arange(count) / count
         edges[at] = landscape.base[panels][:, None] + offsets
     edges[-1] = landscape.edges[index[-1] + 1]
     below = landscape.tails[0] if index[0] == 0 else -np.inf
     above = landscape.tails[1] if index[-1] == len(landscape.base) - 1 else -np.inf
     return Cells(edges, resistance, left, right, (below, above), landscape.gaps)
+
+
+def _before(value: float, array: FloatArray) -> FloatArray:
+    return np.concatenate([np.full((*array.shape[:-1], 1), value), array], axis=-1)
+
+
+def _after(array: FloatArray, value: float) -> FloatArray:
+    return np.concatenate([array, np.full((*array.shape[:-1], 1), value)], axis=-1)
 
 
 def _integrals(psi: FloatArray, log_a: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

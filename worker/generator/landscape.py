@@ -14,13 +14,14 @@ IndexArray = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Landscape:
-    """ψ = ∫2b/a dx and log a on panels from left to right, equation (G1); log π = ψ − log a up to a constant.
+    """ψ = ∫2b/a dx and log a on panels from left to right, equation (G1); log π = ψ − log a up to a constant. (..., P) stands for
+    (P,) of one model and (m, P) of several models on the same panels.
 
     base, low, high   (P,) a panel covers base + [low, high] [state]; near a finite end the base is that end, so that
                       distances to it keep all their digits
     exponent          (P,) singular part of ψ is exponent · log|offset|
     order             (P,) singular part of log a is order · log|offset|
-    psi, log_a        (P, ORDER) regular parts at the Gauss nodes
+    psi, log_a        (..., P, ORDER) regular parts at the Gauss nodes
     tails             log mass that lies beyond the first and the last panel, in the units of π; −inf where none does
     gaps              log resistance from the first and the last panel to an end that is reached; −inf where there is none left
     """
@@ -47,12 +48,12 @@ class Landscape:
 
     @cached_property
     def at_nodes(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """x, ψ and log a at the Gauss nodes, each (P, ORDER)."""
+        """x (P, ORDER), ψ and log a (..., P, ORDER) at the Gauss nodes."""
         return self._whole(NODES, self.psi, self.log_a, slice(None))
 
     def interpolated(self, points: FloatArray, matrix: FloatArray, rows: IndexArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """x, ψ and log a of the panels `rows` at `points` of [−1, 1], each (n_rows, n_points); `matrix` interpolates there."""
-        return self._whole(points, self.psi[rows] @ matrix.T, self.log_a[rows] @ matrix.T, rows)
+        """x, ψ and log a of the panels `rows` at `points` of [−1, 1], (..., n_rows, n_points); `matrix` interpolates there."""
+        return self._whole(points, self.psi[..., rows, :] @ matrix.T, self.log_a[..., rows, :] @ matrix.T, rows)
 
     def panel_of(self, x: FloatArray) -> IndexArray:
         """(n,) index of the panel that holds each x."""
@@ -87,5 +88,3 @@ class Landscape:
     def _log_offset(self, offset: FloatArray, rows: IndexArray | slice) -> FloatArray:
         singular = (self.exponent[rows] != 0) | (self.order[rows] != 0)
         return np.log(np.where(singular[:, None], np.abs(offset), 1.0))
-
-

@@ -189,6 +189,9 @@ def _with_points(breaks: FloatArray, points: FloatArray) -> FloatArray:
     inside = np.unique(points[(points > breaks[0]) & (points < breaks[-1])])
     if not len(inside):
         return breaks
+    # A fixed point and a point asked for that differ by rounding error are one.
+    room = np.diff(breaks)[np.searchsorted(breaks, inside) - 1]
+    inside = inside[np.append(True, np.diff(inside) > 1e-12 * room[1:])]
     nearest = np.min(np.abs(breaks[1:-1, None] - inside), axis=1)
     gaps = np.minimum(np.diff(breaks)[:-1], np.diff(breaks)[1:])
     return np.unique(np.concatenate([breaks[:1], breaks[1:-1][nearest > 1e-3 * gaps], breaks[-1:], inside]))

@@ -6,6 +6,7 @@ import numpy as np
 
 from worker.generator.boundaries import End
 from worker.generator.cells import Cells
+from worker.generator.process import FloatArray
 from worker.generator.timing import Timing
 
 
@@ -40,12 +41,17 @@ def mean_time(cells: Cells, ends: tuple[End, End], start: float, to: float) -> T
         return Timing(
             None, "the passage leaves the range where the density is above e^-2000 of its peak; no floating number holds its time"
         )
-    first, last = sorted(int(np.argmin(np.abs(cells.edges - point))) for point in (start, to))
-    if start < to:
-        terms = np.logaddexp(cells.log_below[:-1], cells.log_left)
-    else:
-        terms = np.logaddexp(cells.log_above[1:], cells.log_right)
-    log_time = np.logaddexp.reduce((terms + cells.log_resistance)[first:last])
+    log_time = log_mean_time(cells, start, to)
     if to == ahead.at:
         log_time = np.logaddexp(log_time, np.logaddexp.reduce(cells.log_node_mass) + cells.gaps[ends.index(ahead)])
     return Timing.from_log(float(log_time))
+
+
+def log_mean_time(cells: Cells, start: float, to: float) -> FloatArray:
+    """Log of the mean time between two edges of the cells, equation (G14), one for each model (...)."""
+    first, last = sorted(int(np.argmin(np.abs(cells.edges - point))) for point in (start, to))
+    if start < to:
+        terms = np.logaddexp(cells.log_below[..., :-1], cells.log_left)
+    else:
+        terms = np.logaddexp(cells.log_above[..., 1:], cells.log_right)
+    return np.asarray(np.logaddexp.reduce((terms + cells.log_resistance)[..., first:last], axis=-1))

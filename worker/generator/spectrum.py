@@ -66,7 +66,7 @@ def spectrum_of(
     if fastest is None:
         fastest = float(_rates(cut_into_cells(landscape), count)[-1])
     fastest = min(fastest, threshold)
-    cells = cut_into_cells(landscape, *_mesh(landscape, fastest, 2 ** (levels - 1)))
+    cells = cut_into_cells(landscape, *mesh(landscape, fastest, 2 ** (levels - 1)))
     ladder = [_rates(finer := cells, count)]
     for _ in range(levels - 1):
         finer = finer.halved()
@@ -103,7 +103,7 @@ def _rates(cells: Cells, count: int) -> FloatArray:
     return np.asarray(singular**2 * np.exp(2 * unit))
 
 
-def _mesh(landscape: Landscape, fastest: float, multiple: int) -> tuple[NDArray[np.int64], slice]:
+def mesh(landscape: Landscape, fastest: float, multiple: int) -> tuple[NDArray[np.int64], slice]:
     """Cells per panel, and the panels on which eigenfunctions up to the rate `fastest` matter."""
     _, psi, log_a = landscape.at_nodes
     half = landscape.half[:, None]

@@ -27,6 +27,7 @@ class StationaryLaw:
     grid        d arrays of points [state]
     density     on the grid [1/state^d]
     reason      which moments do not exist, and why
+    landscape   the log-density on panels, from which all of this was read
     """
 
     mean: tuple[float | None, ...]
@@ -36,16 +37,16 @@ class StationaryLaw:
     grid: tuple[FloatArray, ...]
     density: FloatArray
     reason: str | None
-    _landscape: Landscape = field(repr=False)
+    landscape: Landscape = field(repr=False)
     _log_total: float = field(repr=False)
 
     def density_at(self, x: FloatArray) -> FloatArray:
         """π at points (n,) [1/state]."""
-        return np.exp(self._landscape.log_density_at(x) - self._log_total)
+        return np.exp(self.landscape.log_density_at(x) - self._log_total)
 
     def probability_below(self, x: FloatArray) -> FloatArray:
         """Distribution function at points (n,)."""
-        landscape = self._landscape
+        landscape = self.landscape
         masses = np.exp(_log_panel_masses(landscape) - self._log_total)
         below = np.exp(landscape.tails[0] - self._log_total) + np.concatenate([[0.0], np.cumsum(masses)])
         rows = landscape.panel_of(x)
@@ -83,7 +84,7 @@ def stationary_law(
         grid=(read_only(grid),),
         density=read_only(density),
         reason=_missing_moments(moments, ends),
-        _landscape=landscape,
+        landscape=landscape,
         _log_total=log_total,
     )
 

@@ -1,0 +1,79 @@
+"""Analysing many models on the reference's panels changes no number; what does not fit there is left alone."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from worker.generator.analysis import analyse
+from worker.generator.process import ScalarProcess
+from worker.generator.report import GeneratorReport
+from worker.generator.sample import analysed_alone
+from worker.generator.together import analysed_together
+
+
+def double_well(slope: float = 1.0, tilt: float = 0.0, a: float = 0.25) -> ScalarProcess:
+    return ScalarProcess(lambda x: tilt + slope * x - x**3, lambda x: a + 0 * x, lambda x: slope - 3 * x**2)
+
+
+def multiplicative(theta: float, growth: float) -> ScalarProcess:
+    return ScalarProcess(lambda x: -theta * x, lambda x: 0.25 + growth * x**2, lambda x: -theta + 0 * x)
+
+
+def between_walls(push: float, a: float) -> ScalarProcess:
+    return ScalarProcess(lambda x: push - x, lambda x: a + 0 * x, lambda x: -1 + 0 * x, (-1.0, 2.0))
+
+
+def far_from_the_origin(theta: float, a: float) -> ScalarProcess:
+    return ScalarProcess(lambda x: -theta * (x - 1e6), lambda x: a + 0 * x, lambda x: -theta + 0 * x)
+
+
+def pairs_of(reference: GeneratorReport) -> tuple[tuple[float, float], ...]:
+    return tuple((passage.start, passage.to) for passage in reference.passages)
+
+
+@pytest.mark.parametrize(
+    ("family", "centre", "width"),
+    [
+        (double_well, (1.0, 0.02, 0.25), (0.05, 0.02, 0.01)),
+        (double_well, (1.0, 0.0, 0.5 / 40), (0.02, 0.005, 0.0003)),
+        (multiplicative, (2.0, 0.25), (0.1, 0.01)),
+        (between_walls, (0.5, 0.3), (0.1, 0.03)),
+        (far_from_the_origin, (2.0, 1.0), (0.2, 0.1)),
+    ],
+    ids=["two wells", "wells of 40 kT", "heavy tails", "walls", "far from the origin"],
+)
+def test_models_analysed_together_have_the_numbers_of_their_own_analysis(
+    family: Callable[..., ScalarProcess], centre: tuple[float, ...], width: tuple[float, ...]
+) -> None:
+    random = np.random.default_rng(5)
+    reference = analyse(family(*centre), passages=[(-0.5, 0.5)] if family is between_walls else ())
+    models = [family(*(np.array(centre) + np.array(width) * random.uniform(-1, 1, len(centre)))) for _ in range(8)]
+    together = analysed_together(models, reference, pairs_of(reference), None)
+    for model, sample in zip(models, together, strict=True):
+        assert sample is not None
+        alone = analysed_alone(model, reference, pairs_of(reference), None)
+        assert sample.rates == pytest.approx(alone.rates, rel=2e-4)
+        assert sample.mean == pytest.approx(alone.mean, rel=1e-9, abs=1e-9)
+        assert sample.variance == pytest.approx(alone.variance, rel=1e-6)
+        assert sample.log_times == pytest.approx(alone.log_times, abs=1e-6)
+        assert sample.log_kramers == pytest.approx(alone.log_kramers, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "stranger",
+    [
+        double_well(-1.0),
+        double_well(a=1e-4),
+        ScalarProcess(lambda x: x + x**3, lambda x: 0.25 + 0 * x, lambda x: 1 + 3 * x**2),
+        ScalarProcess(lambda x: x - x**3, lambda x: 0.25 - 0.1 * x, lambda x: 1 - 3 * x**2),
+        ScalarProcess(lambda x: x - x**3 + 0.4 * np.sin(300 * x), lambda x: 0.25 + 0 * x, lambda x: 1 - 3 * x**2),
+        ScalarProcess(lambda x: x - x**3, lambda x: 0.25 + 0 * x, lambda x: 1 - 3 * x**2, (-1.5, np.inf)),
+    ],
+    ids=["one well", "far colder", "unstable", "noise not positive", "rough", "another domain"],
+)
+def test_a_model_unlike_the_reference_is_left_to_be_analysed_alone(stranger: ScalarProcess) -> None:
+    reference = analyse(double_well())
+    similar, strange = analysed_together([double_well(1.01), stranger], reference, pairs_of(reference), None)
+    assert similar is not None
+    assert strange is None

@@ -1,0 +1,110 @@
+"""One model drawn around a reference: the numbers that its intervals are made of."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from worker.generator.boundaries import classify_end
+from worker.generator.cells import cut_into_cells
+from worker.generator.circle import circular_spectrum, circular_time, opened
+from worker.generator.ergodicity import ends_verdict, noise_verdict
+from worker.generator.errors import GeneratorError
+from worker.generator.interval import narrowed_to_positive
+from worker.generator.kramers import extrema_of, kramers_time
+from worker.generator.line import depth_for, resolve
+from worker.generator.passages import mean_time
+from worker.generator.process import DiffusionProcess, FloatArray, ScalarProcess, scalar_view
+from worker.generator.report import GeneratorReport, Range
+from worker.generator.spectrum import spectrum_of
+from worker.generator.stationary import log_total_mass, moments_of
+from worker.generator.timing import Timing
+from worker.generator.window import choose_window
+
+LEVELS = 2
+"""Levels of extrapolation for a sample: 1e-4 of a rate, a small part of any interval worth giving."""
+DEPTH = 60.0
+"""Fall of the log-density at which the panels of a sample end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What one model says.
+
+    ergodic      it has a stationary law
+    settled      there is a law to take numbers from, if only between the reflecting ends of the reference
+    rates        as many as the reference has, as far as the sample has them [1/time]
+    mean, variance   None where they do not exist [state], [state²]
+    log_times    logarithm of each passage's mean time, inf where it is infinite; empty where nothing can be said
+    log_kramers  likewise by the asymptotic formula; None where it does not apply
+    """
+
+    ergodic: bool
+    settled: bool = False
+    rates: tuple[float, ...] = ()
+    mean: float | None = None
+    variance: float | None = None
+    log_times: tuple[float, ...] = ()
+    log_kramers: tuple[float | None, ...] = ()
+
+
+def analysed_alone(
+    process: DiffusionProcess, reference: GeneratorReport, pairs: tuple[Range, ...], observed: Range | None
+) -> Sample:
+    """The sample analysed like the reference, on panels of its own."""
+    try:
+        model = scalar_view(process)
+        if model.period is not None:
+            return _on_the_circle(model, reference, pairs)
+        sample = _on_the_line(model, reference, pairs, observed)
+        if reference.ergodic or reference.boundaries != "reflecting":
+            return sample
+        # The reference was closed on request; so is the sample, but its share is that of the open model.
+        return replace(_on_the_line(replace(model, bounds=reference.domain), reference, pairs, observed), ergodic=sample.ergodic)
+    except GeneratorError:
+        # A draw far out in the coefficients' distribution may be no process at all; it has no stationary law either.
+        return Sample(False)
+
+
+def looked_at(reference: GeneratorReport, observed: Range | None) -> Range | None:
+    """The range around which a sample is analysed: where the reference lives [state]."""
+    if reference.stationary is None:
+        return observed
+    grid = reference.stationary.grid[0]
+    return float(grid[0]), float(grid[-1])
+
+
+def rates_of(reference: GeneratorReport) -> FloatArray:
+    """(k,) the reference's rates [1/time]."""
+    return np.zeros(0) if reference.spectrum is None else reference.spectrum.eigenvalues.real
+
+
+def _on_the_line(model: ScalarProcess, reference: GeneratorReport, pairs: tuple[Range, ...], observed: Range | None) -> Sample:
+    if observed is not None:
+        model = narrowed_to_positive(model, observed).process
+    window = choose_window(model, looked_at(reference, observed))
+    if not noise_verdict(model, window, observed).usable:
+        return Sample(False)
+    ends = classify_end(model, window, -1), classify_end(model, window, 1)
+    rates = rates_of(reference)
+    landscape, fixed = resolve(model, window, ends, pairs, depth_for(len(rates), DEPTH))
+    cells, extrema = cut_into_cells(landscape, 2), extrema_of(model, landscape, fixed)
+    times = tuple(_log_time(mean_time(cells, ends, start, to)) for start, to in pairs)
+    kramers = tuple(kramers_time(extrema, start, to).log_value for start, to in pairs)
+    if not ends_verdict(ends, fixed, observed).ergodic:
+        return Sample(False, log_times=times, log_kramers=kramers)
+    mean, variance, _, _ = moments_of(landscape, window, ends, log_total_mass(landscape))
+    if len(rates):
+        # A sample's rates may be somewhat faster than the reference's; the cells are made fine enough for that.
+        rates = spectrum_of(landscape, ends, len(rates), levels=LEVELS, fastest=1.5 * rates[-1]).eigenvalues.real
+    return Sample(True, True, tuple(rates), mean, variance, times, kramers)
+
+
+def _on_the_circle(model: ScalarProcess, reference: GeneratorReport, pairs: tuple[Range, ...]) -> Sample:
+    count = len(rates_of(reference))
+    rates = circular_spectrum(opened(model, reference.domain[0]), count).eigenvalues.real if count else np.zeros(0)
+    times = tuple(_log_time(circular_time(model, start, to)) for start, to in pairs)
+    return Sample(True, True, tuple(rates), log_times=times, log_kramers=(None,) * len(pairs))
+
+
+def _log_time(timing: Timing) -> float:
+    return np.inf if timing.log_value is None else timing.log_value
