@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification import efficient, memory
+from worker.identification.choice import Selected
 from worker.identification.diagnostics import Finding, check_smoothness, findings, step_errors
-from worker.identification.fitting import Problem, Selected, walk
+from worker.identification.fitting import Problem, walk
 from worker.identification.kernels import Kernels
 from worker.identification.library import Library
 from worker.identification.model import SymbolicProcess, from_internal

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.identification.choice import Selected
 from worker.identification.efficient import SIGNIFICANT, Identified, is_deterministic, is_noisy
 from worker.identification.errors import SecondOrderDynamics
-from worker.identification.fitting import Selected
 from worker.identification.library import Library
 from worker.identification.memory import ScoreTests
-from worker.identification.residuals import ResidualSums
+from worker.identification.residuals import ResidualMoments
 from worker.identification.trajectories import Scales
 
 Floats = NDArray[np.float64]
@@ -29,7 +29,7 @@ class Finding:
     details: Mapping[str, object] = field(default_factory=dict)
 
 
-def check_smoothness(residuals: ResidualSums) -> None:
+def check_smoothness(residuals: ResidualMoments) -> None:
     """Raises SecondOrderDynamics where neighbouring residuals are nearly equal: the path is differentiable."""
     rho = residuals.lag_one_correlation
     if rho > 0.5 and residuals.lag_one_z > SIGNIFICANT and not is_deterministic(residuals):
@@ -66,7 +66,7 @@ def findings(identified: Identified, scores: ScoreTests, library: Library, scale
     yield from _coverage(identified)
 
 
-def _no_noise(residuals: ResidualSums) -> Iterator[Finding]:
+def _no_noise(residuals: ResidualMoments) -> Iterator[Finding]:
     if is_deterministic(residuals):
         yield Finding(
             "no-noise",
@@ -192,7 +192,7 @@ def _measurement_noise(identified: Identified, scales: Scales) -> Iterator[Findi
         )
 
 
-def _heavy_tails(residuals: ResidualSums) -> Iterator[Finding]:
+def _heavy_tails(residuals: ResidualMoments) -> Iterator[Finding]:
     n = residuals.powers[0]
     if n < 100 or is_deterministic(residuals):
         return
@@ -206,7 +206,7 @@ def _heavy_tails(residuals: ResidualSums) -> Iterator[Finding]:
         )
 
 
-def _quantised(residuals: ResidualSums) -> Iterator[Finding]:
+def _quantised(residuals: ResidualMoments) -> Iterator[Finding]:
     if residuals.zero_steps > 0.05:
         yield Finding(
             "quantised",

@@ -21,8 +21,9 @@ from worker.identification.fitting import (
     walk,
     weights_of,
 )
+from worker.identification.library import Library
 from worker.identification.noise import Noisy
-from worker.identification.residuals import ResidualSums
+from worker.identification.residuals import ResidualMoments, ResidualSums
 from worker.identification.sampling import Euler, RuleName, SamplingRule, Simpson, Trapezoid
 from worker.identification.statistics import KernelStatistics
 
@@ -90,30 +91,53 @@ def fitted(problem: Problem, rule: SamplingRule) -> Identified:
 
 
 def fitted_through_noise(problem: Problem, plain: Identified) -> Identified | None:
-    """Corrected for measurement noise; None where no noise is left once drift and diffusion are."""
-    stride = _stride_beyond_resolution(problem, plain)
+    """Corrected for measurement noise; None where no noise is left once drift and diffusion are.
+
+    Where the noise is larger than an increment, the fit is done again on every m-th sample (windows still start at every one):
+    the diffusion's error is smallest where an increment's a m Δt is about the noise's variance.
+    """
+    found = _fitted_through_noise(problem, plain, _stride_beyond_resolution(problem, plain))
+    if found is None:
+        return None
+    stride = _stride_beyond_noise(problem, found)
+    if stride <= found.fit.rule.windows.stride:
+        return found
+    return _fitted_through_noise(problem, plain, stride) or found
+
+
+def _fitted_through_noise(problem: Problem, plain: Identified, stride: int) -> Identified | None:
     rule = Noisy(0.0, stride)
     statistics = gather_for(problem, rule)
     if statistics.n_windows < 200:
         return None
-    at_nodes = statistics.time, statistics.time_squared.sum(axis=0)
-    weights = Weights(*at_nodes)
+    weights = Weights(statistics.time, statistics.time_squared.sum(axis=0))
     fit = fit_with(problem, rule, statistics, weights)
     for _ in range(NOISE_ROUNDS):
         b, a = fit.drift.estimate.internal, fit.diffusion.estimate.internal
-        variance = fit.rule.next_variance(statistics.totals, statistics.n_windows, problem.library, b, a)  # type: ignore[attr-defined]
+        variance = rule.next_variance(statistics.totals, statistics.n_windows, problem.library, b, a)
         if not variance > 0:
             return None
-        fit = fit_with(problem, Noisy(variance, stride), statistics, weights)
+        rule = Noisy(variance, stride)
+        fit = fit_with(problem, rule, statistics, weights)
     return replace(_judged(problem, fit, statistics, weights), raw=plain.raw)
 
 
-def is_noisy(residuals: ResidualSums) -> bool:
+def _stride_beyond_noise(problem: Problem, found: Identified) -> int:
+    """Stride at which an increment's a m Δt reaches the noise's variance, but not beyond a fifth of a
+    relaxation time, where the rule's own error sets in."""
+    a, rate = mean_diffusion_and_rate(problem.library, found.statistics, found.fit)
+    if not a > 0:
+        return 1
+    beyond_noise = found.noise_variance / a
+    return max(1, int(min(beyond_noise, 0.2 / rate if rate > 0 else np.inf, problem.data.n_increments / 1000)))
+
+
+def is_noisy(residuals: ResidualMoments) -> bool:
     """Whether neighbouring residuals are anticorrelated beyond chance."""
     return residuals.lag_one_z < -SIGNIFICANT and residuals.lag_one_correlation < -0.005 and not is_deterministic(residuals)
 
 
-def is_deterministic(residuals: ResidualSums) -> bool:
+def is_deterministic(residuals: ResidualMoments) -> bool:
     """Whether next to nothing of the increments' mean square is noise."""
     return bool(residuals.squares[0] < 1e-3 * residuals.squares[1])
 
@@ -134,22 +158,27 @@ def without_long_steps(problem: Problem) -> Problem:
     """Steps up to half a relaxation time, where sampling is uneven and enough steps are shorter; else all.
 
     Over a longer step the quadrature rule errs by more than two percent. The choice of steps does not depend on the noise, so
-    leaving the long ones out biases nothing. 2 Σ b² Δt / Σ a Δt = −⟨b′⟩ is the relaxation rate by integration by parts.
+    leaving the long ones out biases nothing.
     """
     steps = problem.scales.steps
     if not steps[-1] > 1.5 * steps[0]:
         return problem
     statistics = gather_for(problem, Trapezoid())
     fit = fit_with(problem, Trapezoid(), statistics, first_weights(statistics, problem.kernels))
-    at_nodes = problem.library.internal(statistics.nodes)
-    b, a = at_nodes @ fit.drift.estimate.internal, at_nodes @ fit.diffusion.estimate.internal
-    variance = float(statistics.time @ a)
-    rate = 2 * float(statistics.time @ b**2) / variance if variance > 0 else 0.0
+    _, rate = mean_diffusion_and_rate(problem.library, statistics, fit)
     if not rate > 0:
         return problem
     limit = problem.scales.time / (2 * rate)
     share = float(np.searchsorted(steps, limit)) / len(steps)
     return replace(problem, longest_step=limit) if 0.2 < share < 1 else problem
+
+
+def mean_diffusion_and_rate(library: Library, statistics: KernelStatistics, fit: Fit) -> tuple[float, float]:
+    """⟨a⟩ and the relaxation rate 2⟨b²⟩/⟨a⟩ = −⟨b′⟩ (integration by parts under the stationary law), internal units."""
+    functions, time = library.internal(statistics.nodes), float(statistics.time.sum())
+    b, a = functions @ fit.drift.estimate.internal, functions @ fit.diffusion.estimate.internal
+    diffusion = float(statistics.time @ a) / time
+    return diffusion, 2 * float(statistics.time @ b**2) / time / diffusion if diffusion > 0 else 0.0
 
 
 def _judged(problem: Problem, fit: Fit, statistics: KernelStatistics, weights: Weights) -> Identified:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.cells import Cells, make_cells
+from worker.identification.choice import Method, Selected, choose
 from worker.identification.kernels import Kernels
 from worker.identification.library import Library
 from worker.identification.regression import (
@@ -19,19 +19,15 @@ from worker.identification.regression import (
 )
 from worker.identification.residuals import ResidualSums, measure_residuals
 from worker.identification.sampling import Euler, SamplingRule, Trapezoid, WeakSystem
-from worker.identification.selection import Candidate, Estimate, Support, best_of, estimate_on, selection_path
+from worker.identification.selection import estimate_on
 from worker.identification.statistics import KernelStatistics, gather
 from worker.identification.trajectories import Chunk, Scales, Trajectories, block_edges, chunks
 
 Floats = NDArray[np.float64]
-Method = Literal["bic", "none"]
 
 N_BLOCKS = 48
 N_BLOCKS_FOR_ERRORS = 200
 """Where errors come from the blocks alone, more of them."""
-
-FINE_SAMPLING = 0.03
-"""Relative disagreement of two sampling rules up to which both describe the data."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,19 +48,6 @@ class Problem:
     @property
     def cells(self) -> Cells:
         return make_cells(self.kernels, self.scales)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Selected:
-    """A component on its support.
-
-    path      best support of every size
-    doubted   terms the criterion wants under this sampling rule only; they are left out
-    """
-
-    estimate: Estimate
-    path: tuple[Candidate, ...]
-    doubted: Support
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +78,9 @@ def walk(problem: Problem, rule: SamplingRule, n_blocks: int = N_BLOCKS) -> Iter
 def gather_for(problem: Problem, rule: SamplingRule) -> KernelStatistics:
     """The sums a rule needs; Euler's are the first of the trapezoid's."""
     wanted = Trapezoid(rule.windows.stride) if isinstance(rule, Euler) else rule
-    windows = walk(problem, wanted, N_BLOCKS_FOR_ERRORS if rule.overlapping else N_BLOCKS)
+    # Neighbouring blocks share a window's length of samples; thirty strides make that little.
+    n_blocks = min(N_BLOCKS_FOR_ERRORS, problem.data.n_increments // (30 * rule.windows.stride)) if rule.overlapping else N_BLOCKS
+    windows = walk(problem, wanted, n_blocks)
     return gather(windows, problem.library, problem.kernels, problem.cells, lambda chunk: wanted.weights(chunk, problem.library))
 
 
@@ -137,12 +122,13 @@ def fit_with(problem: Problem, rule: SamplingRule, statistics: KernelStatistics,
 
     of_drift = equations(rule.drift_system(statistics, library), weights.drift)
     doubting = None if other is None else equations(other.drift_system(statistics, library), weights.drift)
-    drift = _selected(of_drift, doubting, statistics, problem)
+    drift = choose(of_drift, doubting, library, statistics.n_windows, problem.selection)
     b = drift.estimate.internal
     of_diffusion = equations(rule.diffusion_system(statistics, library, kernels, b), weights.diffusion)
     if other is not None:
         doubting = equations(other.diffusion_system(statistics, library, kernels, b), weights.diffusion)
-    return Fit(rule, drift, _selected(of_diffusion, doubting, statistics, problem), of_drift.condition)
+    diffusion = choose(of_diffusion, doubting, library, statistics.n_windows, problem.selection)
+    return Fit(rule, drift, diffusion, of_drift.condition)
 
 
 def refit(problem: Problem, fit: Fit, statistics: KernelStatistics, weights: Weights) -> tuple[Floats | None, Floats | None]:
@@ -168,47 +154,3 @@ def _other_rule(rule: SamplingRule) -> SamplingRule | None:
         case Trapezoid():
             return Euler(rule.stride)
     return None
-
-
-def _selected(
-    equations: NormalEquations, of_other_rule: NormalEquations | None, statistics: KernelStatistics, problem: Problem
-) -> Selected:
-    """The support that the criterion prefers, less the terms that hang on the sampling rule."""
-    library, n = problem.library, statistics.n_windows
-    path = selection_path(equations, library, n)
-    if problem.selection == "none":
-        return Selected(_first_estimate(equations, library, [c.support for c in reversed(path)]), path, ())
-    best = best_of(path).support
-    doubted: Support = ()
-    if of_other_rule is not None:
-        wanted_by_other = best_of(selection_path(of_other_rule, library, n)).support
-        doubted = _hanging_on_the_rule(equations, of_other_rule, library, best, wanted_by_other)
-    kept = tuple(k for k in best if k not in doubted)
-    ranked = [kept, *(c.support for c in sorted(path, key=lambda c: -c.score))]
-    return Selected(_first_estimate(equations, library, ranked), path, doubted)
-
-
-def _hanging_on_the_rule(
-    equations: NormalEquations, of_other_rule: NormalEquations, library: Library, best: Support, wanted_by_other: Support
-) -> Support:
-    """Terms that the other sampling rule does not want and finds less than a third as large, where sampling is fine for both.
-
-    Simulated paths may be exact Euler steps and measured ones never are; with six million increments either rule, applied to the
-    other's data, finds a difference of a tenth of a percent significant and names it a term. Where the rules differ by more than
-    `FINE_SAMPLING`, nobody's path is an Euler step and the chosen rule decides alone.
-    """
-    extra = [k for k in best if k not in wanted_by_other]
-    here, there = estimate_on(equations, library, best), estimate_on(of_other_rule, library, best)
-    if not extra or here is None or there is None:
-        return ()
-    difference = here.internal - there.internal
-    information = equations.information
-    if difference @ information @ difference > FINE_SAMPLING**2 * (here.internal @ information @ here.internal):
-        return ()
-    return tuple(k for k in extra if there.raw[best.index(k)] / here.raw[best.index(k)] < 1 / 3)
-
-
-def _first_estimate(equations: NormalEquations, library: Library, supports: list[Support]) -> Estimate:
-    """The estimate on the first support whose terms can be told apart; the empty one always can."""
-    estimates = (estimate_on(equations, library, support) for support in [*supports, ()])
-    return next(estimate for estimate in estimates if estimate is not None)

@@ -1,95 +1,199 @@
 """The library f_1 … f_K of candidate terms, and the well-conditioned internal basis in which all sums are taken.
 
-Monomials of x far from the origin are one function to twelve digits. The sums are therefore taken over Chebyshev polynomials of
-the internal coordinate y, and every question about raw terms is answered through the exact (rational) change of basis
-f_k = Σ_j R_kj g_j, equation (M12).
+Monomials of x far from the origin are one function to twelve digits. The sums are therefore taken over products of Chebyshev
+polynomials of the internal coordinates y, and every question about raw terms is answered through the exact (rational) change of
+basis f_k = Σ_j R_kj g_j, equation (M12).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.identification.candidates import Exponents, candidate_terms
 from worker.identification.errors import InvalidLibrary
 from worker.identification.terms import Tree, evaluate, monomial_exponents, monomial_name, parse
 from worker.identification.trajectories import Scales
+from worker.identification.variables import variable_name
 
 Floats = NDArray[np.float64]
+
+HIGHEST_DEGREE = 12
+
+NEAR_ORIGIN = 1e3
+"""Growth (1 + |origin|/unit)^degree of the raw monomials up to which floats tell their spans apart."""
 
 
 @dataclass(frozen=True)
 class Library:
-    """Candidate terms in one variable.
+    """Candidate terms in d variables.
 
-    names     K texts, as reported
-    trees     their parse trees in the raw variable
-    degrees   exponent of each term that is a monomial, else None
-    period    of the coordinate, or None [state]; then sin and cos terms are of the phase 2πx/period
+    names       K texts, as reported
+    trees       their parse trees in the raw variables
+    exponents   of each term that is a monomial, one a variable, else None
+    origins     of the internal coordinates y_i = (x_i − origin_i) / unit_i
+    units       of the internal coordinates
+    periods     of each variable, or None [state]; then sin and cos terms are of the phase 2πx/period
     """
 
     names: tuple[str, ...]
     trees: tuple[Tree, ...]
-    degrees: tuple[int | None, ...]
-    origin: float
-    unit: float
-    period: float | None
+    exponents: tuple[Exponents | None, ...]
+    origins: tuple[float, ...]
+    units: tuple[float, ...]
+    periods: tuple[float | None, ...]
 
     @property
     def size(self) -> int:
         return len(self.names)
 
+    @property
+    def dimension(self) -> int:
+        return len(self.origins)
+
+    @cached_property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(variable_name(i) for i in range(self.dimension))
+
+    @property
+    def origin(self) -> float:
+        """Of the only or first variable."""
+        return self.origins[0]
+
+    @property
+    def unit(self) -> float:
+        """Of the only or first variable."""
+        return self.units[0]
+
+    @property
+    def period(self) -> float | None:
+        """Of the only or first variable."""
+        return self.periods[0]
+
+    @cached_property
+    def degrees(self) -> tuple[int | None, ...]:
+        """Total degree of each term that is a monomial, else None."""
+        return tuple(None if e is None else sum(e) for e in self.exponents)
+
+    @cached_property
+    def internal_exponents(self) -> tuple[Exponents, ...]:
+        """Degrees of the internal functions T_e = Π T_{e_i}(y_i): all that lie below some monomial, lowest total first."""
+        below = {(0,) * self.dimension}
+        for e in self.exponents:
+            if e is not None:
+                below.update(product(*(range(k + 1) for k in e)))
+        return tuple(sorted(below, key=lambda e: (sum(e), tuple(-k for k in e))))
+
     @cached_property
     def internal_degree(self) -> int:
-        return max((d for d in self.degrees if d is not None), default=0)
+        return max(sum(e) for e in self.internal_exponents)
 
     @cached_property
     def other(self) -> tuple[int, ...]:
         """Positions of the terms that are not monomials; each is an internal function of its own."""
-        return tuple(k for k, d in enumerate(self.degrees) if d is None)
+        return tuple(k for k, e in enumerate(self.exponents) if e is None)
 
     @property
     def internal_size(self) -> int:
-        return self.internal_degree + 1 + len(self.other)
+        return len(self.internal_exponents) + len(self.other)
 
-    def raw_argument(self, y: Floats) -> Floats:
-        """What the terms' text calls x, for internal coordinates y: the state, or the phase of a periodic one."""
-        return np.pi * y if self.period is not None else self.origin + self.unit * y
+    @cached_property
+    def near_origin(self) -> bool:
+        """Whether floats suffice for the change of basis."""
+        farthest = max(abs(origin) / unit for origin, unit in zip(self.origins, self.units, strict=True))
+        return bool((1 + farthest) ** self.internal_degree <= NEAR_ORIGIN)
+
+    def raw_arguments(self, y: Floats) -> dict[str, Floats]:
+        """What the terms' text calls x, y, …, for internal coordinates (n, d): states, or phases of periodic variables."""
+        return {
+            name: np.pi * y[:, i] if self.periods[i] is not None else self.origins[i] + self.units[i] * y[:, i]
+            for i, name in enumerate(self.variables)
+        }
 
     def internal(self, y: Floats) -> Floats:
-        """Internal functions g_j at internal coordinates; (n,) → (n, J): T_0 … T_p, then the terms that are not monomials."""
-        out = np.empty((y.size, self.internal_size))
+        """Internal functions g_j at internal coordinates, (n,) or (n, d) → (n, J): Chebyshev products, then the other terms."""
+        columns = y[:, None] if y.ndim == 1 else y
+        # With many functions whole columns are written and read at a time.
+        out = np.empty((len(columns), self.internal_size), order="C" if self.dimension == 1 else "F")
         out[:, 0] = 1.0
-        if self.internal_degree:
-            out[:, 1] = y
-        for k in range(2, self.internal_degree + 1):
-            np.multiply(2 * y, out[:, k - 1], out=out[:, k])
-            out[:, k] -= out[:, k - 2]
+        for j, (variable, lower, lowest) in enumerate(self._recurrence, start=1):
+            if variable is None:
+                np.multiply(out[:, lower], out[:, lowest], out=out[:, j])
+            elif lowest < 0:
+                out[:, j] = columns[:, variable]
+            else:
+                np.multiply(2 * columns[:, variable], out[:, lower], out=out[:, j])
+                out[:, j] -= out[:, lowest]
         if self.other:
-            argument = self.raw_argument(y)
-            for j, k in enumerate(self.other):
-                out[:, self.internal_degree + 1 + j] = evaluate(self.trees[k], {"x": argument})
+            arguments = self.raw_arguments(columns)
+            for j, k in enumerate(self.other, start=len(self.internal_exponents)):
+                out[:, j] = evaluate(self.trees[k], arguments)
         return out
+
+    @cached_property
+    def _recurrence(self) -> tuple[tuple[int | None, int, int], ...]:
+        """How each Chebyshev product comes from earlier ones: (variable, T_{k−1}, T_{k−2}), or (None, factor, factor)."""
+        place = {e: j for j, e in enumerate(self.internal_exponents)}
+        steps: list[tuple[int | None, int, int]] = []
+        for e in self.internal_exponents[1:]:
+            last = max(i for i, k in enumerate(e) if k)
+            if sum(e) == e[last]:
+                lower, lowest = (place.get((*e[:last], e[last] - k, *e[last + 1 :]), -1) for k in (1, 2))
+                steps.append((last, lower, lowest))
+            else:
+                alone = tuple(k if i == last else 0 for i, k in enumerate(e))
+                steps.append((None, place[(*e[:last], 0, *e[last + 1 :])], place[alone]))
+        return tuple(steps)
 
     @cached_property
     def change_of_basis(self) -> tuple[tuple[Fraction, ...], ...]:
         """R, exactly: f_k = Σ_j R_kj g_j; (K, J)."""
-        power = _chebyshev_of_powers(self.internal_degree)
-        origin, unit = Fraction(self.origin), Fraction(self.unit)
+        place = {e: j for j, e in enumerate(self.internal_exponents)}
+        n = len(self.internal_exponents)
+        shifted = [self._shifted_powers(i) for i in range(self.dimension)]
         rows = []
-        for k, degree in enumerate(self.degrees):
+        for k, exponents in enumerate(self.exponents):
             row = [Fraction(0)] * self.internal_size
-            if degree is None:
-                row[self.internal_degree + 1 + self.other.index(k)] = Fraction(1)
+            if exponents is None:
+                row[n + self.other.index(k)] = Fraction(1)
             else:
-                for i in range(degree + 1):
-                    factor = comb(degree, i) * origin ** (degree - i) * unit**i
-                    for j, c in enumerate(power[i]):
-                        row[j] += factor * c
+                for e in product(*(range(m + 1) for m in exponents)):
+                    factor = Fraction(1)
+                    for i, m in enumerate(exponents):
+                        factor *= shifted[i][m][e[i]]
+                    row[place[e]] = factor
             rows.append(tuple(row))
         return tuple(rows)
+
+    @cached_property
+    def term_scales(self) -> Floats:
+        """Norm of each term's row of R; (K,)."""
+        return np.asarray(np.linalg.norm(np.array([[float(v) for v in row] for row in self.change_of_basis]), axis=1))
+
+    @cached_property
+    def scaled_terms(self) -> Floats:
+        """The terms in the internal functions, in floats and scaled to unit norm; (K, J)."""
+        return np.array([[float(v) for v in row] for row in self.change_of_basis]) / self.term_scales[:, None]
+
+    def _shifted_powers(self, variable: int) -> list[list[Fraction]]:
+        """Coefficients of x_i^m = (origin + unit·y_i)^m in T_0 … T_m, exactly; one list a power m."""
+        highest = max((e[variable] for e in self.internal_exponents), default=0)
+        power = _chebyshev_of_powers(highest)
+        origin, unit = Fraction(self.origins[variable]), Fraction(self.units[variable])
+        out = []
+        for m in range(highest + 1):
+            row = [Fraction(0)] * (highest + 1)
+            for i in range(m + 1):
+                factor = comb(m, i) * origin ** (m - i) * unit**i
+                for j, c in enumerate(power[i]):
+                    row[j] += factor * c
+            out.append(row)
+        return out
 
 
 def _chebyshev_of_powers(degree: int) -> list[list[Fraction]]:
@@ -118,33 +222,59 @@ def make_library(
     extra_terms: tuple[str, ...] = (),
     period: float | None = None,
 ) -> Library:
-    """The library of one variable x.
+    """The library of one variable x. Raises UnknownTerm, InvalidLibrary."""
+    return make_joint_library(
+        (scales,),
+        polynomial_degree=polynomial_degree,
+        fourier_harmonics=fourier_harmonics,
+        extra_terms=extra_terms,
+        periods=(period,),
+    )
 
-    A periodic coordinate has no polynomials but the constant: they are not functions on a circle. Its harmonics default to 2.
+
+def make_joint_library(
+    scales: Sequence[Scales],
+    *,
+    polynomial_degree: int = 4,
+    fourier_harmonics: int = 0,
+    extra_terms: tuple[str, ...] = (),
+    periods: Sequence[float | None],
+) -> Library:
+    """The library of as many variables as there are scales.
+
+    A periodic variable has no polynomials: they are not functions on a circle. Its harmonics default to 2.
     Raises UnknownTerm, InvalidLibrary.
     """
-    if period is not None:
-        polynomial_degree, fourier_harmonics = 0, fourier_harmonics or 2
+    if any(p is not None for p in periods):
+        fourier_harmonics = fourier_harmonics or 2
     elif fourier_harmonics:
         raise InvalidLibrary(
             "Fourier harmonics need a periodic coordinate. Declare its period (parameters.periodic), "
             "or name the terms you want in library.extra_terms, e.g. sin(2*x)."
         )
-    names = [monomial_name((k,), ("x",)) for k in range(polynomial_degree + 1)]
-    for n in range(1, fourier_harmonics + 1):
-        argument = "x" if n == 1 else f"{n}*x"
-        names += [f"sin({argument})", f"cos({argument})"]
-    trees = [parse(name, ("x",)) for name in names]
+    variables = tuple(variable_name(i) for i in range(len(scales)))
+    circular = tuple(p is not None for p in periods)
+    names = candidate_terms(variables, circular, polynomial_degree, fourier_harmonics)
+    trees = [parse(name, variables) for name in names]
     for text in extra_terms:
-        tree = parse(text, ("x",))
-        exponents = monomial_exponents(tree, ("x",))
-        name = text.strip().replace("**", "^").replace(" ", "") if exponents is None else monomial_name(exponents, ("x",))
-        if exponents is not None and period is not None and exponents[0] > 0:
-            raise InvalidLibrary(f"The term {name} is not a function on a circle; x is periodic. Use sin and cos terms.")
-        if exponents is not None and exponents[0] > 12:
-            raise InvalidLibrary(f"The term {name} has a degree above 12. Use a lower power.")
+        tree = parse(text, variables)
+        exponents = monomial_exponents(tree, variables)
+        name = text.strip().replace("**", "^").replace(" ", "") if exponents is None else monomial_name(exponents, variables)
+        for variable, power, circle in zip(variables, exponents or (), circular, strict=False):
+            if power and circle:
+                raise InvalidLibrary(
+                    f"The term {name} is not a function on a circle; {variable} is periodic. Use sin and cos terms."
+                )
+        if exponents is not None and sum(exponents) > HIGHEST_DEGREE:
+            raise InvalidLibrary(f"The term {name} has a degree above {HIGHEST_DEGREE}. Use a lower power.")
         if name not in names:
             names.append(name)
             trees.append(tree)
-    degrees = tuple(None if (e := monomial_exponents(tree, ("x",))) is None else e[0] for tree in trees)
-    return Library(tuple(names), tuple(trees), degrees, scales.origin, scales.unit, period)
+    return Library(
+        tuple(names),
+        tuple(trees),
+        tuple(monomial_exponents(tree, variables) for tree in trees),
+        tuple(s.origin for s in scales),
+        tuple(s.unit for s in scales),
+        tuple(periods),
+    )

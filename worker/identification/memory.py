@@ -69,7 +69,9 @@ def score_tests(walk: Iterator[Chunk], rule: SamplingRule, library: Library, dri
     products = np.zeros(3)
     for chunk in walk:
         residual, _ = rule.residuals(chunk, library, drift, diffusion)
-        instruments = np.concatenate([library.internal(chunk.left), chunk.elapsed[:, None], _recent_past(chunk)], axis=1)
+        instruments = np.concatenate(
+            [library.internal(chunk.left), chunk.elapsed[:, None], recent_past(chunk.left, chunk.follows)], axis=1
+        )
         weighted = instruments * residual[:, None]
         scores += weighted.sum(axis=0)
         variance += weighted.T @ weighted
@@ -77,12 +79,15 @@ def score_tests(walk: Iterator[Chunk], rule: SamplingRule, library: Library, dri
         products += [residual[: len(residual) - k] @ residual[k:] for k in range(3)]
     # Windows that share increments have correlated residuals; their instruments hardly differ.
     inflation = max(1 + 2 * (products[1] + products[2]) / products[0], 0.05) if rule.overlapping else 1.0
-    out = [_adjusted(scores, variance * inflation, slope, size, k) for k in range(size, size + extra)]
+    out = [adjusted(scores, variance * inflation, slope, size, k) for k in range(size, size + extra)]
     return ScoreTests(out[0], tuple(out[1:]))
 
 
-def _adjusted(scores: Floats, variance: Floats, slope: Floats, size: int, k: int) -> float:
-    """Statistic of instrument k with the effect of the estimated coefficients taken out."""
+def adjusted(scores: Floats, variance: Floats, slope: Floats, size: int, k: int) -> float:
+    """Statistic of instrument k with the effect of the coefficients, estimated with the first `size` instruments, taken out.
+
+    scores   (n,) Σ instrument · residual      variance   (n, n) of the scores      slope   (n, size) Σ instrument · design
+    """
     projection, *_ = np.linalg.lstsq(slope[:size].T, slope[k], rcond=1e-12)
     combination = np.zeros(len(scores))
     combination[k], combination[:size] = 1.0, -projection
@@ -92,15 +97,14 @@ def _adjusted(scores: Floats, variance: Floats, slope: Floats, size: int, k: int
     return float(combination @ scores / np.sqrt(spread))
 
 
-def _recent_past(chunk: Chunk) -> Floats:
+def recent_past(left: Floats, follows: NDArray[np.bool_]) -> Floats:
     """y_n minus the mean of the last m samples, 0 where the segment has not run that long; (n, len(PAST_WINDOWS))."""
-    n = chunk.left.size
-    index = np.arange(n)
-    run = index - np.maximum.accumulate(np.where(chunk.follows, 0, index))
-    total = np.concatenate([[0.0], np.cumsum(chunk.left)])
-    out = np.zeros((n, len(PAST_WINDOWS)))
+    index = np.arange(left.size)
+    run = index - np.maximum.accumulate(np.where(follows, 0, index))
+    total = np.concatenate([[0.0], np.cumsum(left)])
+    out = np.zeros((left.size, len(PAST_WINDOWS)))
     for column, window in enumerate(PAST_WINDOWS):
         long_enough = run >= window
         where = index[long_enough]
-        out[long_enough, column] = chunk.left[long_enough] - (total[where] - total[where - window]) / window
+        out[long_enough, column] = left[long_enough] - (total[where] - total[where - window]) / window
     return out

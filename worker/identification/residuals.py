@@ -18,28 +18,18 @@ N_BINS = 120
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ResidualSums:
-    """Sums over the residuals r of the drift equation and s of the diffusion equation, internal units.
+class ResidualMoments:
+    """Sums over the residuals r of one variable's drift equation, internal units.
 
-    drift_squared       (n_nodes,) quadrature weights of Σ f(z_n) r²
-    diffusion_squared   (n_nodes,) of Σ f(z_n) s²
-    count_at_nodes      (n_nodes,) of Σ f(z_n)
-    powers              (5,)  Σ u^p, p = 0 … 4, of r over its standard deviation, where â > 0
-    products            n, Σ r_n r_{n+1}, Σ (r_n r_{n+1})² over consecutive windows
-    squares             Σ r², Σ Δy², number of windows
-    histogram           (N_BINS,) of y over [−1, 1], with what lies outside in the end bins left out
-    negative            smallest and largest y where â ≤ 0, or None
-    zero_steps          share of increments that are exactly zero
+    powers       (5,)  Σ u^p, p = 0 … 4, of r over its standard deviation, where â > 0
+    products     n, Σ r_n r_{n+1}, Σ (r_n r_{n+1})² over consecutive windows
+    squares      Σ r², Σ Δy², number of windows
+    zero_steps   share of increments that are exactly zero
     """
 
-    drift_squared: Floats
-    diffusion_squared: Floats
-    count_at_nodes: Floats
     powers: Floats
     products: Floats
     squares: Floats
-    histogram: Floats
-    negative: tuple[float, float] | None
     zero_steps: float
 
     @property
@@ -60,6 +50,24 @@ class ResidualSums:
         return float(self.products[1] / np.sqrt(self.products[2])) if self.products[2] > 0 else 0.0
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ResidualSums(ResidualMoments):
+    """Besides, for one variable: where the residuals r of the drift and s of the diffusion are how large.
+
+    drift_squared       (n_nodes,) quadrature weights of Σ f(z_n) r²
+    diffusion_squared   (n_nodes,) of Σ f(z_n) s²
+    count_at_nodes      (n_nodes,) of Σ f(z_n)
+    histogram           (N_BINS,) of y over [−1, 1], with what lies outside in the end bins left out
+    negative            smallest and largest y where â ≤ 0, or None
+    """
+
+    drift_squared: Floats
+    diffusion_squared: Floats
+    count_at_nodes: Floats
+    histogram: Floats
+    negative: tuple[float, float] | None
+
+
 def measure_residuals(
     walk: Iterator[Chunk], rule: SamplingRule, library: Library, cells: Cells, drift: Floats, diffusion: Floats
 ) -> ResidualSums:
@@ -78,11 +86,11 @@ def measure_residuals(
             low, high = min(low, float(where.min())), max(high, float(where.max()))
         u = r[positive] / np.sqrt(np.asarray(rule.residual_variance(chunk, a)[positive], dtype=np.float64))
         u2 = u * u
-        powers[:] += [u.size, u.sum(), u2.sum(), u2 @ u, u2 @ u2]
+        powers[:] += [u.size, float(u.sum()), float(u2.sum()), float(u2 @ u), float(u2 @ u2)]
         pairs = (r[:-1] * r[1:])[chunk.follows[1:]]
-        products[:] += [pairs.size, pairs.sum(), pairs @ pairs]
+        products[:] += [pairs.size, float(pairs.sum()), float(pairs @ pairs)]
         difference = chunk.right - chunk.left
-        squares[:] += [r @ r, difference @ difference, r.size]
+        squares[:] += [float(r @ r), float(difference @ difference), r.size]
         zeros += int((difference == 0).sum())
         histogram[:] += np.histogram(chunk.left, bins=N_BINS, range=(-1, 1))[0]
         return np.stack([r**2, s**2, np.ones_like(r)], axis=1)

@@ -1,19 +1,17 @@
 """Which terms are active: every support judged by the Bayesian information criterion (docs/method.md §5)."""
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import combinations
 from math import log
 
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.identification.gains import Gains, Support, all_supports, stepwise
 from worker.identification.library import Library
 from worker.identification.regression import NormalEquations, Solution, solve
 from worker.identification.supports import SupportBasis, support_basis
 
 Floats = NDArray[np.float64]
-Support = tuple[int, ...]
 
 EXHAUSTIVE_UP_TO = 11
 """Library sizes for which all supports are tried; above, forward and backward steps."""
@@ -39,22 +37,10 @@ class Candidate:
     equivalent: tuple[Support, ...]
 
 
-def gain_of(equations: NormalEquations, library: Library, support: Support) -> float:
-    """Log-likelihood of a support above that of no terms; −∞ where its terms cannot be told apart on these data."""
-    basis = support_basis(library, support)
-    solution = solve(equations, basis.rows)
-    if solution is None:
-        return -np.inf
-    return float(0.5 * solution.values @ (basis.rows @ equations.score))
-
-
 def selection_path(equations: NormalEquations, library: Library, n_increments: int) -> tuple[Candidate, ...]:
     """The best support of every size, smallest first; equation (M11)."""
-
-    def gain(support: Support) -> float:
-        return gain_of(equations, library, support)
-
-    levels = _all_supports(gain, library.size) if library.size <= EXHAUSTIVE_UP_TO else _stepwise(gain, library.size)
+    gains = Gains(equations, library)
+    levels = all_supports(gains, library.size) if library.size <= EXHAUSTIVE_UP_TO else stepwise(gains, library.size)
     path = []
     for size, found in enumerate(levels):
         best = max(found.values())
@@ -76,27 +62,6 @@ def _raw_on(equations: NormalEquations, library: Library, support: Support) -> F
 def best_of(path: tuple[Candidate, ...]) -> Candidate:
     """The candidate with the largest score; the smaller support where two are level."""
     return max(path, key=lambda c: (c.score, -len(c.support)))
-
-
-def _all_supports(gain: Callable[[Support], float], size: int) -> Iterator[dict[Support, float]]:
-    for k in range(size + 1):
-        yield {support: gain(support) for support in combinations(range(size), k)}
-
-
-def _stepwise(gain: Callable[[Support], float], size: int) -> Iterator[dict[Support, float]]:
-    """Forward additions from nothing and backward removals from everything; each size sees both."""
-    levels: list[dict[Support, float]] = [{} for _ in range(size + 1)]
-    current: Support = ()
-    levels[0][()] = 0.0
-    for k in range(1, size + 1):
-        grown = {tuple(sorted((*current, t))): 0.0 for t in range(size) if t not in current}
-        levels[k].update({s: gain(s) for s in grown})
-        current = max(levels[k], key=lambda s: levels[k][s])
-    for k in range(size - 1, 0, -1):
-        shrunk = {tuple(t for t in current if t != out): 0.0 for out in current}
-        levels[k].update({s: gain(s) for s in shrunk})
-        current = max(shrunk, key=lambda s: levels[k][s])
-    return iter(levels)
 
 
 def _degree(library: Library, support: Support) -> int:

@@ -19,30 +19,45 @@ Row = list[Fraction]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SupportBasis:
-    """Reduced basis E of the span of a support's terms: E = M R_S, exactly.
+    """Basis E of the span of a support's terms: E = M R_S.
 
     rows        (k, n_functions)   E, as floats of order one
-    transform   k rows of k        M, exact
+    transform   k rows of k        M, exact; or (k,), its diagonal, where E is R_S with its rows scaled
     """
 
     rows: Floats
-    transform: tuple[tuple[Fraction, ...], ...]
+    transform: tuple[tuple[Fraction, ...], ...] | Floats
 
     def raw_coefficients(self, values: Floats) -> Floats:
         """Coefficients of the raw terms for coefficients along the rows: c = Mᵀ α."""
+        if not isinstance(self.transform, tuple):
+            return self.transform * values
         exact = [Fraction(float(v)) for v in values]
         k = len(exact)
         return np.array([float(sum((self.transform[i][j] * exact[i] for i in range(k)), Fraction(0))) for j in range(k)])
 
     def raw_covariance(self, covariance: Floats) -> Floats:
         """Mᵀ Σ M."""
+        if not isinstance(self.transform, tuple):
+            return covariance * np.outer(self.transform, self.transform)
         m = np.array([[float(v) for v in row] for row in self.transform]).reshape(len(covariance), -1)
         return np.asarray(m.T @ covariance @ m)
 
 
-@lru_cache(maxsize=4096)
 def support_basis(library: Library, support: tuple[int, ...]) -> SupportBasis:
-    """The reduced basis of a support, by Gauss–Jordan elimination with complete pivoting."""
+    """A basis of a support's span whose rows are far from parallel.
+
+    Near the origin these are the terms themselves; else the reduced basis.
+    """
+    if library.near_origin:
+        rows = library.scaled_terms[list(support)].reshape(len(support), library.internal_size)
+        return SupportBasis(rows, 1 / library.term_scales[list(support)])
+    return _reduced_basis(library, support)
+
+
+@lru_cache(maxsize=4096)
+def _reduced_basis(library: Library, support: tuple[int, ...]) -> SupportBasis:
+    """By Gauss–Jordan elimination with complete pivoting."""
     k = len(support)
     rows: list[Row] = []
     for i, term in enumerate(support):

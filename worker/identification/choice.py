@@ -1,0 +1,70 @@
+"""The support of one component: judged by the criterion, less the terms that hang on the sampling rule."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from worker.identification.gains import Support
+from worker.identification.library import Library
+from worker.identification.regression import NormalEquations
+from worker.identification.selection import Candidate, Estimate, best_of, estimate_on, selection_path
+
+Method = Literal["bic", "none"]
+
+FINE_SAMPLING = 0.03
+"""Relative disagreement of two sampling rules up to which both describe the data."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selected:
+    """A component on its support.
+
+    path      best support of every size
+    doubted   terms the criterion wants under this sampling rule only; they are left out
+    """
+
+    estimate: Estimate
+    path: tuple[Candidate, ...]
+    doubted: Support
+
+
+def choose(
+    equations: NormalEquations, of_other_rule: NormalEquations | None, library: Library, n_windows: int, method: Method
+) -> Selected:
+    """The support that the criterion prefers, less the terms that hang on the sampling rule."""
+    path = selection_path(equations, library, n_windows)
+    if method == "none":
+        return Selected(_first_estimate(equations, library, [c.support for c in reversed(path)]), path, ())
+    best = best_of(path).support
+    doubted: Support = ()
+    if of_other_rule is not None:
+        wanted_by_other = best_of(selection_path(of_other_rule, library, n_windows)).support
+        doubted = _hanging_on_the_rule(equations, of_other_rule, library, best, wanted_by_other)
+    kept = tuple(k for k in best if k not in doubted)
+    ranked = [kept, *(c.support for c in sorted(path, key=lambda c: -c.score))]
+    return Selected(_first_estimate(equations, library, ranked), path, doubted)
+
+
+def _hanging_on_the_rule(
+    equations: NormalEquations, of_other_rule: NormalEquations, library: Library, best: Support, wanted_by_other: Support
+) -> Support:
+    """Terms that the other sampling rule does not want and finds less than a third as large, where sampling is fine for both.
+
+    Simulated paths may be exact Euler steps and measured ones never are; with six million increments either rule, applied to the
+    other's data, finds a difference of a tenth of a percent significant and names it a term. Where the rules differ by more than
+    `FINE_SAMPLING`, nobody's path is an Euler step and the chosen rule decides alone.
+    """
+    extra = [k for k in best if k not in wanted_by_other]
+    here, there = estimate_on(equations, library, best), estimate_on(of_other_rule, library, best)
+    if not extra or here is None or there is None:
+        return ()
+    difference = here.internal - there.internal
+    information = equations.information
+    if difference @ information @ difference > FINE_SAMPLING**2 * (here.internal @ information @ here.internal):
+        return ()
+    return tuple(k for k in extra if there.raw[best.index(k)] / here.raw[best.index(k)] < 1 / 3)
+
+
+def _first_estimate(equations: NormalEquations, library: Library, supports: list[Support]) -> Estimate:
+    """The estimate on the first support whose terms can be told apart; the empty one always can."""
+    estimates = (estimate_on(equations, library, support) for support in [*supports, ()])
+    return next(estimate for estimate in estimates if estimate is not None)

@@ -1,0 +1,117 @@
+"""The instruments in several variables: Gaussian kernels where the data are, and the library itself (docs/method.md §10).
+
+Kernels cover a space of several dimensions thinly. The library's own functions, evaluated like the kernels at the state before
+the increment, are instruments too; with them there are never fewer equations than coefficients.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.library import Library
+
+Floats = NDArray[np.float64]
+
+BANDWIDTH_IN_SPACINGS = 1.5
+
+FEWEST_SAMPLES = 8
+"""Samples of the sample set that a box needs to carry a kernel."""
+
+FIRST_SPACING, FINEST_SPACING = 4.0, 0.05
+"""Sides of the boxes tried, in standard deviations."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Embedding:
+    """Where distances are measured: decorrelated linear coordinates, and each angle as a point on its circle.
+
+    mean        (l,) of the l linear coordinates
+    whitening   (l, l) symmetric inverse root of their covariance
+    linear      positions of the linear coordinates      angles   positions of the angles
+    radii       radius of each angle's circle, so that its points have unit variance
+    """
+
+    mean: Floats
+    whitening: Floats
+    linear: tuple[int, ...]
+    angles: tuple[int, ...]
+    radii: tuple[float, ...]
+
+    def __call__(self, y: Floats) -> Floats:
+        """(n, d) → (n, l + 2·number of angles). A Gaussian of the distance on a circle is a von Mises kernel."""
+        parts = [(y[:, list(self.linear)] - self.mean) @ self.whitening]
+        for i, radius in zip(self.angles, self.radii, strict=True):
+            parts.append(radius * np.stack([np.cos(np.pi * y[:, i]), np.sin(np.pi * y[:, i])], axis=1))
+        return np.concatenate(parts, axis=1)
+
+
+def embed(sample: Floats, periods: tuple[float | None, ...]) -> Embedding:
+    """The embedding of a sample (n, d) of internal coordinates."""
+    linear = tuple(i for i, p in enumerate(periods) if p is None)
+    angles = tuple(i for i, p in enumerate(periods) if p is not None)
+    inner = sample[:, list(linear)]
+    mean = inner.mean(axis=0)
+    deviation = inner.std(axis=0)
+    values, vectors = np.linalg.eigh(np.atleast_2d(np.corrcoef(inner, rowvar=False))) if len(linear) else (np.zeros(0),) * 2
+    # The symmetric root treats all variables alike: their order does not matter.
+    root = (vectors / np.sqrt(values.clip(min=1e-12))) @ vectors.T if len(linear) else np.zeros((0, 0))
+    radii = []
+    for i in angles:
+        resultant = np.exp(1j * np.pi * sample[:, i]).mean()
+        radii.append(float(1 / np.sqrt(max(1 - abs(resultant) ** 2, 1e-3))))
+    return Embedding(mean, root / deviation[:, None], linear, angles, tuple(radii))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instruments:
+    """K_j(y) = exp(−|u(y) − c_j|² / 2h²), equation (M15), and the library's functions.
+
+    centres     (n_kernels, D) in the embedding u
+    bandwidth   h, in standard deviations of the decorrelated data
+    """
+
+    embedding: Embedding
+    centres: Floats
+    bandwidth: float
+    library: Library
+
+    @property
+    def n_kernels(self) -> int:
+        return len(self.centres)
+
+    def kernels(self, y: Floats) -> Floats:
+        """(n, d) → (n, n_kernels)."""
+        u = self.embedding(y) / self.bandwidth
+        c = self.centres / self.bandwidth
+        exponent = u @ c.T
+        exponent -= 0.5 * (u**2).sum(axis=1)[:, None]
+        exponent -= 0.5 * (c**2).sum(axis=1)
+        # Any function of the state before the increment is an instrument; single precision is four times as fast.
+        return np.exp(exponent.astype(np.float32)).astype(np.float64)
+
+
+def make_instruments(
+    sample: Floats, library: Library, periods: tuple[float | None, ...], *, count: int, bandwidth: float | None = None
+) -> Instruments:
+    """At most `count` kernels: one in every box of a regular grid that holds enough of the sample (n, d), at its samples' mean.
+
+    bandwidth   in standard deviations; by default 1.5 times the boxes' side
+    """
+    embedding = embed(sample, periods)
+    u = embedding(sample)
+    spacing, centres = FIRST_SPACING, u.mean(axis=0)[None]
+    while spacing > FINEST_SPACING:
+        finer = _occupied(u, 0.9 * spacing)
+        if len(finer) > count:
+            break
+        spacing, centres = 0.9 * spacing, finer
+    return Instruments(embedding, centres, BANDWIDTH_IN_SPACINGS * spacing if bandwidth is None else bandwidth, library)
+
+
+def _occupied(u: Floats, side: float) -> Floats:
+    """Means of the samples in the boxes that hold enough of them; (n_boxes, D)."""
+    _, box, counts = np.unique(np.round(u / side).astype(np.int64), axis=0, return_inverse=True, return_counts=True)
+    sums = np.stack([np.bincount(box.ravel(), weights=column) for column in u.T], axis=1)
+    enough = counts >= min(FEWEST_SAMPLES, counts.max())
+    return np.asarray(sums[enough] / counts[enough, None])

@@ -1,0 +1,92 @@
+"""Sums over windows of instrument-weighted products, block by block, and a bounded sample of single windows beside them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.multivariate.increments import Space, Stretch
+from worker.identification.multivariate.instruments import Instruments
+from worker.identification.multivariate.rules import JointRule
+from worker.identification.multivariate.sums import WindowProducts, products_of
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointStatistics:
+    """Sums over windows n with instruments Φ_j(z_n) at their first sample; `+` merges disjoint sets of windows.
+
+    n_windows        number of windows
+    time             Σ h           time_squared   Σ h²
+    products         columns (n_blocks, n_instruments, n_columns) of Σ Φ_j products
+    """
+
+    n_windows: int
+    time: float
+    time_squared: float
+    products: WindowProducts
+
+    def __add__(self, other: "JointStatistics") -> "JointStatistics":
+        if self.products.layout != other.products.layout:
+            raise ValueError("statistics for different rules or libraries do not add")
+        return JointStatistics(
+            self.n_windows + other.n_windows,
+            self.time + other.time,
+            self.time_squared + other.time_squared,
+            WindowProducts(np.concatenate([self.products.columns, other.products.columns]), self.products.layout),
+        )
+
+
+def gather(walk: Iterator[Stretch], space: Space, instruments: Instruments, rule: JointRule) -> JointStatistics | None:
+    """One pass over the windows: a matrix product a chunk, so that no array grows with their number. None of none."""
+    library, lead = instruments.library, rule.lead
+    sums: dict[int, Floats] = {}
+    layout, n_windows, time, time_squared = None, 0, 0.0, 0.0
+    for stretch in walk:
+        products = products_of(stretch, space, library, rule)
+        instrument = stretch.y[stretch.points[0]]
+        functions = library.internal(instrument)
+        total = np.concatenate([instruments.kernels(instrument).T @ products.columns, functions.T @ products.columns])
+        sums[stretch.block] = sums[stretch.block] + total if stretch.block in sums else total
+        step = stretch.steps[lead:].mean(axis=0)
+        layout, n_windows = products.layout, n_windows + stretch.size
+        time, time_squared = time + float(step.sum()), time_squared + float(step @ step)
+    if layout is None:
+        return None
+    return JointStatistics(n_windows, time, time_squared, WindowProducts(np.stack(list(sums.values())), layout))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Every k-th window.
+
+    instrument    (n, d) states at the windows' first samples
+    functions     (n, n_functions) internal functions there
+    products      columns (n, n_columns)
+    step          (n,) h
+    """
+
+    instrument: Floats
+    functions: Floats
+    products: WindowProducts
+    step: Floats
+
+
+def take_sample(walk: Iterator[Stretch], space: Space, instruments: Instruments, rule: JointRule) -> Sample:
+    """Of all windows of a walk; the walk says every which."""
+    library = instruments.library
+    states, columns, steps, layout = [], [], [], None
+    for stretch in walk:
+        products = products_of(stretch, space, library, rule)
+        layout = products.layout
+        columns.append(products.columns)
+        states.append(stretch.y[stretch.points[0]])
+        steps.append(stretch.steps[rule.lead :].mean(axis=0))
+    if layout is None:
+        raise ValueError("the walk has no windows")
+    instrument = np.concatenate(states)
+    return Sample(
+        instrument, library.internal(instrument), WindowProducts(np.concatenate(columns), layout), np.concatenate(steps)
+    )

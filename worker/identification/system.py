@@ -1,0 +1,153 @@
+"""A symbolic model of several variables as a diffusion process: b, a and ∂b as functions of the state."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
+
+from worker.identification.candidates import Exponents
+from worker.identification.errors import InvalidLibrary
+from worker.identification.library import Library
+from worker.identification.terms import Tree, derivative, evaluate, monomial_exponents, parse
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The coordinates y_i = (x_i − origin_i) / unit_i in which polynomials are kept, and the phases of the angles.
+
+    phases   factor from state to what a term's text calls x: 2π/period of an angle, else 1
+    """
+
+    variables: tuple[str, ...]
+    origins: tuple[float, ...]
+    units: tuple[float, ...]
+    phases: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Field:
+    """Σ p_e y^e + Σ w_m tree_m(arguments). Called with states (n, d), gives values (n,).
+
+    powers   coefficient by exponents of the monomials of y
+    trees    pairs of weight and tree
+    """
+
+    frame: Frame
+    powers: Mapping[Exponents, float]
+    trees: tuple[tuple[float, Tree], ...] = ()
+
+    def __call__(self, x: Floats) -> Floats:
+        x = np.asarray(x, dtype=np.float64)
+        frame = self.frame
+        total = np.zeros(len(x))
+        columns = [(x[:, i] - o) / u for i, (o, u) in enumerate(zip(frame.origins, frame.units, strict=True))]
+        for exponents, coefficient in self.powers.items():
+            value: Floats | float = coefficient
+            for y, e in zip(columns, exponents, strict=True):
+                if e:
+                    value = value * y**e
+            total += value
+        if self.trees:
+            arguments = {name: x[:, i] * frame.phases[i] for i, name in enumerate(frame.variables)}
+            for weight, tree in self.trees:
+                total += weight * evaluate(tree, arguments)
+        return total
+
+    def derivative(self, variable: int) -> "Field":
+        """∂/∂x_variable."""
+        frame = self.frame
+        powers: dict[Exponents, float] = {}
+        for e, coefficient in self.powers.items():
+            if e[variable]:
+                lower = (*e[:variable], e[variable] - 1, *e[variable + 1 :])
+                powers[lower] = coefficient * e[variable] / frame.units[variable]
+        phase, name = frame.phases[variable], frame.variables[variable]
+        return Field(frame, powers, tuple((weight * phase, derivative(tree, name)) for weight, tree in self.trees))
+
+
+@dataclass(frozen=True)
+class SymbolicSystem:
+    """dX = b(X) dt + σ(X) dW in d coordinates; a `DiffusionProcess`, see worker/generator/process.py.
+
+    b         d fields [state/time]
+    a         d rows of d fields, symmetric [state²/time]
+    domain    lower and upper end of each coordinate [state]
+    periods   of each coordinate, or None
+    """
+
+    b: tuple[Field, ...]
+    a: tuple[tuple[Field, ...], ...]
+    domain: tuple[tuple[float, float], ...]
+    periods: tuple[float | None, ...]
+
+    @property
+    def dimension(self) -> int:
+        return len(self.b)
+
+    def drift(self, x: Floats) -> Floats:
+        return np.stack([b(x) for b in self.b], axis=1)
+
+    def diffusion(self, x: Floats) -> Floats:
+        d = self.dimension
+        out = np.empty((len(x), d, d))
+        for p in range(d):
+            for q in range(p, d):
+                out[:, p, q] = out[:, q, p] = self.a[p][q](x)
+        return out
+
+    @cached_property
+    def _slopes(self) -> tuple[tuple[Field, ...], ...]:
+        return tuple(tuple(b.derivative(i) for i in range(self.dimension)) for b in self.b)
+
+    def drift_jacobian(self, x: Floats) -> Floats:
+        return np.stack([np.stack([slope(x) for slope in row], axis=1) for row in self._slopes], axis=1)
+
+
+def frame_of(library: Library) -> Frame:
+    """The coordinates of a library."""
+    phases = tuple(1.0 if p is None else 2 * np.pi / p for p in library.periods)
+    return Frame(library.variables, library.origins, library.units, phases)
+
+
+def field_from_internal(library: Library, coefficients: Floats, factor: float) -> Field:
+    """The function Σ_j coefficients_j g_j, times the factor that brings it to the data's units."""
+    exponents = library.internal_exponents
+    highest = tuple(max(e[i] for e in exponents) for i in range(library.dimension))
+    dense = np.zeros([h + 1 for h in highest])
+    for e, c in zip(exponents, coefficients, strict=False):
+        dense[e] = c * factor
+    for axis, h in enumerate(highest):
+        to_powers = np.zeros((h + 1, h + 1))
+        for k in range(h + 1):
+            to_powers[: k + 1, k] = chebyshev.cheb2poly([0.0] * k + [1.0])
+        dense = np.moveaxis(np.tensordot(to_powers, dense, axes=(1, axis)), 0, axis)
+    powers = {e: float(dense[e]) for e in exponents if dense[e]}
+    weights = coefficients[len(exponents) :]
+    trees = tuple((float(w) * factor, library.trees[k]) for w, k in zip(weights, library.other, strict=True) if w)
+    return Field(frame_of(library), powers, trees)
+
+
+def field_from_terms(terms: Mapping[str, float], variables: tuple[str, ...], periods: tuple[float | None, ...]) -> Field:
+    """The function of a model given by its terms. Raises UnknownTerm, InvalidLibrary."""
+    powers: dict[Exponents, float] = {}
+    trees: list[tuple[float, Tree]] = []
+    for text, coefficient in terms.items():
+        tree = parse(text, variables)
+        exponents = monomial_exponents(tree, variables)
+        if exponents is None:
+            trees.append((float(coefficient), tree))
+            continue
+        for variable, power, period in zip(variables, exponents, periods, strict=True):
+            if power and period is not None:
+                raise InvalidLibrary(
+                    f"The term {text} is not a function on a circle; {variable} is periodic. Use sin and cos terms."
+                )
+        powers[exponents] = powers.get(exponents, 0.0) + float(coefficient)
+    d = len(variables)
+    phases = tuple(1.0 if p is None else 2 * np.pi / p for p in periods)
+    return Field(Frame(variables, (0.0,) * d, (1.0,) * d, phases), powers, tuple(trees))
