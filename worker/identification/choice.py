@@ -14,6 +14,10 @@ FINE_SAMPLING = 0.03
 """Relative disagreement of two sampling rules up to which both describe the data."""
 
 
+TRACE = 1e-5
+"""Share of a noise-free variable's mean square motion that the sampling rule's own error may account for."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Selected:
     """A component on its support.
@@ -42,6 +46,16 @@ def choose(
     kept = tuple(k for k in best if k not in doubted)
     ranked = [kept, *(c.support for c in sorted(path, key=lambda c: -c.score))]
     return Selected(_first_estimate(equations, library, ranked), path, doubted)
+
+
+def simplest(selected: Selected, equations: NormalEquations, library: Library) -> Selected:
+    """The fewest terms that explain all but a trace of what every term explains.
+
+    For a variable without noise, whose residuals are no measure of chance: there each error of the sampling rule is significant.
+    """
+    enough = max(c.gain for c in selected.path) * (1 - TRACE)
+    support = next(c.support for c in selected.path if c.gain >= enough)
+    return Selected(_first_estimate(equations, library, [support, selected.estimate.support]), selected.path, ())
 
 
 def _hanging_on_the_rule(

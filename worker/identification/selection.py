@@ -1,6 +1,8 @@
 """Which terms are active: every support judged by the Bayesian information criterion (docs/method.md §5)."""
 
+from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from math import log
 
 import numpy as np
@@ -25,7 +27,7 @@ class Candidate:
     """The best support of its size.
 
     gain         ½ gᵀ H⁻¹ g, the log-likelihood above that of no terms
-    score        gain − ½ k log(n_increments)
+    score        gain − ½ k log(n_increments) − the terms' `costs_of`
     raw          (k,) coefficients of the raw terms, internal units of state and time
     equivalent   other supports of this size that fit equally well
     """
@@ -42,16 +44,31 @@ def selection_path(equations: NormalEquations, library: Library, n_increments: i
     gains = Gains(equations, library)
     levels = all_supports(gains, library.size) if library.size <= EXHAUSTIVE_UP_TO else stepwise(gains, library.size)
     path = []
+    costs = costs_of(library)
     for size, found in enumerate(levels):
-        best = max(found.values())
+        judged = {s: g - float(costs[list(s)].sum()) for s, g in found.items()}
+        best = max(judged.values())
         if not np.isfinite(best):
             continue
-        close = [s for s, g in found.items() if g > best - EQUALLY_WELL]
+        close = [s for s, g in judged.items() if g > best - EQUALLY_WELL]
         chosen = min(close, key=lambda s: (_degree(library, s), -found[s]))
-        penalty = 0.5 * size * log(n_increments)
+        penalty = 0.5 * size * log(n_increments) + found[chosen] - judged[chosen]
         others = tuple(s for s in sorted(close, key=lambda s: -found[s]) if s != chosen)
         path.append(Candidate(chosen, found[chosen], found[chosen] - penalty, _raw_on(equations, library, chosen), others))
     return tuple(path)
+
+
+@lru_cache(maxsize=64)
+def costs_of(library: Library) -> Floats:
+    """What a term must gain for being one of many of its degree, in several variables: log of their number; (K,).
+
+    Among x^2, x*y, y^2 one fits well by chance more often than x^2 alone. Constant and linear terms, which any drift may be
+    expected to have, are exempt. In one variable every degree has one term, and all costs are zero.
+    """
+    if library.dimension == 1:
+        return np.zeros(library.size)
+    count = Counter(library.degrees)
+    return np.array([0.0 if degree in (0, 1) else log(count[degree]) for degree in library.degrees])
 
 
 def _raw_on(equations: NormalEquations, library: Library, support: Support) -> Floats:

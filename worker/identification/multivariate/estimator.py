@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.choice import Method, Selected, choose
+from worker.identification.choice import Method, Selected, choose, simplest
 from worker.identification.efficient import NOISE_ROUNDS, NoiseHandling, is_noisy
 from worker.identification.fitting import N_BLOCKS, N_BLOCKS_FOR_ERRORS
 from worker.identification.library import Library
@@ -120,11 +120,12 @@ def fitted_through_noise(problem: JointProblem, plain: JointFit) -> JointFit | N
     equations = _equations(problem, THROUGH_NOISE)
     if equations.statistics.n_windows < FEWEST_WINDOWS:
         return None
-    b, tensor = plain.coefficients, plain.tensor
-    covariance = np.zeros(tensor.shape[:2])
+    b = plain.coefficients
+    v = _covariances(problem, equations, b)
+    covariance = np.zeros((len(b), len(b)))
     for _ in range(NOISE_ROUNDS):
         noisy = replace(equations, noise=MeasurementNoise(covariance, problem.library))
-        drift, diffusion, _ = _selected(problem, noisy, _covariances(problem, noisy, b))
+        drift, diffusion, _ = _selected(problem, noisy, v)
         b, tensor = _drift_of(drift), _tensor_of(problem, _completed(problem, diffusion, ()))
         covariance = _positive(noisy.noise_covariance(b, tensor))
         if not covariance.any():
@@ -230,6 +231,9 @@ def _judged(problem: JointProblem, equations: JointEquations, rough: Floats, pla
     diagonal = np.stack([tensor[p, p] for p in range(len(b))])
     residuals = measure_residuals(_walk(problem, rule, N_BLOCKS), problem.space, problem.library, rule, b, diagonal, noise)
     noise_free = residuals.noise_free() if plain is None else plain.noise_free
+    drift = tuple(
+        simplest(s, equations.of_drift(p, v.drift[p]), problem.library) if p in noise_free else s for p, s in enumerate(drift)
+    )
     coarse_drift, coarse_diffusion = _at_double_step(problem, equations, v, drift, estimated)
     return JointFit(
         rule=rule,
