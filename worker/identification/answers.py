@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from worker.identification import efficient, memory
 from worker.identification.choice import Selected
 from worker.identification.diagnostics import Finding, check_smoothness, findings, step_errors
-from worker.identification.fitting import Problem, walk
+from worker.identification.fitting import WINDOWS_FOR_DIAGNOSTICS, Problem, walk
 from worker.identification.kernels import Kernels
 from worker.identification.library import Library
 from worker.identification.model import SymbolicProcess, from_internal
@@ -118,13 +118,19 @@ def by_efficient_estimator(
     check_smoothness(identified.raw)
     library, scales, fit = problem.library, problem.scales, identified.fit
     b, a = fit.drift.estimate, fit.diffusion.estimate
-    scores = memory.score_tests(walk(problem, fit.rule), fit.rule, library, b.internal, a.internal)
+    scores = memory.score_tests(
+        walk(problem, fit.rule, at_most=WINDOWS_FOR_DIAGNOSTICS), fit.rule, library, b.internal, a.internal
+    )
     found = tuple(f for f in findings(identified, scores, library, scales) if noise != "none" or f.code != "measurement-noise")
     process = process_of(library, b.internal, a.internal, scales, bounds)
     normal = np.random.default_rng(seed).standard_normal((n_draws, 2, library.internal_size))
     return Answer(
-        drift=_component(fit.drift, identified.coarse[0], problem, fit.rule.order, scales.unit / scales.time),
-        diffusion=_component(fit.diffusion, identified.coarse[1], problem, fit.rule.order, scales.unit**2 / scales.time),
+        drift=component_of(
+            fit.drift, identified.coarse[0], library, problem.selection, fit.rule.order, scales.unit / scales.time
+        ),
+        diffusion=component_of(
+            fit.diffusion, identified.coarse[1], library, problem.selection, fit.rule.order, scales.unit**2 / scales.time
+        ),
         process=process,
         draws=tuple(
             process_of(library, b.internal + b.internal_factor @ z[0], a.internal + a.internal_factor @ z[1], scales, bounds)
@@ -141,8 +147,15 @@ def by_efficient_estimator(
     )
 
 
-def _component(selected: Selected, coarse: Floats | None, problem: Problem, order: int, factor: float) -> ComponentFit:
-    estimate, library = selected.estimate, problem.library
+def component_of(
+    selected: Selected, coarse: Floats | None, library: Library, method: str, order: int, factor: float
+) -> ComponentFit:
+    """A component in the data's units.
+
+    coarse   raw coefficients at twice the step, where there are any      order    of the sampling rule
+    factor   from internal units of state and time to the data's
+    """
+    estimate = selected.estimate
     place = {k: i for i, k in enumerate(estimate.support)}
     terms = []
     for k, name in enumerate(library.names):
@@ -153,7 +166,7 @@ def _component(selected: Selected, coarse: Floats | None, problem: Problem, orde
         robust = None if estimate.robust_std_error is None else float(estimate.robust_std_error[i] * factor)
         terms.append(TermFit(name, float(estimate.raw[i] * factor), True, float(estimate.std_error[i] * factor), robust))
     path = tuple(_entry(c, library, factor) for c in selected.path)
-    return ComponentFit(tuple(terms), problem.selection, path, step_errors(selected, coarse, order, library))
+    return ComponentFit(tuple(terms), method, path, step_errors(selected, coarse, order, library))
 
 
 def _entry(candidate: Candidate, library: Library, factor: float) -> PathEntry:

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.fitting import (
+    WINDOWS_FOR_DIAGNOSTICS,
+    WINDOWS_FOR_WEIGHTS,
     Fit,
     Problem,
     Weights,
@@ -85,7 +87,7 @@ def fitted(problem: Problem, rule: SamplingRule) -> Identified:
     """By one rule, with weights from the residuals of a first fit."""
     statistics = gather_for(problem, rule)
     first = fit_with(problem, rule, statistics, first_weights(statistics, problem.kernels))
-    weights = weights_of(residuals_of(problem, first), statistics, problem.kernels)
+    weights = weights_of(residuals_of(problem, first, WINDOWS_FOR_WEIGHTS), statistics, problem.kernels)
     fit = fit_with(problem, rule, statistics, weights)
     return _judged(problem, fit, statistics, weights)
 
@@ -182,7 +184,7 @@ def mean_diffusion_and_rate(library: Library, statistics: KernelStatistics, fit:
 
 
 def _judged(problem: Problem, fit: Fit, statistics: KernelStatistics, weights: Weights) -> Identified:
-    residuals = residuals_of(problem, fit)
+    residuals = residuals_of(problem, fit, WINDOWS_FOR_DIAGNOSTICS)
     double = fit.rule.with_windows(2 * fit.rule.windows.stride, np.inf)
     coarse = refit(problem, replace(fit, rule=double), gather_for(problem, double), weights)
     return Identified(
@@ -191,7 +193,7 @@ def _judged(problem: Problem, fit: Fit, statistics: KernelStatistics, weights: W
         raw=residuals,
         statistics=statistics,
         coarse=coarse,
-        kernel_weights=problem.kernels.at(statistics.nodes) @ residuals.count_at_nodes,
+        kernel_weights=problem.kernels.at(statistics.nodes) @ residuals.count * (statistics.n_windows / residuals.n_windows),
         longest_step=problem.longest_step,
     )
 

@@ -10,6 +10,7 @@ from worker.identification.cells import Cells, make_cells
 from worker.identification.choice import Method, Selected, choose
 from worker.identification.kernels import Kernels
 from worker.identification.library import Library
+from worker.identification.powers import gather_by_powers, is_polynomial
 from worker.identification.regression import (
     NormalEquations,
     noise_covariance,
@@ -28,6 +29,12 @@ Floats = NDArray[np.float64]
 N_BLOCKS = 48
 N_BLOCKS_FOR_ERRORS = 200
 """Where errors come from the blocks alone, more of them."""
+
+WINDOWS_FOR_WEIGHTS = 300_000
+"""A local variance from so many residuals is known to a percent in each of fifty kernels."""
+
+WINDOWS_FOR_DIAGNOSTICS = 1_000_000
+"""What would be material shows in so many residuals."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,11 +75,12 @@ class Weights:
     diffusion: Floats
 
 
-def walk(problem: Problem, rule: SamplingRule, n_blocks: int = N_BLOCKS) -> Iterator[Chunk]:
-    """The rule's windows of the data."""
+def walk(problem: Problem, rule: SamplingRule, n_blocks: int = N_BLOCKS, at_most: int | None = None) -> Iterator[Chunk]:
+    """The rule's windows of the data: all, or about `at_most` in chunks spread over the record."""
     edges = block_edges(problem.data, n_blocks)
     windows = replace(rule.windows, longest_step=problem.longest_step * rule.windows.stride)
-    return chunks(problem.data, problem.scales, edges, windows, period=problem.period)
+    every = 1 if at_most is None else max(1, problem.data.n_increments // at_most)
+    return chunks(problem.data, problem.scales, edges, windows, period=problem.period, every=every)
 
 
 def gather_for(problem: Problem, rule: SamplingRule) -> KernelStatistics:
@@ -80,6 +88,13 @@ def gather_for(problem: Problem, rule: SamplingRule) -> KernelStatistics:
     wanted = Trapezoid(rule.windows.stride) if isinstance(rule, Euler) else rule
     # Neighbouring blocks share a window's length of samples; thirty strides make that little.
     n_blocks = min(N_BLOCKS_FOR_ERRORS, problem.data.n_increments // (30 * rule.windows.stride)) if rule.overlapping else N_BLOCKS
+    if isinstance(wanted, Trapezoid) and is_polynomial(problem.library) and np.isinf(problem.longest_step):
+        edges = block_edges(problem.data, n_blocks)
+        fast = gather_by_powers(
+            problem.data, problem.scales, edges, problem.library, problem.kernels, problem.cells, wanted.stride
+        )
+        if fast is not None:
+            return fast
     windows = walk(problem, wanted, n_blocks)
     return gather(windows, problem.library, problem.kernels, problem.cells, lambda chunk: wanted.weights(chunk, problem.library))
 
@@ -96,19 +111,19 @@ def first_weights(statistics: KernelStatistics, kernels: Kernels) -> Weights:
 
 
 def weights_of(residuals: ResidualSums, statistics: KernelStatistics, kernels: Kernels) -> Weights:
-    """From the residuals of a first fit, smoothed over a kernel's width."""
+    """From a sample's residuals of a first fit, smoothed over a kernel's width."""
     at_nodes = kernels.at(statistics.nodes)
-    squared = statistics.time_squared.sum(axis=0)
     return Weights(
-        smooth_ratio(at_nodes, residuals.drift_squared, statistics.time) * statistics.time,
-        smooth_ratio(at_nodes, residuals.diffusion_squared, squared) * squared,
+        smooth_ratio(at_nodes, residuals.drift_squared, residuals.time) * statistics.time,
+        smooth_ratio(at_nodes, residuals.diffusion_squared, residuals.time_squared) * statistics.time_squared.sum(axis=0),
     )
 
 
-def residuals_of(problem: Problem, fit: Fit) -> ResidualSums:
-    """A pass over the data with the fit's model."""
+def residuals_of(problem: Problem, fit: Fit, at_most: int) -> ResidualSums:
+    """A pass over about so many windows of the data with the fit's model."""
     drift, diffusion = fit.drift.estimate.internal, fit.diffusion.estimate.internal
-    return measure_residuals(walk(problem, fit.rule), fit.rule, problem.library, problem.cells, drift, diffusion)
+    windows = walk(problem, fit.rule, at_most=at_most)
+    return measure_residuals(windows, fit.rule, problem.library, problem.cells, drift, diffusion)
 
 
 def fit_with(problem: Problem, rule: SamplingRule, statistics: KernelStatistics, weights: Weights) -> Fit:

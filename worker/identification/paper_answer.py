@@ -50,7 +50,7 @@ def by_paper(
         residuals=residuals,
         noise_variance=None,
         condition=None,
-        coverage=coverage_of(kernels, kernels.at(cells.nodes()) @ residuals.count_at_nodes, scales),
+        coverage=coverage_of(kernels, kernels.at(cells.nodes()) @ residuals.count, scales),
         histogram=histogram_of(residuals, scales),
         scales=scales,
         rule="euler",

@@ -56,14 +56,17 @@ class ResidualSums(ResidualMoments):
 
     drift_squared       (n_nodes,) quadrature weights of Σ f(z_n) r²
     diffusion_squared   (n_nodes,) of Σ f(z_n) s²
-    count_at_nodes      (n_nodes,) of Σ f(z_n)
+    count               (n_nodes,) of Σ f(z_n)
+    time, time_squared  (n_nodes,) of Σ f(z_n) Δt and Σ f(z_n) Δt²
     histogram           (N_BINS,) of y over [−1, 1], with what lies outside in the end bins left out
     negative            smallest and largest y where â ≤ 0, or None
     """
 
     drift_squared: Floats
     diffusion_squared: Floats
-    count_at_nodes: Floats
+    count: Floats
+    time: Floats
+    time_squared: Floats
     histogram: Floats
     negative: tuple[float, float] | None
 
@@ -93,13 +96,15 @@ def measure_residuals(
         squares[:] += [float(r @ r), float(difference @ difference), r.size]
         zeros += int((difference == 0).sum())
         histogram[:] += np.histogram(chunk.left, bins=N_BINS, range=(-1, 1))[0]
-        return np.stack([r**2, s**2, np.ones_like(r)], axis=1)
+        return np.stack([r**2, s**2, np.ones_like(r), chunk.step, chunk.step**2], axis=1)
 
     nodal = nodal_sums(walk, cells, weights)
     return ResidualSums(
         drift_squared=nodal[0],
         diffusion_squared=nodal[1],
-        count_at_nodes=nodal[2],
+        count=nodal[2],
+        time=nodal[3],
+        time_squared=nodal[4],
         powers=powers,
         products=products,
         squares=squares,

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -100,24 +101,16 @@ def measure_scales(data: Trajectories, period: float | None = None) -> Scales:
             hints=("Record longer, or upload several trajectories of the same process together.",),
         )
     values = data.states[:, 0]
-    low, high, total, squares, steps, duration = np.inf, -np.inf, 0.0, 0.0, [], 0.0
     shift = float(values[data.segments[0, 0]])
-    count = 0
-    for start, stop, _ in data.segments:
-        for left in range(int(start), int(stop), CHUNK * 16):
-            part = np.asarray(values[left : min(left + CHUNK * 16, int(stop))])
-            low, high = min(low, float(part.min())), max(high, float(part.max()))
-            total += float((part - shift).sum())
-            squares += float(((part - shift) ** 2).sum())
-            count += part.size
-        duration += float(data.times[stop - 1] - data.times[start])
+    low, high, total, squares, count = _summary(values, data.segments, shift)
+    duration = float(sum(data.times[stop - 1] - data.times[start] for start, stop, _ in data.segments))
     if not high > low:
         raise ConstantData(
             f"The series is constant: all {count} samples equal {low:g}. It does not vary, so there is nothing to identify.",
             hints=("Check which column holds the state (layout.state_columns).",),
         )
     stride = max(1, len(values) // 200_000)
-    sample = np.asarray(values[::stride])
+    sample, steps = np.asarray(values[::stride]), []
     starts, stops = data.segments[:, 0], data.segments[:, 1]
     for start, stop in zip(starts[:2000], stops[:2000], strict=True):
         steps.append(np.diff(data.times[start : min(stop, start + 100_000)]))
@@ -130,6 +123,20 @@ def measure_scales(data: Trajectories, period: float | None = None) -> Scales:
         bulk = (low, high)
     origin, unit = (0.0, period / 2) if period is not None else _rounded((bulk[0] + bulk[1]) / 2, (bulk[1] - bulk[0]) / 2)
     return Scales(origin, unit, bulk, low, high, shift + mean, deviation, float(np.median(sorted_steps)), sorted_steps, duration)
+
+
+@nb.njit(cache=True, nogil=True)
+def _summary(values, segments, shift):  # type: ignore[no-untyped-def]
+    """Smallest, largest, Σ (x − shift), Σ (x − shift)² and number of the samples inside segments."""
+    low, high, total, squares, count = np.inf, -np.inf, 0.0, 0.0, 0
+    for s in range(segments.shape[0]):
+        for n in range(segments[s, 0], segments[s, 1]):
+            x = values[n]
+            low, high = min(low, x), max(high, x)
+            total += x - shift
+            squares += (x - shift) ** 2
+        count += segments[s, 1] - segments[s, 0]
+    return low, high, total, squares, count
 
 
 def _rounded(origin: float, unit: float) -> tuple[float, float]:
@@ -215,13 +222,23 @@ def block_edges(data: Trajectories, n_blocks: int, *, one_per_trajectory: bool =
 
 
 def chunks(
-    data: Trajectories, scales: Scales, edges: Integers, windows: Windows = PAIRS, *, period: float | None = None
+    data: Trajectories,
+    scales: Scales,
+    edges: Integers,
+    windows: Windows = PAIRS,
+    *,
+    period: float | None = None,
+    every: int = 1,
 ) -> Iterator[Chunk]:
-    """Walk all windows inside segments, block by block."""
+    """Walk all windows inside segments, block by block; with `every` = k only each k-th chunk."""
     first_of, last_of = data.segments[:, 0], data.segments[:, 1]
     span = (windows.n_points - 1) * windows.stride
+    turn = -1
     for block in range(len(edges) - 1):
         for begin in range(int(edges[block]), int(edges[block + 1]), CHUNK):
+            turn += 1
+            if turn % every:
+                continue
             reach = min(begin + CHUNK, int(edges[block + 1])) + span
             values = np.asarray(data.states[begin:reach, 0])
             times = np.asarray(data.times[begin:reach])

@@ -1,0 +1,152 @@
+"""The fast way to the pairwise sums: moments of powers of the increments, in one compiled pass over the raw samples.
+
+Where the library is polynomial and the clock regular, functions at the right end of an increment are finite Taylor sums,
+g(y + Δ) = Σ_q Δ^q g^(q)(y) / q!, so that Σ t^p Δ^q in every cell (M13) is all that Euler's and the trapezoid's equations need.
+"""
+
+from math import factorial
+
+import numba as nb
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
+
+from worker.identification.cells import ORDER, CellMoments, Cells
+from worker.identification.kernels import Kernels
+from worker.identification.library import Library
+from worker.identification.statistics import KernelStatistics
+from worker.identification.trajectories import Scales, Trajectories
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+REGULAR = 1e-6
+"""Relative deviation of a step up to which the clock counts as regular."""
+
+
+def is_polynomial(library: Library) -> bool:
+    """Whether the Taylor sums end."""
+    return not library.other and library.period is None
+
+
+def gather_by_powers(
+    data: Trajectories, scales: Scales, edges: Integers, library: Library, kernels: Kernels, cells: Cells, stride: int = 1
+) -> KernelStatistics | None:
+    """The statistics of `Trapezoid.weights`, to rounding; None where the clock turns out not to be regular.
+
+    edges   (n_blocks + 1,) sample numbers at which blocks begin
+    """
+    degree = library.internal_degree
+    moments = np.zeros((len(edges) - 1, cells.count, max(3, degree + 2), ORDER))
+    counts = _accumulate(
+        moments,
+        data.states[:, 0],
+        data.times,
+        data.segments,
+        edges,
+        stride,
+        scales.origin,
+        1 / scales.unit,
+        cells.low,
+        1 / cells.width,
+        stride * scales.time,
+    )
+    if counts.min() < 0:
+        return None
+    filled = counts > 0
+    powers = np.array([CellMoments(cells, block).at_nodes() for block in moments[filled]])
+    return _as_trapezoid_sums(powers, int(counts.sum()), float(stride), library, kernels, cells)
+
+
+def _as_trapezoid_sums(
+    powers: Floats, n_windows: int, step: float, library: Library, kernels: Kernels, cells: Cells
+) -> KernelStatistics:
+    """powers (n_blocks, n_powers, n_nodes): quadrature weights of Σ f(y) Δ^q."""
+    nodes = cells.nodes()
+    at_nodes, functions = kernels.at(nodes), library.internal(nodes)
+    # (q, n_nodes, n_functions): g^(q)(node) / q!
+    taylor = np.array(
+        [_derivatives(nodes, library.internal_degree, q) / factorial(q) for q in range(library.internal_degree + 1)]
+    )
+    right = step * np.einsum("bqi,qij->bij", powers[:, : len(taylor)], taylor, optimize=True)
+    cross = step * np.einsum("bqi,qij->bij", powers[:, 1 : len(taylor) + 1], taylor, optimize=True)
+    nodal = np.concatenate([powers[:, 1, :, None], powers[:, 2, :, None], right, cross], axis=2)
+    return KernelStatistics(
+        n_windows=n_windows,
+        nodes=nodes,
+        time=step * powers[:, 0].sum(axis=0),
+        time_squared=step**2 * powers[:, 0],
+        at_instrument=step * np.einsum("mi,bi,ij->bmj", at_nodes, powers[:, 0], functions, optimize=True),
+        sums=np.einsum("mi,biw->bmw", at_nodes, nodal, optimize=True),
+        totals=nodal.sum(axis=(0, 1)),
+    )
+
+
+def _derivatives(y: Floats, degree: int, order: int) -> Floats:
+    """T_0^(order) … T_degree^(order) at y; (n, degree + 1)."""
+    columns = [
+        chebyshev.chebval(y, chebyshev.chebder(unit, order)) if order else chebyshev.chebval(y, unit)
+        for unit in np.eye(degree + 1)
+    ]
+    return np.stack([np.broadcast_to(column, y.shape) for column in columns], axis=1)
+
+
+@nb.njit(cache=True, fastmath=True, nogil=True)
+def _accumulate(  # type: ignore[no-untyped-def]
+    moments, states, times, segments, edges, stride, origin, per_unit, low, per_width, step
+):
+    n_blocks = moments.shape[0]
+    counts = np.zeros(n_blocks, np.int64)
+    segment = 0
+    for block in range(n_blocks):
+        n = edges[block]
+        while n < edges[block + 1]:
+            while segment < segments.shape[0] and n >= segments[segment, 1]:
+                segment += 1
+            if segment == segments.shape[0]:
+                break
+            start, stop = max(n, segments[segment, 0]), min(edges[block + 1], segments[segment, 1] - stride)
+            if stop > start:
+                irregular = _add_stretch(
+                    moments[block], states, times, start, stop, stride, origin, per_unit, low, per_width, step
+                )
+                if irregular > REGULAR * step:
+                    counts[block] = -1
+                    return counts
+                counts[block] += stop - start
+            n = max(n + 1, min(edges[block + 1], segments[segment, 1]))
+    return counts
+
+
+@nb.njit(cache=True, fastmath=True, nogil=True)
+def _add_stretch(  # type: ignore[no-untyped-def]
+    moments, states, times, start, stop, stride, origin, per_unit, low, per_width, step
+):
+    """Adds the increments from start to stop; returns the largest deviation of a step."""
+    n_cells, n_powers, _ = moments.shape
+    largest = 0.0
+    for i in range(start, stop):
+        largest = max(largest, abs(times[i + stride] - times[i] - step))
+        x = states[i]
+        difference = (states[i + stride] - x) * per_unit
+        position = ((x - origin) * per_unit - low) * per_width
+        if position < 0.0 or position >= n_cells:
+            continue
+        cell = int(position)
+        # The eight powers written out: a chain of eight multiplications would take longer than the sums.
+        t = 2.0 * (position - cell) - 1.0
+        t2 = t * t
+        t3, t4 = t2 * t, t2 * t2
+        t5, t6, t7 = t4 * t, t4 * t2, t4 * t3
+        weight = 1.0
+        for q in range(n_powers):
+            moments[cell, q, 0] += weight
+            moments[cell, q, 1] += weight * t
+            moments[cell, q, 2] += weight * t2
+            moments[cell, q, 3] += weight * t3
+            moments[cell, q, 4] += weight * t4
+            moments[cell, q, 5] += weight * t5
+            moments[cell, q, 6] += weight * t6
+            moments[cell, q, 7] += weight * t7
+            weight *= difference
+    return largest
