@@ -38,10 +38,7 @@ def recovered(request: pytest.FixtureRequest, client: httpx.Client) -> Recovered
 
 
 @pytest.mark.parametrize("estimator", ["paper", "efficient"])
-def test_the_right_terms_are_found_and_no_others(recovered: Recovered, estimator: str, request: pytest.FixtureRequest) -> None:
-    if (recovered.name, estimator) == ("double-well", "efficient"):
-        reason = "the trapezoid rule takes Euler steps for a diffusion with x^2 (z = 4.6; by Euler's rule half of it, z = 2.4)"
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+def test_the_right_terms_are_found_and_no_others(recovered: Recovered, estimator: str) -> None:
     for component, truth in recovered.truth.items():
         assert recovered.models[estimator][component].keys() == truth.keys()
 
@@ -62,13 +59,9 @@ def test_the_papers_coefficients_are_within_four_bounds_of_its_known_bias(recove
             assert abs(relative) < BIAS_OF_PAPER + 4 * recovered.limits[component, name].bound, (component, name, relative)
 
 
-def test_standard_errors_are_those_of_an_efficient_estimator(recovered: Recovered, request: pytest.FixtureRequest) -> None:
-    # Known from the paths up to the error of the estimated variance, a permille. False terms, though, share their term's error.
-    if recovered.name == "multiplicative":
-        reason = "weights are smoothed towards where the data are: errors are 6 % too small for x, 20 % for the diffusion's x^2"
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+def test_standard_errors_are_those_of_an_efficient_estimator(recovered: Recovered) -> None:
+    # Known from the paths up to the error of the estimated variance, a permille.
     for component, truth in recovered.truth.items():
         terms = recovered.models["efficient"][component]
         for name, value in truth.items():
-            if terms.keys() == truth.keys():
-                assert terms[name]["std_error"] == pytest.approx(recovered.limits[component, name].bound * abs(value), rel=0.05)
+            assert terms[name]["std_error"] == pytest.approx(recovered.limits[component, name].bound * abs(value), rel=0.05)

@@ -61,7 +61,7 @@ def simplest(selected: Selected, equations: NormalEquations, library: Library) -
 def _hanging_on_the_rule(
     equations: NormalEquations, of_other_rule: NormalEquations, library: Library, best: Support, wanted_by_other: Support
 ) -> Support:
-    """Terms that the other sampling rule does not want and finds less than a third as large, where sampling is fine for both.
+    """Terms that the other sampling rule does not want, where sampling is fine for both: they hang on the rule.
 
     Simulated paths may be exact Euler steps and measured ones never are; with six million increments either rule, applied to the
     other's data, finds a difference of a tenth of a percent significant and names it a term. Where the rules differ by more than
@@ -75,7 +75,7 @@ def _hanging_on_the_rule(
     information = equations.information
     if difference @ information @ difference > FINE_SAMPLING**2 * (here.internal @ information @ here.internal):
         return ()
-    return tuple(k for k in extra if there.raw[best.index(k)] / here.raw[best.index(k)] < 1 / 3)
+    return tuple(extra)
 
 
 def _first_estimate(equations: NormalEquations, library: Library, supports: list[Support]) -> Estimate:

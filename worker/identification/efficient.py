@@ -87,7 +87,7 @@ def fitted(problem: Problem, rule: SamplingRule) -> Identified:
     """By one rule, with weights from the residuals of a first fit."""
     statistics = gather_for(problem, rule)
     first = fit_with(problem, rule, statistics, first_weights(statistics, problem.kernels))
-    weights = weights_of(residuals_of(problem, first, WINDOWS_FOR_WEIGHTS), statistics, problem.kernels)
+    weights = weights_of(residuals_of(problem, first, WINDOWS_FOR_WEIGHTS), first, statistics, problem.library, problem.kernels)
     fit = fit_with(problem, rule, statistics, weights)
     return _judged(problem, fit, statistics, weights)
 

@@ -110,13 +110,17 @@ def first_weights(statistics: KernelStatistics, kernels: Kernels) -> Weights:
     return Weights(a * statistics.time, 2 * a**2 * statistics.time_squared.sum(axis=0))
 
 
-def weights_of(residuals: ResidualSums, statistics: KernelStatistics, kernels: Kernels) -> Weights:
-    """From a sample's residuals of a first fit, smoothed over a kernel's width."""
+def weights_of(residuals: ResidualSums, first: Fit, statistics: KernelStatistics, library: Library, kernels: Kernels) -> Weights:
+    """From a sample's residuals of a first fit: the fitted diffusion, times a local average of residual over expectation.
+
+    Averaging the residuals themselves would pull their variance towards where most data are, and errors with it.
+    """
     at_nodes = kernels.at(statistics.nodes)
-    return Weights(
-        smooth_ratio(at_nodes, residuals.drift_squared, residuals.time) * statistics.time,
-        smooth_ratio(at_nodes, residuals.diffusion_squared, residuals.time_squared) * statistics.time_squared.sum(axis=0),
-    )
+    rough = smooth_ratio(at_nodes, residuals.drift_squared, residuals.time)
+    a = np.maximum(library.internal(statistics.nodes) @ first.diffusion.estimate.internal, 0.2 * rough)
+    of_drift = a * smooth_ratio(at_nodes, residuals.drift_squared, a * residuals.time)
+    of_diffusion = a**2 * smooth_ratio(at_nodes, residuals.diffusion_squared, a**2 * residuals.time_squared)
+    return Weights(of_drift * statistics.time, of_diffusion * statistics.time_squared.sum(axis=0))
 
 
 def residuals_of(problem: Problem, fit: Fit, at_most: int) -> ResidualSums:
