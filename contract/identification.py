@@ -23,11 +23,12 @@ class KernelParameters(Document):
     """The Gaussian test functions K_j (instruments) that weight the increments by state."""
 
     count: Annotated[int, Field(ge=2, le=400)] = 50
-    """Number of equally spaced centres."""
+    """Number of equally spaced centres; in several variables the most there may be."""
     bandwidth: Literal["auto"] | PositiveFinite = "auto"
-    """Standard deviation h of each kernel [state]; `auto`: 2.2 times the spacing of the centres."""
+    """Standard deviation h of each kernel [state]; `auto`: 2.2 times the spacing of the centres. In several variables
+    it is in standard deviations of the decorrelated data, and `auto` is 1.5 times the spacing."""
     range: Literal["auto"] | tuple[float, float] = "auto"
-    """First and last centre [state]; `auto`: the central 99.9 % of the samples."""
+    """First and last centre [state]; `auto`: the central 99.9 % of the samples. In one variable only."""
 
 
 class SelectionParameters(Document):

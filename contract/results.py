@@ -214,18 +214,26 @@ class Coverage(Document):
     n_kernels: int
     n_sparse: int
     """Kernels whose total weight is below ten increments."""
-    range: tuple[float, float]
+    range: tuple[float, float] | None
+    """First and last centre [state]; null in several variables, where the kernels are wherever the data are."""
     bandwidth: float
+    """[state]; in several variables in standard deviations of the decorrelated data."""
 
 
 class Diagnostics(Document):
     """How far the answer can be trusted."""
 
     measurement_noise_variance: float | None = None
-    """Variance of white noise added to the state by the instrument [state²]; 0 where none was found."""
+    """Variance of white noise added to the state by the instrument [state²]; 0 where none was found. In several variables their
+    mean."""
+    measurement_noise_variances: dict[str, float] = {}
+    """By variable, where there are several."""
     step_error: dict[str, dict[str, float]] = {}
     """Relative difference between sampling rules, by component and active term."""
     residuals: Residuals = Residuals()
+    """In several variables those of all, pooled."""
+    residuals_by_variable: dict[str, Residuals] = {}
+    """Where there are several."""
     density_total_variation: float | None = None
     """Total variation between the data's histogram and the model's stationary density, 0 to 1."""
     coverage: Coverage | None = None

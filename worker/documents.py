@@ -9,40 +9,39 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from contract import results
 from contract.datasets import Dataset
 from contract.generator import ModelTerms
 from contract.jobs import GeneratorJob, IdentificationJob
+from worker.fit_documents import data_of, diagnostics_of, model_of, selection_of
 from worker.generator.analysis import GeneratorReport
 from worker.generator.passages import Passage
 from worker.generator.timing import Timing
 from worker.generator.uncertainty import GeneratorSpread
-from worker.identification.answers import Answer, ComponentFit
+from worker.identification.answers import Answer
 from worker.identification.diagnostics import Finding
 from worker.identification.model import expression
-from worker.pipeline import Analysed, total_variation
+from worker.identification.multivariate.answer import JointAnswer
+from worker.numbers import number, plain
+from worker.pipeline import Analysed
 
 Floats = NDArray[np.float64]
 LONGEST_PLAIN_ARRAY = 2_000
 
 
 def identification_result(
-    job_id: str, job: IdentificationJob, dataset: Dataset, answer: Answer, analysed: Analysed, seconds: float
+    job_id: str, job: IdentificationJob, dataset: Dataset, answer: Answer | JointAnswer, analysed: Analysed, seconds: float
 ) -> results.IdentificationResult:
     """The document of an identification."""
     found = (*answer.findings, *analysed.findings, *_of_generator(analysed.generator))
     return results.IdentificationResult(
         job=job_id,
-        data=_data(dataset, answer),
-        model=results.Model(
-            drift={"x": _component(answer.drift, job.analysis.confidence)},
-            diffusion={"x,x": _component(answer.diffusion, job.analysis.confidence)},
-        ),
-        selection=results.Selection(drift={"x": _path(answer.drift)}, diffusion={"x,x": _path(answer.diffusion)}),
+        data=data_of(dataset, answer),
+        model=model_of(answer, job.analysis.confidence),
+        selection=selection_of(answer),
         generator=_generator(analysed.generator, analysed.spread),
-        diagnostics=_diagnostics(answer, analysed.generator),
+        diagnostics=diagnostics_of(answer, analysed.generator),
         warnings=(*dataset.report.warnings, *(_warning(f) for f in found)),
         provenance=results.Provenance(
             version=_version(),
@@ -89,40 +88,6 @@ def _active(components: dict[str, Any]) -> dict[str, dict[str, float]]:
     return {key: {t["term"]: t["value"] for t in c["terms"] if t["active"]} for key, c in components.items()}
 
 
-def _data(dataset: Dataset, answer: Answer) -> results.DataSummary:
-    report = dataset.report
-    return results.DataSummary(
-        variables=tuple(v.model_dump() for v in report.variables),
-        n_trajectories=report.n_trajectories,
-        n_increments=report.n_increments,
-        dt=answer.scales.time,
-        duration=report.duration,
-        time_unit=report.time_unit,
-        range=report.range,
-    )
-
-
-def _component(fit: ComponentFit, confidence: float) -> results.Component:
-    width = float(ndtri((1 + confidence) / 2))
-    terms = []
-    for t in fit.terms:
-        if not t.active or not t.std_error:
-            terms.append(results.Term(term=t.name, value=t.value, active=t.active))
-            continue
-        terms.append(
-            results.Term(
-                term=t.name,
-                value=t.value,
-                active=True,
-                std_error=t.std_error,
-                robust_std_error=t.robust_std_error,
-                ci=(t.value - width * t.std_error, t.value + width * t.std_error),
-                z=t.value / t.std_error,
-            )
-        )
-    return results.Component(expression=expression(fit.active()), terms=tuple(terms))
-
-
 def _given(components: dict[str, dict[str, float]]) -> dict[str, results.Component]:
     return {
         key: results.Component(
@@ -133,25 +98,17 @@ def _given(components: dict[str, dict[str, float]]) -> dict[str, results.Compone
     }
 
 
-def _path(fit: ComponentFit) -> results.SelectionPath:
-    entries = tuple(
-        results.Support(support=e.support, score=e.score, coefficients=dict(e.coefficients), equivalent=e.equivalent)
-        for e in fit.path
-    )
-    return results.SelectionPath(method=fit.method, path=entries)
-
-
 def _generator(report: GeneratorReport, spread: GeneratorSpread | None) -> results.GeneratorAnalysis:
     return results.GeneratorAnalysis(
         ergodic=report.ergodic,
         reason=report.reason,
-        domain=(_number(report.domain[0]), _number(report.domain[1])),
+        domain=(number(report.domain[0]), number(report.domain[1])),
         boundaries=report.boundaries,
         spectrum=_spectrum(report, spread),
         stationary=_stationary(report, spread),
         fixed_points=tuple(results.FixedPoint(at=p.at, stable=p.stable) for p in report.fixed_points),
         barriers=tuple(
-            results.Barrier(from_=b.start, over=b.over, to=b.to, height=_number(b.height), height_over_noise=b.height_over_noise)
+            results.Barrier(from_=b.start, over=b.over, to=b.to, height=number(b.height), height_over_noise=b.height_over_noise)
             for b in report.barriers
             if math.isfinite(b.height_over_noise)
         ),
@@ -204,34 +161,8 @@ def _passage(passage: Passage, index: int, spread: GeneratorSpread | None) -> re
 
 
 def _estimate(timing: Timing, ci: tuple[float, float] | None) -> results.Estimate:
-    interval = None if ci is None else (_number(ci[0]), _number(ci[1]))
+    interval = None if ci is None else (number(ci[0]), number(ci[1]))
     return results.Estimate(value=timing.value, ci=interval, reason=timing.reason)
-
-
-def _diagnostics(answer: Answer, generator: GeneratorReport) -> results.Diagnostics:
-    residuals = answer.residuals
-    n = residuals.powers[0]
-    mean, variance = (residuals.powers[1] / n, residuals.powers[2] / n) if n else (math.nan, math.nan)
-    coverage = answer.coverage
-    return results.Diagnostics(
-        measurement_noise_variance=answer.noise_variance,
-        step_error={"drift": dict(answer.drift.step_errors), "diffusion": dict(answer.diffusion.step_errors)},
-        residuals=results.Residuals(
-            mean=_number(mean),
-            variance=_number(variance),
-            skewness=_number(residuals.powers[3] / n / variance**1.5) if variance > 0 else None,
-            kurtosis=_number(residuals.powers[4] / n / variance**2) if variance > 0 else None,
-            lag_one_correlation=_number(residuals.lag_one_correlation),
-        ),
-        density_total_variation=total_variation(answer, generator),
-        coverage=results.Coverage(
-            n_kernels=len(coverage.weights),
-            n_sparse=int((coverage.weights < 10).sum()),
-            range=(coverage.first, coverage.last),
-            bandwidth=coverage.bandwidth,
-        ),
-        condition_number=None if answer.condition is None else _number(answer.condition),
-    )
 
 
 def _of_generator(report: GeneratorReport) -> Sequence[Finding]:
@@ -242,29 +173,14 @@ def _of_generator(report: GeneratorReport) -> Sequence[Finding]:
 
 
 def _warning(finding: Finding) -> results.Notice:
-    return results.Notice(code=finding.code, message=finding.message, details=_plain(dict(finding.details)))
-
-
-def _plain(value: Any) -> Any:
-    """JSON's own types, with numbers that are not finite as null."""
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if isinstance(value, float | np.floating):
-        return _number(value)
-    return int(value) if isinstance(value, np.integer) else value
-
-
-def _number(value: float | np.floating[Any]) -> float | None:
-    return float(value) if math.isfinite(value) else None
+    return results.Notice(code=finding.code, message=finding.message, details=plain(dict(finding.details)))
 
 
 def _array(values: Floats) -> results.Array:
     if values.size > LONGEST_PLAIN_ARRAY:
         data = base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
         return results.EncodedArray(shape=values.shape, data=data)
-    return tuple(_number(v) for v in values)
+    return tuple(number(v) for v in values)
 
 
 def _version() -> str:

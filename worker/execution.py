@@ -1,8 +1,9 @@
 """A claimed job, done: load, compute, describe. Everything a job needs besides the queue."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from worker import documents, pipeline
 from worker.generator.errors import GeneratorError
 from worker.identification.errors import IdentificationError
 from worker.identification.trajectories import Trajectories
+from worker.identification.variables import variable_name
 from worker.pipeline import Report
 from worker.problems import JobProblem, of_core
 
@@ -33,11 +35,12 @@ def execute(claim: Claim, stores: Stores, report: Report) -> IdentificationResul
 
 def _identification(claim: Claim, job: IdentificationJob, stores: Stores, report: Report) -> IdentificationResult:
     begun = time.monotonic()
-    _check_variables("parameters/domain", job.parameters.domain)
-    _check_variables("parameters/periodic", job.parameters.periodic)
     dataset = stores.datasets.get(claim.tenant, job.dataset) if job.dataset is not None else None
     if dataset is None:
         raise JobProblem(_dataset_gone(job.dataset))
+    variables = [v.name for v in dataset.report.variables]
+    _check_variables("parameters/domain", job.parameters.domain, variables)
+    _check_variables("parameters/periodic", job.parameters.periodic, variables)
     with _opened(stores, claim.tenant, dataset) as data:
         answer = pipeline.identify(data, job.parameters, report)
         analysed = pipeline.analyse_answer(answer, data, job.analysis, report)
@@ -48,16 +51,11 @@ def _identification(claim: Claim, job: IdentificationJob, stores: Stores, report
 def _generator(claim: Claim, job: GeneratorJob, stores: Stores, report: Report) -> GeneratorResult:
     begun = time.monotonic()
     model = _model_of_job(claim.tenant, job.model, stores) if isinstance(job.model, ModelOfJob) else job.model
-    if set(model.drift) != {"x"} or set(model.diffusion) != {"x,x"}:
-        raise JobProblem(
-            _invalid(
-                "model",
-                "this release analyses one variable: drift needs exactly the key 'x', diffusion exactly 'x,x'",
-                'Write {"drift": {"x": {…}}, "diffusion": {"x,x": {…}}}.',
-            )
-        )
-    _check_variables("model/domain", model.domain)
-    _check_variables("model/periodic", model.periodic)
+    variables = [variable_name(i) for i in range(len(model.drift))]
+    _check_variables("model/drift", model.drift, variables)
+    _check_variables("model/diffusion", model.diffusion, [f"{v},{w}" for v, w in product(variables, repeat=2)])
+    _check_variables("model/domain", model.domain, variables)
+    _check_variables("model/periodic", model.periodic, variables)
     analysed = pipeline.analyse_terms(model, job.analysis, report)
     return documents.generator_result(claim.job_id, job, model, analysed, time.monotonic() - begun)
 
@@ -86,12 +84,11 @@ def _model_of_job(tenant: str, reference: ModelOfJob, stores: Stores) -> ModelTe
     return documents.model_terms(body)
 
 
-def _check_variables(where: str, given: Mapping[str, object]) -> None:
-    unknown = sorted(set(given) - {"x"})
+def _check_variables(where: str, given: Mapping[str, object], known: Sequence[str]) -> None:
+    unknown = sorted(set(given) - set(known))
     if unknown:
-        raise JobProblem(
-            _invalid(f"{where}/{unknown[0]}", f"there is no variable {unknown[0]!r}; the only one is x", "Use the variable x.")
-        )
+        detail = f"there is no {unknown[0]!r} here; known: {', '.join(known)}"
+        raise JobProblem(_invalid(f"{where}/{unknown[0]}", detail, f"Use {' or '.join(known[:6])}."))
 
 
 def _invalid(pointer: str, detail: str, hint: str) -> Problem:

@@ -1,8 +1,9 @@
 """Start reading here: from trajectories to a model, from a model to its time scales."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +18,19 @@ from worker.identification import answers
 from worker.identification.answers import Answer
 from worker.identification.crossings import count_crossings
 from worker.identification.diagnostics import Finding
+from worker.identification.errors import DimensionNotSupported
 from worker.identification.fitting import Problem
 from worker.identification.kernels import make_kernels
-from worker.identification.library import make_library
+from worker.identification.library import check_library_size, make_joint_library, make_library
 from worker.identification.memory import check_consecutive_samples
 from worker.identification.model import SymbolicProcess, from_terms
+from worker.identification.multivariate.answer import JointAnswer, joint_answer
+from worker.identification.multivariate.estimator import JointProblem
+from worker.identification.multivariate.increments import measure_space
+from worker.identification.multivariate.instruments import make_instruments
+from worker.identification.system import SymbolicSystem, field_from_terms
 from worker.identification.trajectories import Trajectories, block_edges, chunks, measure_scales
-from worker.identification.variables import check_one_variable
+from worker.identification.variables import check_independent, variable_name
 from worker.parameters import bounds_of, period_of
 
 Report = Callable[[float, str, str], None]
@@ -47,21 +54,19 @@ class Analysed:
     findings: tuple[Finding, ...] = ()
 
 
-def identify(data: Trajectories, parameters: IdentificationParameters, report: Report) -> Answer:
+def identify(data: Trajectories, parameters: IdentificationParameters, report: Report) -> Answer | JointAnswer:
     """Data → drift and diffusion. Raises IdentificationError."""
     report(0.05, "reading", f"{data.n_increments} increments of {data.n_trajectories} trajectories")
-    check_one_variable(data)
+    check_independent(data)
+    return _identify_one(data, parameters, report) if data.dimension == 1 else _identify_several(data, parameters, report)
+
+
+def _identify_one(data: Trajectories, parameters: IdentificationParameters, report: Report) -> Answer:
     period, bounds = period_of(parameters.periodic), bounds_of(parameters.domain)
     scales = measure_scales(data, period)
     check_consecutive_samples(chunks(data, scales, block_edges(data, 1), period=period), scales)
     report(0.15, "identifying", "summing over the increments")
-    library = make_library(
-        scales,
-        polynomial_degree=parameters.library.polynomial_degree,
-        fourier_harmonics=parameters.library.fourier_harmonics,
-        extra_terms=parameters.library.extra_terms,
-        period=period,
-    )
+    library = make_library(scales, **_of_library(parameters), period=period)
     kernels = make_kernels(
         scales,
         count=parameters.kernels.count,
@@ -85,9 +90,59 @@ def identify(data: Trajectories, parameters: IdentificationParameters, report: R
     )
 
 
-def analyse_answer(answer: Answer, data: Trajectories, wanted: AnalysisParameters, report: Report) -> Analysed:
-    """An identified model → its time scales, with intervals from the coefficients' covariance. Raises GeneratorError."""
+def _identify_several(data: Trajectories, parameters: IdentificationParameters, report: Report) -> JointAnswer:
+    variables = [variable_name(i) for i in range(data.dimension)]
+    for unusable, what in (
+        (parameters.estimator == "paper", "The paper preset (Algorithm 1)"),
+        (parameters.kernels.range != "auto", "A range of kernel centres (kernels.range)"),
+    ):
+        if unusable:
+            raise DimensionNotSupported(
+                f"{what} is for one variable, and the dataset has {data.dimension}: {', '.join(variables)}.",
+                hints=("Leave it to the defaults, or name one column in layout.state_columns and upload again.",),
+            )
+    periods = tuple(period_of(parameters.periodic, v) for v in variables)
+    space = measure_space(data, periods)
+    for i, (scales, period) in enumerate(zip(space.scales, periods, strict=True)):
+        column = Trajectories(data.states[:, i : i + 1], data.times, data.segments)
+        check_consecutive_samples(chunks(column, scales, block_edges(column, 1), period=period), scales)
+    report(0.15, "identifying", "summing over the increments")
+    library = make_joint_library(space.scales, **_of_library(parameters), periods=periods)
+    check_library_size(library, data.n_increments)
+    instruments = make_instruments(
+        space.internal(np.array(data.states[:: max(1, len(data.states) // 20_000)], dtype=np.float64)),
+        library,
+        periods,
+        count=parameters.kernels.count,
+        bandwidth=None if parameters.kernels.bandwidth == "auto" else parameters.kernels.bandwidth,
+    )
+    problem = JointProblem(data, space, library, instruments, parameters.selection.method, parameters.diffusion_structure)
+    return joint_answer(
+        problem,
+        rule=parameters.sampling_rule,
+        noise=parameters.measurement_noise,
+        bounds=tuple(bounds_of(parameters.domain, v) for v in variables),
+        n_draws=N_DRAWS,
+        seed=parameters.seed,
+    )
+
+
+def _of_library(parameters: IdentificationParameters) -> dict[str, Any]:
+    return {
+        "polynomial_degree": parameters.library.polynomial_degree,
+        "fourier_harmonics": parameters.library.fourier_harmonics,
+        "extra_terms": parameters.library.extra_terms,
+    }
+
+
+def analyse_answer(answer: Answer | JointAnswer, data: Trajectories, wanted: AnalysisParameters, report: Report) -> Analysed:
+    """An identified model → its time scales, with intervals from the coefficients' covariance."""
     report(0.7, "analysing", "spectrum, stationary law and passage times")
+    if isinstance(answer, JointAnswer):
+        try:
+            return Analysed(_analyse(answer.process, wanted, None), None)
+        except GeneratorError as error:
+            return Analysed(GeneratorReport(False, error.args[0], (-np.inf, np.inf), "natural"), None)
     observed = (answer.scales.low, answer.scales.high)
     try:
         narrowed = narrowed_to_positive(answer.process, observed)
@@ -111,16 +166,21 @@ def analyse_terms(model: ModelTerms, wanted: AnalysisParameters, report: Report)
     return Analysed(_analyse(process_of(model), wanted, None), None)
 
 
-def process_of(model: ModelTerms) -> SymbolicProcess:
-    """The process that a model's terms say. Raises UnknownTerm, InvalidLibrary."""
-    period = period_of(model.periodic)
-    return SymbolicProcess(
-        from_terms(_only(model.drift), period), from_terms(_only(model.diffusion), period), bounds_of(model.domain), period
+def process_of(model: ModelTerms) -> SymbolicProcess | SymbolicSystem:
+    """The process that a model's terms say; pairs that are not given are zero. Raises UnknownTerm, InvalidLibrary."""
+    if len(model.drift) == 1:
+        period = period_of(model.periodic)
+        b, a = model.drift["x"], model.diffusion.get("x,x", {})
+        return SymbolicProcess(from_terms(b, period), from_terms(a, period), bounds_of(model.domain), period)
+    variables = tuple(variable_name(i) for i in range(len(model.drift)))
+    periods = tuple(period_of(model.periodic, v) for v in variables)
+    rows = [[model.diffusion.get(f"{v},{w}", model.diffusion.get(f"{w},{v}", {})) for w in variables] for v in variables]
+    return SymbolicSystem(
+        tuple(field_from_terms(model.drift[v], variables, periods) for v in variables),
+        tuple(tuple(field_from_terms(terms, variables, periods) for terms in row) for row in rows),
+        tuple(bounds_of(model.domain, v) for v in variables),
+        periods,
     )
-
-
-def _only(components: Mapping[str, Mapping[str, float]]) -> Mapping[str, float]:
-    return next(iter(components.values()))
 
 
 def _analyse(process: DiffusionProcess, wanted: AnalysisParameters, observed: tuple[float, float] | None) -> GeneratorReport:

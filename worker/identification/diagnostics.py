@@ -59,9 +59,11 @@ def findings(identified: Identified, scores: ScoreTests, library: Library, scale
     yield from _long_steps(identified, scales)
     yield from _coarse(identified, library)
     yield from _doubted(identified, library)
-    yield from _noise_and_memory(identified, scores, scales)
-    yield from _heavy_tails(identified.residuals)
-    yield from _quantised(residuals)
+    yield from _measurement_noise(identified, scales)
+    yield from left_out(scores, max(c.gain for c in identified.fit.drift.path))
+    yield from persistent(residuals)
+    yield from heavy_tails(identified.residuals)
+    yield from quantised(residuals)
     yield from _negative_diffusion(identified, scales)
     yield from _coverage(identified)
 
@@ -139,10 +141,8 @@ def _doubted(identified: Identified, library: Library) -> Iterator[Finding]:
             )
 
 
-def _noise_and_memory(identified: Identified, scores: ScoreTests, scales: Scales) -> Iterator[Finding]:
-    rho, z = identified.raw.lag_one_correlation, identified.raw.lag_one_z
-    yield from _measurement_noise(identified, scales)
-    gain = max(c.gain for c in identified.fit.drift.path)
+def left_out(scores: ScoreTests, gain: float) -> Iterator[Finding]:
+    """What the drift leaves out, where it would add more than a hundredth to the drift's own gain."""
     past = max(abs(v) for v in scores.past)
 
     def material(statistic: float) -> bool:
@@ -163,6 +163,11 @@ def _noise_and_memory(identified: Identified, scores: ScoreTests, scales: Scales
             "scales or filtering give such memory; the relaxation time then grows with the lag it is read at.",
             {"z": list(scores.past)},
         )
+
+
+def persistent(residuals: ResidualMoments) -> Iterator[Finding]:
+    """Residuals that go on in the same direction."""
+    rho, z = residuals.lag_one_correlation, residuals.lag_one_z
     if 0.05 < rho <= 0.5 and z > SIGNIFICANT:
         yield Finding(
             "persistent-increments",
@@ -192,7 +197,8 @@ def _measurement_noise(identified: Identified, scales: Scales) -> Iterator[Findi
         )
 
 
-def _heavy_tails(residuals: ResidualMoments) -> Iterator[Finding]:
+def heavy_tails(residuals: ResidualMoments) -> Iterator[Finding]:
+    """Noise with more large values than a Gaussian has."""
     n = residuals.powers[0]
     if n < 100 or is_deterministic(residuals):
         return
@@ -206,7 +212,8 @@ def _heavy_tails(residuals: ResidualMoments) -> Iterator[Finding]:
         )
 
 
-def _quantised(residuals: ResidualMoments) -> Iterator[Finding]:
+def quantised(residuals: ResidualMoments) -> Iterator[Finding]:
+    """Values coarser than the motion."""
     if residuals.zero_steps > 0.05:
         yield Finding(
             "quantised",

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.candidates import Exponents, candidate_terms
-from worker.identification.errors import InvalidLibrary
+from worker.identification.errors import InvalidLibrary, TooFewSamples
 from worker.identification.terms import Tree, evaluate, monomial_exponents, monomial_name, parse
 from worker.identification.trajectories import Scales
 from worker.identification.variables import variable_name
@@ -278,3 +278,13 @@ def make_joint_library(
         tuple(s.unit for s in scales),
         tuple(periods),
     )
+
+
+def check_library_size(library: Library, n_increments: int) -> None:
+    """Raises TooFewSamples where there are fewer than ten increments a term: nothing could be judged."""
+    if n_increments < 10 * library.size:
+        raise TooFewSamples(
+            f"The library has {library.size} terms and the data {n_increments} increments; at least ten a term are needed to "
+            "tell which are there.",
+            hints=("Lower library.polynomial_degree, or record longer.",),
+        )

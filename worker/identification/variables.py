@@ -1,8 +1,8 @@
-"""Is the state one-dimensional, and if not, what is in the way."""
+"""The variables of the state: their names, whether they depend on each other, whether one is an angle that nobody declared."""
 
 import numpy as np
 
-from worker.identification.errors import CollinearVariables, DimensionNotSupported
+from worker.identification.errors import CollinearVariables
 from worker.identification.trajectories import Trajectories
 
 NAMES = ("x", "y", "z")
@@ -13,8 +13,8 @@ def variable_name(index: int) -> str:
     return NAMES[index] if index < len(NAMES) else f"x{index + 1}"
 
 
-def check_one_variable(data: Trajectories) -> None:
-    """Raises CollinearVariables where columns depend on each other, DimensionNotSupported for more than one column."""
+def check_independent(data: Trajectories) -> None:
+    """Raises CollinearVariables where a column does not vary or is a linear combination of the others."""
     d = data.dimension
     if d == 1:
         return
@@ -30,7 +30,3 @@ def check_one_variable(data: Trajectories) -> None:
             f"The {d} state columns are linearly dependent (collinear): {what}. The equations of such variables are singular.",
             hints=("Name the independent columns in layout.state_columns and upload again.",),
         )
-    raise DimensionNotSupported(
-        f"The dataset has {d} state columns; this release identifies one variable at a time.",
-        hints=("Name one column in layout.state_columns and upload again.",),
-    )

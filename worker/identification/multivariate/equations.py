@@ -38,6 +38,11 @@ class JointEquations:
         """At the sample's instruments; (n, n_kernels)."""
         return self.instruments.kernels(self.sample.instrument)
 
+    @property
+    def kernel_weights(self) -> Floats:
+        """Σ K_j(z_n) over all windows, from the sample; (n_kernels,)."""
+        return np.asarray(self._kernels.sum(axis=0) * (self.statistics.n_windows / len(self.sample.step)))
+
     @cached_property
     def _phi(self) -> Floats:
         """All instruments at the sample; (n, n_instruments)."""

@@ -22,7 +22,7 @@ from worker.identification.multivariate.instruments import Instruments
 from worker.identification.multivariate.noise import MeasurementNoise
 from worker.identification.multivariate.residuals import JointResiduals, measure_residuals
 from worker.identification.multivariate.rules import RULES, SIMPSON, THROUGH_NOISE, TRAPEZOID, JointRule, other_rule
-from worker.identification.multivariate.statistics import JointStatistics, gather, take_sample
+from worker.identification.multivariate.statistics import JointStatistics, Sample, gather, take_sample
 from worker.identification.multivariate.sums import Pair, pairs_of
 from worker.identification.regression import NormalEquations
 from worker.identification.sampling import RuleName
@@ -65,6 +65,8 @@ class JointFit:
     residuals    of this model          raw   of the pairwise fit that decided about noise and rule
     noise_free   variables whose increments hold no noise of their own
     condition    largest of the column-normalised whitened drift designs
+    sample       of the windows
+    kernel_weights   (n_kernels,) Σ K_j(z_n), in windows
     """
 
     rule: JointRule
@@ -76,6 +78,8 @@ class JointFit:
     noise_free: tuple[int, ...]
     noise: MeasurementNoise | None
     condition: float
+    sample: Sample
+    kernel_weights: Floats
     n_windows: int
     longest_step: float
 
@@ -245,6 +249,8 @@ def _judged(problem: JointProblem, equations: JointEquations, rough: Floats, pla
         noise_free=noise_free,
         noise=noise,
         condition=condition,
+        sample=equations.sample,
+        kernel_weights=equations.kernel_weights,
         n_windows=equations.statistics.n_windows,
         longest_step=problem.longest_step,
     )
