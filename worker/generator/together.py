@@ -216,7 +216,7 @@ def _extrema(landscape: Landscape, b: FloatArray, reference: GeneratorReport) ->
     crossing = np.diff(np.take_along_axis(flat > 0, known, axis=1)) != 0
     usual = np.count_nonzero(crossing, axis=1) == count
     nodes = np.zeros((len(b), count), dtype=np.int64)
-    nodes[usual] = known[:, :-1][crossing & usual[:, None]].reshape(-1, count)
+    nodes[usual] = known[:, :-1][crossing & usual[:, None]].reshape(np.count_nonzero(usual), count)
     panel, first = np.divmod(nodes, ORDER)
     models = np.arange(len(b))[:, None]
     polynomial = np.moveaxis(b[models, panel] @ TO_LEGENDRE.T, -1, 0)

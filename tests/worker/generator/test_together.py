@@ -10,6 +10,7 @@ from worker.generator.process import ScalarProcess
 from worker.generator.report import GeneratorReport
 from worker.generator.sample import analysed_alone
 from worker.generator.together import analysed_together
+from worker.generator.uncertainty import spread
 
 
 def double_well(slope: float = 1.0, tilt: float = 0.0, a: float = 0.25) -> ScalarProcess:
@@ -77,3 +78,12 @@ def test_a_model_unlike_the_reference_is_left_to_be_analysed_alone(stranger: Sca
     similar, strange = analysed_together([double_well(1.01), stranger], reference, pairs_of(reference), None)
     assert similar is not None
     assert strange is None
+
+
+def test_models_without_any_fixed_point_are_sampled_too() -> None:
+    # No drift, and noise that grows outwards: ergodic, with nowhere to rest.
+    process = ScalarProcess(np.zeros_like, lambda x: 1 + x**4, np.zeros_like)
+    reference = analyse(process)
+    assert reference.ergodic
+    assert not reference.fixed_points
+    assert spread([process] * 20, reference, 0.95).ergodic_share == 1
