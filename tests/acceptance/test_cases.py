@@ -27,15 +27,8 @@ FEW = (
 )
 """One or two of each kind."""
 
-LATER = {
-    "noise_dominated",
-    "noise_short_tracks",
-    "noise_quantised",
-    "underdamped_with_velocity",
-    "coupled_2d",
-    "doublewell_2d",
-}
-"""Correction of measurement noise, and more than one dimension: not in this release."""
+LATER = {"coupled_2d", "doublewell_2d"}
+"""Time scales and stationary law in more than one dimension: not in this release."""
 
 pytestmark = pytest.mark.skipif(not SCORE.is_file(), reason="the public cases (../shared/cases) are not here")
 
