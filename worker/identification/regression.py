@@ -56,8 +56,10 @@ def noise_covariance(kernels_at_nodes: Floats, variance: Floats) -> Floats:
     return np.asarray((kernels_at_nodes * variance) @ kernels_at_nodes.T)
 
 
-def whitened(system: WeakSystem, covariance: Floats) -> NormalEquations:
+def whitened(system: WeakSystem, covariance: Floats, smallest: float = SMALLEST_EIGENVALUE) -> NormalEquations:
     """The normal equations of a weak system whose noise has this covariance.
+
+    smallest   eigenvalues below this share of the largest are dropped
 
     Raises NoDataUnderKernels.
     """
@@ -67,7 +69,7 @@ def whitened(system: WeakSystem, covariance: Floats) -> NormalEquations:
             "No sample lies under any kernel.", hints=("Choose kernels.range inside the data's range, or leave it to 'auto'.",)
         )
     values, vectors = np.linalg.eigh(covariance)
-    keep = values > SMALLEST_EIGENVALUE * values[-1]
+    keep = values > smallest * values[-1]
     whitening = (vectors[:, keep] / np.sqrt(values[keep])).T
     design, response = whitening @ system.design, system.response @ whitening.T
     pooled = design.sum(axis=0)

@@ -16,7 +16,7 @@ from worker.identification.choice import Method, Selected, choose, simplest
 from worker.identification.efficient import NOISE_ROUNDS, NoiseHandling, is_noisy
 from worker.identification.fitting import N_BLOCKS, N_BLOCKS_FOR_ERRORS
 from worker.identification.library import Library
-from worker.identification.multivariate.equations import JointEquations, Shares
+from worker.identification.multivariate.equations import JointEquations, Model, Shares
 from worker.identification.multivariate.increments import Space, Stretch, stretches
 from worker.identification.multivariate.instruments import Instruments
 from worker.identification.multivariate.noise import MeasurementNoise
@@ -32,7 +32,7 @@ from worker.identification.trajectories import Trajectories, block_edges
 Floats = NDArray[np.float64]
 Structure = Literal["full", "diagonal", "isotropic"]
 
-SAMPLE_SIZE = 20_000
+SAMPLE_SIZE = 40_000
 """Windows from which the residuals' local variance is read."""
 
 FEWEST_WINDOWS = 200
@@ -112,9 +112,10 @@ def identify(problem: JointProblem, rule: RuleName | Literal["auto"], noise: Noi
 
 
 def fitted(problem: JointProblem, rule: JointRule, plain: JointFit | None = None) -> JointFit:
-    """By one rule, with weights from the residuals of a first fit."""
+    """By one rule, with weights from the residuals of a first fit: that of the plain rule, where there is one."""
     equations = _equations(problem, rule)
-    return _judged(problem, equations, equations.rough_drift(), plain)
+    model = _first_model(problem, equations) if plain is None else (plain.coefficients, plain.tensor)
+    return _judged(problem, equations, model, plain)
 
 
 def fitted_through_noise(problem: JointProblem, plain: JointFit) -> JointFit | None:
@@ -124,8 +125,8 @@ def fitted_through_noise(problem: JointProblem, plain: JointFit) -> JointFit | N
     equations = _equations(problem, THROUGH_NOISE)
     if equations.statistics.n_windows < FEWEST_WINDOWS:
         return None
-    b = plain.coefficients
-    v = _covariances(problem, equations, b)
+    b, tensor = plain.coefficients, plain.tensor
+    v = _covariances(problem, equations, (b, tensor))
     covariance = np.zeros((len(b), len(b)))
     for _ in range(NOISE_ROUNDS):
         noisy = replace(equations, noise=MeasurementNoise(covariance, problem.library))
@@ -134,7 +135,7 @@ def fitted_through_noise(problem: JointProblem, plain: JointFit) -> JointFit | N
         covariance = _positive(noisy.noise_covariance(b, tensor))
         if not covariance.any():
             return None
-    return _judged(problem, replace(equations, noise=MeasurementNoise(covariance, problem.library)), b, plain)
+    return _judged(problem, replace(equations, noise=MeasurementNoise(covariance, problem.library)), (b, tensor), plain)
 
 
 def is_too_coarse(fit: JointFit) -> bool:
@@ -199,10 +200,19 @@ class _Covariances:
     diffusion: dict[Pair, Floats]
 
 
-def _covariances(problem: JointProblem, equations: JointEquations, drift: Floats) -> _Covariances:
-    """From the residuals of this drift (d, n_functions)."""
-    of_diffusion = {pair: equations.diffusion_covariance(shares, drift) for pair, shares in _components(problem).items()}
-    return _Covariances(equations.drift_covariances(drift), of_diffusion)
+def _first_model(problem: JointProblem, equations: JointEquations) -> Model:
+    """Selected and estimated before anything is known about the residuals' variance but its local average."""
+    rough = equations.rough_drift()
+    of_diffusion = {pair: equations.first_diffusion_covariance(shares, rough) for pair, shares in _components(problem).items()}
+    v = _Covariances(equations.first_drift_covariances(rough), of_diffusion)
+    drift, diffusion, _ = _selected(problem, equations, v)
+    return _drift_of(drift), _tensor_of(problem, _completed(problem, diffusion, ()))
+
+
+def _covariances(problem: JointProblem, equations: JointEquations, model: Model) -> _Covariances:
+    """From the residuals of a model."""
+    of_diffusion = {pair: equations.diffusion_covariance(shares, model) for pair, shares in _components(problem).items()}
+    return _Covariances(equations.drift_covariances(model), of_diffusion)
 
 
 def _selected(
@@ -225,8 +235,8 @@ def _selected(
     return tuple(selected for selected, _ in drift), diffusion, max(condition for _, condition in drift)
 
 
-def _judged(problem: JointProblem, equations: JointEquations, rough: Floats, plain: JointFit | None) -> JointFit:
-    """The fit, weighted by the residuals of a rough drift, and what its residuals say."""
+def _judged(problem: JointProblem, equations: JointEquations, rough: Model, plain: JointFit | None) -> JointFit:
+    """The fit, weighted by the residuals of a rough model, and what its residuals say."""
     rule, noise = equations.rule, equations.noise
     v = _covariances(problem, equations, rough)
     drift, estimated, condition = _selected(problem, equations, v)

@@ -1,7 +1,8 @@
 """The instruments in several variables: Gaussian kernels where the data are, and the library itself (docs/method.md §10).
 
 Kernels cover a space of several dimensions thinly. The library's own functions, evaluated like the kernels at the state before
-the increment, are instruments too; with them there are never fewer equations than coefficients.
+the increment, are instruments too; with them there are never fewer equations than coefficients. Away from all kernels they are
+tapered to zero: a polynomial gives a few far excursions all the weight there is.
 """
 
 from dataclasses import dataclass
@@ -15,7 +16,10 @@ Floats = NDArray[np.float64]
 
 BANDWIDTH_IN_SPACINGS = 1.5
 
-FEWEST_SAMPLES = 8
+TAPER = 0.1
+"""Sum of all kernels at which the library's functions have half their weight."""
+
+FEWEST_SAMPLES = 20
 """Samples of the sample set that a box needs to carry a kernel."""
 
 FIRST_SPACING, FINEST_SPACING = 4.0, 0.05
@@ -65,7 +69,7 @@ def embed(sample: Floats, periods: tuple[float | None, ...]) -> Embedding:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Instruments:
-    """K_j(y) = exp(−|u(y) − c_j|² / 2h²), equation (M15), and the library's functions.
+    """K_j(y) = exp(−|u(y) − c_j|² / 2h²), equation (M20), and the library's functions g_k(y) S/(S + TAPER), S = Σ_j K_j(y).
 
     centres     (n_kernels, D) in the embedding u
     bandwidth   h, in standard deviations of the decorrelated data
@@ -89,6 +93,12 @@ class Instruments:
         exponent -= 0.5 * (c**2).sum(axis=1)
         # Any function of the state before the increment is an instrument; single precision is four times as fast.
         return np.exp(exponent.astype(np.float32)).astype(np.float64)
+
+    def at(self, y: Floats) -> tuple[Floats, Floats]:
+        """(n, d) → kernels (n, n_kernels) and tapered functions (n, n_functions)."""
+        kernels = self.kernels(y)
+        total = kernels.sum(axis=1)
+        return kernels, self.library.internal(y) * (total / (total + TAPER))[:, None]
 
 
 def make_instruments(

@@ -46,9 +46,7 @@ def gather(walk: Iterator[Stretch], space: Space, instruments: Instruments, rule
     layout, n_windows, time, time_squared = None, 0, 0.0, 0.0
     for stretch in walk:
         products = products_of(stretch, space, library, rule)
-        instrument = stretch.y[stretch.points[0]]
-        functions = library.internal(instrument)
-        total = np.concatenate([instruments.kernels(instrument).T @ products.columns, functions.T @ products.columns])
+        total = np.concatenate([part.T @ products.columns for part in instruments.at(stretch.y[stretch.points[0]])])
         sums[stretch.block] = sums[stretch.block] + total if stretch.block in sums else total
         step = stretch.steps[lead:].mean(axis=0)
         layout, n_windows = products.layout, n_windows + stretch.size

@@ -34,6 +34,7 @@ class Layout:
 
     @property
     def ends(self) -> tuple[int, int, int, int]:
+        """Where functions, cross products, displacements and moments end; one more column counts."""
         functions = self.n_points * self.n_functions
         cross = functions + len(self.crosses) * self.dimension * self.n_functions
         displacements = cross + (self.n_points - 1) * self.dimension
@@ -48,6 +49,7 @@ class WindowProducts:
     cross          (…, n_crosses, d, n_functions)       h D_k,p g(X_j)
     displacements  (…, m, d)                            D_k
     moments        (…, m, d(d+1)/2)                     D_k,p D_k,q in the order of `pairs_of`
+    count          (…,)                                 1
     """
 
     columns: Floats
@@ -71,8 +73,14 @@ class WindowProducts:
 
     @property
     def moments(self) -> Floats:
-        begin, layout = self.layout.ends[2], self.layout
-        return self.columns[..., begin:].reshape(*self.columns.shape[:-1], layout.n_points - 1, len(pairs_of(layout.dimension)))
+        (*_, begin, end), layout = self.layout.ends, self.layout
+        return self.columns[..., begin:end].reshape(
+            *self.columns.shape[:-1], layout.n_points - 1, len(pairs_of(layout.dimension))
+        )
+
+    @property
+    def count(self) -> Floats:
+        return self.columns[..., -1]
 
     def drift_design(self, rule: JointRule, noise: MeasurementNoise | None = None) -> Floats:
         """Of (M21), the same for all components; (…, n_functions)."""
@@ -109,7 +117,7 @@ def products_of(stretch: Stretch, space: Space, library: Library, rule: JointRul
     m, d, size = len(rule.drift) - 1, space.dimension, library.internal_size
     layout = Layout(m + 1, size, crosses_of(rule), d)
     # Column by column in memory: each is written at once, and products with the instruments read them so.
-    columns = np.empty((layout.ends[-1], stretch.size)).T
+    columns = np.empty((layout.ends[-1] + 1, stretch.size)).T
     out = WindowProducts(columns, layout)
     functions, step = library.internal(stretch.y), stretch.steps[rule.lead :].mean(axis=0)
     displacements = stretch.displacements(space, rule.lead)
@@ -122,4 +130,5 @@ def products_of(stretch: Stretch, space: Space, library: Library, rule: JointRul
     for k, displacement in enumerate(displacements):
         out.displacements[:, k] = displacement
         np.multiply(displacement[:, first], displacement[:, second], out=out.moments[:, k])
+    out.count[:] = 1.0
     return out
