@@ -185,7 +185,7 @@ def mean_diffusion_and_rate(library: Library, statistics: KernelStatistics, fit:
 
 def _judged(problem: Problem, fit: Fit, statistics: KernelStatistics, weights: Weights) -> Identified:
     residuals = residuals_of(problem, fit, WINDOWS_FOR_DIAGNOSTICS)
-    double = fit.rule.with_windows(2 * fit.rule.windows.stride, np.inf)
+    double = fit.rule.with_stride(2 * fit.rule.windows.stride)
     coarse = refit(problem, replace(fit, rule=double), gather_for(problem, double), weights)
     return Identified(
         fit=fit,

@@ -30,7 +30,6 @@ class Noisy:
 
     variance: float
     stride: int = 1
-    longest_step: float = np.inf
     name = "simpson, corrected for measurement noise"
     overlapping = True
     order = 3
@@ -39,15 +38,15 @@ class Noisy:
     def noise_variance(self) -> float:
         return self.variance
 
-    def with_windows(self, stride: int, longest_step: float) -> "Noisy":
-        return Noisy(self.variance, stride, longest_step)
+    def with_stride(self, stride: int) -> "Noisy":
+        return Noisy(self.variance, stride)
 
     def residual_variance(self, chunk: Chunk, diffusion: Floats) -> Floats:
         return np.asarray(diffusion * chunk.steps[1:].sum(axis=0) + 2 * self.variance)
 
     @property
     def windows(self) -> Windows:
-        return Windows(4, self.stride, even=True, longest_step=self.longest_step)
+        return Windows(4, self.stride, even=True)
 
     def weights(self, chunk: Chunk, library: Library) -> Floats:
         """D₂, D₂² − D₁², D₁², then h times g(y₀), g(y₁), g(y₂), D₁ g(y₁), D₂ g(y₂); they do not depend on the variance."""

@@ -68,7 +68,7 @@ def _as_trapezoid_sums(
     taylor = np.array(
         [_derivatives(nodes, library.internal_degree, q) / factorial(q) for q in range(library.internal_degree + 1)]
     )
-    right = step * np.einsum("bqi,qij->bij", powers[:, : len(taylor)], taylor, optimize=True)
+    right = step / 2 * np.einsum("bqi,qij->bij", powers[:, : len(taylor)], taylor, optimize=True)
     cross = step * np.einsum("bqi,qij->bij", powers[:, 1 : len(taylor) + 1], taylor, optimize=True)
     nodal = np.concatenate([powers[:, 1, :, None], powers[:, 2, :, None], right, cross], axis=2)
     return KernelStatistics(

@@ -4,8 +4,8 @@ E[X(t+Δ) − X(t) | X(t)] = ∫ E[b(X_s) | X(t)] ds, with the integral taken by
 stays at a sample before all noise of the window, so the system is linear and its noise has mean zero.
 """
 
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,8 +60,8 @@ class SamplingRule(Protocol):
         """Variance of the measurement noise that is corrected for, internal units."""
         ...
 
-    def with_windows(self, stride: int, longest_step: float) -> "SamplingRule":
-        """The same rule on every stride-th sample and on steps up to this one [time]."""
+    def with_stride(self, stride: int) -> "SamplingRule":
+        """The same rule on every stride-th sample."""
         ...
 
     def weights(self, chunk: Chunk, library: Library) -> Floats:
@@ -88,25 +88,51 @@ class SamplingRule(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Euler:
-    """ΔX ≈ b(X_n) Δt, equation (M4), and ΔX² − b̂(X_n)² Δt² ≈ a(X_n) Δt, equation (M6)."""
+class _OfCleanSamples:
+    """What the rules for samples without measurement noise share."""
 
     stride: int = 1
-    longest_step: float = np.inf
-    name = "euler"
-    overlapping = False
-    order = 1
     noise_variance = 0.0
 
-    def with_windows(self, stride: int, longest_step: float) -> "Euler":
-        return Euler(stride, longest_step)
+    def with_stride(self, stride: int) -> Self:
+        return replace(self, stride=stride)
 
     def residual_variance(self, chunk: Chunk, diffusion: Floats) -> Floats:
         return np.asarray(diffusion * chunk.steps.sum(axis=0))
 
+
+@dataclass(frozen=True, slots=True)
+class _WithLaterPoints(_OfCleanSamples):
+    """Rules whose weights are: response, its square, the later points' design, the drift's part of the square.
+
+    share_of_first_point   its weight in the quadrature, in steps
+    """
+
+    share_of_first_point: ClassVar[float]
+
+    def drift_system(self, statistics: KernelStatistics, library: Library) -> WeakSystem:
+        return WeakSystem(self._pooled_design(statistics, library), statistics.sums[..., 0])
+
+    def diffusion_system(self, statistics: KernelStatistics, library: Library, kernels: Kernels, drift: Floats) -> WeakSystem:
+        cross = statistics.sums[..., 2 + library.internal_size :]
+        return WeakSystem(self._pooled_design(statistics, library), statistics.sums[..., 1] - cross @ drift)
+
+    def _pooled_design(self, statistics: KernelStatistics, library: Library) -> Floats:
+        later = statistics.sums[..., 2 : 2 + library.internal_size]
+        return self.share_of_first_point * statistics.at_instrument + later
+
+
+@dataclass(frozen=True, slots=True)
+class Euler(_OfCleanSamples):
+    """ΔX ≈ b(X_n) Δt, equation (M4), and ΔX² − b̂(X_n)² Δt² ≈ a(X_n) Δt, equation (M6)."""
+
+    name = "euler"
+    overlapping = False
+    order = 1
+
     @property
     def windows(self) -> Windows:
-        return Windows(2, self.stride, longest_step=self.longest_step)
+        return Windows(2, self.stride)
 
     def weights(self, chunk: Chunk, library: Library) -> Floats:
         """Δy, Δy²."""
@@ -131,38 +157,24 @@ class Euler:
 
 
 @dataclass(frozen=True, slots=True)
-class Trapezoid:
+class Trapezoid(_WithLaterPoints):
     """ΔX ≈ ½Δt (b_n + b_{n+1}), equation (M5), and ΔX² − Δt ΔX b̂_{n+1} ≈ ½Δt (a_n + a_{n+1}), equation (M7)."""
 
-    stride: int = 1
-    longest_step: float = np.inf
     name = "trapezoid"
+    share_of_first_point = 1 / 2
     overlapping = False
     order = 2
-    noise_variance = 0.0
-
-    def with_windows(self, stride: int, longest_step: float) -> "Trapezoid":
-        return Trapezoid(stride, longest_step)
-
-    def residual_variance(self, chunk: Chunk, diffusion: Floats) -> Floats:
-        return np.asarray(diffusion * chunk.steps.sum(axis=0))
 
     @property
     def windows(self) -> Windows:
-        return Windows(2, self.stride, longest_step=self.longest_step)
+        return Windows(2, self.stride)
 
     def weights(self, chunk: Chunk, library: Library) -> Floats:
-        """Δy, Δy², Δt g(y_{n+1}), Δt Δy g(y_{n+1}). The first two are Euler's."""
+        """Δy, Δy², ½Δt g(y_{n+1}), Δt Δy g(y_{n+1}). The first two are Euler's."""
         difference = chunk.right - chunk.left
         at_right = library.internal(chunk.right) * chunk.step[:, None]
-        return np.concatenate([difference[:, None], (difference**2)[:, None], at_right, at_right * difference[:, None]], axis=1)
-
-    def drift_system(self, statistics: KernelStatistics, library: Library) -> WeakSystem:
-        return WeakSystem(self._design(statistics, library), statistics.sums[..., 0])
-
-    def diffusion_system(self, statistics: KernelStatistics, library: Library, kernels: Kernels, drift: Floats) -> WeakSystem:
-        cross = statistics.sums[..., 2 + library.internal_size :]
-        return WeakSystem(self._design(statistics, library), statistics.sums[..., 1] - cross @ drift)
+        columns = difference[:, None], (difference**2)[:, None], at_right / 2, at_right * difference[:, None]
+        return np.concatenate(columns, axis=1)
 
     def residuals(self, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats) -> tuple[Floats, Floats]:
         at_left, at_right = library.internal(chunk.left), library.internal(chunk.right)
@@ -174,34 +186,23 @@ class Trapezoid:
     def design(self, chunk: Chunk, library: Library) -> Floats:
         return (library.internal(chunk.left) + library.internal(chunk.right)) * (chunk.step[:, None] / 2)
 
-    def _design(self, statistics: KernelStatistics, library: Library) -> Floats:
-        return (statistics.at_instrument + statistics.sums[..., 2 : 2 + library.internal_size]) / 2
-
 
 @dataclass(frozen=True, slots=True)
-class Simpson:
+class Simpson(_WithLaterPoints):
     """Two equal steps h, equations (M15) and (M16):
 
     X_{n+2} − X_n ≈ (h/3)(b_n + 4 b_{n+1} + b_{n+2})
     (X_{n+2} − X_n)² − (h/3)(8 (X_{n+1} − X_n) b̂_{n+1} + 2 (X_{n+2} − X_n) b̂_{n+2}) ≈ (h/3)(a_n + 4 a_{n+1} + a_{n+2})
     """
 
-    stride: int = 1
-    longest_step: float = np.inf
     name = "simpson"
+    share_of_first_point = 1 / 3
     overlapping = True
     order = 4
-    noise_variance = 0.0
-
-    def with_windows(self, stride: int, longest_step: float) -> "Simpson":
-        return Simpson(stride, longest_step)
-
-    def residual_variance(self, chunk: Chunk, diffusion: Floats) -> Floats:
-        return np.asarray(diffusion * chunk.steps.sum(axis=0))
 
     @property
     def windows(self) -> Windows:
-        return Windows(3, self.stride, even=True, longest_step=self.longest_step)
+        return Windows(3, self.stride, even=True)
 
     def weights(self, chunk: Chunk, library: Library) -> Floats:
         """D, D², (h/3)(4 g_{n+1} + g_{n+2}), (h/3)(8 D₁ g_{n+1} + 2 D g_{n+2}) with D₁ = y_{n+1} − y_n, D = y_{n+2} − y_n."""
@@ -210,13 +211,6 @@ class Simpson:
         one, two = library.internal(chunk.states[1]) * third, library.internal(chunk.states[2]) * third
         cross = 8 * first[:, None] * one + 2 * both[:, None] * two
         return np.concatenate([both[:, None], (both**2)[:, None], 4 * one + two, cross], axis=1)
-
-    def drift_system(self, statistics: KernelStatistics, library: Library) -> WeakSystem:
-        return WeakSystem(self._design(statistics, library), statistics.sums[..., 0])
-
-    def diffusion_system(self, statistics: KernelStatistics, library: Library, kernels: Kernels, drift: Floats) -> WeakSystem:
-        cross = statistics.sums[..., 2 + library.internal_size :]
-        return WeakSystem(self._design(statistics, library), statistics.sums[..., 1] - cross @ drift)
 
     def residuals(self, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats) -> tuple[Floats, Floats]:
         zero, one, two = (library.internal(y) for y in chunk.states)
@@ -229,6 +223,3 @@ class Simpson:
     def design(self, chunk: Chunk, library: Library) -> Floats:
         zero, one, two = (library.internal(y) for y in chunk.states)
         return (zero + 4 * one + two) * (chunk.step[:, None] / 3)
-
-    def _design(self, statistics: KernelStatistics, library: Library) -> Floats:
-        return statistics.at_instrument / 3 + statistics.sums[..., 2 : 2 + library.internal_size]
