@@ -101,6 +101,7 @@ def _component(fit: ComponentFit, confidence: float) -> results.Component:
         if not t.active or not t.std_error:
             terms.append(results.Term(term=t.name, value=t.value, active=t.active))
             continue
+        half = width * math.hypot(t.std_error, t.rule_shift)
         terms.append(
             results.Term(
                 term=t.name,
@@ -108,7 +109,7 @@ def _component(fit: ComponentFit, confidence: float) -> results.Component:
                 active=True,
                 std_error=t.std_error,
                 robust_std_error=t.robust_std_error,
-                ci=(t.value - width * t.std_error, t.value + width * t.std_error),
+                ci=(t.value - half, t.value + half),
                 z=t.value / t.std_error,
             )
         )

@@ -24,13 +24,17 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class TermFit:
-    """A candidate term; errors are None where the estimator gives none."""
+    """A candidate term; errors are None where the estimator gives none.
+
+    rule_shift   how far the other sampling rule moves the value, where both describe the data; else 0
+    """
 
     name: str
     value: float
     active: bool
     std_error: float | None = None
     robust_std_error: float | None = None
+    rule_shift: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +168,9 @@ def component_of(
             continue
         i = place[k]
         robust = None if estimate.robust_std_error is None else float(estimate.robust_std_error[i] * factor)
-        terms.append(TermFit(name, float(estimate.raw[i] * factor), True, float(estimate.std_error[i] * factor), robust))
+        shift = 0.0 if selected.shift is None else float(selected.shift[i] * factor)
+        error = float(estimate.std_error[i] * factor)
+        terms.append(TermFit(name, float(estimate.raw[i] * factor), True, error, robust, shift))
     path = tuple(_entry(c, library, factor) for c in selected.path)
     return ComponentFit(tuple(terms), method, path, step_errors(selected, coarse, order, library))
 

@@ -3,11 +3,15 @@
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from worker.identification.gains import Support
 from worker.identification.library import Library
 from worker.identification.regression import NormalEquations
-from worker.identification.selection import Candidate, Estimate, best_of, estimate_on, selection_path
+from worker.identification.selection import Candidate, Estimate, best_of, estimate_on, preferred_support, selection_path
 
+Floats = NDArray[np.float64]
 Method = Literal["bic", "none"]
 
 FINE_SAMPLING = 0.03
@@ -24,11 +28,13 @@ class Selected:
 
     path      best support of every size
     doubted   terms the criterion wants under this sampling rule only; they are left out
+    shift     (k,) how far the other sampling rule moves the raw coefficients, where both describe the data; else None
     """
 
     estimate: Estimate
     path: tuple[Candidate, ...]
     doubted: Support
+    shift: Floats | None = None
 
 
 def choose(
@@ -41,11 +47,12 @@ def choose(
     best = best_of(path).support
     doubted: Support = ()
     if of_other_rule is not None:
-        wanted_by_other = best_of(selection_path(of_other_rule, library, n_windows)).support
+        wanted_by_other = preferred_support(of_other_rule, library, n_windows)
         doubted = _hanging_on_the_rule(equations, of_other_rule, library, best, wanted_by_other)
     kept = tuple(k for k in best if k not in doubted)
     ranked = [kept, *(c.support for c in sorted(path, key=lambda c: -c.score))]
-    return Selected(_first_estimate(equations, library, ranked), path, doubted)
+    estimate = _first_estimate(equations, library, ranked)
+    return Selected(estimate, path, doubted, _shift(equations, of_other_rule, library, estimate))
 
 
 def simplest(selected: Selected, equations: NormalEquations, library: Library) -> Selected:
@@ -67,15 +74,22 @@ def _hanging_on_the_rule(
     other's data, finds a difference of a tenth of a percent significant and names it a term. Where the rules differ by more than
     `FINE_SAMPLING`, nobody's path is an Euler step and the chosen rule decides alone.
     """
-    extra = [k for k in best if k not in wanted_by_other]
-    here, there = estimate_on(equations, library, best), estimate_on(of_other_rule, library, best)
-    if not extra or here is None or there is None:
+    extra = tuple(k for k in best if k not in wanted_by_other)
+    here = estimate_on(equations, library, best)
+    if not extra or here is None or _shift(equations, of_other_rule, library, here) is None:
         return ()
-    difference = here.internal - there.internal
-    information = equations.information
+    return extra
+
+
+def _shift(equations: NormalEquations, of_other_rule: NormalEquations | None, library: Library, here: Estimate) -> Floats | None:
+    """Change of the raw coefficients (k,) by the other rule; None where there is none, or it does not describe the data."""
+    there = None if of_other_rule is None else estimate_on(of_other_rule, library, here.support)
+    if there is None:
+        return None
+    difference, information = there.internal - here.internal, equations.information
     if difference @ information @ difference > FINE_SAMPLING**2 * (here.internal @ information @ here.internal):
-        return ()
-    return tuple(extra)
+        return None
+    return there.raw - here.raw
 
 
 def _first_estimate(equations: NormalEquations, library: Library, supports: list[Support]) -> Estimate:

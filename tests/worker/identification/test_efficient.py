@@ -123,3 +123,16 @@ def test_an_angle_is_identified_across_its_seam(fit) -> None:
     assert set(drift) == {"sin(x)"}
     assert abs(drift["sin(x)"][0] + np.degrees(1)) < 4 * drift["sin(x)"][1]
     assert abs(diffusion["1"][0] - 1.2 * np.degrees(1) ** 2) < 4 * diffusion["1"][1] + 0.005 * 3940
+
+
+def test_on_exact_euler_steps_the_rules_disagreement_covers_the_bias_of_the_trapezoid(paths, fit) -> None:
+    data = from_arrays(list(paths("double-well", 24, 0.002, 50_000, substeps=1)), 0.002)
+    identified, _, scales = fit(data)
+    selected, factor = identified.fit.diffusion, scales.unit**2 / scales.time
+    assert selected.shift is not None
+    value, error, shift = (
+        float(v) * factor for v in (selected.estimate.raw[0], selected.estimate.std_error[0], selected.shift[0])
+    )
+    # −a⟨b′⟩Δt with ⟨b′⟩ = 1 − 3⟨x²⟩ = −1.56: the trapezoid is 0.31 % too high, and Euler's rule right.
+    assert shift == pytest.approx(-0.0031 * 0.25, rel=0.1)
+    assert abs(value + shift - 0.25) < 4 * error

@@ -1,5 +1,8 @@
 """Walking increments: none is lost, none crosses a segment, whatever the chunks and blocks."""
 
+import tracemalloc
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -68,3 +71,20 @@ def test_one_wild_reading_does_not_stretch_the_bulk() -> None:
     x[77] = 1e9
     wild = measure_scales(from_arrays([x], 1.0))
     assert wild.unit < 4 * plain.unit
+
+
+def test_memory_does_not_grow_with_the_data(tmp_path: Path) -> None:
+    peaks = []
+    for n in (400_000, 1_600_000):
+        np.save(tmp_path / "states.npy", np.random.default_rng(0).standard_normal((n, 1)))
+        np.save(tmp_path / "times.npy", np.arange(float(n)))
+        states, times = (np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("states", "times"))
+        data = Trajectories(states, times, np.array([[0, n, 0]]))
+        tracemalloc.start()
+        scales = measure_scales(data)
+        for _ in chunks(data, scales, block_edges(data, 48)):
+            pass
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    # Samples of at most 200 000 values are drawn from both; all 1.6 million of them would be 13 MB.
+    assert peaks[1] < 1.5 * peaks[0]
