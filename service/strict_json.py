@@ -26,7 +26,10 @@ def parse(body: bytes) -> Any:
         if _ESCAPED_SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
-        raise _refusal(f"{error.msg} at line {error.lineno}, column {error.colno}") from None
+        raise _refusal(
+            f"{error.msg} at line {error.lineno}, column {error.colno}",
+            "Check that the document is complete; a JSON library writes it without such faults.",
+        ) from None
     except RecursionError:
         raise _too_deep() from None
     except UnicodeEncodeError:
@@ -47,7 +50,7 @@ def _refusal(reason: str, *hints: str) -> Refusal:
 
 
 def _too_deep() -> Refusal:
-    return _refusal("it is nested too deeply")
+    return _refusal("it is nested too deeply", "Send arrays of numbers or of lists of numbers; nothing here needs more levels.")
 
 
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:

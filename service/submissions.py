@@ -127,6 +127,7 @@ def _fault(place: str, detail: str, *hints: str) -> Refusal:
 
 
 def _invalid(what: str, faults: tuple[ProblemError, ...], hints: tuple[str, ...] = ()) -> Refusal:
+    hints = hints or ("The JSON Schema of jobs is at /v1/schemas/job-request.",)
     first = f"{faults[0].pointer or '#'} {faults[0].detail}"
     more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
     return Refusal("invalid-request", f"{what} cannot be accepted: {first}{more}.", errors=faults, hints=hints)

@@ -13,6 +13,8 @@ from service.readers.errors import UnreadableData, too_large
 from service.readers.limits import Limits
 from service.readers.table import Floats
 
+SAVE_AGAIN = "Save it again with numpy.save and upload the whole file."
+
 _LARGEST_EXACT = 2**53
 _HEADERS: dict[tuple[int, int], Callable[..., Any]] = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -81,7 +83,8 @@ def _array(file: IO[bytes], size: int, what: str, most: int) -> Floats:
     if size - header_size != expected:
         raise UnreadableData(
             f"{what.capitalize()} declares {count:,} numbers of {dtype.itemsize} bytes, but {size - header_size:,} bytes follow: "
-            "the file is cut or damaged."
+            "the file is cut or damaged.",
+            hints=[SAVE_AGAIN],
         )
     buffer = bytearray(expected)
     view, filled = memoryview(buffer), 0
@@ -89,7 +92,7 @@ def _array(file: IO[bytes], size: int, what: str, most: int) -> Floats:
         view[filled : filled + len(piece)] = piece
         filled += len(piece)
     if filled != expected:
-        raise UnreadableData(f"{what.capitalize()} ends too soon: the file is cut or damaged.")
+        raise UnreadableData(f"{what.capitalize()} ends too soon: the file is cut or damaged.", hints=[SAVE_AGAIN])
     return as_floats(np.frombuffer(buffer, dtype).reshape(shape, order="F" if fortran else "C"), what)
 
 
@@ -98,7 +101,9 @@ def _header(file: IO[bytes], what: str) -> tuple[tuple[int, ...], bool, np.dtype
         version = np.lib.format.read_magic(file)
         shape, fortran, dtype = _HEADERS[version](file, max_header_size=10_000)
     except Exception:  # a header is Python text: parsing it can fail in any way
-        raise UnreadableData(f"The npy header of {what} is damaged, or of a version that is not read.") from None
+        raise UnreadableData(
+            f"The npy header of {what} is damaged, or of a version that is not read.", hints=[SAVE_AGAIN]
+        ) from None
     if any(length < 0 for length in shape):
-        raise UnreadableData(f"The npy header of {what} is damaged: it declares the shape {shape}.")
+        raise UnreadableData(f"The npy header of {what} is damaged: it declares the shape {shape}.", hints=[SAVE_AGAIN])
     return shape, fortran, dtype, file.tell()
