@@ -49,6 +49,7 @@ class Term(Document):
     robust_std_error: float | None = None
     """Standard error from the scatter between blocks of the data."""
     ci: tuple[float, float] | None = None
+    """Confidence interval: from `std_error` and, where two sampling rules describe the data, their disagreement."""
     z: float | None = None
     """value / std_error."""
 
@@ -112,20 +113,30 @@ class Eigenvalue(Document):
     re: float
     im: float = 0.0
     ci: tuple[float, float] | None = None
+    """Of the real part."""
+    im_ci: tuple[float, float] | None = None
+    period: float | None = None
+    """2π / |im λ| [time]; null where the eigenvalue is real."""
 
 
 class Spectrum(Document):
     eigenvalues: tuple[Eigenvalue, ...]
-    """Non-zero eigenvalues of −L, slowest first."""
+    """Non-zero eigenvalues of −L, slowest first; of a complex one its overtones are left out."""
     relaxation_times: tuple[float, ...]
     """1 / re λ [time]."""
     eigenfunctions: tuple[Array, ...] = ()
-    """Right eigenfunctions on the density's grid, unit norm under the stationary law."""
+    """Right eigenfunctions on the density's grid, unit norm under the stationary law; of one variable only."""
+    reason: str | None = None
+    """Why there are fewer eigenvalues than asked for."""
 
 
 class Density(Document):
+    """The stationary density on a grid; both empty for three variables and more."""
+
     grid: tuple[Array, ...]
-    values: Array
+    """The points of each variable [state]."""
+    values: Array | tuple[tuple[float | None, ...], ...]
+    """At each point; of two variables at each pair of points, the first variable's rows."""
 
 
 class Stationary(Document):
@@ -138,7 +149,13 @@ class Stationary(Document):
     """Fourth central moment over the squared variance (3 for a Gaussian)."""
     density: Density
     reason: str | None = None
-    """Which moments do not exist, and why."""
+    """Which numbers do not exist or are only approximate, and why."""
+    current: EncodedArray | None = None
+    """Probability current of two variables on the density's grid, (n₀, n₁, 2) [1/(state·time)]."""
+    circulation: float | None = None
+    """Area that the process of two variables sweeps per time, ½⟨x b_y − y b_x⟩ [state²/time]."""
+    entropy_production: float | None = None
+    """In units of Boltzmann's constant [1/time]; 0 in equilibrium."""
 
 
 class FixedPoint(Document):
@@ -146,6 +163,8 @@ class FixedPoint(Document):
 
     at: tuple[float, ...]
     stable: bool
+    jacobian_eigenvalues: tuple[Eigenvalue, ...] = ()
+    """Of the drift's Jacobian there, in two variables and more, the largest real part first [1/time]."""
 
 
 class Barrier(Document):
@@ -179,15 +198,20 @@ class LocalRelaxation(Document):
 
 
 class GeneratorAnalysis(Document):
-    """What the generator L f = b f' + ½ a f'' says."""
+    """What the generator L f = b·∇f + ½ a:∇²f says."""
 
     ergodic: bool
     reason: str | None = None
     """Why there is no stationary law."""
     domain: Interval = (None, None)
-    """Interval the analysis ran on [state]."""
+    """Interval the analysis ran on, of one variable [state]."""
+    domains: tuple[Interval, ...] = ()
+    """Likewise of each of two variables and more."""
     boundaries: Literal["natural", "reflecting"] = "natural"
-    """`reflecting`: the model has no stationary law and the ends of the domain were closed on request."""
+    """`reflecting`: the process reaches an end of the domain and is taken to be reflected there. A declared end where the noise
+    is positive is one; and where `ergodic` is false, the model has no stationary law and the ends were closed on request."""
+    approximation: str | None = None
+    """Why law and rates are those of a simpler process; null where they are the model's own."""
     spectrum: Spectrum | None = None
     stationary: Stationary | None = None
     fixed_points: tuple[FixedPoint, ...] = ()

@@ -17,6 +17,7 @@ from contract.jobs import GeneratorJob, IdentificationJob
 from worker.fit_documents import data_of, diagnostics_of, model_of, selection_of
 from worker.generator.analysis import GeneratorReport
 from worker.generator.passages import Passage
+from worker.generator.spatial_law import SpatialLaw
 from worker.generator.timing import Timing
 from worker.generator.uncertainty import GeneratorSpread
 from worker.identification.answers import Answer
@@ -103,10 +104,15 @@ def _generator(report: GeneratorReport, spread: GeneratorSpread | None) -> resul
         ergodic=report.ergodic,
         reason=report.reason,
         domain=(number(report.domain[0]), number(report.domain[1])),
+        domains=tuple((number(low), number(high)) for low, high in report.domains),
         boundaries=report.boundaries,
+        approximation=report.approximation,
         spectrum=_spectrum(report, spread),
         stationary=_stationary(report, spread),
-        fixed_points=tuple(results.FixedPoint(at=p.at, stable=p.stable) for p in report.fixed_points),
+        fixed_points=tuple(
+            results.FixedPoint(at=p.at, stable=p.stable, jacobian_eigenvalues=tuple(_eigenvalue(rate) for rate in p.rates))
+            for p in report.fixed_points
+        ),
         barriers=tuple(
             results.Barrier(from_=b.start, over=b.over, to=b.to, height=number(b.height), height_over_noise=b.height_over_noise)
             for b in report.barriers
@@ -122,23 +128,38 @@ def _generator(report: GeneratorReport, spread: GeneratorSpread | None) -> resul
 
 def _spectrum(report: GeneratorReport, spread: GeneratorSpread | None) -> results.Spectrum | None:
     spectrum = report.spectrum
-    if spectrum is None or not len(spectrum.eigenvalues):
+    if spectrum is None:
         return None
-    intervals = spread.eigenvalues if spread is not None else (None,) * len(spectrum.eigenvalues)
+    count = len(spectrum.eigenvalues)
+    intervals = spread.eigenvalues if spread is not None else (None,) * count
+    frequencies = spread.frequencies if spread is not None and spread.frequencies else (None,) * count
+    told = [k for k in range(count) if not spectrum.overtones[k]]
+    left_out = [spectrum.eigenvalues[k] for k in range(count) if spectrum.overtones[k]]
+    overtones = [f"{value.real:.4g} + {value.imag:.4g}i" for value in left_out if value.imag > 0]
+    reasons = [reason for reason in (spectrum.reason, overtones and f"overtones left out: {', '.join(overtones)}") if reason]
     return results.Spectrum(
-        eigenvalues=tuple(
-            results.Eigenvalue(re=float(v.real), im=float(v.imag), ci=ci)
-            for v, ci in zip(spectrum.eigenvalues, intervals, strict=True)
-        ),
-        relaxation_times=tuple(float(t) for t in spectrum.relaxation_times),
-        eigenfunctions=() if spectrum.eigenfunctions is None else tuple(_array(f) for f in np.real(spectrum.eigenfunctions)),
+        eigenvalues=tuple(_eigenvalue(spectrum.eigenvalues[k], intervals[k], frequencies[k]) for k in told),
+        relaxation_times=tuple(float(spectrum.relaxation_times[k]) for k in told),
+        eigenfunctions=()
+        if spectrum.eigenfunctions is None
+        else tuple(_array(f) for f in np.real(spectrum.eigenfunctions)[told]),
+        reason="; ".join(reasons) or None,
     )
+
+
+def _eigenvalue(
+    value: complex, ci: tuple[float, float] | None = None, im_ci: tuple[float, float] | None = None
+) -> results.Eigenvalue:
+    period = 2 * math.pi / abs(value.imag) if value.imag else None
+    return results.Eigenvalue(re=float(value.real), im=float(value.imag), ci=ci, im_ci=im_ci, period=period)
 
 
 def _stationary(report: GeneratorReport, spread: GeneratorSpread | None) -> results.Stationary | None:
     law = report.stationary
     if law is None:
         return None
+    spatial = law if isinstance(law, SpatialLaw) else None
+    values = _array(law.density) if law.density.size > LONGEST_PLAIN_ARRAY or law.density.ndim == 1 else _rows(law.density)
     return results.Stationary(
         mean=law.mean,
         mean_ci=() if spread is None else spread.mean,
@@ -146,8 +167,11 @@ def _stationary(report: GeneratorReport, spread: GeneratorSpread | None) -> resu
         covariance_ci=() if spread is None else spread.covariance,
         skewness=law.skewness,
         kurtosis=law.kurtosis,
-        density=results.Density(grid=tuple(_array(g) for g in law.grid), values=_array(law.density)),
+        density=results.Density(grid=tuple(_array(g) for g in law.grid), values=values),
         reason=law.reason,
+        current=None if spatial is None or spatial.current is None else _encoded(spatial.current),
+        circulation=None if spatial is None else spatial.circulation,
+        entropy_production=None if spatial is None else spatial.entropy_production,
     )
 
 
@@ -177,10 +201,16 @@ def _warning(finding: Finding) -> results.Notice:
 
 
 def _array(values: Floats) -> results.Array:
-    if values.size > LONGEST_PLAIN_ARRAY:
-        data = base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
-        return results.EncodedArray(shape=values.shape, data=data)
-    return tuple(number(v) for v in values)
+    return _encoded(values) if values.size > LONGEST_PLAIN_ARRAY else tuple(number(v) for v in values)
+
+
+def _rows(values: Floats) -> tuple[tuple[float | None, ...], ...]:
+    return tuple(tuple(number(v) for v in row) for row in values)
+
+
+def _encoded(values: Floats) -> results.EncodedArray:
+    data = base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
+    return results.EncodedArray(shape=values.shape, data=data)
 
 
 def _version() -> str:

@@ -1,6 +1,7 @@
 """The analysis of a diffusion process, from its coefficients to its time scales. Start reading here.
 
-On the line the chain is `line.py`: window → ends → landscape (the one integral) → law, wells, passages, spectrum.
+On the line the chain is `line.py`: window → ends → landscape (the one integral) → law, wells, passages, spectrum. In several
+coordinates it is `space.py`: closed form where the process is linear, and cells in the plane, `plane/planar.py`, where it is not.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,8 @@ from worker.generator.errors import NoFiniteRangeError
 from worker.generator.interval import reflecting_interval
 from worker.generator.line import analysed_on_the_line
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view
-from worker.generator.report import GeneratorReport, Questions, Range
+from worker.generator.report import GeneratorReport, Questions, Range, observed_ranges
+from worker.generator.space import analysed_in_space, closed_in_space
 
 __all__ = ["GeneratorReport", "analyse"]
 
@@ -22,18 +24,23 @@ def analyse(
     passages: Sequence[Range] = (),
     density_points: int = 400,
     eigenpairs: int = 5,
-    observed_range: Range | None = None,
+    observed_range: Range | Sequence[Range] | None = None,
     reflecting_ends: bool = False,
     eigenfunctions: bool = False,
 ) -> GeneratorReport:
     """Everything the generator says about the process; `Questions` explains the arguments, docs/generator.md has the equations.
 
+    observed_range   of the one coordinate, or of each
     reflecting_ends  where there is no stationary law, analyse the observed range (or a finite domain) with reflecting ends
 
     Raises a GeneratorError for a process that cannot be analysed at all. Having no stationary law is no error.
     """
+    ranges = observed_ranges(observed_range, process.dimension)
+    questions = Questions(tuple(passages), density_points, eigenpairs, eigenfunctions, ranges[0] if ranges else None, ranges)
+    if process.dimension > 1:
+        report = analysed_in_space(process, questions)
+        return report if report.ergodic or not reflecting_ends else closed_in_space(process, questions, report)
     model = scalar_view(process)
-    questions = Questions(tuple(passages), density_points, eigenpairs, eigenfunctions, observed_range)
     if model.period is not None:
         return analysed_on_the_circle(model, questions)
     report = analysed_on_the_line(model, questions)

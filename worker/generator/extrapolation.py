@@ -30,3 +30,14 @@ def extrapolated_beyond(
             if not seen(passage.start, passage.to)
         ),
     )
+
+
+def extrapolated_outside(fixed: tuple[FixedPoint, ...], observed: tuple[tuple[float, float], ...] | None) -> tuple[str, ...]:
+    """One sentence for every stable fixed point outside the observed ranges of several coordinates; none without them."""
+    if observed is None:
+        return ()
+    return tuple(
+        f"the well at ({', '.join(f'{value:.6g}' for value in point.at)}) lies outside the observed ranges: extrapolation"
+        for point in fixed
+        if point.stable and not all(low <= x <= high for x, (low, high) in zip(point.at, observed, strict=True))
+    )

@@ -133,9 +133,7 @@ def _cut(
     return np.append(distances[distances < cut] if outward else distances[distances > cut], cut)
 
 
-def _refined(
-    stretch: _Stretch, points: FloatArray, near: float
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+def _refined(stretch: _Stretch, points: FloatArray, near: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """low, high (P,), 2b/a and log a (P, ORDER) of the stretch's panels, halved until they are resolved."""
     breaks = _with_points(stretch.breaks, points)
     anchors = np.isin(breaks, points)

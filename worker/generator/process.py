@@ -83,6 +83,31 @@ class ScalarProcess:
         return _like(self.db(x[:, 0]), x)[:, None, None]
 
 
+@dataclass(frozen=True, slots=True)
+class WithDomain:
+    """A process in another domain."""
+
+    process: DiffusionProcess
+    domain: tuple[tuple[float, float], ...]
+
+    @property
+    def dimension(self) -> int:
+        return self.process.dimension
+
+    @property
+    def periods(self) -> tuple[float | None, ...]:
+        return self.process.periods
+
+    def drift(self, x: FloatArray) -> FloatArray:
+        return self.process.drift(x)
+
+    def diffusion(self, x: FloatArray) -> FloatArray:
+        return self.process.diffusion(x)
+
+    def drift_jacobian(self, x: FloatArray) -> FloatArray:
+        return self.process.drift_jacobian(x)
+
+
 def scalar_view(process: DiffusionProcess) -> ScalarProcess:
     """The same process as functions of one variable.
 

@@ -1,14 +1,21 @@
 """What is asked of the analysis, and what it answers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+import numpy as np
+
 from worker.generator.boundaries import End
+from worker.generator.errors import InvalidDomainError
 from worker.generator.passages import Passage
+from worker.generator.plane.solution import Solution
 from worker.generator.relaxation import LocalRelaxation
+from worker.generator.spatial_law import SpatialLaw
 from worker.generator.spectrum import Spectrum
 from worker.generator.stationary import StationaryLaw
+from worker.generator.timing import Timing
 from worker.generator.wells import Barrier, FixedPoint
 
 Range = tuple[float, float]
@@ -23,6 +30,7 @@ class Questions:
     eigenpairs       number of non-zero eigenvalues
     eigenfunctions   also give the eigenfunctions, on the density's grid
     observed_range   where the data were; what lies outside is named as extrapolation [state]
+    observed_ranges  likewise, of each of two coordinates or more [state]
     """
 
     passages: tuple[Range, ...] = ()
@@ -30,22 +38,26 @@ class Questions:
     eigenpairs: int = 5
     eigenfunctions: bool = False
     observed_range: Range | None = None
+    observed_ranges: tuple[Range, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GeneratorReport:
-    """What the generator L f = b f' + ½ a f'' says.
+    """What the generator L f = b·∇f + ½ a:∇²f says.
 
     ergodic           the process forgets where it started and settles into one stationary law
     reason            why it does not; None where it does
-    domain            interval the analysis ran on, ±inf where open [state]
+    domain            interval the analysis ran on, ±inf where open; the whole line in more coordinates than one [state]
     boundaries        `reflecting` where an end of the domain has positive noise, so that the process reaches it and is taken to
                       be reflected: by a declared end, or on request (then `ergodic` is still False)
-    ends              lower and upper end, classified; empty where the noise is not positive
+    ends              lower and upper end, classified; empty where the noise is not positive, and in more coordinates than one
     stationary, spectrum   None without a stationary law
     fixed_points, barriers, passages, local_relaxation   as far as they exist without one
     probability_current   net flow of probability through every point of a circle [1/time]; None on the line, where it is 0
     extrapolated      sentences that name what rests on no data
+    domains           the domain of each of two coordinates or more; empty in one [state]
+    approximation     why the numbers are those of another, simpler process; None where they are the process's own
+    solution          what a two-dimensional answer was read from, for samples to be compared with; None for others
     """
 
     ergodic: bool
@@ -53,7 +65,7 @@ class GeneratorReport:
     domain: Range
     boundaries: Literal["natural", "reflecting"]
     ends: tuple[End, ...] = ()
-    stationary: StationaryLaw | None = None
+    stationary: StationaryLaw | SpatialLaw | None = None
     spectrum: Spectrum | None = None
     fixed_points: tuple[FixedPoint, ...] = ()
     barriers: tuple[Barrier, ...] = ()
@@ -61,6 +73,9 @@ class GeneratorReport:
     local_relaxation: LocalRelaxation | None = None
     probability_current: float | None = None
     extrapolated: tuple[str, ...] = ()
+    domains: tuple[Range, ...] = ()
+    approximation: str | None = None
+    solution: Solution | None = None
 
 
 def pairs_to_time(questions: Questions, fixed: tuple[FixedPoint, ...], scale: float) -> list[Range]:
@@ -71,3 +86,22 @@ def pairs_to_time(questions: Questions, fixed: tuple[FixedPoint, ...], scale: fl
     near = 1e-9 * scale
     asked = questions.passages
     return [*asked, *(pair for pair in between if not any(max(abs(pair[0] - a), abs(pair[1] - b)) <= near for a, b in asked))]
+
+
+def untimed(passages: tuple[Range, ...], dimension: int) -> tuple[Passage, ...]:
+    """Passages between two numbers that were asked of a process of several coordinates."""
+    why = Timing(None, f"two numbers name no states of a process of {dimension} coordinates; passages are timed in one")
+    return tuple(Passage(start, to, why, why) for start, to in passages)
+
+
+def observed_ranges(given: Range | Sequence[Range] | None, dimension: int) -> tuple[Range, ...] | None:
+    """One range for each coordinate, from the range of the one coordinate or a sequence of ranges.
+
+    Raises InvalidDomainError where their number is not that of the coordinates.
+    """
+    if given is None:
+        return None
+    pairs = np.array(given, dtype=float).reshape(-1, 2)
+    if len(pairs) != dimension:
+        raise InvalidDomainError(f"{len(pairs)} observed ranges were given for {dimension} coordinates; give one for each")
+    return tuple((float(low), float(high)) for low, high in pairs)

@@ -25,6 +25,8 @@ DECAY = 14.0
 MAX_PARTS = 64
 TINY = 1e-300
 """Rate below which no floating number holds the relaxation time."""
+OVERTONE = 0.1
+"""Distance of a ratio of frequencies from a whole number within which it counts as one."""
 CLOSE = 1e-3
 """Relative distance to the continuous spectrum below which a rate is not told from it."""
 
@@ -45,6 +47,16 @@ class Spectrum:
     eigenfunctions: FloatArray | None
     relative_error: FloatArray
     reason: str | None
+
+    @property
+    def overtones(self) -> NDArray[np.bool_]:
+        """(k,) whether a complex eigenvalue is an overtone: it turns a whole number of times, two or more, faster than a slower
+        one, and decays at least half as fast again. The slower one has what there is to say of them."""
+        re, im = self.eigenvalues.real, np.abs(self.eigenvalues.imag)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            times = im[:, None] / im[None, :]
+            whole = (np.round(times) >= 2) & (np.abs(times - np.round(times)) < OVERTONE)
+        return np.asarray(np.any(whole & (im > 0)[None, :] & (re[:, None] >= 1.5 * re[None, :]), axis=1))
 
 
 def spectrum_of(
@@ -97,8 +109,13 @@ def _rates(cells: Cells, count: int) -> FloatArray:
     last = min(count, n)
     # Zero lies in the middle of the spectrum of the Golub–Kahan form; the rates are the squares just above it.
     singular = eigh_tridiagonal(
-        diagonal, np.exp(off_diagonal - unit), eigvals_only=True, select="i", select_range=(n + 1, n + last),
-        lapack_driver="stebz", tol=1e-300,
+        diagonal,
+        np.exp(off_diagonal - unit),
+        eigvals_only=True,
+        select="i",
+        select_range=(n + 1, n + last),
+        lapack_driver="stebz",
+        tol=1e-300,
     )
     return np.asarray(singular**2 * np.exp(2 * unit))
 

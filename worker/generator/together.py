@@ -24,6 +24,7 @@ from worker.generator.quadrature import CUMULATIVE, NODES, ORDER, TO_LEGENDRE, W
 from worker.generator.report import GeneratorReport, Range
 from worker.generator.sample import DEPTH, Sample, looked_at, rates_of
 from worker.generator.spectrum import CLOSE, mesh
+from worker.generator.stationary import StationaryLaw
 from worker.generator.window import Window, choose_window
 
 BATCH = 100
@@ -105,7 +106,7 @@ def analysed_together(
 
 def _frame(processes: Sequence[DiffusionProcess], reference: GeneratorReport, observed: Range | None) -> _Frame | None:
     law = reference.stationary
-    if not processes or not reference.ergodic or law is None or processes[0].periods[0] is not None:
+    if not processes or not reference.ergodic or not isinstance(law, StationaryLaw) or processes[0].periods[0] is not None:
         return None
     landscape = law.landscape
     cells = cut_into_cells(landscape)

@@ -16,12 +16,14 @@ class FixedPoint:
 
     at      (d,) [state]
     stable  the drift pulls back to it
-    slope   b'(at) in one dimension [1/time]
+    slope   b'(at) in one dimension, the largest real part of the Jacobian's eigenvalues in more [1/time]
+    rates   eigenvalues of the Jacobian in more than one dimension, the largest real part first [1/time]
     """
 
     at: tuple[float, ...]
     stable: bool
     slope: float
+    rates: tuple[complex, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

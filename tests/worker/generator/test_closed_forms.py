@@ -44,7 +44,7 @@ def test_ornstein_uhlenbeck_has_rates_n_theta_and_a_gaussian_law() -> None:
     assert law.mean[0] == pytest.approx(0, abs=1e-12)
     assert law.covariance[0][0] == pytest.approx(0.245, rel=1e-12)
     assert law.kurtosis[0] == pytest.approx(3, rel=1e-11)
-    gaussian = np.exp(-law.grid[0] ** 2 / 0.49) / np.sqrt(np.pi * 0.49)
+    gaussian = np.exp(-(law.grid[0] ** 2) / 0.49) / np.sqrt(np.pi * 0.49)
     np.testing.assert_allclose(law.density, gaussian, rtol=1e-10)
 
 

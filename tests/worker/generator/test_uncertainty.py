@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from worker.generator.analysis import analyse
+from worker.generator.intervals import FEWEST
 from worker.generator.process import ScalarProcess
-from worker.generator.uncertainty import FEWEST, spread
+from worker.generator.uncertainty import spread
 
 
 def linear(theta: float, a: float = 1.0) -> ScalarProcess:

@@ -8,7 +8,6 @@ from worker.generator.errors import (
     InvalidDomainError,
     NoFiniteRangeError,
     UndefinedCoefficientsError,
-    UnsupportedDimensionError,
 )
 from worker.generator.interval import narrowed_to_positive
 from worker.generator.process import ScalarFunction, ScalarProcess
@@ -155,25 +154,6 @@ def test_unseen_wells_barriers_and_passages_are_named() -> None:
     assert [sentence.split(" at ")[0] for sentence in report.extrapolated[:2]] == ["the well", "the barrier"]
     assert sum(sentence.startswith("the passage") for sentence in report.extrapolated) == 2
     assert analyse(well, observed_range=(-1.4, 1.4)).extrapolated == ()
-
-
-def test_process_in_two_coordinates_is_refused_with_advice() -> None:
-    class Plane:
-        dimension = 2
-        domain = ((-INF, INF), (-INF, INF))
-        periods = (None, None)
-
-        def drift(self, x: np.ndarray) -> np.ndarray:
-            return -x
-
-        def diffusion(self, x: np.ndarray) -> np.ndarray:
-            return np.broadcast_to(np.eye(2), (len(x), 2, 2))
-
-        def drift_jacobian(self, x: np.ndarray) -> np.ndarray:
-            return np.broadcast_to(-np.eye(2), (len(x), 2, 2))
-
-    with pytest.raises(UnsupportedDimensionError, match="one coordinate at a time"):
-        analyse(Plane())
 
 
 def test_bad_domains_and_undefined_coefficients_are_errors() -> None:

@@ -1,0 +1,72 @@
+"""Intervals in several coordinates hold the numbers of the extreme models, at the cost of coarse cells."""
+
+import numpy as np
+import pytest
+
+from contract.generator import ModelTerms
+from worker.generator.analysis import analyse
+from worker.generator.process import DiffusionProcess
+from worker.generator.uncertainty import spread
+from worker.pipeline import process_of
+
+Terms = dict[str, dict[str, float]]
+
+
+def model(drift: Terms, diffusion: Terms) -> DiffusionProcess:
+    return process_of(ModelTerms.model_validate({"drift": drift, "diffusion": diffusion}))
+
+
+def coupled(cubic: float) -> DiffusionProcess:
+    return model({"x": {"x": -1, "x^3": -cubic, "y": 2}, "y": {"x": 2, "y": -2}}, {"x,x": {"1": 0.5}, "y,y": {"1": 0.5}})
+
+
+def rotating(pull: float, turn: float = 2.0) -> DiffusionProcess:
+    drift = {"x": {"x": -pull, "y": turn}, "y": {"x": -turn, "y": -pull}}
+    return model(drift, {"x,x": {"1": 1.0}, "y,y": {"1": 0.5}})
+
+
+def test_intervals_in_the_plane_hold_the_extreme_models_numbers() -> None:
+    strengths = np.linspace(0.85, 1.15, 21)
+    result = spread([coupled(k) for k in strengths], analyse(coupled(1.0)), 0.9999)
+    weak, strong = analyse(coupled(0.85)), analyse(coupled(1.15))
+    for report, end in ((weak, 0), (strong, 1)):
+        assert report.spectrum is not None
+        assert report.stationary is not None
+        for k in range(3):
+            interval = result.eigenvalues[k]
+            assert interval is not None
+            # The sample's coarse cells are off by 1 %, of which most cancels against the reference's.
+            assert interval[end] == pytest.approx(report.spectrum.eigenvalues[k].real, rel=3e-3)
+        for i, j in ((0, 0), (0, 1), (1, 1)):
+            spreads = result.covariance[i][j]
+            assert spreads is not None
+            assert spreads[1 - end] == pytest.approx(report.stationary.covariance[i][j], rel=3e-3)
+    assert result.ergodic_share == 1
+    assert result.frequencies == (None,) * 5
+
+
+def test_linear_samples_are_exact_and_have_intervals_of_the_frequency() -> None:
+    turns = np.linspace(1.8, 2.2, 41)
+    result = spread([rotating(1.0, turn) for turn in turns], analyse(rotating(1.0), eigenpairs=2), 0.9)
+    low, high = np.quantile(turns, [0.05, 0.95], method="nearest")
+    # Of A = −1 + turn ⊥ the eigenvalues are 1 ± turn i.
+    assert result.frequencies[0] == pytest.approx((low, high))
+    assert result.frequencies[1] == pytest.approx((-high, -low))
+    assert result.eigenvalues[0] == pytest.approx((1, 1))
+
+
+def test_samples_without_a_law_count_in_the_share() -> None:
+    result = spread([rotating(pull) for pull in np.linspace(-0.1, 0.3, 40)], analyse(rotating(0.2)), 0.95)
+    assert result.ergodic_share == pytest.approx(30 / 40)
+    far = [coupled(1.0)] * 3 + [model({"x": {"x": 1, "x^3": 1}, "y": {"y": -1}}, {"x,x": {"1": 0.5}, "y,y": {"1": 0.5}})]
+    assert spread(far, analyse(coupled(1.0)), 0.95).ergodic_share == 0.75
+
+
+def test_three_coordinates_have_the_intervals_of_their_linear_process() -> None:
+    def cubic(rate: float) -> DiffusionProcess:
+        drift: Terms = {"x": {"x": -rate, "x^3": -1}, "y": {"y": -2}, "z": {"z": -3}}
+        return model(drift, {f"{name},{name}": {"1": 0.01} for name in "xyz"})
+
+    rates = np.linspace(0.9, 1.1, 41)
+    result = spread([cubic(rate) for rate in rates], analyse(cubic(1.0), eigenpairs=1), 0.9)
+    assert result.eigenvalues[0] == pytest.approx(tuple(np.quantile(rates, [0.05, 0.95], method="nearest")))

@@ -1,0 +1,74 @@
+"""Fixed points of a drift in several coordinates, and the Gaussian law next to a stable one."""
+
+import numpy as np
+from scipy.linalg import solve_continuous_lyapunov
+
+from worker.generator.process import DiffusionProcess, FloatArray
+from worker.generator.wells import FixedPoint
+
+STEPS = 60
+"""Newton steps; a start that has not settled by then is given up."""
+APART = 1e-6
+"""Distance, in typical lengths, below which two roots are one."""
+
+
+def fixed_points_near(process: DiffusionProcess, starts: FloatArray, scale: FloatArray) -> tuple[FixedPoint, ...]:
+    """The roots of the drift that Newton's method reaches from `starts` (n, d) inside the domain, sorted by their coordinates.
+
+    scale  (d,) typical length of each coordinate, or (n, d) with one for each start [state]
+    """
+    x = np.array(starts, dtype=float)
+    scale = np.broadcast_to(scale, x.shape)
+    with np.errstate(all="ignore"):
+        for _ in range(STEPS):
+            step = _newton_step(process, x)
+            # No longer than a typical length, so that each start finds a root in its own neighbourhood.
+            x = x + step / np.maximum(np.max(np.abs(step) / scale, axis=1, keepdims=True), 1.0)
+        step = _newton_step(process, x)
+        settled = np.all(np.isfinite(x) & (np.abs(step) <= 1e-9 * scale + 1e-12 * np.abs(x)), axis=1)
+    roots: list[FloatArray] = []
+    for root, length in zip(x[settled], scale[settled], strict=True):
+        at = _into_the_domain(process, np.where(np.abs(root) < 1e-11 * length, 0.0, root))
+        if at is not None and all(np.max(np.abs(at - other) / length) > APART for other in roots):
+            roots.append(at)
+    return tuple(sorted((fixed_point_at(process, root) for root in roots), key=lambda point: point.at))
+
+
+def fixed_point_at(process: DiffusionProcess, at: FloatArray) -> FixedPoint:
+    """The root `at` (d,) with what the Jacobian says of it."""
+    rates = np.linalg.eigvals(process.drift_jacobian(at[None])[0]).astype(np.complex128)
+    rates = rates[np.lexsort((-rates.imag, -rates.real))]
+    slowest = float(rates[0].real)
+    return FixedPoint(tuple(float(v) for v in at), slowest < 0, slowest, tuple(complex(rate) for rate in rates))
+
+
+def gaussian_covariance(jacobian: FloatArray, noise: FloatArray) -> FloatArray | None:
+    """(d, d) covariance S of the linear process with this Jacobian and diffusion: J S + S Jᵀ + a = 0; None unless all of J's
+    eigenvalues have negative real parts."""
+    if not np.all(np.isfinite(jacobian)) or np.max(np.linalg.eigvals(jacobian).real) >= 0:
+        return None
+    covariance = solve_continuous_lyapunov(jacobian, -noise)
+    return np.asarray((covariance + covariance.T) / 2)
+
+
+def _newton_step(process: DiffusionProcess, x: FloatArray) -> FloatArray:
+    b, jacobian = process.drift(x), np.array(process.drift_jacobian(x))
+    usable = np.isfinite(b).all(axis=1) & np.isfinite(jacobian).all(axis=(1, 2))
+    jacobian[~usable] = np.nan
+    singular = ~(np.abs(np.linalg.det(jacobian)) > 1e-200)
+    jacobian[singular] = np.eye(x.shape[1])
+    step = -np.linalg.solve(jacobian, b[..., None])[..., 0]
+    step[singular | ~usable] = np.nan
+    return np.asarray(step)
+
+
+def _into_the_domain(process: DiffusionProcess, x: FloatArray) -> FloatArray | None:
+    """The root with its angles on the first turn; None outside the domain."""
+    at = x.copy()
+    for k, ((low, high), period) in enumerate(zip(process.domain, process.periods, strict=True)):
+        if period is not None:
+            first = low if np.isfinite(low) else -period / 2
+            at[k] = first + np.mod(at[k] - first, period)
+        elif not low <= at[k] <= high:
+            return None
+    return at

@@ -1,0 +1,47 @@
+"""Central percentile intervals over sampled models."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+Range = tuple[float, float]
+
+FEWEST = 20
+"""Samples below which no interval is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorSpread:
+    """Central percentile intervals over the sampled models; None where too few samples have the quantity.
+
+    They are the samples' own percentiles: the reference value lies inside them only if the samples put it there.
+
+    eigenvalues    one interval for each eigenvalue of the reference [1/time]
+    mean           (d,) intervals [state]
+    covariance     (d, d) intervals [state²]
+    passages       one interval for each passage of the reference, its mean time [time]
+    kramers        likewise for the asymptotic formula [time]
+    frequencies    one interval for the imaginary part of each eigenvalue; None where it is zero, empty in one coordinate [1/time]
+    ergodic_share  share of the samples that have a stationary law; None without samples
+    n_samples      how many models were analysed
+    """
+
+    eigenvalues: tuple[Range | None, ...]
+    mean: tuple[Range | None, ...]
+    covariance: tuple[tuple[Range | None, ...], ...]
+    passages: tuple[Range | None, ...]
+    kramers: tuple[Range | None, ...]
+    ergodic_share: float | None
+    n_samples: int
+    frequencies: tuple[Range | None, ...] = ()
+
+
+def central_interval(numbers: Sequence[float | None], confidence: float) -> Range | None:
+    """The interval that holds the middle `confidence` of the numbers; None where too few samples have one."""
+    known = np.array([number for number in numbers if number is not None], dtype=float)
+    if len(known) < max(FEWEST, len(numbers) / 2):
+        return None
+    # Order statistics, not interpolation: an infinite time must not turn its neighbour into nan.
+    low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2], method="nearest")
+    return float(low), float(high)

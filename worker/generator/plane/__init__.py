@@ -1,0 +1,1 @@
+"""Two coordinates: the generator as a sparse matrix on the rectangle where the density lives. Start reading at `planar.py`."""

@@ -1,0 +1,80 @@
+"""The coordinates of the rectangle: linear in the state, chosen so that noise and law lie along its axes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh
+
+from worker.generator.process import DiffusionProcess, FloatArray, read_only
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chart:
+    """A process in the coordinates u = matrix · (x − origin).
+
+    process  in its own coordinates x
+    origin   (2,) [state]
+    matrix   (2, 2) [1/state]; diagonal where an axis is an angle or ends
+    inverse  (2, 2) [state]
+    """
+
+    process: DiffusionProcess
+    origin: FloatArray
+    matrix: FloatArray
+    inverse: FloatArray
+
+    def state(self, u: FloatArray) -> FloatArray:
+        """(n, 2) → (n, 2): x at u."""
+        return self.origin + u @ self.inverse.T
+
+    def coordinates(self, x: FloatArray) -> FloatArray:
+        """(n, 2) → (n, 2): u at x."""
+        return (x - self.origin) @ self.matrix.T
+
+    def drift(self, u: FloatArray) -> FloatArray:
+        """(n, 2) → (n, 2): drift of u [1/time]."""
+        return np.asarray(self.process.drift(self.state(u)) @ self.matrix.T, dtype=np.float64)
+
+    def diffusion(self, u: FloatArray) -> FloatArray:
+        """(n, 2) → (n, 2, 2): diffusion of u, its negative part cut off, which no process has [1/time]."""
+        return without_negative_part(self.raw_diffusion(u))
+
+    def raw_diffusion(self, u: FloatArray) -> FloatArray:
+        """(n, 2) → (n, 2, 2): diffusion of u as the model has it [1/time]."""
+        return np.asarray(self.matrix @ self.process.diffusion(self.state(u)) @ self.matrix.T, dtype=np.float64)
+
+    def jacobian(self, u: FloatArray) -> FloatArray:
+        """(n, 2) → (n, 2, 2): ∂(drift of u)/∂u [1/time]."""
+        return np.asarray(self.matrix @ self.process.drift_jacobian(self.state(u)) @ self.inverse, dtype=np.float64)
+
+
+def make_chart(process: DiffusionProcess, origin: FloatArray, covariance: FloatArray, noise: FloatArray, free: bool) -> Chart:
+    """The chart in which `covariance` is the unit matrix and `noise`, a mean diffusion tensor, is diagonal (both (2, 2)).
+
+    free  the axes may be turned; otherwise only their units change
+    """
+    if free:
+        # Both forms at once: covariance = inverse · inverseᵀ, noise = inverse · diag · inverseᵀ.
+        scale = np.sqrt(np.diag(covariance))
+        _, vectors = eigh(noise / np.outer(scale, scale), covariance / np.outer(scale, scale))
+        matrix = vectors.T / scale
+        # The axis that has most of the first coordinate comes first, so that swapped coordinates give swapped answers.
+        matrix = matrix[np.argsort(-np.abs(matrix[:, 0]) * scale[0], kind="stable")]
+    else:
+        matrix = np.diag(1 / np.sqrt(np.diag(covariance)))
+    return Chart(process, read_only(origin.astype(float)), read_only(matrix), read_only(np.linalg.inv(matrix)))
+
+
+def lowest_diffusion(a: FloatArray) -> FloatArray:
+    """(n, 2, 2) → (n,): the smaller eigenvalue of each tensor beside the size of the larger one; 0 where there is no noise."""
+    half = (a[:, 0, 0] + a[:, 1, 1]) / 2
+    radius = np.hypot((a[:, 0, 0] - a[:, 1, 1]) / 2, (a[:, 0, 1] + a[:, 1, 0]) / 2)
+    return (half - radius) / np.where(np.abs(half) + radius > 0, np.abs(half) + radius, 1.0)
+
+
+def without_negative_part(a: FloatArray) -> FloatArray:
+    """(n, 2, 2): the nearest tensors that are not negative in any direction."""
+    if (lowest_diffusion(a) >= 0).all():
+        return a
+    values, vectors = np.linalg.eigh((a + np.swapaxes(a, 1, 2)) / 2)
+    return np.asarray(np.einsum("nik,nk,njk->nij", vectors, np.maximum(values, 0.0), vectors))

@@ -1,0 +1,184 @@
+"""The law and the slow modes on ever finer cells, extrapolated until they settle."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from worker.generator.plane.box import CELLS, Box, dominated, moments
+from worker.generator.plane.chart import lowest_diffusion
+from worker.generator.plane.grid import Grid
+from worker.generator.plane.modes import EXTRA, ComplexArray, Modes, slow_modes
+from worker.generator.plane.volumes import Coefficients, Scheme, currents, generator_matrix
+from worker.generator.process import FloatArray
+
+LEVELS = (32, 48, 72, 108, 162)
+"""Cells along each axis, level by level."""
+ORDERS = {"exponential": (2, 4), "upwind": (2, 3)}
+"""Powers of the cells' length in the error of each scheme."""
+SETTLED = (1e-3, 5e-3, 5e-3)
+"""Relative changes of the slowest rates by the last step at which the levels end."""
+
+SINGULAR = 1e-6
+"""Smaller over larger part of the diffusion below which the noise counts as singular."""
+
+Schemes = tuple[Scheme, Scheme]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """What is read off one grid, and extrapolated.
+
+    rates    (k,) slowest eigenvalues of −L [1/time]
+    moments  mean (2), covariance (4), third and fourth central moments (2 + 2) of the state, ⟨x bᵀ⟩ (4) and the entropy
+             production in one array (15,); the last is nan where the noise is singular
+    """
+
+    rates: ComplexArray
+    moments: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Level:
+    """The answer on one grid.
+
+    density, current  (n₀, n₁) and (n₀, n₁, 2), in the chart's coordinates
+    """
+
+    grid: Grid
+    numbers: Numbers
+    density: FloatArray
+    current: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """The extrapolated numbers.
+
+    box, schemes  the rectangle, and how fluxes are had along its axes
+    rate          a typical rate of the process [1/time]
+    first         the answer on the coarsest level, for comparison with other models there
+    finest        the answer on the finest level
+    numbers       extrapolated from the two finest levels
+    errors        (k,) relative change of each rate by the last step
+    """
+
+    box: Box
+    schemes: Schemes
+    rate: float
+    first: Level
+    finest: Level
+    numbers: Numbers
+    errors: FloatArray
+
+
+def solve(box: Box, count: int) -> Solution:
+    """The `count` slowest rates and the moments of the law in the box."""
+    rate = _typical_rate(box)
+    schemes, ladder = _best_schemes(box, count, rate)
+    ladder.append(solve_on(box, LEVELS[2], schemes, count, rate))
+    numbers = _extrapolated(ladder, schemes)
+    change = _changes(numbers.rates, ladder[-1].numbers.rates)
+    for cells in LEVELS[3:]:
+        if all(size < enough for size, enough in zip(change, SETTLED, strict=False)):
+            break
+        ladder.append(solve_on(box, cells, schemes, count, rate))
+        previous, numbers = numbers, _extrapolated(ladder[-3:], schemes)
+        change = _changes(numbers.rates, previous.rates)
+    return Solution(box, schemes, rate, ladder[0], ladder[-1], numbers, change)
+
+
+def solve_on(box: Box, cells: int, schemes: Schemes, count: int, rate: float, extra: int = EXTRA) -> Level:
+    """The answer on cells × cells cells; for the last two see `slow_modes`."""
+    grid = box.grid(cells)
+    coefficients = Coefficients.of(box.chart, grid)
+    matrix = generator_matrix(grid, coefficients, schemes)
+    modes = slow_modes(matrix, count, rate, grid.volumes.ravel(), extra)
+    density = modes.masses.reshape(grid.shape) / grid.volumes
+    current = currents(grid, coefficients, schemes, density)
+    return Level(grid, Numbers(modes.rates, _moments(box, grid, coefficients, modes, current)), density, current)
+
+
+def _typical_rate(box: Box) -> float:
+    """A rate from whose negative the slowest modes are the nearest, the fast turning ones among them included [1/time]."""
+    centres = box.grid(CELLS).centres
+    noise = np.einsum("n,nij->ij", box.masses, box.chart.diffusion(centres))
+    rate = float(np.max(np.diag(noise) / np.diag(box.covariance))) / 6
+    grid = box.grid(CELLS)
+    coefficients = Coefficients.of(box.chart, grid)
+    slowest = slow_modes(generator_matrix(grid, coefficients, ("exponential", "exponential")), 2, rate, box.masses).rates
+    return max(rate, 3 * float(np.max(np.abs(slowest.imag), initial=0.0)))
+
+
+def matched(rates: ComplexArray, reference: ComplexArray) -> ComplexArray:
+    """(k,) for each of the reference's rates the one of `rates` that is nearest to it, each used once; nan where none is left."""
+    cost = np.abs(rates[None, :] - reference[:, None]) / np.abs(reference[:, None])
+    rows, columns = linear_sum_assignment(cost)
+    result = np.full(len(reference), np.nan, dtype=np.complex128)
+    result[rows] = rates[columns]
+    return result
+
+
+def _best_schemes(box: Box, count: int, rate: float) -> tuple[Schemes, list[Level]]:
+    """The schemes by which the slowest rate and the covariance change least from the first level to the second; both levels."""
+    grid = box.grid(CELLS)
+    coefficients = Coefficients.of(box.chart, grid)
+    weak_noise = any(dominated(coefficients.peclet(grid, axis), box.masses) for axis in (0, 1))
+    # Where drift dominates the noise between cells, exponential fitting is upwind of first order; it settles, but far away.
+    candidates: list[Schemes] = [("upwind", "upwind")] if weak_noise else [("exponential", "exponential"), ("upwind", "upwind")]
+    tried = []
+    for schemes in candidates:
+        ladder = [solve_on(box, cells, schemes, count, rate) for cells in LEVELS[:2]]
+        coarse, fine = (level.numbers for level in ladder)
+        rates = _changes(fine.rates, coarse.rates)[:1].max(initial=0.0)
+        spread = np.abs(fine.moments[2:6] - coarse.moments[2:6]).max() / np.abs(fine.moments[2:6]).max()
+        tried.append((max(float(rates), float(spread)), schemes, ladder))
+    _, schemes, ladder = min(tried, key=lambda attempt: attempt[0])
+    return schemes, ladder
+
+
+def _extrapolated(ladder: list[Level], schemes: Schemes) -> Numbers:
+    """Three levels without the two leading powers of the cells' length in their error."""
+    orders = ORDERS["upwind" if "upwind" in schemes else "exponential"]
+    lengths = ladder[0].grid.shape[0] / np.array([level.grid.shape[0] for level in ladder])
+    weights = np.linalg.solve(np.array([np.ones(3), *(lengths**order for order in orders)]), [1.0, 0.0, 0.0])
+    finest = ladder[-1].numbers
+    rates = np.array([matched(level.numbers.rates, finest.rates) for level in ladder])
+    known = np.isfinite(rates).all(axis=0)
+    extrapolated = np.where(known, weights @ np.where(np.isfinite(rates), rates, 0.0), finest.rates)
+    return Numbers(extrapolated, weights @ np.array([level.numbers.moments for level in ladder]))
+
+
+def _changes(rates: ComplexArray, before: ComplexArray) -> FloatArray:
+    """(k,) relative change of each rate: of its real part, or of the imaginary part beside the whole."""
+    difference = rates - matched(before, rates)
+    change = np.maximum(np.abs(difference.real) / np.abs(rates.real), np.abs(difference.imag) / np.abs(rates))
+    return np.where(np.isfinite(change), change, np.inf)
+
+
+def _moments(box: Box, grid: Grid, coefficients: Coefficients, modes: Modes, current: FloatArray) -> FloatArray:
+    chart, masses = box.chart, modes.masses
+    x = chart.state(grid.centres)
+    mean, covariance = moments(x, masses)
+    away = x - mean
+    b = coefficients.drift @ chart.inverse.T
+    swept = (x * masses[:, None]).T @ b
+    higher = [masses @ away**k for k in (3, 4)]
+    return np.concatenate(
+        [mean, covariance.ravel(), *higher, swept.ravel(), [_entropy_production(grid, coefficients, modes, current)]]
+    )
+
+
+def _entropy_production(grid: Grid, coefficients: Coefficients, modes: Modes, current: FloatArray) -> float:
+    """∫ J · 2a⁻¹(b − ½∇·a): the same as ∫ 2 Jᵀa⁻¹J / π, as J is free of divergence, and without a quotient of small numbers."""
+    if (lowest_diffusion(coefficients.diffusion[modes.masses > 1e-12 * modes.masses.max()]) < SINGULAR).any():
+        return np.nan
+    table = coefficients.diffusion.reshape(*grid.shape, 2, 2)
+    spread = np.zeros((*grid.shape, 2))
+    for axis in (0, 1):
+        spread += np.gradient(table[..., axis], grid.axes[axis].centres, axis=axis, edge_order=2) / 2
+    push = coefficients.drift.reshape(*grid.shape, 2) - spread
+    regular = lowest_diffusion(coefficients.diffusion).reshape(grid.shape) >= SINGULAR
+    force = np.zeros_like(push)
+    force[regular] = 2 * np.linalg.solve(table[regular], push[regular][..., None])[..., 0]
+    return float(np.sum(grid.volumes[..., None] * current * force))

@@ -1,0 +1,175 @@
+"""The generator on a grid of cells: what flows through each face, as a sparse matrix.
+
+The density moves by ∂p/∂t = −∇·J, J = v p − ½ a ∇p with v_k = b_k − ½ Σ_l ∂_l a_kl. Masses are conserved exactly: the columns
+of the matrix add up to zero, and nothing leaves a wall.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.sparse import coo_array, csc_array
+
+from worker.generator.plane.chart import Chart
+from worker.generator.plane.grid import Axis, Grid, IndexArray
+from worker.generator.process import FloatArray
+
+Scheme = Literal["exponential", "upwind"]
+"""How the density at a face is had from the cells: exponential fitting (Scharfetter and Gummel; positive, exact for a constant
+drift along the face's normal), or a parabola through three cells, two of them upwind (third order where noise is weak)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coefficients:
+    """Drift and diffusion on a grid, in its own coordinates.
+
+    drift     (n, 2) at the cells' centres
+    diffusion (n, 2, 2) likewise
+    normal    for either axis, drift and diffusion across its faces: two arrays (faces, cells of the other axis)
+    """
+
+    drift: FloatArray
+    diffusion: FloatArray
+    normal: tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
+
+    @classmethod
+    def of(cls, chart: Chart, grid: Grid) -> "Coefficients":
+        """The chart's process on the grid."""
+
+        def across(axis: int) -> tuple[FloatArray, FloatArray]:
+            x = grid.faces(axis)
+            shape = (-1, grid.axes[1 - axis].count)
+            return chart.drift(x)[:, axis].reshape(shape), chart.diffusion(x)[:, axis, axis].reshape(shape)
+
+        return cls(chart.drift(grid.centres), chart.diffusion(grid.centres), (across(0), across(1)))
+
+    def peclet(self, grid: Grid, axis: int) -> FloatArray:
+        """Drift over noise across the cells' width, |b| h / (½ a), at the cells' centres (n₀, n₁); inf without noise."""
+        width = grid.axes[axis].widths
+        b, a = self.drift[:, axis].reshape(grid.shape), self.diffusion[:, axis, axis].reshape(grid.shape)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = 2 * np.abs(b) * (width[:, None] if axis == 0 else width) / a
+        return np.where(np.isnan(ratio), 0.0, ratio)
+
+
+def generator_matrix(grid: Grid, coefficients: Coefficients, schemes: tuple[Scheme, Scheme]) -> csc_array:
+    """(n, n): rate of change of the cells' masses; its transpose acts on functions."""
+    parts = [_flows(grid, coefficients, axis, schemes[axis]) for axis in (0, 1)]
+    rows, columns, rates = (np.concatenate([part[k] for part in parts]) for k in range(3))
+    n = grid.volumes.size
+    return csc_array(coo_array((rates / grid.volumes.ravel()[columns], (rows, columns)), shape=(n, n)))
+
+
+def currents(grid: Grid, coefficients: Coefficients, schemes: tuple[Scheme, Scheme], density: FloatArray) -> FloatArray:
+    """(n₀, n₁, 2): probability current J at the cells' centres, the mean of its values on opposite faces; nothing at walls."""
+    result = np.zeros((*grid.shape, 2))
+    for axis in (0, 1):
+        own, other = grid.axes[axis], grid.axes[1 - axis]
+        face, column, coefficient = _face_terms(grid, coefficients, axis, schemes[axis])
+        flux = np.bincount(face, coefficient * density.ravel()[column], len(own.faces) * other.count).reshape(-1, other.count)
+        wall = flux[-1:] if own.circle else np.zeros((1, other.count))
+        flux = np.vstack([wall, flux] if own.circle else [wall, flux, wall])
+        mean = (flux[1:] + flux[:-1]) / 2
+        result[..., axis] = mean if axis == 0 else mean.T
+    return result
+
+
+def _flows(grid: Grid, coefficients: Coefficients, axis: int, scheme: Scheme) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """Rows, columns and rates of what one axis contributes, per unit of the column's density."""
+    own, other = grid.axes[axis], grid.axes[1 - axis]
+    face, column, coefficient = _face_terms(grid, coefficients, axis, scheme)
+    numbers = _numbers(grid, axis)
+    before, after = numbers[own.neighbour(0)[0]].ravel()[face], numbers[own.neighbour(1)[0]].ravel()[face]
+    rate = coefficient * np.tile(other.widths, len(own.faces))[face]
+    return np.concatenate([before, after]), np.concatenate([column, column]), np.concatenate([-rate, rate])
+
+
+def _face_terms(grid: Grid, coefficients: Coefficients, axis: int, scheme: Scheme) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """The flux through every face of one axis as a sum of cells' densities: face, cell and coefficient, flat arrays."""
+    own, other = grid.axes[axis], grid.axes[1 - axis]
+    b, a = coefficients.normal[axis]
+    numbers = _numbers(grid, axis)
+    (before, _), (after, _) = own.neighbour(0), own.neighbour(1)
+    gap = own.gaps[:, None]
+    a_cells = _along(coefficients.diffusion[:, axis, axis], grid, axis)
+    v = b - (a_cells[after] - a_cells[before]) / (2 * gap)
+    spread = a / 2
+    terms: list[tuple[IndexArray, FloatArray]] = []
+    if scheme == "exponential":
+        fitted = _fitted(v * gap / 2, spread) / gap
+        terms += [(numbers[before], v / 2 + fitted), (numbers[after], v / 2 - fitted)]
+    else:
+        terms += [(numbers[before], spread / gap), (numbers[after], -spread / gap)]
+        terms += [(numbers[own.neighbour(step)[0]], v * share) for step, share in _parabola(own, v)]
+    # ½ ∂_other(a p) across, from central differences on both sides of the face.
+    mixed = _along(coefficients.diffusion[:, 0, 1], grid, axis)
+    if np.any(mixed):
+        lower, upper, distance = _differences(other)
+        for cell in (before, after):
+            terms += [(numbers[cell][:, upper], -0.25 / distance * mixed[cell][:, upper])]
+            terms += [(numbers[cell][:, lower], 0.25 / distance * mixed[cell][:, lower])]
+    faces = np.arange(v.size).reshape(v.shape)
+    return (
+        np.concatenate([faces.ravel()] * len(terms)),
+        np.concatenate([np.broadcast_to(cells, v.shape).ravel() for cells, _ in terms]),
+        np.concatenate([np.broadcast_to(coefficient, v.shape).ravel() for _, coefficient in terms]),
+    )
+
+
+def _numbers(grid: Grid, axis: int) -> IndexArray:
+    """The cells' numbers as an array (cells of the axis, cells of the other axis)."""
+    table = np.arange(grid.volumes.size).reshape(grid.shape)
+    return table if axis == 0 else table.T
+
+
+def _along(values: FloatArray, grid: Grid, axis: int) -> FloatArray:
+    """Values of the cells (n,) as an array (cells of the axis, cells of the other axis)."""
+    table = values.reshape(grid.shape)
+    return table if axis == 0 else table.T
+
+
+def _fitted(half_drop: FloatArray, spread: FloatArray) -> FloatArray:
+    """z coth z · spread, z = half_drop / spread: the noise that makes central differences exact; |half_drop| without noise."""
+    steep = np.abs(half_drop)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        fitted = steep / np.tanh(steep / spread)
+    return np.where(steep > 1e-8 * spread, np.where(spread > 0, fitted, steep), spread)
+
+
+def _parabola(axis: Axis, v: FloatArray) -> list[tuple[int, FloatArray]]:
+    """Shares of the four cells around each face in the density there: (step, (faces, 1 or n) shares)."""
+    forward, backward = (_shares(axis, step) for step in (-1, 0))
+    positive = v > 0
+    inside_before, inside_after = axis.neighbour(-1)[1][:, None], axis.neighbour(2)[1][:, None]
+    first = np.where(inside_before, forward, np.array([0.0, 1.0, 0.0]))
+    second = np.where(inside_after, backward, np.array([0.0, 1.0, 0.0]))
+    return [
+        (-1, np.where(positive, first[:, :1], 0.0)),
+        (0, np.where(positive, first[:, 1:2], second[:, :1])),
+        (1, np.where(positive, first[:, 2:], second[:, 1:2])),
+        (2, np.where(positive, 0.0, second[:, 2:])),
+    ]
+
+
+def _shares(axis: Axis, first: int) -> FloatArray:
+    """(faces, 3): the density at each face is this combination of the means of three cells from step `first` on."""
+    width = np.stack([axis.widths[axis.neighbour(first + k)[0]] for k in range(3)], axis=1)
+    # The primitive of the density is a cubic through the four edges; its slope at the face.
+    nodes = np.concatenate([np.zeros((len(width), 1)), np.cumsum(width, axis=1)], axis=1)
+    at = nodes[:, -first + 1]
+    slopes = np.zeros((len(width), 4))
+    for m in range(4):
+        others = [k for k in range(4) if k != m]
+        scale = np.prod([nodes[:, m] - nodes[:, k] for k in others], axis=0)
+        slopes[:, m] = sum(np.prod([at - nodes[:, k] for k in others if k != skipped], axis=0) for skipped in others) / scale
+    return np.asarray(width * np.stack([slopes[:, k + 1 :].sum(axis=1) for k in range(3)], axis=1))
+
+
+def _differences(axis: Axis) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """Central differences along an axis, one-sided at walls: lower cell, upper cell and their distance, each (n,)."""
+    index = np.arange(axis.count)
+    if axis.circle:
+        lower, upper = (index - 1) % axis.count, (index + 1) % axis.count
+        return lower, upper, axis.widths + (axis.widths[lower] + axis.widths[upper]) / 2
+    lower, upper = np.maximum(index - 1, 0), np.minimum(index + 1, axis.count - 1)
+    return lower, upper, axis.centres[upper] - axis.centres[lower]

@@ -1,0 +1,33 @@
+"""The stationary law in two and more coordinates."""
+
+from dataclasses import dataclass
+
+from worker.generator.process import FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpatialLaw:
+    """The invariant probability law.
+
+    mean                (d,) [state]; None for an angle
+    covariance          (d, d) [state²]; None for an angle
+    skewness, kurtosis  (d,) of each coordinate; None for an angle
+    grid                arrays of points of each coordinate; empty where there is no density to show [state]
+    density             (n₀, n₁) on the grid [1/state²]; empty in three coordinates and more
+    reason              which numbers are missing or only approximate, and why
+    current             (n₀, n₁, 2) probability current on the grid [1/(state·time)]; None where it was not computed
+    circulation         ½⟨x b_y − y b_x⟩, the area that the process sweeps per time [state²/time]; None for an angle, or d > 2
+    entropy_production  ∫ 2 Jᵀa⁻¹J / π, per time, in units of Boltzmann's constant [1/time]; 0 in equilibrium; None where the
+                        noise does not act in every direction
+    """
+
+    mean: tuple[float | None, ...]
+    covariance: tuple[tuple[float | None, ...], ...]
+    skewness: tuple[float | None, ...]
+    kurtosis: tuple[float | None, ...]
+    grid: tuple[FloatArray, ...]
+    density: FloatArray
+    reason: str | None = None
+    current: FloatArray | None = None
+    circulation: float | None = None
+    entropy_production: float | None = None

@@ -1,0 +1,92 @@
+"""How uncertain an answer in several coordinates is, given models drawn from the coefficients' covariance."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from worker.generator.equilibria import fixed_points_near
+from worker.generator.errors import GeneratorError
+from worker.generator.intervals import GeneratorSpread, central_interval
+from worker.generator.linear import LinearProcess, linear_view
+from worker.generator.plane.sample import SpatialSample, sampled_in_the_plane
+from worker.generator.plane.solution import matched
+from worker.generator.process import DiffusionProcess, FloatArray
+from worker.generator.report import GeneratorReport, Range
+from worker.generator.spatial_law import SpatialLaw
+from worker.generator.spectrum import Spectrum
+
+MOST_SAMPLES = 100
+"""Models that are analysed; each is 30 ms in the plane, unless it is linear."""
+
+
+def spread_in_space(samples: Sequence[DiffusionProcess], reference: GeneratorReport, confidence: float) -> GeneratorSpread:
+    """Intervals over the first MOST_SAMPLES models."""
+    law, spectrum = reference.stationary, reference.spectrum
+    if not isinstance(law, SpatialLaw) or spectrum is None:
+        return _nothing(reference)
+    analysed = [_sampled(sample, reference, law, spectrum) for sample in samples[:MOST_SAMPLES]]
+    settled = [sample for sample in analysed if sample.ergodic]
+
+    def interval(numbers: list[float | None]) -> Range | None:
+        return central_interval([None if number is None or not np.isfinite(number) else number for number in numbers], confidence)
+
+    def rate(k: int, part: str) -> Range | None:
+        return interval([None if s.rates is None else float(getattr(s.rates[k], part)) for s in settled])
+
+    d = len(law.mean)
+    count = len(spectrum.eigenvalues)
+    turning = [abs(value.imag) > 0 for value in spectrum.eigenvalues]
+    return GeneratorSpread(
+        eigenvalues=tuple(rate(k, "real") for k in range(count)),
+        mean=tuple(
+            None if law.mean[i] is None else interval([None if s.mean is None else float(s.mean[i]) for s in settled])
+            for i in range(d)
+        ),
+        covariance=tuple(
+            tuple(
+                None
+                if law.covariance[i][j] is None
+                else interval([None if s.covariance is None else float(s.covariance[i, j]) for s in settled])
+                for j in range(d)
+            )
+            for i in range(d)
+        ),
+        passages=(None,) * len(reference.passages),
+        kramers=(None,) * len(reference.passages),
+        ergodic_share=len(settled) / len(analysed) if analysed else None,
+        n_samples=len(analysed),
+        frequencies=tuple(rate(k, "imag") if turning[k] else None for k in range(count)),
+    )
+
+
+def _sampled(process: DiffusionProcess, reference: GeneratorReport, law: SpatialLaw, spectrum: Spectrum) -> SpatialSample:
+    if reference.solution is not None:
+        return sampled_in_the_plane(process, reference.solution)
+    mean = np.array(law.mean, dtype=float)
+    scale = np.sqrt(np.diag(np.array(law.covariance, dtype=float)))
+    try:
+        linear = linear_view(process, mean, scale) if reference.approximation is None else _next_to(process, mean, scale)
+    except GeneratorError:
+        return SpatialSample(False)
+    if linear is None:
+        return SpatialSample(True)
+    covariance = linear.covariance
+    if covariance is None or not linear.has_density(covariance):
+        return SpatialSample(False)
+    rates = matched(linear.rates(len(spectrum.eigenvalues)), spectrum.eigenvalues)
+    return SpatialSample(True, rates, linear.mean, covariance)
+
+
+def _next_to(process: DiffusionProcess, mean: FloatArray, scale: FloatArray) -> LinearProcess | None:
+    """The linear process next to the sample's own stable fixed point, near the reference's."""
+    stable = [point for point in fixed_points_near(process, mean[None], scale) if point.stable]
+    if not stable:
+        return None
+    at = np.array(stable[0].at)
+    return LinearProcess(process.drift_jacobian(at[None])[0], process.diffusion(at[None])[0], at, np.zeros(len(at)))
+
+
+def _nothing(reference: GeneratorReport) -> GeneratorSpread:
+    d, count = len(reference.domains), 0 if reference.spectrum is None else len(reference.spectrum.eigenvalues)
+    without = (None,) * len(reference.passages)
+    return GeneratorSpread((None,) * count, (None,) * d, ((None,) * d,) * d, without, without, None, 0, (None,) * count)
