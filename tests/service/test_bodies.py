@@ -41,7 +41,7 @@ def test_json_that_parsers_disagree_on_is_refused(service: Any, body: bytes) -> 
     problem = answer.json()
     assert (answer.status_code, problem["code"]) == (400, "invalid-json")
     assert len(problem["detail"]) < 200
-    assert "77701234567" not in answer.text
+    assert "7" * 20 not in answer.text
 
 
 ODD_VALUES = {
@@ -63,7 +63,7 @@ def test_odd_values_are_refused_without_being_repeated(service: Any, body: bytes
     assert answer.status_code in (400, 422), answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     assert len(answer.text) < 10_000
-    assert "77701234567" not in answer.text
+    assert "7" * 20 not in answer.text
 
 
 def test_no_depth_lies_between_what_is_read_and_what_can_be_written_again(service: Any) -> None:
