@@ -1,6 +1,7 @@
 """Which terms are active: every support judged by the Bayesian information criterion (docs/method.md §5)."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import log
@@ -41,9 +42,24 @@ class Candidate:
 
 def selection_path(equations: NormalEquations, library: Library, n_increments: int) -> tuple[Candidate, ...]:
     """The best support of every size, smallest first; equation (M11)."""
+    return tuple(
+        Candidate(chosen, gain, score, _raw_on(equations, library, chosen), others)
+        for chosen, gain, score, others in _best_of_each_size(equations, library, n_increments)
+    )
+
+
+def preferred_support(equations: NormalEquations, library: Library, n_increments: int) -> Support:
+    """The support of the best candidate of the path."""
+    found = _best_of_each_size(equations, library, n_increments)
+    return max(found, key=lambda c: (c[2], -len(c[0])))[0]
+
+
+def _best_of_each_size(
+    equations: NormalEquations, library: Library, n_increments: int
+) -> Iterator[tuple[Support, float, float, tuple[Support, ...]]]:
+    """Support, gain, score, and the other supports that fit equally well."""
     gains = Gains(equations, library)
     levels = all_supports(gains, library.size) if library.size <= EXHAUSTIVE_UP_TO else stepwise(gains, library.size)
-    path = []
     costs = costs_of(library)
     for size, found in enumerate(levels):
         judged = {s: g - float(costs[list(s)].sum()) for s, g in found.items()}
@@ -52,10 +68,8 @@ def selection_path(equations: NormalEquations, library: Library, n_increments: i
             continue
         close = [s for s, g in judged.items() if g > best - EQUALLY_WELL]
         chosen = min(close, key=lambda s: (_degree(library, s), -found[s]))
-        penalty = 0.5 * size * log(n_increments) + found[chosen] - judged[chosen]
         others = tuple(s for s in sorted(close, key=lambda s: -found[s]) if s != chosen)
-        path.append(Candidate(chosen, found[chosen], found[chosen] - penalty, _raw_on(equations, library, chosen), others))
-    return tuple(path)
+        yield chosen, found[chosen], judged[chosen] - 0.5 * size * log(n_increments), others
 
 
 @lru_cache(maxsize=64)
