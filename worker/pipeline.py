@@ -25,9 +25,9 @@ from worker.identification.library import check_library_size, make_joint_library
 from worker.identification.memory import check_consecutive_samples
 from worker.identification.model import SymbolicProcess, from_terms
 from worker.identification.multivariate.answer import JointAnswer, joint_answer
-from worker.identification.multivariate.estimator import JointProblem
 from worker.identification.multivariate.increments import measure_space
 from worker.identification.multivariate.instruments import make_instruments
+from worker.identification.multivariate.problem import JointProblem
 from worker.identification.system import SymbolicSystem, field_from_terms
 from worker.identification.trajectories import Trajectories, block_edges, chunks, measure_scales
 from worker.identification.variables import check_independent, variable_name

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import product
+from math import prod
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -117,19 +119,23 @@ def frame_of(library: Library) -> Frame:
 def field_from_internal(library: Library, coefficients: Floats, factor: float) -> Field:
     """The function Σ_j coefficients_j g_j, times the factor that brings it to the data's units."""
     exponents = library.internal_exponents
-    highest = tuple(max(e[i] for e in exponents) for i in range(library.dimension))
-    dense = np.zeros([h + 1 for h in highest])
-    for e, c in zip(exponents, coefficients, strict=False):
-        dense[e] = c * factor
-    for axis, h in enumerate(highest):
-        to_powers = np.zeros((h + 1, h + 1))
-        for k in range(h + 1):
-            to_powers[: k + 1, k] = chebyshev.cheb2poly([0.0] * k + [1.0])
-        dense = np.moveaxis(np.tensordot(to_powers, dense, axes=(1, axis)), 0, axis)
-    powers = {e: float(dense[e]) for e in exponents if dense[e]}
-    weights = coefficients[len(exponents) :]
-    trees = tuple((float(w) * factor, library.trees[k]) for w, k in zip(weights, library.other, strict=True) if w)
-    return Field(frame_of(library), powers, trees)
+    n = len(exponents)
+    powers = _chebyshev_to_powers(library) @ coefficients[:n] * factor
+    trees = tuple((float(w) * factor, library.trees[k]) for w, k in zip(coefficients[n:], library.other, strict=True) if w)
+    return Field(frame_of(library), {e: float(c) for e, c in zip(exponents, powers, strict=True) if c}, trees)
+
+
+@lru_cache(maxsize=64)
+def _chebyshev_to_powers(library: Library) -> Floats:
+    """Coefficients of the monomials of y from those of the Chebyshev products; (n, n) for n internal exponents."""
+    exponents = library.internal_exponents
+    place = {e: j for j, e in enumerate(exponents)}
+    out = np.zeros((len(exponents), len(exponents)))
+    for column, degrees in enumerate(exponents):
+        factors = [chebyshev.cheb2poly([0.0] * k + [1.0]) for k in degrees]
+        for e in product(*(range(k + 1) for k in degrees)):
+            out[place[e], column] = prod(float(factor[k]) for factor, k in zip(factors, e, strict=True))
+    return out
 
 
 def field_from_terms(terms: Mapping[str, float], variables: tuple[str, ...], periods: tuple[float | None, ...]) -> Field:

@@ -11,9 +11,10 @@ from worker.identification.answers import ComponentFit, component_of
 from worker.identification.choice import Selected
 from worker.identification.diagnostics import Finding
 from worker.identification.efficient import NoiseHandling
-from worker.identification.multivariate.estimator import JointFit, JointProblem, identify
+from worker.identification.multivariate.estimator import JointFit, identify
 from worker.identification.multivariate.findings import check_paths, joint_findings, name_of
 from worker.identification.multivariate.increments import Space
+from worker.identification.multivariate.problem import JointProblem
 from worker.identification.multivariate.sums import pairs_of
 from worker.identification.residuals import ResidualMoments
 from worker.identification.sampling import RuleName

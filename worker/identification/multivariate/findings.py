@@ -16,8 +16,9 @@ from worker.identification.diagnostics import (
 )
 from worker.identification.efficient import is_noisy
 from worker.identification.errors import SecondOrderDynamics
-from worker.identification.multivariate.estimator import JointFit, JointProblem
+from worker.identification.multivariate.estimator import JointFit
 from worker.identification.multivariate.positivity import indefinite
+from worker.identification.multivariate.problem import JointProblem
 
 MATERIAL_STEP_ERROR = 0.03
 

@@ -94,14 +94,21 @@ class Stretch:
 
 
 def stretches(
-    data: Trajectories, space: Space, edges: Integers, windows: Windows, *, only: int = 1, size: int = CHUNK
+    data: Trajectories,
+    space: Space,
+    edges: Integers,
+    windows: Windows,
+    *,
+    only: int = 1,
+    every_chunk: int = 1,
+    every_block: int = 1,
 ) -> Iterator[Stretch]:
-    """Walk all windows inside segments, block by block; with `only` = k, every k-th."""
+    """Walk all windows inside segments, block by block; or only every k-th, those of every k-th chunk, of every k-th block."""
     first_of, last_of = data.segments[:, 0], data.segments[:, 1]
     span = (windows.n_points - 1) * windows.stride
-    for block in range(len(edges) - 1):
-        for begin in range(int(edges[block]), int(edges[block + 1]), size):
-            reach = min(begin + size, int(edges[block + 1])) + span
+    for block in range(0, len(edges) - 1, every_block):
+        for begin in range(int(edges[block]), int(edges[block + 1]), every_chunk * CHUNK):
+            reach = min(begin + CHUNK, int(edges[block + 1])) + span
             states, times = np.asarray(data.states[begin:reach], dtype=np.float64), np.asarray(data.times[begin:reach])
             n = len(states) - span
             if n <= 0:

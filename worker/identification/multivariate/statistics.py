@@ -28,6 +28,12 @@ class JointStatistics:
     time_squared: float
     products: WindowProducts
 
+    def of_blocks(self, every: int) -> "JointStatistics":
+        """Those of every k-th block only, as the sums of a record of its own; their time in proportion."""
+        chosen = WindowProducts(self.products.columns[::every], self.products.layout)
+        share = len(chosen.columns) / len(self.products.columns)
+        return JointStatistics(round(share * self.n_windows), share * self.time, share * self.time_squared, chosen)
+
     def __add__(self, other: "JointStatistics") -> "JointStatistics":
         if self.products.layout != other.products.layout:
             raise ValueError("statistics for different rules or libraries do not add")

@@ -1,0 +1,90 @@
+"""One fit by one sampling rule: sums, weights, supports and coefficients of every component."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.choice import Selected, choose
+from worker.identification.fitting import N_BLOCKS, N_BLOCKS_FOR_ERRORS
+from worker.identification.multivariate.equations import JointEquations, Model
+from worker.identification.multivariate.increments import Stretch, stretches
+from worker.identification.multivariate.problem import JointProblem, completed, components_of, drift_of, tensor_of
+from worker.identification.multivariate.rules import JointRule, other_rule
+from worker.identification.multivariate.statistics import JointStatistics, gather, take_sample
+from worker.identification.multivariate.sums import Pair
+from worker.identification.regression import NormalEquations
+from worker.identification.trajectories import block_edges
+
+Floats = NDArray[np.float64]
+
+SAMPLE_SIZE = 25_000
+"""Windows from which the residuals' local variance is read."""
+
+
+def walk(problem: JointProblem, rule: JointRule, n_blocks: int, **some: int) -> Iterator[Stretch]:
+    """The rule's windows: all, or those that `stretches` is told to."""
+    edges = block_edges(problem.data, n_blocks)
+    windows = replace(rule.windows, longest_step=problem.longest_step * rule.stride)
+    return stretches(problem.data, problem.space, edges, windows, **some)
+
+
+def statistics_of(problem: JointProblem, rule: JointRule, every_block: int = 1) -> JointStatistics | None:
+    windows = walk(problem, rule, N_BLOCKS_FOR_ERRORS if rule.overlapping else N_BLOCKS, every_block=every_block)
+    return gather(windows, problem.space, problem.instruments, rule)
+
+
+def equations_of(problem: JointProblem, rule: JointRule) -> JointEquations:
+    only = max(1, round(problem.data.n_increments / SAMPLE_SIZE))
+    sample = take_sample(walk(problem, rule, 1, only=only), problem.space, problem.instruments, rule)
+    statistics = statistics_of(problem, rule)
+    assert statistics is not None, "the sample has windows, so the record has"
+    return JointEquations(rule, statistics, sample, problem.instruments)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Covariances:
+    """V of every component."""
+
+    drift: list[Floats]
+    diffusion: dict[Pair, Floats]
+
+
+def first_model(problem: JointProblem, equations: JointEquations) -> Model:
+    """Selected and estimated before anything is known about the residuals' variance but its local average."""
+    rough = equations.rough_drift()
+    of_diffusion = {pair: equations.first_diffusion_covariance(shares, rough) for pair, shares in components_of(problem).items()}
+    v = Covariances(equations.first_drift_covariances(rough), of_diffusion)
+    drift, diffusion, _ = select(problem, equations, v, doubt=False)
+    return drift_of(drift), tensor_of(problem, completed(problem, diffusion, ()))
+
+
+def covariances(problem: JointProblem, equations: JointEquations, model: Model) -> Covariances:
+    """From the residuals of a model."""
+    of_diffusion = {pair: equations.diffusion_covariance(shares, model) for pair, shares in components_of(problem).items()}
+    return Covariances(equations.drift_covariances(model), of_diffusion)
+
+
+def select(
+    problem: JointProblem, equations: JointEquations, v: Covariances, *, doubt: bool = True
+) -> tuple[tuple[Selected, ...], dict[Pair, Selected], float]:
+    """Drift, then the components of the diffusion that are to be estimated; and the drift's condition number.
+
+    doubt   leave out terms that hang on the sampling rule
+    """
+    other, n = other_rule(equations.rule) if doubt else None, equations.statistics.n_windows
+
+    def chosen(of: Callable[[JointRule], NormalEquations]) -> tuple[Selected, float]:
+        found = of(equations.rule)
+        doubting = None if other is None else of(other)
+        return choose(found, doubting, problem.library, n, problem.selection), found.condition
+
+    drift = [chosen(partial(equations.of_drift, p, covariance)) for p, covariance in enumerate(v.drift)]
+    b = drift_of([selected for selected, _ in drift])
+    diffusion = {
+        pair: chosen(partial(equations.of_diffusion, shares, b, v.diffusion[pair]))[0]
+        for pair, shares in components_of(problem).items()
+    }
+    return tuple(selected for selected, _ in drift), diffusion, max(condition for _, condition in drift)

@@ -1,0 +1,95 @@
+"""What is to be identified: the data, the library, and which components of the tensor there are to estimate."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.choice import Method, Selected
+from worker.identification.library import Library
+from worker.identification.multivariate.equations import Shares
+from worker.identification.multivariate.increments import Space
+from worker.identification.multivariate.instruments import Instruments
+from worker.identification.multivariate.sums import Pair, pairs_of
+from worker.identification.selection import Estimate
+from worker.identification.trajectories import Trajectories
+
+Floats = NDArray[np.float64]
+Structure = Literal["full", "diagonal", "isotropic"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointProblem:
+    """Everything a fit needs besides the rule.
+
+    structure      of the diffusion tensor; `isotropic`: a_pq = α(x) δ_pq, in the data's units
+    longest_step   increments over longer steps are left out [time]
+    """
+
+    data: Trajectories
+    space: Space
+    library: Library
+    instruments: Instruments
+    selection: Method = "bic"
+    structure: Structure = "full"
+    longest_step: float = np.inf
+
+
+def components_of(problem: JointProblem) -> dict[Pair, Shares]:
+    """What is estimated of the tensor; the isotropic α is in squared internal units of the first variable."""
+    d = problem.space.dimension
+    if problem.structure == "isotropic":
+        return {(0, 0): {(p, p): 1 / (d * _from_first(problem, p)) for p in range(d)}}
+    return {pair: {pair: 1.0} for pair in pairs_of(d) if problem.structure == "full" or pair[0] == pair[1]}
+
+
+def completed(problem: JointProblem, estimated: Mapping[Pair, Selected], noise_free: tuple[int, ...]) -> dict[Pair, Selected]:
+    """All pairs: those estimated, those that follow from them, and those that are zero."""
+    nothing = Selected(_nothing(problem.library), (), ())
+    out = {}
+    for p, q in pairs_of(problem.space.dimension):
+        if p in noise_free or q in noise_free:
+            out[p, q] = nothing
+        elif problem.structure == "isotropic" and p == q:
+            out[p, q] = _rescaled(estimated[0, 0], _from_first(problem, p))
+        else:
+            out[p, q] = estimated.get((p, q), nothing)
+    return out
+
+
+def _from_first(problem: JointProblem, p: int) -> float:
+    """Squared internal units of the first variable in those of variable p."""
+    return float((problem.space.units[0] / problem.space.units[p]) ** 2)
+
+
+def _rescaled(selected: Selected, factor: float) -> Selected:
+    e = selected.estimate
+    return Selected(
+        replace(
+            e,
+            internal=e.internal * factor,
+            internal_factor=e.internal_factor * factor,
+            raw=e.raw * factor,
+            std_error=e.std_error * factor,
+            robust_std_error=None if e.robust_std_error is None else e.robust_std_error * factor,
+        ),
+        tuple(replace(c, raw=c.raw * factor) for c in selected.path),
+        selected.doubted,
+        None if selected.shift is None else selected.shift * factor,
+    )
+
+
+def _nothing(library: Library) -> Estimate:
+    n = library.internal_size
+    return Estimate((), np.zeros(n), np.zeros((n, n)), np.zeros(0), np.zeros(0), None)
+
+
+def drift_of(drift: tuple[Selected, ...] | list[Selected]) -> Floats:
+    return np.stack([s.estimate.internal for s in drift])
+
+
+def tensor_of(problem: JointProblem, diffusion: Mapping[Pair, Selected]) -> Floats:
+    d = problem.space.dimension
+    return np.stack([np.stack([diffusion[min(p, q), max(p, q)].estimate.internal for q in range(d)]) for p in range(d)])
