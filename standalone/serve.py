@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -87,7 +88,11 @@ class _Parts:
 
     def start_worker_and_service(self, redis_url: str) -> None:
         """Both at once, until jobs can be accepted and run. Raises CannotStart where one of them refuses its settings."""
-        environment = _environment(self._settings, self._data_dir, redis_url)
+        # A part that is killed leaves its temporary files; here the next start, or the end of a demonstration, sweeps them.
+        temporary = self._data_dir / "tmp"
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(mode=0o700)
+        environment = {**_environment(self._settings, self._data_dir, redis_url), "TMPDIR": str(temporary)}
 
         def program(name: str, *, restart: bool) -> Program:
             return Program(name, (sys.executable, "-P", "-m", name), environment, ROOT, self._log(name), restart=restart)
