@@ -1,6 +1,6 @@
 """Start reading here: from trajectories to a model, from a model to its time scales."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -13,6 +13,7 @@ from worker.generator.analysis import GeneratorReport, analyse
 from worker.generator.errors import GeneratorError
 from worker.generator.interval import narrowed_to_positive
 from worker.generator.process import DiffusionProcess
+from worker.generator.report import Range
 from worker.generator.uncertainty import GeneratorSpread, spread
 from worker.identification import answers
 from worker.identification.answers import Answer
@@ -139,10 +140,7 @@ def analyse_answer(answer: Answer | JointAnswer, data: Trajectories, wanted: Ana
     """An identified model → its time scales, with intervals from the coefficients' covariance."""
     report(0.7, "analysing", "spectrum, stationary law and passage times")
     if isinstance(answer, JointAnswer):
-        try:
-            return Analysed(_analyse(answer.process, wanted, None), None)
-        except GeneratorError as error:
-            return Analysed(GeneratorReport(False, error.args[0], (-np.inf, np.inf), "natural"), None)
+        return _analyse_several(answer, wanted, report)
     observed = (answer.scales.low, answer.scales.high)
     try:
         narrowed = narrowed_to_positive(answer.process, observed)
@@ -154,10 +152,25 @@ def analyse_answer(answer: Answer | JointAnswer, data: Trajectories, wanted: Ana
     uncertainty = spread(answer.draws, generator, wanted.confidence, observed) if answer.draws else None
     findings = (
         *(Finding("diffusion-cut", f"{sentence[:1].upper()}{sentence[1:]}.") for sentence in narrowed.sentences),
-        *(Finding("extrapolated", f"{sentence[:1].upper()}{sentence[1:]}.") for sentence in generator.extrapolated),
+        *_extrapolated(generator),
         *_few_crossings(generator, data),
     )
     return Analysed(generator, uncertainty, findings)
+
+
+def _analyse_several(answer: JointAnswer, wanted: AnalysisParameters, report: Report) -> Analysed:
+    try:
+        generator = _analyse(answer.process, wanted, answer.observed)
+    except GeneratorError as error:
+        everywhere = (-np.inf, np.inf)
+        return Analysed(GeneratorReport(False, error.args[0], everywhere, "natural", domains=answer.process.domain), None)
+    report(0.8, "analysing", "intervals of derived quantities")
+    return Analysed(generator, spread(answer.draws, generator, wanted.confidence), tuple(_extrapolated(generator)))
+
+
+def _extrapolated(generator: GeneratorReport) -> Iterator[Finding]:
+    for sentence in generator.extrapolated:
+        yield Finding("extrapolated", f"{sentence[:1].upper()}{sentence[1:]}.")
 
 
 def analyse_terms(model: ModelTerms, wanted: AnalysisParameters, report: Report) -> Analysed:
@@ -183,7 +196,7 @@ def process_of(model: ModelTerms) -> SymbolicProcess | SymbolicSystem:
     )
 
 
-def _analyse(process: DiffusionProcess, wanted: AnalysisParameters, observed: tuple[float, float] | None) -> GeneratorReport:
+def _analyse(process: DiffusionProcess, wanted: AnalysisParameters, observed: Range | Sequence[Range] | None) -> GeneratorReport:
     return analyse(
         process,
         passages=[(p.from_, p.to) for p in wanted.passages],
