@@ -12,6 +12,9 @@ from redis.exceptions import RedisError
 
 from standalone.valkey import Store, embedded, find_server
 
+# As in a worker: several threads on small matrices wait for each other, and tests in several processes more so.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # The access rules that operators are told to set: the stores and the worker are tested with no more rights than these.
 ACCESS_RULES = (  # noqa: SIM905
     "~job:* ~jobs:* ~celery* ~unacked* ~_kombu* ~*.pidbox* ~celeryev* ~idem:* ~tenant:* &* "

@@ -45,3 +45,36 @@ SYSTEMS: dict[str, tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]
     "multiplicative": (lambda x: -2 * x, lambda x: 0.25 * (1 + x**2)),
 }
 """The source paper's three benchmarks."""
+
+
+def simulate_system(
+    drift: Callable[[Floats], Floats],
+    noise: Callable[[Floats], Floats],
+    start: Floats,
+    *,
+    dt: float,
+    n_steps: int,
+    substeps: int = 1,
+    burn_in: int = 0,
+    seed: int,
+) -> Floats:
+    """Paths of dX = b dt + σ dW in d coordinates, all trajectories at once; (n_trajectories, n_steps + 1, d) [state].
+
+    drift, noise   b (n, d) and σ (n, d, m) of states (n, d)
+    start          (n_trajectories, d) [state]
+
+    The other arguments are those of `simulate`.
+    """
+    generator = np.random.default_rng(seed)
+    step = dt / substeps
+    root = np.sqrt(step)
+    x = np.asarray(start, dtype=np.float64).copy()
+    out = np.empty((n_steps + 1, *x.shape))
+    for n in range(-burn_in, n_steps + 1):
+        if n >= 0:
+            out[n] = x
+        for _ in range(substeps):
+            sigma = noise(x)
+            kicks = root * generator.standard_normal((len(x), sigma.shape[2]))
+            x = x + drift(x) * step + np.einsum("nij,nj->ni", sigma, kicks)
+    return np.ascontiguousarray(out.transpose(1, 0, 2))
