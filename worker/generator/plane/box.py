@@ -17,6 +17,8 @@ FINE = 96
 """Likewise, where drift dominates noise and coarse cells would blur the law."""
 HIGH = 1e-7
 """Density at an end, over the highest along the axis, above which the end moves out."""
+PILED = 0.1
+"""Likewise, above which it moves out before anything else is looked at."""
 LOW = 1e-10
 """Likewise, below which the end moves in."""
 CORE = 2.0
@@ -113,7 +115,9 @@ def settled_box(box: Box) -> Box:
     for _ in range(MOVES):
         box = with_law(box)
         wide = _Law(box.grid(CELLS), box.masses.reshape(CELLS, CELLS))
-        spans = _shrunk(box, wide, 0), _shrunk(box, wide, 1)
+        spans = _opened(box, wide, 0), _opened(box, wide, 1)
+        if spans == box.spans:
+            spans = _shrunk(box, wide, 0), _shrunk(box, wide, 1)
         if spans == box.spans:
             sharp = _sharp_law(box)
             spans = _moved(box, sharp, 0), _moved(box, sharp, 1)
@@ -196,6 +200,18 @@ def _solved(box: Box, grid: Grid, schemes: tuple[Scheme, Scheme]) -> _Law:
     if not np.all(np.isfinite(masses)):
         raise UnresolvedLandscapeError(TOO_STEEP)
     return _Law(grid, masses.reshape(grid.shape))
+
+
+def _opened(box: Box, law: _Law, axis: int) -> Span:
+    """The span with an end moved far out where the law is piled up against it: the drift wants to go on there."""
+    span, (cells, mass) = box.spans[axis], law.along(axis)
+    if span.circle:
+        return span
+    density = mass / cells.widths / np.max(mass / cells.widths)
+    step = span.high - span.low
+    low = max(span.low - step, float(box.walls[axis, 0])) if density[0] > PILED else span.low
+    high = min(span.high + step, float(box.walls[axis, 1])) if density[-1] > PILED else span.high
+    return replace(span, low=low, high=high)
 
 
 def _shrunk(box: Box, law: _Law, axis: int) -> Span:

@@ -24,15 +24,21 @@ def escape(
     walls: FloatArray,
     *,
     distances: tuple[float, ...] = (1.0, 4.0, 16.0, 256.0),
+    starts: int = STARTS,
+    far: float = FAR,
     steps: int = 250,
 ) -> FloatArray | None:
     """A state (2,) near the rectangle from which the drift runs off to infinity; None where every one tried comes back.
 
-    walls  (2, 2) ends of the coordinates that are not passed, ±inf where open
+    walls      (2, 2) ends of the coordinates that are not passed, ±inf where open
+    distances  of the starting points from the middle, in half lengths of the rectangle
+    starts     number of them on each side, at each distance
+    far        growth of the distance that counts as escape
+    steps      length of a path; one that has neither come back nor escaped after that is taken to stay
     """
     middle, half = (np.array([f(span) for span in spans]) for f in (_middle, _half))
     open_axis = np.array([not span.circle for span in spans])
-    side = np.linspace(-1, 1, STARTS)
+    side = np.linspace(-1, 1, starts)
     edge, other = np.ones_like(side), side
     square = np.concatenate([np.column_stack(pair) for pair in ((edge, other), (-edge, other), (other, edge), (other, -edge))])
     start = np.concatenate([middle + half * np.where(open_axis, distance, 1.0) * square for distance in distances])
@@ -53,7 +59,7 @@ def escape(
             trust[live] = np.where(good, np.minimum(1.5 * trust[live], 1.0), trust[live] / 4)
             u[live] = np.where(good, np.clip(here + step / 6 * (b + 2 * k2 + 2 * k3 + k4), walls[:, 0], walls[:, 1]), here)
             now = _distance(u[live], middle, half, open_axis)
-            gone = now > FAR * first[live]
+            gone = now > far * first[live]
             if gone.any():
                 return np.asarray(chart.state(start[live[gone]][:1])[0])
             live = live[now > INSIDE]

@@ -5,11 +5,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, eye_array
-from scipy.sparse.linalg import LinearOperator, eigs, splu
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigs, splu
 
+from worker.generator.errors import UnresolvedLandscapeError
 from worker.generator.process import FloatArray
 
 ComplexArray = NDArray[np.complex128]
+RESTARTS = 30
+"""Of Arnoldi's method; ordinary spectra take fewer than five."""
+NOT_ZERO = 1e-5
+"""Size of the eigenvalue that should be zero, in typical rates, above which the factorisation has lost its digits."""
+UNSOLVED = (
+    "the cells' matrix could not be solved: drift or noise differ too much from place to place; narrow the domain, or check the "
+    "model's terms"
+)
 EXTRA = 8
 """Eigenvalues beyond those asked for: the slowest are sought among those nearest to zero."""
 
@@ -40,11 +49,24 @@ def stationary_masses(matrix: csc_array, start: int) -> FloatArray:
 
 def slow_modes(matrix: csc_array, count: int, rate: float, masses: FloatArray, extra: int = EXTRA) -> Modes:
     """The `count` slowest eigenvalues that are not zero, of `extra` more that are nearest to −rate, a typical rate of the process
-    [1/time]; `masses` is where to begin."""
-    solver = _factorised(csc_array(rate * eye_array(matrix.shape[0]) - matrix))
+    [1/time]; `masses` is where to begin. Raises UnresolvedLandscapeError where the matrix cannot be solved."""
+    try:
+        solver = _factorised(csc_array(rate * eye_array(matrix.shape[0]) - matrix))
+    except RuntimeError as error:
+        raise UnresolvedLandscapeError(UNSOLVED) from error
     wanted = min(count + 1 + extra, matrix.shape[0] - 2)
     operator = LinearOperator(matrix.shape, matvec=solver.solve, dtype=np.float64)
-    inverse, vectors = eigs(operator, k=wanted, v0=masses, ncv=min(2 * wanted + 6, matrix.shape[0]), tol=1e-8)
+    try:
+        inverse, vectors = eigs(
+            operator, k=wanted, v0=masses, ncv=min(2 * wanted + 6, matrix.shape[0]), tol=1e-8, maxiter=RESTARTS
+        )
+    except ArpackNoConvergence as partly:
+        # Of a crowded spectrum the slowest have settled, and only they are needed.
+        inverse, vectors = partly.eigenvalues.astype(np.complex128), partly.eigenvectors.astype(np.complex128)
+    except ArpackError as error:
+        raise UnresolvedLandscapeError(UNSOLVED) from error
+    if not len(inverse) or np.abs(1 / inverse - rate).min() > NOT_ZERO * rate:
+        raise UnresolvedLandscapeError(UNSOLVED)
     eigenvalues = 1 / inverse - rate
     zero = int(np.argmin(np.abs(eigenvalues)))
     law = np.real(vectors[:, zero] / vectors[:, zero].sum())

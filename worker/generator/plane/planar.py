@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from worker.generator.errors import UnresolvedLandscapeError
 from worker.generator.extrapolation import extrapolated_outside
 from worker.generator.plane.box import CELLS, Box, first_box, settled_box, with_law
 from worker.generator.plane.chart import lowest_diffusion
-from worker.generator.plane.escape import escape
+from worker.generator.plane.escape import STARTS, escape
 from worker.generator.plane.first_look import first_rectangle, fixed_points_in
 from worker.generator.plane.grid import points
 from worker.generator.plane.picture import picture
@@ -23,6 +24,8 @@ from worker.generator.wells import FixedPoint
 
 LATTICE = 9
 """Newton's method starts from a lattice of this many points along each coordinate."""
+GATES = 100
+"""Starting points on each side of the rectangle where no law was found."""
 NEGATIVE = 1e-3
 """Share of the law in places where the model's diffusion is not positive above which there is no answer."""
 SINGULAR = 1e-9
@@ -45,7 +48,14 @@ def analysed_in_the_plane(process: DiffusionProcess, questions: Questions) -> Ge
     problem = _noise_problem(first) or _escape_problem(first, questions) or _negative_problem(with_law(first))
     if problem is not None:
         return _without_law(process, fixed, problem, questions)
-    box = settled_box(first)
+    try:
+        box = settled_box(first)
+    except UnresolvedLandscapeError:
+        # Some drifts escape through a narrow gate only.
+        problem = _escape_problem(first, questions, starts=GATES)
+        if problem is None:
+            raise
+        return _without_law(process, fixed, problem, questions)
     problem = _hold_problem(box) or _escape_problem(box, questions) or _negative_problem(box)
     if problem is not None:
         return _without_law(process, fixed, problem, questions)
@@ -146,8 +156,8 @@ def _noise_problem(box: Box) -> str | None:
     )
 
 
-def _escape_problem(box: Box, questions: Questions) -> str | None:
-    start = escape(box.chart, box.spans, box.walls)
+def _escape_problem(box: Box, questions: Questions, starts: int = STARTS) -> str | None:
+    start = escape(box.chart, box.spans, box.walls, starts=starts)
     if start is None:
         return None
     return (

@@ -17,8 +17,8 @@ NEGATIVE = 1e-3
 """Share of the law where the diffusion is not positive above which the model is no process."""
 EXTRA = 4
 """Eigenvalues beyond the reference's; see `slow_modes`."""
-STEPS = 150
-"""Steps of a path from outside, fewer than for the reference: what escapes, mostly does so at once."""
+DISTANCES, FAR, STEPS = (1.0, 8.0, 64.0), 1e5, 80
+"""Of paths from outside, see `escape`: fewer and shorter than for the reference, as the model is near it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +40,7 @@ class SpatialSample:
 def sampled_in_the_plane(process: DiffusionProcess, solution: Solution) -> SpatialSample:
     """The model's numbers next to the solution's. 30 ms."""
     box = replace(solution.box, chart=replace(solution.box.chart, process=process))
-    start = escape(box.chart, box.spans, box.walls, distances=(1.0, 6.0), steps=STEPS)
+    start = escape(box.chart, box.spans, box.walls, distances=DISTANCES, far=FAR, steps=STEPS)
     if start is not None:
         return SpatialSample(False)
     count = len(solution.numbers.rates)
