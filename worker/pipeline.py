@@ -31,7 +31,7 @@ from worker.identification.multivariate.instruments import make_instruments
 from worker.identification.multivariate.problem import JointProblem
 from worker.identification.system import SymbolicSystem, field_from_terms
 from worker.identification.trajectories import Trajectories, block_edges, chunks, measure_scales
-from worker.identification.variables import check_independent, variable_name
+from worker.identification.variables import check_independent, check_unwrapped, variable_name
 from worker.parameters import bounds_of, period_of
 
 Report = Callable[[float, str, str], None]
@@ -59,6 +59,7 @@ def identify(data: Trajectories, parameters: IdentificationParameters, report: R
     """Data → drift and diffusion. Raises IdentificationError."""
     report(0.05, "reading", f"{data.n_increments} increments of {data.n_trajectories} trajectories")
     check_independent(data)
+    check_unwrapped(data, [period_of(parameters.periodic, variable_name(i)) for i in range(data.dimension)])
     return _identify_one(data, parameters, report) if data.dimension == 1 else _identify_several(data, parameters, report)
 
 

@@ -17,6 +17,7 @@ TITLES: dict[str, str] = {
     "too-few-samples": "Not enough samples",
     "constant-data": "The data do not vary",
     "collinear-variables": "The variables depend on each other",
+    "wrapped-variable": "A variable is an angle",
     "dimension-not-supported": "More than one variable",
     "sampling-too-coarse": "The samples are not close enough in time",
     "second-order-dynamics": "The process is of second order",

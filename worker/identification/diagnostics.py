@@ -172,7 +172,8 @@ def persistent(residuals: ResidualMoments) -> Iterator[Finding]:
         yield Finding(
             "persistent-increments",
             f"Successive residuals are positively correlated ({rho:+.2f}): the path is smoother than a diffusion, as with "
-            "inertia (velocity persistence), filtering or averaging by the instrument. Sample more slowly.",
+            "inertia (velocity persistence), filtering or averaging by the instrument, or a forcing that is no variable here (a "
+            "season). At this sampling interval it is not Markov. Sample more slowly, or add the variable.",
             {"residual_correlation": rho},
         )
 

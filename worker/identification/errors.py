@@ -24,6 +24,12 @@ class CollinearVariables(IdentificationError):
     code = "collinear-variables"
 
 
+class WrappedVariable(IdentificationError):
+    """A variable jumps between the ends of its range: an angle whose period was not declared."""
+
+    code = "wrapped-variable"
+
+
 class DimensionNotSupported(IdentificationError):
     code = "dimension-not-supported"
 

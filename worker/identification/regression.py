@@ -85,11 +85,13 @@ def whitened(system: WeakSystem, covariance: Floats, smallest: float = SMALLEST_
     )
 
 
-def with_block_errors(equations: NormalEquations) -> NormalEquations:
+def with_block_errors(equations: NormalEquations, *, at_least_model: bool = False) -> NormalEquations:
     """The same estimate of all coefficients, with their covariance from the scatter of the blocks' scores in place of V's.
 
     For residuals that are correlated between windows V knows only the diagonal; the blocks know all of it. Restricted to a
     support, the new equations are generalised least squares on ĉ ~ N(c, Cov_robust).
+
+    at_least_model   in no direction a smaller variance than V's: a far excursion in a single block has hardly any scatter
     """
     everything = np.eye(len(equations.score))
     solution = solve(equations, everything)
@@ -101,7 +103,14 @@ def with_block_errors(equations: NormalEquations) -> NormalEquations:
         return equations
     # The inverse of a covariance from n scores is too large by this factor on average.
     shrink = (n_blocks - len(everything) - 2) / (n_blocks - 1)
-    information = shrink * np.linalg.pinv(solution.robust_covariance / np.outer(norms, norms), 1e-12) / np.outer(norms, norms)
+    robust = solution.robust_covariance / np.outer(norms, norms)
+    if at_least_model:
+        model = solution.covariance / np.outer(norms, norms)
+        root = np.linalg.cholesky(model + 1e-12 * np.diag(np.diag(model)))
+        whitened_by_model = np.linalg.solve(root, np.linalg.solve(root, robust).T)
+        values, vectors = np.linalg.eigh((whitened_by_model + whitened_by_model.T) / 2)
+        robust = root @ (vectors * values.clip(min=1)) @ vectors.T @ root.T
+    information = shrink * np.linalg.pinv(robust, 1e-12) / np.outer(norms, norms)
     change = information @ np.linalg.pinv(equations.information, 1e-14)
     return NormalEquations(
         information=information,

@@ -160,7 +160,8 @@ class JointEquations:
         scale = np.where(scale > 0, scale, np.inf)
         scaled = WeakSystem(system.design / scale[:, None], system.response / scale)
         found = whitened(scaled, covariance / np.outer(scale, scale), SMALLEST_EIGENVALUE)
-        return with_block_errors(found) if self.rule.overlapping else found
+        by_blocks = self.rule.overlapping or self.rule.persistent
+        return with_block_errors(found, at_least_model=self.rule.persistent) if by_blocks else found
 
 
 def _pseudo_solution(equations: NormalEquations) -> Floats:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.choice import Selected, simplest
-from worker.identification.efficient import NOISE_ROUNDS, NoiseHandling, is_noisy
+from worker.identification.efficient import NOISE_ROUNDS, SIGNIFICANT, NoiseHandling, is_noisy
 from worker.identification.fitting import N_BLOCKS
 from worker.identification.multivariate.double_step import at_double_step
 from worker.identification.multivariate.equations import JointEquations, Model
@@ -81,6 +81,9 @@ def identify(problem: JointProblem, rule: RuleName | Literal["auto"], noise: Noi
         corrected = fitted_through_noise(problem, plain)
         if corrected is not None:
             return corrected
+    if _is_persistent(plain):
+        # V knows only the residuals' size; the blocks of the record know all of their covariance.
+        plain = fitted(problem, replace(plain.rule, persistent=True), plain)
     if rule == "auto" and is_too_coarse(plain):
         finer = fitted(problem, SIMPSON, plain)
         # Simpson's rule needs pairs of equal steps; an uneven record has few.
@@ -181,6 +184,12 @@ def _judged(problem: JointProblem, equations: JointEquations, rough: Model, plai
         n_windows=equations.statistics.n_windows,
         longest_step=problem.longest_step,
     )
+
+
+def _is_persistent(fit: JointFit) -> bool:
+    """Whether neighbouring residuals are positively correlated, beyond chance and enough to matter to a standard error."""
+    moments = [m for p, m in enumerate(fit.raw.moments) if p not in fit.noise_free]
+    return any(m.lag_one_z > SIGNIFICANT and m.lag_one_correlation > 0.05 for m in moments)
 
 
 def _positive(covariance: Floats) -> Floats:

@@ -175,7 +175,8 @@ def _measurement_noise(fit: JointFit, problem: JointProblem) -> Iterator[Finding
     elif noisy:
         yield Finding(
             "measurement-noise",
-            f"Successive residuals of {names} are anticorrelated, as by measurement noise (localisation error), which is not "
+            f"Successive residuals of {names} are anticorrelated, as by measurement noise (localisation error), or by motion "
+            "that turns back within a sampling interval (caging, librations; memory, not Markov at this lag). It is not "
             "corrected for here: the diffusion is too large and the drift too steep. Sample more slowly, or reduce the "
             "instrument's noise.",
             {"residual_correlation": rho, "corrected": False},

@@ -32,7 +32,9 @@ def walk(problem: JointProblem, rule: JointRule, n_blocks: int, **some: int) -> 
 
 
 def statistics_of(problem: JointProblem, rule: JointRule, every_block: int = 1) -> JointStatistics | None:
-    windows = walk(problem, rule, N_BLOCKS_FOR_ERRORS if rule.overlapping else N_BLOCKS, every_block=every_block)
+    windows = walk(
+        problem, rule, N_BLOCKS_FOR_ERRORS if rule.overlapping or rule.persistent else N_BLOCKS, every_block=every_block
+    )
     return gather(windows, problem.space, problem.instruments, rule)
 
 

@@ -20,7 +20,10 @@ TAPER = 0.1
 """Sum of all kernels at which the library's functions have half their weight."""
 
 FEWEST_SAMPLES = 20
-"""Samples of the sample set that a box needs to carry a kernel."""
+"""Samples of the sample set that a box needs to carry a kernel; of a short record one in a hundred."""
+
+COVERED = 0.9
+"""Share of the samples that must lie in such boxes: finer boxes than that hold too few each."""
 
 FIRST_SPACING, FINEST_SPACING = 4.0, 0.05
 """Sides of the boxes tried, in standard deviations."""
@@ -111,20 +114,20 @@ def make_instruments(
     u = embedding(sample)
     spacing, centres = FIRST_SPACING, u.mean(axis=0)[None]
     while spacing > FINEST_SPACING:
-        finer = _occupied(u, 0.9 * spacing)
-        if len(finer) > count:
+        finer, share = _occupied(u, 0.9 * spacing)
+        if len(finer) > count or share < COVERED:
             break
         spacing, centres = 0.9 * spacing, finer
     return Instruments(embedding, centres, BANDWIDTH_IN_SPACINGS * spacing if bandwidth is None else bandwidth, library)
 
 
-def _occupied(u: Floats, side: float) -> Floats:
-    """Means of the samples in the boxes that hold enough of them; (n_boxes, D)."""
+def _occupied(u: Floats, side: float) -> tuple[Floats, float]:
+    """Means of the samples in the boxes that hold enough of them, (n_boxes, D), and the share of all samples there."""
     box = np.zeros(len(u), dtype=np.int64)
     for column in np.round(u / side).astype(np.int64).T:
         # One number a box, made small again after every coordinate.
         box = np.unique(box * (np.ptp(column) + 1) + column - column.min(), return_inverse=True)[1]
     counts = np.bincount(box)
     sums = np.stack([np.bincount(box, weights=column) for column in u.T], axis=1)
-    enough = counts >= min(FEWEST_SAMPLES, counts.max())
-    return np.asarray(sums[enough] / counts[enough, None])
+    enough = counts >= min(FEWEST_SAMPLES, max(3, len(u) // 100))
+    return np.asarray(sums[enough] / counts[enough, None]), float(counts[enough].sum() / len(u))

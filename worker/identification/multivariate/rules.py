@@ -24,6 +24,7 @@ class JointRule:
     lead               samples from the instrument's to X_0
     order              the error of the rule goes with this power of the step
     overlapping        residuals of neighbouring windows are correlated, so that errors come from blocks
+    persistent         residuals are found to be positively correlated: likewise, but no error is smaller than without
     """
 
     name: str
@@ -34,6 +35,7 @@ class JointRule:
     order: int
     lead: int = 0
     overlapping: bool = False
+    persistent: bool = False
     stride: int = 1
 
     @property

@@ -148,3 +148,19 @@ def test_a_tensor_that_is_no_covariance_is_found_where_it_is_not() -> None:
     assert indefinite(states[50:151], functions[50:151], tensor) is None
     degenerate = np.array([[[0.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.5, 0.0]]])
     assert indefinite(states, functions, degenerate) is None
+
+
+def test_errors_under_persistent_residuals_are_never_below_the_models() -> None:
+    from worker.identification.regression import NormalEquations, solve, with_block_errors
+
+    rng, n_blocks, size = np.random.default_rng(0), 60, 3
+    design = rng.standard_normal((n_blocks, 40, size))
+    information = np.einsum("bmi,bmj->bij", design, design)
+    # Noise with nine times the variance along the first coefficient, and almost none along the last.
+    score = np.sqrt(40) * rng.standard_normal((n_blocks, size)) * [3, 1, 0.1]
+    equations = NormalEquations(information.sum(axis=0), score.sum(axis=0), information, score, 40, 1.0)
+    before = np.diag(solve(equations, np.eye(size)).covariance)
+    after = np.diag(solve(with_block_errors(equations, at_least_model=True), np.eye(size)).covariance)
+    assert after[0] > 4 * before[0]
+    assert (after > 0.999 * before).all()
+    assert np.diag(solve(with_block_errors(equations), np.eye(size)).covariance)[2] < 0.1 * before[2]
