@@ -1,4 +1,4 @@
-"""The instruments in several variables: Gaussian kernels where the data are, and the library itself (docs/method.md §10).
+"""The instruments in several variables: Gaussian kernels where the data are, and the library itself (docs/method.md §11).
 
 Kernels cover a space of several dimensions thinly. The library's own functions, evaluated like the kernels at the state before
 the increment, are instruments too; with them there are never fewer equations than coefficients. Away from all kernels they are
