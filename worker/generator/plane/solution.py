@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from worker.generator.errors import UnresolvedLandscapeError
 from worker.generator.plane.box import CELLS, Box, dominated, moments
 from worker.generator.plane.chart import lowest_diffusion
 from worker.generator.plane.grid import Grid
@@ -19,6 +20,8 @@ ORDERS = {"exponential": (2, 4), "upwind": (2, 3)}
 SETTLED = (1e-3, 5e-3, 5e-3)
 """Relative changes of the slowest rates by the last step at which the levels end."""
 
+UNSETTLED = 0.1
+"""Relative change of the covariance by the extrapolation above which there is no answer."""
 SINGULAR = 1e-6
 """Smaller over larger part of the diffusion below which the noise counts as singular."""
 
@@ -73,7 +76,10 @@ class Solution:
 
 
 def solve(box: Box, count: int) -> Solution:
-    """The `count` slowest rates and the moments of the law in the box."""
+    """The `count` slowest rates and the moments of the law in the box.
+
+    Raises UnresolvedLandscapeError where even the law does not settle.
+    """
     rate = _typical_rate(box)
     schemes, ladder = _best_schemes(box, count, rate)
     ladder.append(solve_on(box, LEVELS[2], schemes, count, rate))
@@ -85,6 +91,7 @@ def solve(box: Box, count: int) -> Solution:
         ladder.append(solve_on(box, cells, schemes, count, rate))
         previous, numbers = numbers, _extrapolated(ladder[-3:], schemes)
         change = _changes(numbers.rates, previous.rates)
+    _check_the_law(numbers.moments[2:6], ladder[-1].numbers.moments[2:6])
     return Solution(box, schemes, rate, ladder[0], ladder[-1], numbers, change)
 
 
@@ -97,6 +104,16 @@ def solve_on(box: Box, cells: int, schemes: Schemes, count: int, rate: float, ex
     density = modes.masses.reshape(grid.shape) / grid.volumes
     current = currents(grid, coefficients, schemes, density)
     return Level(grid, Numbers(modes.rates, _moments(box, grid, coefficients, modes, current)), density, current)
+
+
+def _check_the_law(covariance: FloatArray, on_cells: FloatArray) -> None:
+    size = np.linalg.norm(on_cells)
+    change = np.linalg.norm(covariance - on_cells) / size
+    if not (change < UNSETTLED and np.linalg.eigvalsh(covariance.reshape(2, 2))[0] > 0):
+        raise UnresolvedLandscapeError(
+            f"the stationary law is too narrow for {LEVELS[-1]}² cells: its covariance still changes by {change:.1%} there, as the "
+            "noise is too weak beside the drift; check the diffusion, or narrow the domain"
+        )
 
 
 def _typical_rate(box: Box) -> float:
