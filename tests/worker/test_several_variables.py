@@ -1,0 +1,61 @@
+"""Two variables through the chain: data → model → time scales → parts of the document."""
+
+import numpy as np
+import pytest
+
+from contract.generator import AnalysisParameters, ModelTerms
+from contract.identification import PAPER_PRESET, IdentificationParameters, KernelParameters
+from worker import pipeline
+from worker.fit_documents import diagnostics_of, model_of, selection_of
+from worker.identification.errors import DimensionNotSupported
+from worker.identification.simulation import simulate_system
+from worker.identification.trajectories import Trajectories, from_arrays
+
+MATRIX = np.array([[-1.0, 2.0], [-2.0, -1.0]])
+ROOT = np.linalg.cholesky(np.array([[1.0, 0.6], [0.6, 0.5]]))
+
+
+def _silent(fraction: float, stage: str, message: str) -> None:
+    """No one looks."""
+
+
+@pytest.fixture(scope="module")
+def data() -> Trajectories:
+    paths = simulate_system(
+        lambda x: x @ MATRIX.T, lambda x: np.broadcast_to(ROOT, (len(x), 2, 2)), np.zeros((10, 2)),
+        dt=0.01, n_steps=3_000, substeps=4, burn_in=300, seed=5,
+    )  # fmt: skip
+    return from_arrays(list(paths), 0.01)
+
+
+def test_a_rotating_process_is_identified_analysed_and_described(data: Trajectories) -> None:
+    answer = pipeline.identify(data, IdentificationParameters(), _silent)
+    analysed = pipeline.analyse_answer(answer, data, AnalysisParameters(), _silent)
+    model, diagnostics = model_of(answer, 0.95), diagnostics_of(answer, analysed.generator)
+    assert set(model.drift) == {"x", "y"}
+    assert set(model.diffusion) == {"x,x", "x,y", "y,y"}
+    assert set(selection_of(answer).diffusion) == set(model.diffusion)
+    slowest = analysed.generator.spectrum.eigenvalues[0]
+    # λ = 1 ± 2i; in 300 units of time the rate is known to √(2 · 1/300) = 8 %, the frequency better.
+    assert slowest.real == pytest.approx(1, abs=4 * 0.08)
+    assert abs(slowest.imag) == pytest.approx(2, abs=4 * 0.08)
+    low, high = analysed.spread.eigenvalues[0]
+    assert low < slowest.real < high
+    assert set(diagnostics.residuals_by_variable) == {"x", "y"}
+    assert diagnostics.measurement_noise_variances == {"x": 0.0, "y": 0.0}
+    assert {key.split()[0] for key in diagnostics.step_error} == {"drift", "diffusion"}
+
+
+@pytest.mark.parametrize("parameters", [PAPER_PRESET, IdentificationParameters(kernels=KernelParameters(range=(-1, 1)))])
+def test_what_is_for_one_variable_only_is_refused_with_what_to_do(data: Trajectories, parameters) -> None:
+    with pytest.raises(DimensionNotSupported, match="is for one variable") as refused:
+        pipeline.identify(data, parameters, _silent)
+    assert "state_columns" in refused.value.hints[0]
+
+
+def test_a_model_given_by_its_terms_may_leave_out_what_is_zero() -> None:
+    model = ModelTerms(drift={"x": {"x": -1, "y": 2}, "y": {"x": -2, "y": -1}}, diffusion={"x,x": {"1": 1}, "y,y": {"1": 1}})
+    report = pipeline.analyse_terms(model, AnalysisParameters(), _silent).generator
+    assert report.ergodic
+    assert report.spectrum.eigenvalues[0] == pytest.approx(1 + 2j)
+    np.testing.assert_allclose(report.stationary.covariance, np.eye(2) / 2, atol=1e-9)
