@@ -111,8 +111,8 @@ def _check_the_law(covariance: FloatArray, on_cells: FloatArray) -> None:
     change = np.linalg.norm(covariance - on_cells) / size
     if not (change < UNSETTLED and np.linalg.eigvalsh(covariance.reshape(2, 2))[0] > 0):
         raise UnresolvedLandscapeError(
-            f"the stationary law is too narrow for {LEVELS[-1]}² cells: its covariance still changes by {change:.1%} there, as the "
-            "noise is too weak beside the drift; check the diffusion, or narrow the domain"
+            f"the stationary law is too narrow for {LEVELS[-1]}² cells: its covariance still changes by {change:.1%} there, "
+            "the noise being too weak beside the drift; check the diffusion, or narrow the domain"
         )
 
 
