@@ -25,7 +25,7 @@ def spread_in_space(samples: Sequence[DiffusionProcess], reference: GeneratorRep
     if not isinstance(law, SpatialLaw) or spectrum is None:
         return _nothing(reference)
     analysed = [_sampled(sample, reference, law, spectrum) for sample in samples[:MOST_SAMPLES]]
-    settled = [sample for sample in analysed if sample.ergodic]
+    settled = [sample for sample in analysed if sample.rates is not None]
 
     def interval(numbers: list[float | None]) -> Range | None:
         return central_interval([None if number is None or not np.isfinite(number) else number for number in numbers], confidence)
@@ -53,7 +53,7 @@ def spread_in_space(samples: Sequence[DiffusionProcess], reference: GeneratorRep
         ),
         passages=(None,) * len(reference.passages),
         kramers=(None,) * len(reference.passages),
-        ergodic_share=len(settled) / len(analysed) if analysed else None,
+        ergodic_share=sum(sample.ergodic for sample in analysed) / len(analysed) if analysed else None,
         n_samples=len(analysed),
         frequencies=tuple(rate(k, "imag") if turning[k] else None for k in range(count)),
     )

@@ -22,7 +22,6 @@ def model(drift: Terms, diffusion: Terms, **more: object) -> DiffusionProcess:
 @pytest.mark.parametrize(
     ("drift", "diffusion", "why"),
     [
-        ({"x": FAR_TERM, "y": {"y": -1}}, NOISE, "pushes outward"),
         ({"x": {"x": 1, "x^3": 1}, "y": {"y": -1}}, NOISE, "pushes outward"),
         ({"x": {"x": -1, "y^2": 1}, "y": {"y": 0.1, "x^2": -0.1}}, NOISE, "pushes outward"),
         ({"x": {}, "y": {"y": -1, "y^3": -1}}, NOISE, "nothing holds the process back"),
@@ -31,7 +30,7 @@ def model(drift: Terms, diffusion: Terms, **more: object) -> DiffusionProcess:
         (WELLS, {"x,x": {"1": 0.25, "x^2": -0.3}, "y,y": {"1": 0.25}}, "not positive"),
         (WELLS, {"x,x": {"1": 0.25}, "x,y": {"1": 0.4}, "y,y": {"1": 0.25}}, "not positive"),
     ],
-    ids=["far term", "at once", "spiral", "free along a line", "no noise", "no noise on y", "negative", "too correlated"],
+    ids=["at once", "spiral", "free along a line", "no noise", "no noise on y", "negative", "too correlated"],
 )
 def test_without_a_law_the_reason_is_given(drift: Terms, diffusion: Terms, why: str) -> None:
     report = analyse(model(drift, diffusion), observed_range=((-1.8, 1.8), (-1.5, 1.5)))
@@ -48,9 +47,25 @@ def test_an_inward_term_in_the_same_place_is_no_trouble() -> None:
     assert report.ergodic
 
 
+def test_an_unseen_tail_does_not_decide_but_is_named() -> None:
+    far = analyse(model({"x": FAR_TERM, "y": {"y": -1}}, NOISE), observed_range=((-1.8, 1.8), (-1.5, 1.5)))
+    near = analyse(model(WELLS, NOISE), observed_range=((-1.8, 1.8), (-1.5, 1.5)))
+    assert not far.ergodic
+    assert "pushes outward" in str(far.reason)
+    assert "beyond the observed ranges" in str(far.reason)
+    assert "before it gets there" in str(far.approximation)
+    assert far.spectrum is not None
+    assert near.spectrum is not None
+    # The term is 2 % of the others at the wells.
+    assert far.spectrum.eigenvalues[0].real == pytest.approx(near.spectrum.eigenvalues[0].real, rel=0.1)
+    assert near.approximation is None
+    # Of a model without data, everything is asked.
+    given = analyse(model({"x": FAR_TERM, "y": {"y": -1}}, NOISE))
+    assert not given.ergodic
+    assert given.spectrum is None
+
+
 def test_what_lies_beyond_the_data_is_named_as_extrapolation() -> None:
-    far: Terms = {"x": FAR_TERM, "y": {"y": -1}}
-    assert "beyond the observed ranges" in str(analyse(model(far, NOISE), observed_range=((-1.8, 1.8), (-1.5, 1.5))).reason)
     half_seen = analyse(model(WELLS, NOISE), observed_range=((-1.8, 0.3), (-1.5, 1.5)))
     assert half_seen.ergodic
     assert half_seen.extrapolated == ("the well at (1, 0) lies outside the observed ranges: extrapolation",)
