@@ -9,10 +9,12 @@ import numpy as np
 
 from worker.generator.errors import UnresolvedLandscapeError
 from worker.generator.extrapolation import extrapolated_outside
-from worker.generator.plane.box import Box, first_box, settled_box, with_law
+from worker.generator.plane.box import Box, first_box
+from worker.generator.plane.coarse_law import with_law
 from worker.generator.plane.first_look import first_rectangle, fixed_points_in
 from worker.generator.plane.grid import points
 from worker.generator.plane.picture import picture
+from worker.generator.plane.search import settled_box
 from worker.generator.plane.solution import Solution, solve
 from worker.generator.plane.verdicts import escape_of, hold_problem, negative_problem, noise_problem
 from worker.generator.process import DiffusionProcess, FloatArray, read_only

@@ -6,8 +6,9 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from worker.generator.errors import UnresolvedLandscapeError
-from worker.generator.plane.box import CELLS, Box, dominated, moments
+from worker.generator.plane.box import CELLS, Box, moments
 from worker.generator.plane.chart import lowest_diffusion
+from worker.generator.plane.coarse_law import dominated
 from worker.generator.plane.grid import Grid
 from worker.generator.plane.modes import EXTRA, ComplexArray, Modes, slow_modes
 from worker.generator.plane.volumes import Coefficients, Scheme, currents, generator_matrix

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from worker.generator.plane.box import CELLS, Box
+from worker.generator.plane.box import CELLS, Box, words
 from worker.generator.plane.chart import lowest_diffusion
 from worker.generator.plane.escape import STARTS, escape
-from worker.generator.process import FloatArray
 from worker.generator.report import Questions
 
 NEGATIVE = 1e-3
@@ -87,8 +86,3 @@ def negative_problem(box: Box) -> str | None:
         f"no stationary law: the diffusion tensor is not positive at {words(at)} and elsewhere, where the process would spend "
         f"{share:.1%} of its time; give a domain that ends before, or other terms"
     )
-
-
-def words(state: FloatArray) -> str:
-    """The state for a reader."""
-    return "(" + ", ".join(f"{v:.4g}" for v in state) + ")"
