@@ -12,7 +12,7 @@ from worker.generator.plane.volumes import Coefficients, Scheme, generator_matri
 from worker.generator.process import FloatArray
 
 FINE = 96
-"""Likewise, where drift dominates noise and coarse cells would blur the law."""
+"""Cells along each axis where drift dominates noise and coarse cells would blur the law."""
 TOO_STEEP = (
     "no rectangle that holds the stationary law was found: the noise is too weak to be seen beside the drift, or a term too "
     "steep; narrow the domain, or check the model's terms"
