@@ -23,14 +23,14 @@ from worker.identification.errors import DimensionNotSupported
 from worker.identification.fitting import Problem
 from worker.identification.kernels import make_kernels
 from worker.identification.library import check_library_size, make_joint_library, make_library
-from worker.identification.memory import check_consecutive_samples
+from worker.identification.memory import check_consecutive_samples, some_pairs
 from worker.identification.model import SymbolicProcess, from_terms
 from worker.identification.multivariate.answer import JointAnswer, joint_answer
 from worker.identification.multivariate.increments import measure_space
 from worker.identification.multivariate.instruments import make_instruments
 from worker.identification.multivariate.problem import JointProblem
 from worker.identification.system import SymbolicSystem, field_from_terms
-from worker.identification.trajectories import Trajectories, block_edges, chunks, measure_scales
+from worker.identification.trajectories import Trajectories, measure_scales
 from worker.identification.variables import check_independent, check_unwrapped, variable_name
 from worker.parameters import bounds_of, period_of
 
@@ -66,7 +66,7 @@ def identify(data: Trajectories, parameters: IdentificationParameters, report: R
 def _identify_one(data: Trajectories, parameters: IdentificationParameters, report: Report) -> Answer:
     period, bounds = period_of(parameters.periodic), bounds_of(parameters.domain)
     scales = measure_scales(data, period)
-    check_consecutive_samples(chunks(data, scales, block_edges(data, 1), period=period), scales)
+    check_consecutive_samples(some_pairs(data, scales, period), scales)
     report(0.15, "identifying", "summing over the increments")
     library = make_library(scales, **_of_library(parameters), period=period)
     kernels = make_kernels(
@@ -107,7 +107,7 @@ def _identify_several(data: Trajectories, parameters: IdentificationParameters, 
     space = measure_space(data, periods)
     for i, (scales, period) in enumerate(zip(space.scales, periods, strict=True)):
         column = Trajectories(data.states[:, i : i + 1], data.times, data.segments)
-        check_consecutive_samples(chunks(column, scales, block_edges(column, 1), period=period), scales)
+        check_consecutive_samples(some_pairs(column, scales, period), scales)
     report(0.15, "identifying", "summing over the increments")
     library = make_joint_library(space.scales, **_of_library(parameters), periods=periods)
     check_library_size(library, data.n_increments)

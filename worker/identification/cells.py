@@ -7,10 +7,10 @@ of at least the cells' width, memory does not grow with the data, and moments of
 
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.identification.compiled import compiled
 from worker.identification.kernels import Kernels
 from worker.identification.trajectories import Scales
 
@@ -91,7 +91,7 @@ def accumulate(moments: Floats, cells: Cells, y: Floats, weights: Floats) -> Non
     _accumulate(moments, y, weights, cells.low, 1.0 / cells.width)
 
 
-@nb.njit(cache=True, fastmath=True, nogil=True)
+@compiled
 def _accumulate(moments, y, weights, low, inverse_width):  # type: ignore[no-untyped-def]
     n_cells = moments.shape[0]
     n_weights = weights.shape[1]

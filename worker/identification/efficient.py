@@ -86,7 +86,7 @@ def identify(problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHan
 def fitted(problem: Problem, rule: SamplingRule) -> Identified:
     """By one rule, with weights from the residuals of a first fit."""
     statistics = gather_for(problem, rule)
-    first = fit_with(problem, rule, statistics, first_weights(statistics, problem.kernels))
+    first = fit_with(problem, rule, statistics, first_weights(statistics, problem.kernels), doubting=False)
     weights = weights_of(residuals_of(problem, first, WINDOWS_FOR_WEIGHTS), first, statistics, problem.library, problem.kernels)
     fit = fit_with(problem, rule, statistics, weights)
     return _judged(problem, fit, statistics, weights)

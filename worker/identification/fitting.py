@@ -30,11 +30,14 @@ N_BLOCKS = 48
 N_BLOCKS_FOR_ERRORS = 200
 """Where errors come from the blocks alone, more of them."""
 
-WINDOWS_FOR_WEIGHTS = 300_000
-"""A local variance from so many residuals is known to a percent in each of fifty kernels."""
+WINDOWS_FOR_WEIGHTS = 100_000
+"""A local variance from so many residuals is known to three percent in each of fifty kernels."""
 
-WINDOWS_FOR_DIAGNOSTICS = 1_000_000
-"""What would be material shows in so many residuals."""
+LONG_RECORD = 1_000_000
+"""Increments of which half give a diffusion to 0.2 percent."""
+
+WINDOWS_FOR_DIAGNOSTICS = 500_000
+"""What would be material shows in so many residuals: a correlation of half a percent is 3.5 of its standard errors."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,14 +87,18 @@ def walk(problem: Problem, rule: SamplingRule, n_blocks: int = N_BLOCKS, at_most
 
 
 def gather_for(problem: Problem, rule: SamplingRule) -> KernelStatistics:
-    """The sums a rule needs; Euler's are the first of the trapezoid's."""
+    """The sums a rule needs; Euler's are the first of the trapezoid's.
+
+    Of a long record increments over several steps are taken one after the other, not from every sample: they hold the same drift.
+    """
     wanted = Trapezoid(rule.windows.stride) if isinstance(rule, Euler) else rule
     # Neighbouring blocks share a window's length of samples; thirty strides make that little.
     n_blocks = min(N_BLOCKS_FOR_ERRORS, problem.data.n_increments // (30 * rule.windows.stride)) if rule.overlapping else N_BLOCKS
     if isinstance(wanted, Trapezoid) and is_polynomial(problem.library) and np.isinf(problem.longest_step):
         edges = block_edges(problem.data, n_blocks)
+        hop = wanted.stride if problem.data.n_increments > LONG_RECORD else 1
         fast = gather_by_powers(
-            problem.data, problem.scales, edges, problem.library, problem.kernels, problem.cells, wanted.stride
+            problem.data, problem.scales, edges, problem.library, problem.kernels, problem.cells, wanted.stride, hop
         )
         if fast is not None:
             return fast
@@ -130,23 +137,28 @@ def residuals_of(problem: Problem, fit: Fit, at_most: int) -> ResidualSums:
     return measure_residuals(windows, fit.rule, problem.library, problem.cells, drift, diffusion)
 
 
-def fit_with(problem: Problem, rule: SamplingRule, statistics: KernelStatistics, weights: Weights) -> Fit:
-    """Select and estimate the drift, then the diffusion with the drift's part removed."""
+def fit_with(
+    problem: Problem, rule: SamplingRule, statistics: KernelStatistics, weights: Weights, *, doubting: bool = True
+) -> Fit:
+    """Select and estimate the drift, then the diffusion with the drift's part removed.
+
+    doubting   whether terms must hold by the other sampling rule too; a fit that only gives weights need not ask
+    """
     at_nodes, library, kernels = problem.kernels.at(statistics.nodes), problem.library, problem.kernels
-    other = _other_rule(rule)
+    other = _other_rule(rule) if doubting else None
 
     def equations(system: WeakSystem, variance: Floats) -> NormalEquations:
         found = whitened(system, noise_covariance(at_nodes, variance))
         return with_block_errors(found) if rule.overlapping else found
 
     of_drift = equations(rule.drift_system(statistics, library), weights.drift)
-    doubting = None if other is None else equations(other.drift_system(statistics, library), weights.drift)
-    drift = choose(of_drift, doubting, library, statistics.n_windows, problem.selection)
+    by_other = None if other is None else equations(other.drift_system(statistics, library), weights.drift)
+    drift = choose(of_drift, by_other, library, statistics.n_windows, problem.selection)
     b = drift.estimate.internal
     of_diffusion = equations(rule.diffusion_system(statistics, library, kernels, b), weights.diffusion)
     if other is not None:
-        doubting = equations(other.diffusion_system(statistics, library, kernels, b), weights.diffusion)
-    diffusion = choose(of_diffusion, doubting, library, statistics.n_windows, problem.selection)
+        by_other = equations(other.diffusion_system(statistics, library, kernels, b), weights.diffusion)
+    diffusion = choose(of_diffusion, by_other, library, statistics.n_windows, problem.selection)
     return Fit(rule, drift, diffusion, of_drift.condition)
 
 

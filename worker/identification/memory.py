@@ -13,12 +13,21 @@ from numpy.typing import NDArray
 from worker.identification.errors import IndependentSamples
 from worker.identification.library import Library
 from worker.identification.sampling import SamplingRule
-from worker.identification.trajectories import Chunk, Scales
+from worker.identification.trajectories import Chunk, Scales, Trajectories, block_edges, chunks
 
 Floats = NDArray[np.float64]
 
+PAIRS_FOR_CORRELATION = 300_000
+"""So many tell a correlation of 0.01 from none."""
+
 PAST_WINDOWS = (10, 100)
 """Lengths of the averages over the recent past, in samples."""
+
+
+def some_pairs(data: Trajectories, scales: Scales, period: float | None) -> Iterator[Chunk]:
+    """Pairs of consecutive samples: all, or about `PAIRS_FOR_CORRELATION` in chunks spread over the record."""
+    every = max(1, data.n_increments // PAIRS_FOR_CORRELATION)
+    return chunks(data, scales, block_edges(data, 1), period=period, every=every)
 
 
 def check_consecutive_samples(walk: Iterator[Chunk], scales: Scales) -> float:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.polynomial import chebyshev, polynomial
@@ -84,11 +85,20 @@ class SymbolicProcess:
         return self.b.derivative()(x[:, 0])[:, None, None]
 
 
+@lru_cache(maxsize=16)
+def _powers_of_chebyshev(degree: int) -> Floats:
+    """Row k: the coefficients of T_k in powers, lowest first; (degree + 1, degree + 1)."""
+    out = np.zeros((degree + 1, degree + 1))
+    for k, unit in enumerate(np.eye(degree + 1)):
+        out[k, : k + 1] = chebyshev.cheb2poly(unit[: k + 1])
+    return out
+
+
 def from_internal(library: Library, coefficients: Floats, factor: float) -> Expansion:
     """The function Σ_j coefficients_j g_j, times the factor that brings it to the data's units."""
     p = library.internal_degree
     return Expansion(
-        powers=np.atleast_1d(np.asarray(chebyshev.cheb2poly(coefficients[: p + 1]), dtype=np.float64)) * factor,
+        powers=coefficients[: p + 1] @ _powers_of_chebyshev(p) * factor,
         trees=tuple((float(coefficients[p + 1 + j]) * factor, library.trees[k]) for j, k in enumerate(library.other)),
         origin=library.origin,
         unit=library.unit,

@@ -6,12 +6,12 @@ g(y + Δ) = Σ_q Δ^q g^(q)(y) / q!, so that Σ t^p Δ^q in every cell (M13) is 
 
 from math import factorial
 
-import numba as nb
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from worker.identification.cells import ORDER, CellMoments, Cells
+from worker.identification.compiled import compiled
 from worker.identification.kernels import Kernels
 from worker.identification.library import Library
 from worker.identification.statistics import KernelStatistics
@@ -30,11 +30,20 @@ def is_polynomial(library: Library) -> bool:
 
 
 def gather_by_powers(
-    data: Trajectories, scales: Scales, edges: Integers, library: Library, kernels: Kernels, cells: Cells, stride: int = 1
+    data: Trajectories,
+    scales: Scales,
+    edges: Integers,
+    library: Library,
+    kernels: Kernels,
+    cells: Cells,
+    stride: int = 1,
+    hop: int = 1,
 ) -> KernelStatistics | None:
     """The statistics of `Trapezoid.weights`, to rounding; None where the clock turns out not to be regular.
 
-    edges   (n_blocks + 1,) sample numbers at which blocks begin
+    edges    (n_blocks + 1,) sample numbers at which blocks begin
+    stride   samples from the first to the second point of an increment
+    hop      samples from one increment's first point to the next one's
     """
     degree = library.internal_degree
     moments = np.zeros((len(edges) - 1, cells.count, max(3, degree + 2), ORDER))
@@ -45,6 +54,7 @@ def gather_by_powers(
         data.segments,
         edges,
         stride,
+        hop,
         scales.origin,
         1 / scales.unit,
         cells.low,
@@ -68,16 +78,16 @@ def _as_trapezoid_sums(
     taylor = np.array(
         [_derivatives(nodes, library.internal_degree, q) / factorial(q) for q in range(library.internal_degree + 1)]
     )
-    right = step / 2 * np.einsum("bqi,qij->bij", powers[:, : len(taylor)], taylor, optimize=True)
-    cross = step * np.einsum("bqi,qij->bij", powers[:, 1 : len(taylor) + 1], taylor, optimize=True)
+    right = step / 2 * sum(powers[:, q, :, None] * g for q, g in enumerate(taylor))
+    cross = step * sum(powers[:, q + 1, :, None] * g for q, g in enumerate(taylor))
     nodal = np.concatenate([powers[:, 1, :, None], powers[:, 2, :, None], right, cross], axis=2)
     return KernelStatistics(
         n_windows=n_windows,
         nodes=nodes,
         time=step * powers[:, 0].sum(axis=0),
         time_squared=step**2 * powers[:, 0],
-        at_instrument=step * np.einsum("mi,bi,ij->bmj", at_nodes, powers[:, 0], functions, optimize=True),
-        sums=np.einsum("mi,biw->bmw", at_nodes, nodal, optimize=True),
+        at_instrument=at_nodes @ (step * powers[:, 0, :, None] * functions),
+        sums=at_nodes @ nodal,
         totals=nodal.sum(axis=(0, 1)),
     )
 
@@ -91,9 +101,9 @@ def _derivatives(y: Floats, degree: int, order: int) -> Floats:
     return np.stack([np.broadcast_to(column, y.shape) for column in columns], axis=1)
 
 
-@nb.njit(cache=True, fastmath=True, nogil=True)
+@compiled
 def _accumulate(  # type: ignore[no-untyped-def]
-    moments, states, times, segments, edges, stride, origin, per_unit, low, per_width, step
+    moments, states, times, segments, edges, stride, hop, origin, per_unit, low, per_width, step
 ):
     n_blocks = moments.shape[0]
     counts = np.zeros(n_blocks, np.int64)
@@ -108,24 +118,24 @@ def _accumulate(  # type: ignore[no-untyped-def]
             start, stop = max(n, segments[segment, 0]), min(edges[block + 1], segments[segment, 1] - stride)
             if stop > start:
                 irregular = _add_stretch(
-                    moments[block], states, times, start, stop, stride, origin, per_unit, low, per_width, step
+                    moments[block], states, times, start, stop, stride, hop, origin, per_unit, low, per_width, step, 1.0
                 )
                 if irregular > REGULAR * step:
                     counts[block] = -1
                     return counts
-                counts[block] += stop - start
+                counts[block] += (stop - start + hop - 1) // hop
             n = max(n + 1, min(edges[block + 1], segments[segment, 1]))
     return counts
 
 
-@nb.njit(cache=True, fastmath=True, nogil=True)
+@compiled
 def _add_stretch(  # type: ignore[no-untyped-def]
-    moments, states, times, start, stop, stride, origin, per_unit, low, per_width, step
+    moments, states, times, start, stop, stride, hop, origin, per_unit, low, per_width, step, one
 ):
-    """Adds the increments from start to stop; returns the largest deviation of a step."""
+    """Adds the increments that begin at start, start + hop, …, before stop; returns the largest deviation of a step."""
     n_cells, n_powers, _ = moments.shape
     largest = 0.0
-    for i in range(start, stop):
+    for i in range(start, stop, hop):
         largest = max(largest, abs(times[i + stride] - times[i] - step))
         x = states[i]
         difference = (states[i + stride] - x) * per_unit
@@ -133,20 +143,27 @@ def _add_stretch(  # type: ignore[no-untyped-def]
         if position < 0.0 or position >= n_cells:
             continue
         cell = int(position)
-        # The eight powers written out: a chain of eight multiplications would take longer than the sums.
         t = 2.0 * (position - cell) - 1.0
+        # Written out, with a 1 the compiler cannot see, so that all eight are done alike: two vectors of four.
         t2 = t * t
-        t3, t4 = t2 * t, t2 * t2
-        t5, t6, t7 = t4 * t, t4 * t2, t4 * t3
-        weight = 1.0
+        t4 = t2 * t2
+        w0, w1, w2, w3, w4, w5, w6, w7 = one, t, t2, t2 * t, t4, t4 * t, t4 * t2, t4 * t2 * t
         for q in range(n_powers):
-            moments[cell, q, 0] += weight
-            moments[cell, q, 1] += weight * t
-            moments[cell, q, 2] += weight * t2
-            moments[cell, q, 3] += weight * t3
-            moments[cell, q, 4] += weight * t4
-            moments[cell, q, 5] += weight * t5
-            moments[cell, q, 6] += weight * t6
-            moments[cell, q, 7] += weight * t7
-            weight *= difference
+            row = moments[cell, q]
+            row[0] += w0
+            row[1] += w1
+            row[2] += w2
+            row[3] += w3
+            row[4] += w4
+            row[5] += w5
+            row[6] += w6
+            row[7] += w7
+            w0 *= difference
+            w1 *= difference
+            w2 *= difference
+            w3 *= difference
+            w4 *= difference
+            w5 *= difference
+            w6 *= difference
+            w7 *= difference
     return largest

@@ -177,11 +177,11 @@ class Trapezoid(_WithLaterPoints):
         return np.concatenate(columns, axis=1)
 
     def residuals(self, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats) -> tuple[Floats, Floats]:
-        at_left, at_right = library.internal(chunk.left), library.internal(chunk.right)
-        difference, half, b_right = chunk.right - chunk.left, chunk.step / 2, at_right @ drift
-        both = at_left + at_right
-        r = difference - both @ drift * half
-        return r, difference**2 - chunk.step * difference * b_right - both @ diffusion * half
+        both = np.stack([drift, diffusion], axis=1)
+        (b_left, a_left), (b_right, a_right) = ((library.internal(y) @ both).T for y in chunk.states)
+        difference, half = chunk.right - chunk.left, chunk.step / 2
+        r = difference - (b_left + b_right) * half
+        return r, difference**2 - chunk.step * difference * b_right - (a_left + a_right) * half
 
     def design(self, chunk: Chunk, library: Library) -> Floats:
         return (library.internal(chunk.left) + library.internal(chunk.right)) * (chunk.step[:, None] / 2)

@@ -18,6 +18,9 @@ CHUNK = 16_384
 
 MINIMUM_INCREMENTS = 50
 
+N_STEPS = 50_000
+"""So many sampling intervals give each share of them to half a percent."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trajectories:
@@ -70,7 +73,7 @@ class Scales:
     low, high         smallest and largest sample [state]
     mean, deviation   over all samples [state]
     time              median sampling interval [time]
-    steps             sampling intervals, sorted: all, or 2·10⁵ drawn from the record [time]
+    steps             sampling intervals, sorted: all, or 5·10⁴ drawn from the record [time]
     duration          sum of all steps [time]
     """
 
@@ -124,7 +127,7 @@ def _sampled_steps(data: Trajectories) -> Floats:
     """Steps inside segments, sorted: all of a short record, else drawn at random, which no pattern of the clock can fool."""
     first, inside = data.segments[:, 0], data.segments[:, 1] - data.segments[:, 0] - 1
     total = int(inside.clip(min=0).sum())
-    wanted = np.arange(total) if total <= 200_000 else np.random.default_rng(0).integers(0, total, 200_000)
+    wanted = np.arange(total) if total <= N_STEPS else np.random.default_rng(0).integers(0, total, N_STEPS)
     ends = np.cumsum(inside.clip(min=0))
     segment = np.searchsorted(ends, wanted, side="right")
     index = first[segment] + wanted - (ends[segment] - inside[segment])
@@ -252,7 +255,7 @@ def chunks(
             if n <= 0:
                 continue
             index = np.arange(begin, begin + n)
-            segment = np.searchsorted(last_of, index, side="right").clip(max=len(last_of) - 1)
+            segment = _segment_of(index, last_of)
             inside = (index >= first_of[segment]) & (index + span < last_of[segment])
             points = [slice(k * windows.stride, k * windows.stride + n) for k in range(windows.n_points)]
             steps = np.array([times[b] - times[a] for a, b in pairwise(points)])
@@ -280,3 +283,11 @@ def chunks(
                 follows=follows[keep],
                 elapsed=((times[:n] - data.times[first_of[segment]]) / scales.time)[keep],
             )
+
+
+def _segment_of(index: Integers, last_of: Integers) -> Integers:
+    """Number of the segment of each of these consecutive samples, or of the next one; (n,)."""
+    first, last = np.searchsorted(last_of, index[[0, -1]], side="right").clip(max=len(last_of) - 1)
+    if first == last:
+        return np.full(len(index), first)
+    return np.searchsorted(last_of, index, side="right").clip(max=len(last_of) - 1)

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from worker.identification.compiled import compiled
 from worker.identification.errors import CollinearVariables, WrappedVariable
-from worker.identification.trajectories import CHUNK, Trajectories
+from worker.identification.trajectories import Trajectories
 
 NAMES = ("x", "y", "z")
 
@@ -39,17 +40,9 @@ def check_unwrapped(data: Trajectories, periods: Sequence[float | None]) -> None
 
     A diffusion that crosses its whole range in one step also crosses half of it in many.
     """
-    low, high = np.full(data.dimension, np.inf), np.full(data.dimension, -np.inf)
-    for start, stop, _ in data.segments:
-        low = np.minimum(low, data.states[start:stop].min(axis=0))
-        high = np.maximum(high, data.states[start:stop].max(axis=0))
+    low, high = _extremes(data.states, data.segments)
     whole = high - low
-    jumps, halfway = np.zeros(data.dimension), np.zeros(data.dimension)
-    for start, stop, _ in data.segments:
-        for left in range(int(start), int(stop) - 1, CHUNK):
-            size = np.abs(np.diff(data.states[left : min(left + CHUNK + 1, int(stop))], axis=0)) / whole
-            jumps += (size > 0.75).sum(axis=0)
-            halfway += ((size > 0.4) & (size <= 0.75)).sum(axis=0)
+    halfway, jumps = _long_steps(data.states, data.segments, whole)
     for i, period in enumerate(periods):
         if period is None and jumps[i] >= 3 and halfway[i] < 0.2 * jumps[i]:
             name, ends = variable_name(i), f"[{low[i]:.5g}, {high[i]:.5g}]"
@@ -59,6 +52,36 @@ def check_unwrapped(data: Trajectories, periods: Sequence[float | None]) -> None
                 "wraps, or another periodic coordinate. As steps of a diffusion these jumps have no meaning.",
                 hints=(f"Declare its period, e.g. {declared}, or unwrap it before uploading.",),
             )
+
+
+@compiled
+def _extremes(states, segments):  # type: ignore[no-untyped-def]
+    """Smallest and largest value of each variable; each (d,)."""
+    d = states.shape[1]
+    low, high = np.full(d, 1e308), np.full(d, -1e308)
+    for s in range(segments.shape[0]):
+        for n in range(segments[s, 0], segments[s, 1]):
+            for i in range(d):
+                x = states[n, i]
+                low[i], high[i] = min(low[i], x), max(high[i], x)
+    return low, high
+
+
+@compiled
+def _long_steps(states, segments, whole):  # type: ignore[no-untyped-def]
+    """Increments of 0.4 to 0.75, and of more than 0.75 times the whole range; each (d,)."""
+    d = states.shape[1]
+    halfway, jumps = np.zeros(d, np.int64), np.zeros(d, np.int64)
+    for s in range(segments.shape[0]):
+        for n in range(segments[s, 0], segments[s, 1] - 1):
+            for i in range(d):
+                size = abs(states[n + 1, i] - states[n, i])
+                if size > 0.4 * whole[i]:
+                    if size > 0.75 * whole[i]:
+                        jumps[i] += 1
+                    else:
+                        halfway[i] += 1
+    return halfway, jumps
 
 
 def _likely_period(span: float) -> float:
