@@ -1,22 +1,19 @@
-"""How fast is the core beside plain NumPy, and does its memory grow with the data?
+"""How fast is the core beside Algorithm 1 in plain NumPy?
 
-    python -m benchmarks.speed [--trajectories 40] [--without-memory]
+    python -m benchmarks.speed [--trajectories 120] [--repeat 3]
 
-The source paper's double well (T = 100, dt = 0.002). Time: what a job computes, by the default estimator and by the paper's
-preset, against Algorithm 1 written in plain NumPy and against plain least squares on increments, in one process and one run; CPU
-seconds, so that a busy machine does not matter. Memory: the peak of what each estimator allocates on 1, 4 and 16 million
-increments in memory-mapped files, each in a process of its own.
+The source paper's double well (T = 100, dt = 0.002), in memory. In one process and one run: the kernel statistics alone, what a
+job computes before the generator's analysis with and without its diagnostics, the paper's preset, and plain least squares on
+increments. CPU seconds, the least of some repetitions, so that a busy machine matters little.
 """
 
 import argparse
-import subprocess
-import sys
-import tempfile
 import time
-import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
-from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -24,18 +21,24 @@ from benchmarks.algorithm1 import algorithm1
 from benchmarks.recovery import DT, Floats, paths_of
 from contract.identification import PAPER_PRESET, IdentificationParameters
 from worker import pipeline
+from worker.identification import efficient, memory
 from worker.identification.answers import Answer
-from worker.identification.trajectories import Trajectories, from_arrays
+from worker.identification.fitting import WINDOWS_FOR_DIAGNOSTICS, Problem, gather_for
+from worker.identification.kernels import make_kernels
+from worker.identification.library import make_library
+from worker.identification.sampling import Trapezoid
+from worker.identification.trajectories import Trajectories, from_arrays, measure_scales
 
 DEGREE = 4
+CENTRES, BANDWIDTH = np.linspace(-2.5, 2.5, 50), 0.22
 ESTIMATORS = {"default": IdentificationParameters(), "paper preset": PAPER_PRESET}
-TRAJECTORIES_IN_MEMORY_TEST = (20, 80, 320)
-FIELDS = ("states", "times", "segments")
 
 
 def identify(data: Trajectories, estimator: str) -> Answer:
     """What a job computes before the generator's analysis."""
-    return pipeline.identify(data, ESTIMATORS[estimator], lambda *_: None)
+    answer = pipeline.identify(data, ESTIMATORS[estimator], lambda *_: None)
+    assert isinstance(answer, Answer)
+    return answer
 
 
 def least_squares(paths: Floats) -> Floats:
@@ -47,68 +50,102 @@ def least_squares(paths: Floats) -> Floats:
     return np.asarray(np.linalg.solve(f @ f.T * DT, f @ difference))
 
 
-def seconds(call: Callable[[], object]) -> float:
-    begun = time.process_time()
-    call()
-    return time.process_time() - begun
+def plain_statistics(paths: Floats) -> None:
+    """A, B, Q of Algorithm 1, and its corrected Q with some drift: the lines that go over the data."""
+    for X in paths:
+        x, dX = X[:-1], np.diff(X)
+        theta = np.stack([x**k for k in range(DEGREE + 1)])
+        K = np.exp(-((x[None, :] - CENTRES[:, None]) ** 2) / (2 * BANDWIDTH**2))
+        K @ theta.T * DT, K @ dX, K @ dX**2
+    for X in paths:
+        x = X[:-1]
+        K = np.exp(-((x[None, :] - CENTRES[:, None]) ** 2) / (2 * BANDWIDTH**2))
+        K @ (np.polynomial.polynomial.polyval(x, [0.0, 1.0, 0.0, -1.0, 0.0]) ** 2 * DT**2)
 
 
-def compare_times(n_trajectories: int) -> None:
-    paths = paths_of("double-well", n_trajectories, seed=0)
-    data, few = from_arrays(list(paths), DT), from_arrays(list(paths[:2]), DT)
-    for estimator in ESTIMATORS:
-        identify(few, estimator)  # compiles, or loads what was compiled before
-    times = {
-        "least squares on increments, NumPy": seconds(lambda: least_squares(paths)),
-        "Algorithm 1, NumPy": seconds(lambda: algorithm1(paths, DT, np.linspace(-2.5, 2.5, 50), 0.22, degree=DEGREE)),
-        **{f"this project, {estimator}": seconds(partial(identify, data, estimator)) for estimator in ESTIMATORS},
-    }
-    plain, algorithm = list(times.values())[:2]
-    print(f"{data.n_increments} increments of {n_trajectories} trajectories")
-    print(f"{'':36} {'CPU':>9} {'a sample':>10} {'of Algorithm 1':>15} {'of least squares':>17}")
-    for name, took in times.items():
-        print(f"{name:36} {took:7.2f} s {1e9 * took / data.n_increments:7.0f} ns {took / algorithm:14.2f}× {took / plain:16.1f}×")
+def statistics(data: Trajectories) -> None:
+    """The trapezoid's sums for fifty kernels, Euler's and all corrections among them."""
+    scales = measure_scales(data)
+    problem = Problem(data, scales, make_library(scales), make_kernels(scales))
+    gather_for(problem, Trapezoid())
 
 
-def compare_memory() -> None:
-    print(f"\n{'peak of allocated memory':24}" + "".join(f"{estimator:>16}" for estimator in ESTIMATORS))
-    for n_trajectories in TRAJECTORIES_IN_MEMORY_TEST:
-        with tempfile.TemporaryDirectory() as folder:
-            paths = paths_of("double-well", n_trajectories, seed=0)
-            data = from_arrays(list(paths), DT)
-            for field in FIELDS:
-                np.save(Path(folder) / f"{field}.npy", getattr(data, field))
-            peaks = [_peak_in_a_process(folder, estimator) for estimator in ESTIMATORS]
-        print(f"{data.n_increments:12} increments" + "".join(f"{peak / 1e6:13.1f} MB" for peak in peaks), flush=True)
+class Clock:
+    """CPU seconds of the diagnostics of a job: passes that ask whether the model is right."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def around(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            begun = time.process_time()
+            value = call(*args, **kwargs)
+            if call is not efficient.residuals_of or args[2] == WINDOWS_FOR_DIAGNOSTICS:
+                self.seconds += time.process_time() - begun
+            return value
+
+        return timed
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        watched = [
+            (memory, "score_tests"),
+            (efficient, "residuals_of"),
+            (pipeline, "check_unwrapped"),
+            (pipeline, "check_consecutive_samples"),
+        ]
+        with ExitStack() as stack:
+            for module, name in watched:
+                stack.enter_context(patch.object(module, name, self.around(getattr(module, name))))
+            yield
 
 
-def _peak_in_a_process(folder: str, estimator: str) -> int:
-    command = [sys.executable, "-m", "benchmarks.speed", "--peak", folder, estimator]
-    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+def seconds(call: Callable[[], object], repeat: int = 1) -> float:
+    """Of the fastest repetition."""
+    taken = []
+    for _ in range(repeat):
+        begun = time.process_time()
+        call()
+        taken.append(time.process_time() - begun)
+    return min(taken)
 
 
-def peak(folder: Path, estimator: str) -> int:
-    """Bytes that arrays and objects took at most. Pages of the mapped files are the operating system's, and not counted."""
-    data = Trajectories(*(np.load(folder / f"{field}.npy", mmap_mode="r") for field in FIELDS))
-    few = from_arrays([np.array(data.states[:20_000, 0]), np.array(data.states[20_000:40_000, 0])], DT)
-    identify(few, estimator)
-    tracemalloc.start()
-    identify(data, estimator)
-    return tracemalloc.get_traced_memory()[1]
+def with_and_without_diagnostics(data: Trajectories, repeat: int) -> tuple[float, float]:
+    taken = []
+    for _ in range(repeat):
+        clock = Clock()
+        with clock.running():
+            whole = seconds(partial(identify, data, "default"))
+        taken.append((whole, whole - clock.seconds))
+    return min(taken)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trajectories", type=int, default=40)
-    parser.add_argument("--without-memory", action="store_true")
-    parser.add_argument("--peak", nargs=2, metavar=("FOLDER", "ESTIMATOR"), help=argparse.SUPPRESS)
+    parser.add_argument("--trajectories", type=int, default=120)
+    parser.add_argument("--repeat", type=int, default=3)
     options = parser.parse_args()
-    if options.peak:
-        print(peak(Path(options.peak[0]), options.peak[1]))
-        return
-    compare_times(options.trajectories)
-    if not options.without_memory:
-        compare_memory()
+    paths = paths_of("double-well", options.trajectories, seed=0)
+    data, few = from_arrays(list(paths), DT), from_arrays(list(paths[:2]), DT)
+    for estimator in ESTIMATORS:
+        identify(few, estimator)  # compiles, or loads what was compiled before
+    plain = seconds(partial(plain_statistics, paths), options.repeat)
+    sums = seconds(partial(statistics, data), options.repeat)
+    algorithm = seconds(partial(algorithm1, paths, DT, CENTRES, BANDWIDTH, degree=DEGREE), options.repeat)
+    whole, without = with_and_without_diagnostics(data, options.repeat)
+    rows = [
+        ("kernel statistics of Algorithm 1, NumPy", plain, plain),
+        ("kernel statistics, this project", sums, plain),
+        ("Algorithm 1, NumPy", algorithm, algorithm),
+        ("identification, this project", without, algorithm),
+        ("the same with all diagnostics", whole, algorithm),
+        ("paper preset, this project", seconds(partial(identify, data, "paper preset")), algorithm),
+        ("least squares on increments, NumPy", seconds(partial(least_squares, paths), options.repeat), algorithm),
+    ]
+    print(f"{data.n_increments} increments of {options.trajectories} trajectories")
+    print(f"{'':42}{'CPU':>9}{'a sample':>12}{'times as fast':>15}")
+    for name, took, reference in rows:
+        print(f"{name:42}{took:7.2f} s{1e9 * took / data.n_increments:9.0f} ns{reference / took:15.1f}")
 
 
 if __name__ == "__main__":
