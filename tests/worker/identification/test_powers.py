@@ -45,3 +45,15 @@ def test_an_irregular_clock_is_left_to_the_plain_way() -> None:
     library, kernels = make_library(scales), make_kernels(scales)
     edges = block_edges(data, 3)
     assert gather_by_powers(data, scales, edges, library, kernels, make_cells(kernels, scales)) is None
+
+
+def test_disjoint_increments_are_those_of_the_thinned_record() -> None:
+    data = _walks(irregular=False)
+    scales = measure_scales(data)
+    library, kernels = make_library(scales), make_kernels(scales)
+    cells, edges = make_cells(kernels, scales), block_edges(data, 1)
+    got = gather_by_powers(data, scales, edges, library, kernels, cells, stride=3, hop=3)
+    assert got is not None
+    differences = np.concatenate([np.diff(data.states[a:b:3, 0]) for a, b, _ in data.segments]) / scales.unit
+    assert got.n_windows == differences.size
+    assert got.totals[:2] == pytest.approx([differences.sum(), (differences**2).sum()], rel=1e-9)
