@@ -121,7 +121,10 @@ class Eigenvalue(Document):
 
 class Spectrum(Document):
     eigenvalues: tuple[Eigenvalue, ...]
-    """Non-zero eigenvalues of −L, slowest first; of a complex one its overtones are left out."""
+    """Non-zero eigenvalues of −L, slowest first."""
+    overtones: tuple[Eigenvalue, ...] = ()
+    """Those that turn a whole number of times faster than a slower pair of `eigenvalues`, and decay at least half as fast again:
+    they follow from that pair."""
     relaxation_times: tuple[float, ...]
     """1 / re λ [time]."""
     eigenfunctions: tuple[Array, ...] = ()

@@ -133,17 +133,16 @@ def _spectrum(report: GeneratorReport, spread: GeneratorSpread | None) -> result
     count = len(spectrum.eigenvalues)
     intervals = spread.eigenvalues if spread is not None else (None,) * count
     frequencies = spread.frequencies if spread is not None and spread.frequencies else (None,) * count
-    told = [k for k in range(count) if not spectrum.overtones[k]]
-    left_out = [spectrum.eigenvalues[k] for k in range(count) if spectrum.overtones[k]]
-    overtones = [f"{value.real:.4g} + {value.imag:.4g}i" for value in left_out if value.imag > 0]
-    reasons = [reason for reason in (spectrum.reason, overtones and f"overtones left out: {', '.join(overtones)}") if reason]
+    fundamental = [k for k in range(count) if not spectrum.overtones[k]]
+    overtones = [k for k in range(count) if spectrum.overtones[k]]
     return results.Spectrum(
-        eigenvalues=tuple(_eigenvalue(spectrum.eigenvalues[k], intervals[k], frequencies[k]) for k in told),
-        relaxation_times=tuple(float(spectrum.relaxation_times[k]) for k in told),
+        eigenvalues=tuple(_eigenvalue(spectrum.eigenvalues[k], intervals[k], frequencies[k]) for k in fundamental),
+        overtones=tuple(_eigenvalue(spectrum.eigenvalues[k], intervals[k], frequencies[k]) for k in overtones),
+        relaxation_times=tuple(float(spectrum.relaxation_times[k]) for k in fundamental),
         eigenfunctions=()
         if spectrum.eigenfunctions is None
-        else tuple(_array(f) for f in np.real(spectrum.eigenfunctions)[told]),
-        reason="; ".join(reasons) or None,
+        else tuple(_array(f) for f in np.real(spectrum.eigenfunctions)[fundamental]),
+        reason=spectrum.reason,
     )
 
 

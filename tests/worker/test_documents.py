@@ -30,13 +30,14 @@ ROTATING = {"x": {"x": -1.0, "y": 2.0}, "y": {"x": -2.0, "y": -1.0}}
 CORRELATED = {"x,x": {"1": 1.0}, "x,y": {"1": 0.6}, "y,y": {"1": 0.5}}
 
 
-def test_complex_rates_have_a_period_and_their_overtones_are_left_out() -> None:
+def test_complex_rates_have_a_period_and_their_overtones_stand_apart() -> None:
     spectrum = document(ROTATING, CORRELATED).spectrum
     assert spectrum is not None
     assert [(round(e.re, 9), round(e.im, 9)) for e in spectrum.eigenvalues] == [(1, 2), (1, -2), (2, 0)]
     assert spectrum.eigenvalues[0].period == pytest.approx(np.pi)
     assert spectrum.eigenvalues[2].period is None
-    assert spectrum.reason == "overtones left out: 2 + 4i"
+    assert [(round(e.re, 9), round(e.im, 9)) for e in spectrum.overtones] == [(2, 4), (2, -4)]
+    assert spectrum.reason is None
     assert len(spectrum.relaxation_times) == 3
 
 
