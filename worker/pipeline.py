@@ -1,11 +1,12 @@
 """Start reading here: from trajectories to a model, from a model to its time scales."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from contract.generator import AnalysisParameters, ModelTerms
 from contract.identification import IdentificationParameters
@@ -20,6 +21,7 @@ from worker.identification.answers import Answer
 from worker.identification.crossings import count_crossings
 from worker.identification.diagnostics import Finding
 from worker.identification.errors import DimensionNotSupported
+from worker.identification.extra_terms import check_values, collinear
 from worker.identification.fitting import Problem
 from worker.identification.kernels import make_kernels
 from worker.identification.library import check_library_size, make_joint_library, make_library
@@ -69,6 +71,7 @@ def _identify_one(data: Trajectories, parameters: IdentificationParameters, repo
     check_consecutive_samples(some_pairs(data, scales, period), scales)
     report(0.15, "identifying", "summing over the increments")
     library = make_library(scales, **_of_library(parameters), period=period)
+    check_values(data, library)
     kernels = make_kernels(
         scales,
         count=parameters.kernels.count,
@@ -82,7 +85,7 @@ def _identify_one(data: Trajectories, parameters: IdentificationParameters, repo
 
         return by_paper(data, scales, library, kernels, threshold=parameters.selection.threshold, bounds=bounds)
     problem = Problem(data, scales, library, kernels, parameters.selection.method, period)
-    return answers.by_efficient_estimator(
+    answer = answers.by_efficient_estimator(
         problem,
         rule=parameters.sampling_rule,
         noise=parameters.measurement_noise,
@@ -90,6 +93,8 @@ def _identify_one(data: Trajectories, parameters: IdentificationParameters, repo
         n_draws=N_DRAWS,
         seed=parameters.seed,
     )
+    y = (_some_states(data) - scales.origin) / scales.unit
+    return replace(answer, findings=(*answer.findings, *collinear(library, y)))
 
 
 def _identify_several(data: Trajectories, parameters: IdentificationParameters, report: Report) -> JointAnswer:
@@ -111,15 +116,17 @@ def _identify_several(data: Trajectories, parameters: IdentificationParameters, 
     report(0.15, "identifying", "summing over the increments")
     library = make_joint_library(space.scales, **_of_library(parameters), periods=periods)
     check_library_size(library, data.n_increments)
+    check_values(data, library)
+    y = space.internal(_some_states(data))
     instruments = make_instruments(
-        space.internal(np.array(data.states[:: max(1, len(data.states) // 20_000)], dtype=np.float64)),
+        y,
         library,
         periods,
         count=parameters.kernels.count,
         bandwidth=None if parameters.kernels.bandwidth == "auto" else parameters.kernels.bandwidth,
     )
     problem = JointProblem(data, space, library, instruments, parameters.selection.method, parameters.diffusion_structure)
-    return joint_answer(
+    answer = joint_answer(
         problem,
         rule=parameters.sampling_rule,
         noise=parameters.measurement_noise,
@@ -127,6 +134,12 @@ def _identify_several(data: Trajectories, parameters: IdentificationParameters, 
         n_draws=N_DRAWS,
         seed=parameters.seed,
     )
+    return replace(answer, findings=(*answer.findings, *collinear(library, y)))
+
+
+def _some_states(data: Trajectories) -> NDArray[np.float64]:
+    """About 2·10⁴ samples, evenly over the record; (n, d) [state]."""
+    return np.array(data.states[:: max(1, len(data.states) // 20_000)], dtype=np.float64)
 
 
 def _of_library(parameters: IdentificationParameters) -> dict[str, Any]:

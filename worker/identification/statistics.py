@@ -56,21 +56,29 @@ def gather(chunks: Iterator[Chunk], library: Library, kernels: Kernels, cells: C
     """One pass over the windows, equation (M3) and its counterparts at later points of each window."""
     nodes = cells.nodes()
     at_nodes, functions = kernels.at(nodes), library.internal(nodes)
+    # Terms by name may bend within a cell (a square root near zero); what a cell's polynomial cannot follow is summed as it is.
+    rough = 0 if library.period is not None else len(library.other)
 
     def with_time(chunk: Chunk) -> Floats:
-        return np.concatenate([chunk.step[:, None], (chunk.step**2)[:, None], weights(chunk)], axis=1)
+        step = chunk.step[:, None]
+        columns = [step, step**2, weights(chunk)]
+        return np.concatenate([*columns, library.internal(chunk.left)[:, -rough:] * step] if rough else columns, axis=1)
 
     blocks = list(_nodal_sums(chunks, cells, with_time))
     if not blocks:
         n_weights = 0
         return _nothing(nodes, len(at_nodes), library.internal_size, n_weights)
     nodal = np.array([block for _, block in blocks])
+    at_instrument = np.einsum("mi,bi,ij->bmj", at_nodes, nodal[:, 0], functions, optimize=True)
+    if rough:
+        at_instrument[..., -rough:] = np.einsum("mi,bji->bmj", at_nodes, nodal[:, -rough:], optimize=True)
+        nodal = nodal[:, :-rough]
     return KernelStatistics(
         n_windows=sum(n for n, _ in blocks),
         nodes=nodes,
         time=nodal[:, 0].sum(axis=0),
         time_squared=nodal[:, 1],
-        at_instrument=np.einsum("mi,bi,ij->bmj", at_nodes, nodal[:, 0], functions, optimize=True),
+        at_instrument=at_instrument,
         sums=np.einsum("mi,bwi->bmw", at_nodes, nodal[:, 2:], optimize=True),
         totals=nodal[:, 2:].sum(axis=(0, 2)),
     )
