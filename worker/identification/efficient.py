@@ -15,10 +15,10 @@ from worker.identification.fitting import (
     Fit,
     Problem,
     Weights,
+    at_double_step,
     first_weights,
     fit_with,
     gather_for,
-    refit,
     residuals_of,
     walk,
     weights_of,
@@ -185,14 +185,12 @@ def mean_diffusion_and_rate(library: Library, statistics: KernelStatistics, fit:
 
 def _judged(problem: Problem, fit: Fit, statistics: KernelStatistics, weights: Weights) -> Identified:
     residuals = residuals_of(problem, fit, WINDOWS_FOR_DIAGNOSTICS)
-    double = fit.rule.with_stride(2 * fit.rule.windows.stride)
-    coarse = refit(problem, replace(fit, rule=double), gather_for(problem, double), weights)
     return Identified(
         fit=fit,
         residuals=residuals,
         raw=residuals,
         statistics=statistics,
-        coarse=coarse,
+        coarse=at_double_step(problem, fit, statistics, weights),
         kernel_weights=problem.kernels.at(statistics.nodes) @ residuals.count * (statistics.n_windows / residuals.n_windows),
         longest_step=problem.longest_step,
     )

@@ -34,7 +34,7 @@ WINDOWS_FOR_WEIGHTS = 100_000
 """A local variance from so many residuals is known to three percent in each of fifty kernels."""
 
 LONG_RECORD = 1_000_000
-"""Increments of which half give a diffusion to 0.2 percent."""
+"""Increments of which a part shows what the step's length does to a percent: half of them, or all of every fourth block."""
 
 WINDOWS_FOR_DIAGNOSTICS = 500_000
 """What would be material shows in so many residuals: a correlation of half a percent is 3.5 of its standard errors."""
@@ -86,8 +86,8 @@ def walk(problem: Problem, rule: SamplingRule, n_blocks: int = N_BLOCKS, at_most
     return chunks(problem.data, problem.scales, edges, windows, period=problem.period, every=every)
 
 
-def gather_for(problem: Problem, rule: SamplingRule) -> KernelStatistics:
-    """The sums a rule needs; Euler's are the first of the trapezoid's.
+def gather_for(problem: Problem, rule: SamplingRule, every: int = 1) -> KernelStatistics:
+    """The sums a rule needs; Euler's are the first of the trapezoid's. With `every` = k only each k-th block.
 
     Of a long record increments over several steps are taken one after the other, not from every sample: they hold the same drift.
     """
@@ -98,11 +98,11 @@ def gather_for(problem: Problem, rule: SamplingRule) -> KernelStatistics:
         edges = block_edges(problem.data, n_blocks)
         hop = wanted.stride if problem.data.n_increments > LONG_RECORD else 1
         fast = gather_by_powers(
-            problem.data, problem.scales, edges, problem.library, problem.kernels, problem.cells, wanted.stride, hop
+            problem.data, problem.scales, edges, problem.library, problem.kernels, problem.cells, wanted.stride, hop, every
         )
         if fast is not None:
             return fast
-    windows = walk(problem, wanted, n_blocks)
+    windows = (chunk for chunk in walk(problem, wanted, n_blocks) if chunk.block % every == 0)
     return gather(windows, problem.library, problem.kernels, problem.cells, lambda chunk: wanted.weights(chunk, problem.library))
 
 
@@ -175,6 +175,23 @@ def refit(problem: Problem, fit: Fit, statistics: KernelStatistics, weights: Wei
     equations = whitened(system, noise_covariance(at_nodes, weights.diffusion))
     diffusion = estimate_on(equations, library, fit.diffusion.estimate.support)
     return drift.raw, None if diffusion is None else diffusion.raw
+
+
+def at_double_step(
+    problem: Problem, fit: Fit, statistics: KernelStatistics, weights: Weights
+) -> tuple[Floats | None, Floats | None]:
+    """Raw coefficients of drift and diffusion on the fit's supports at twice the step.
+
+    Of a long record they are the fit's, moved as far as doubling the step moves those of every fourth block.
+    """
+    double = replace(fit, rule=fit.rule.with_stride(2 * fit.rule.windows.stride))
+    if problem.data.n_increments <= LONG_RECORD or len(statistics.sums) < 8:
+        return refit(problem, double, gather_for(problem, double.rule), weights)
+    coarse = refit(problem, double, gather_for(problem, double.rule, every=4), weights)
+    fine = refit(problem, fit, statistics.of_blocks(4), weights)
+    here = fit.drift.estimate.raw, fit.diffusion.estimate.raw
+    drift, diffusion = (None if c is None or f is None else value + c - f for value, c, f in zip(here, coarse, fine, strict=True))
+    return drift, diffusion
 
 
 def _other_rule(rule: SamplingRule) -> SamplingRule | None:

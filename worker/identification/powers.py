@@ -38,21 +38,25 @@ def gather_by_powers(
     cells: Cells,
     stride: int = 1,
     hop: int = 1,
+    every: int = 1,
 ) -> KernelStatistics | None:
     """The statistics of `Trapezoid.weights`, to rounding; None where the clock turns out not to be regular.
 
     edges    (n_blocks + 1,) sample numbers at which blocks begin
     stride   samples from the first to the second point of an increment
     hop      samples from one increment's first point to the next one's
+    every    only each so-manieth block
     """
     degree = library.internal_degree
-    moments = np.zeros((len(edges) - 1, cells.count, max(3, degree + 2), ORDER))
+    starts, stops = edges[:-1:every], edges[1::every]
+    moments = np.zeros((len(starts), cells.count, max(3, degree + 2), ORDER))
     counts = _accumulate(
         moments,
         data.states[:, 0],
         data.times,
         data.segments,
-        edges,
+        starts,
+        stops,
         stride,
         hop,
         scales.origin,
@@ -103,19 +107,19 @@ def _derivatives(y: Floats, degree: int, order: int) -> Floats:
 
 @compiled
 def _accumulate(  # type: ignore[no-untyped-def]
-    moments, states, times, segments, edges, stride, hop, origin, per_unit, low, per_width, step
+    moments, states, times, segments, starts, stops, stride, hop, origin, per_unit, low, per_width, step
 ):
     n_blocks = moments.shape[0]
     counts = np.zeros(n_blocks, np.int64)
     segment = 0
     for block in range(n_blocks):
-        n = edges[block]
-        while n < edges[block + 1]:
+        n, end = starts[block], stops[block]
+        while n < end:
             while segment < segments.shape[0] and n >= segments[segment, 1]:
                 segment += 1
             if segment == segments.shape[0]:
                 break
-            start, stop = max(n, segments[segment, 0]), min(edges[block + 1], segments[segment, 1] - stride)
+            start, stop = max(n, segments[segment, 0]), min(end, segments[segment, 1] - stride)
             if stop > start:
                 irregular = _add_stretch(
                     moments[block], states, times, start, stop, stride, hop, origin, per_unit, low, per_width, step, 1.0
@@ -124,7 +128,7 @@ def _accumulate(  # type: ignore[no-untyped-def]
                     counts[block] = -1
                     return counts
                 counts[block] += (stop - start + hop - 1) // hop
-            n = max(n + 1, min(edges[block + 1], segments[segment, 1]))
+            n = max(n + 1, min(end, segments[segment, 1]))
     return counts
 
 

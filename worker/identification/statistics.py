@@ -38,6 +38,20 @@ class KernelStatistics:
     sums: Floats
     totals: Floats
 
+    def of_blocks(self, every: int) -> "KernelStatistics":
+        """Those of every k-th block only; `time`, `totals` and the number of windows in proportion."""
+        chosen = self.sums[::every]
+        share = len(chosen) / len(self.sums)
+        return KernelStatistics(
+            round(share * self.n_windows),
+            self.nodes,
+            share * self.time,
+            self.time_squared[::every],
+            self.at_instrument[::every],
+            chosen,
+            share * self.totals,
+        )
+
     def __add__(self, other: "KernelStatistics") -> "KernelStatistics":
         if not np.array_equal(self.nodes, other.nodes):
             raise ValueError("statistics on different cells do not add; make both with the same kernels and scales")
