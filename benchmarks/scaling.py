@@ -16,6 +16,7 @@ import tracemalloc
 from pathlib import Path
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from benchmarks.recovery import DT, T, paths_of
 from benchmarks.speed import ESTIMATORS, identify
@@ -65,7 +66,8 @@ def main() -> None:
     parser.add_argument("--measure", nargs=2, metavar=("FOLDER", "ESTIMATOR"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
-        print(*measured(Path(options.measure[0]), options.measure[1]))
+        with threadpool_limits(1):
+            print(*measured(Path(options.measure[0]), options.measure[1]))
         return
     print(f"{'increments':>12}{'CPU':>10}{'a sample':>12}{'peak of allocated memory':>27}")
     n_trajectories = 2

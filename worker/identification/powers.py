@@ -90,10 +90,15 @@ def _as_trapezoid_sums(
         nodes=nodes,
         time=step * powers[:, 0].sum(axis=0),
         time_squared=step**2 * powers[:, 0],
-        at_instrument=at_nodes @ (step * powers[:, 0, :, None] * functions),
-        sums=at_nodes @ nodal,
+        at_instrument=_weighted(at_nodes, step * powers[:, 0, :, None] * functions),
+        sums=_weighted(at_nodes, nodal),
         totals=nodal.sum(axis=(0, 1)),
     )
+
+
+def _weighted(kernels_at_nodes: Floats, nodal: Floats) -> Floats:
+    """(n_kernels, n_nodes) and (n_blocks, n_nodes, …) → (n_blocks, n_kernels, …), in one matrix product."""
+    return np.ascontiguousarray(np.moveaxis(np.tensordot(kernels_at_nodes, nodal, axes=(1, 1)), 0, 1))
 
 
 def _derivatives(y: Floats, degree: int, order: int) -> Floats:
