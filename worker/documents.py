@@ -191,8 +191,9 @@ def _estimate(timing: Timing, ci: tuple[float, float] | None) -> results.Estimat
 def _of_generator(report: GeneratorReport) -> Sequence[Finding]:
     if report.ergodic or report.reason is None:
         return ()
-    reason = report.reason[:1].upper() + report.reason[1:]
-    return (Finding("not-ergodic", reason if reason.endswith(".") else f"{reason}."),)
+    said = [report.reason, *([report.approximation] if report.approximation else [])]
+    sentences = (f"{sentence[:1].upper()}{sentence[1:].rstrip('.')}." for sentence in said)
+    return (Finding("not-ergodic", " ".join(sentences)),)
 
 
 def _warning(finding: Finding) -> results.Notice:

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from worker.generator.circle import analysed_on_the_circle
 from worker.generator.errors import NoFiniteRangeError
+from worker.generator.held import held_before_escape
 from worker.generator.interval import reflecting_interval
 from worker.generator.line import analysed_on_the_line
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view
@@ -44,9 +45,11 @@ def analyse(
     if model.period is not None:
         return analysed_on_the_circle(model, questions)
     report = analysed_on_the_line(model, questions)
-    if report.ergodic or not reflecting_ends:
+    if report.ergodic:
         return report
-    return _closed(model, questions, report)
+    if reflecting_ends:
+        return _closed(model, questions, report)
+    return held_before_escape(model, questions, report) or report
 
 
 def _closed(model: ScalarProcess, questions: Questions, report: GeneratorReport) -> GeneratorReport:

@@ -22,6 +22,8 @@ NEAR = 150.0
 RESOLUTION = 1e-10
 """Last Legendre coefficients of ψ and log a on a resolved panel."""
 MAX_PANELS = 6000
+MAX_CLIMB = 1e5
+"""Way up and down ψ from the centre beyond which a barrier is not climbed: times there exceed any number."""
 MAX_DEPTH = 2000.0
 """Fall of the log-density below its peak beyond which no point is followed: times there exceed any floating number."""
 HALVINGS = 30
@@ -52,8 +54,9 @@ def build_landscape(
 ) -> Landscape:
     """Panels with a break at every point of `fixed` and `asked`, that reach beyond the outermost of them until the density has
     changed by e^±depth, or to the end of the domain. A point asked for so far out that the density has changed by e^±MAX_DEPTH
-    on the way is left out. Raises UnresolvedLandscapeError where 2b/a varies too fast to be followed."""
-    held = np.array([window.centre, *fixed])
+    on the way is left out, and so is the last barrier before a drift that runs away where it is higher than MAX_CLIMB.
+    Raises UnresolvedLandscapeError where 2b/a varies too fast to be followed."""
+    held = np.array([window.centre, *_climbed(model, window, ends, np.sort([*fixed]))])
     points = np.array([*held, *(point for point in asked if ends[0].at < point < ends[1].at)])
     before, below = _half_line(model, window, ends[0], -1, held, points, depth)
     after, above = _half_line(model, window, ends[1], 1, held, points, depth)
@@ -72,6 +75,25 @@ def _around(model: ScalarProcess, base: float) -> Coefficients:
             return 2 * values(model.b, x) / a, np.log(a)
 
     return coefficients
+
+
+def _climbed(model: ScalarProcess, window: Window, ends: tuple[End, End], fixed: FloatArray) -> FloatArray:
+    """The fixed points (n,), less the outermost on a side where the drift runs away if ψ changes by more than MAX_CLIMB before
+    it: nothing beyond it is a part of the answer, as there is no law, and nothing before it is moved by it."""
+    coefficients = _around(model, window.centre)
+    for index, side, end in ((0, -1, ends[0]), (-1, 1, ends[1])):
+        if not len(fixed) or end.problem is None or side * (fixed[index] - window.centre) <= window.scale:
+            continue
+        # Doubling distances: a coarse integral is enough to tell a thousand from a million.
+        far = abs(float(fixed[index]) - window.centre)
+        distances = far * 2.0 ** np.arange(min(np.floor(np.log2(window.scale / far)), 0.0), 1.0)
+        start, stop = np.append(0.0, distances[:-1]), distances
+        half = (stop - start) / 2
+        slope, _ = coefficients(side * (start[:, None] + half[:, None] * (NODES + 1)))
+        climb = float(np.sum(half * np.abs(slope @ WEIGHTS)))
+        if climb > MAX_CLIMB:
+            fixed = np.delete(fixed, index)
+    return fixed
 
 
 def _half_line(

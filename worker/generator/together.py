@@ -6,6 +6,7 @@ is left to be analysed alone. The numbers are those of its own analysis to about
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.polynomial.legendre import legder, legval
@@ -25,6 +26,7 @@ from worker.generator.report import GeneratorReport, Range
 from worker.generator.sample import DEPTH, Sample, looked_at, rates_of
 from worker.generator.spectrum import CLOSE, mesh
 from worker.generator.stationary import StationaryLaw
+from worker.generator.wells import FixedPoint
 from worker.generator.window import Window, choose_window
 
 BATCH = 100
@@ -38,16 +40,22 @@ HEAVY = -3.5
 LARGEST_SPAN = 300.0
 """Range of the logarithms of masses and resistances that floating numbers hold with room to spare."""
 
+SIDES: tuple[Literal[-1], Literal[1]] = (-1, 1)
+
 Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Model:
-    """A model with a stationary law on the whole domain: b and a at the panels' nodes (P, ORDER), its ends."""
+    """A model with a stationary law on the reference's domain: b and a at the panels' nodes (P, ORDER), its ends there.
+
+    ergodic   it has one on its own domain too
+    """
 
     b: FloatArray
     a: FloatArray
     ends: tuple[End, End]
+    ergodic: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +70,8 @@ class _Frame:
 
     def model_of(self, process: DiffusionProcess) -> _Model | None:
         """The model, or None where something about it is not like the reference."""
-        model = scalar_view(process)
+        open_model = scalar_view(process)
+        model = open_model if self.reference.ergodic else replace(open_model, bounds=self.reference.domain)
         if model.bounds != self.reference.domain:
             return None
         b, a = values(model.b, self.points), values(model.a, self.points)
@@ -70,7 +79,7 @@ class _Frame:
             return None
         scanned, shape = len(self.window.points), self.landscape.psi.shape
         rising = (b > 0)[self.order[b[self.order] != 0]]
-        if _may_vanish(a[:scanned]) or np.count_nonzero(rising[1:] != rising[:-1]) != len(self.reference.fixed_points):
+        if _may_vanish(a[:scanned]) or np.count_nonzero(rising[1:] != rising[:-1]) != len(_inside(self.reference)):
             return None
         window = replace(self.window, drift=b[:scanned], diffusion=a[:scanned])
         ends = classify_end(model, window, -1), classify_end(model, window, 1)
@@ -78,7 +87,10 @@ class _Frame:
             return None
         if any(end.power is not None and np.isinf(end.at) and end.power > HEAVY for end in ends):
             return None
-        return _Model(b[scanned:].reshape(shape), a[scanned:].reshape(shape), ends)
+        ergodic = self.reference.ergodic or not any(
+            classify_end(open_model, self.window, side).problem is not None for side in SIDES
+        )
+        return _Model(b[scanned:].reshape(shape), a[scanned:].reshape(shape), ends, ergodic)
 
 
 def analysed_together(
@@ -106,7 +118,7 @@ def analysed_together(
 
 def _frame(processes: Sequence[DiffusionProcess], reference: GeneratorReport, observed: Range | None) -> _Frame | None:
     law = reference.stationary
-    if not processes or not reference.ergodic or not isinstance(law, StationaryLaw) or processes[0].periods[0] is not None:
+    if not processes or not isinstance(law, StationaryLaw) or processes[0].periods[0] is not None:
         return None
     landscape = law.landscape
     cells = cut_into_cells(landscape)
@@ -119,6 +131,11 @@ def _frame(processes: Sequence[DiffusionProcess], reference: GeneratorReport, ob
         return None
     points = np.concatenate([window.points, landscape.at_nodes[0].ravel()])
     return _Frame(reference, landscape, window, points, np.argsort(points, kind="stable"))
+
+
+def _inside(reference: GeneratorReport) -> list[FixedPoint]:
+    """The reference's fixed points in its domain: those of a model held before it escapes may lie further out."""
+    return [point for point in reference.fixed_points if reference.domain[0] < point.at[0] < reference.domain[1]]
 
 
 def _may_vanish(a: FloatArray) -> bool:
@@ -145,7 +162,7 @@ def _samples(models: list[_Model], frame: _Frame, pairs: tuple[Range, ...]) -> l
     for row, index in enumerate(np.flatnonzero(fits)):
         threshold = min(end.threshold for end in models[index].ends) * (1 - CLOSE)
         samples[index] = Sample(
-            ergodic=True,
+            ergodic=models[index].ergodic,
             settled=True,
             rates=tuple(float(rate) for rate in rates[row] if rate < threshold),
             mean=float(mean[row]),
@@ -210,7 +227,8 @@ def _moments(landscape: Landscape, window: Window) -> tuple[FloatArray, FloatArr
 
 def _extrema(landscape: Landscape, b: FloatArray, reference: GeneratorReport) -> Extrema:
     """The fixed points of each model (m, n), found as roots of the polynomials that the panels hold of b."""
-    count, stable = len(reference.fixed_points), np.array([point.stable for point in reference.fixed_points], bool)
+    inside = _inside(reference)
+    count, stable = len(inside), np.array([point.stable for point in inside], bool)
     flat = b.reshape(len(b), -1)
     # A node that is a fixed point itself has the sign of the one before it.
     known = np.maximum.accumulate(np.where(flat != 0, np.arange(flat.shape[1]), 0), axis=1)

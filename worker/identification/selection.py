@@ -66,7 +66,7 @@ def _best_of_each_size(
         best = max(judged.values())
         if not np.isfinite(best):
             continue
-        close = [s for s, g in judged.items() if g > best - EQUALLY_WELL]
+        close = [s for s, g in judged.items() if g >= best - EQUALLY_WELL]
         chosen = min(close, key=lambda s: (_degree(library, s), -found[s]))
         others = tuple(s for s in sorted(close, key=lambda s: -found[s]) if s != chosen)
         yield chosen, found[chosen], judged[chosen] - 0.5 * size * log(n_increments), others

@@ -11,6 +11,7 @@ from worker.generator.errors import (
 )
 from worker.generator.interval import narrowed_to_positive
 from worker.generator.process import ScalarFunction, ScalarProcess
+from worker.generator.uncertainty import spread
 
 INF = np.inf
 
@@ -124,6 +125,49 @@ def test_fitted_tail_that_turns_outward_beyond_the_data_is_called_extrapolation(
     assert "extrapolation" in str(report.reason)
     seen = analyse(runaway, observed_range=(-4.0, 4.0))
     assert "extrapolation" not in str(seen.reason)
+
+
+def quartic_tail(strength: float) -> ScalarProcess:
+    """The double well b = x − x³ with a tail that turns outward at x ≈ 1/strength, over a barrier of about 2/strength⁴ kT."""
+    return model(
+        lambda x: x - x**3 + strength * x**4, lambda x: 0.25 + zero(x), lambda x: 1 - 3 * x**2 + 4 * strength * x**3, (-INF, INF)
+    )
+
+
+@pytest.mark.parametrize("strength", [0.2, 0.02, 0.0002])
+def test_escape_over_a_barrier_of_any_height_is_a_verdict_and_no_failure(strength: float) -> None:
+    report = analyse(quartic_tail(strength), passages=[(-1.0, 1.0)])
+    assert not report.ergodic
+    assert report.spectrum is None
+    assert f"it turns outward at x = {report.fixed_points[-1].at[0]:.6g}" in str(report.reason)
+    # Upwards the process never sees the tail; downwards it may be lost.
+    assert report.passages[0].mean_time.value == pytest.approx(41.03, rel=0.5)
+
+
+def test_unseen_tail_that_turns_outward_leaves_the_law_before_the_escape_labelled() -> None:
+    report = analyse(quartic_tail(0.0002), observed_range=(-1.8, 1.8))
+    assert not report.ergodic
+    assert "beyond the observed range" in str(report.reason)
+    assert "before it gets there" in str(report.approximation)
+    assert report.spectrum is not None
+    assert report.spectrum.eigenvalues[0].real == pytest.approx(0.0568183, rel=1e-3)  # that of x − x³
+    assert len(report.fixed_points) == 4
+
+
+def test_tail_that_was_seen_or_holds_nothing_leaves_no_law() -> None:
+    assert analyse(quartic_tail(0.2), observed_range=(-1.8, 6.0)).stationary is None
+    flat = model(lambda x: -x + 0.2 * x**3, one, lambda x: -1 + 0.6 * x**2)  # 2.5 kT
+    assert analyse(flat, observed_range=(-1.5, 1.5)).stationary is None
+
+
+def test_models_drawn_around_one_held_before_its_escape_are_held_at_the_same_place() -> None:
+    reference = analyse(quartic_tail(0.0002), observed_range=(-1.8, 1.8))
+    drawn = [quartic_tail(strength) for strength in np.linspace(-0.0002, 0.0006, 40)]
+    found = spread(drawn, reference, 0.95, (-1.8, 1.8))
+    assert found.eigenvalues[0] is not None
+    low, high = found.eigenvalues[0]
+    assert 0.05675 < low <= high < 0.0569
+    assert found.ergodic_share == 0
 
 
 def test_fitted_diffusion_is_narrowed_to_where_it_is_positive_and_analysed_there() -> None:
