@@ -10,16 +10,19 @@ from numpy.typing import NDArray
 from worker.identification import efficient, memory
 from worker.identification.choice import Selected
 from worker.identification.diagnostics import Finding, check_smoothness, findings, step_errors
-from worker.identification.fitting import WINDOWS_FOR_DIAGNOSTICS, Problem, walk
+from worker.identification.fitting import Problem, walk
 from worker.identification.kernels import Kernels
 from worker.identification.library import Library
 from worker.identification.model import SymbolicProcess, from_internal
 from worker.identification.residuals import ResidualSums
 from worker.identification.sampling import RuleName
 from worker.identification.selection import Candidate
-from worker.identification.trajectories import Scales
+from worker.identification.trajectories import Scales, longest_duration
 
 Floats = NDArray[np.float64]
+
+WINDOWS_FOR_SCORES = 400_000
+"""What the drift leaves out and is worth a word shows in so many windows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +126,12 @@ def by_efficient_estimator(
     library, scales, fit = problem.library, problem.scales, identified.fit
     b, a = fit.drift.estimate, fit.diffusion.estimate
     scores = memory.score_tests(
-        walk(problem, fit.rule, at_most=WINDOWS_FOR_DIAGNOSTICS), fit.rule, library, b.internal, a.internal
+        walk(problem, fit.rule, 1, at_most=WINDOWS_FOR_SCORES),
+        fit.rule,
+        library,
+        b.internal,
+        a.internal,
+        longest_duration(problem.data) / scales.time,
     )
     found = tuple(f for f in findings(identified, scores, library, scales) if noise != "none" or f.code != "measurement-noise")
     process = process_of(library, b.internal, a.internal, scales, bounds)

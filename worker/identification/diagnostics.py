@@ -16,8 +16,11 @@ from worker.identification.trajectories import Scales
 
 Floats = NDArray[np.float64]
 
-SCORE_LIMIT = 6.0
-"""Standard normal score beyond which the model is said to leave something out."""
+SCORE_LIMIT = 4.5
+"""Standard normal score beyond which the model is said to leave something out; by chance once in 150 000."""
+
+MATERIAL_LEVEL = 0.1
+"""Change of the diffusion from stage to stage that is worth a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,27 +145,48 @@ def _doubted(identified: Identified, library: Library) -> Iterator[Finding]:
 
 
 def left_out(scores: ScoreTests, gain: float) -> Iterator[Finding]:
-    """What the drift leaves out, where it would add more than a hundredth to the drift's own gain."""
+    """What the drift leaves out, where it would add more than a hundredth to the drift's own gain; and whether the noise stays
+    the same."""
     past = max(abs(v) for v in scores.past)
+    stages = scores.drift_stages
+    moving = abs(scores.trend)
+    if stages is not None and stages.excess > 0.01 * gain:
+        moving = max(moving, stages.z)
 
     def material(statistic: float) -> bool:
         return abs(statistic) > SCORE_LIMIT and statistic**2 / 2 > 0.01 * gain
 
-    if material(scores.trend) and abs(scores.trend) > past:
+    if material(moving) and moving > past:
         yield Finding(
             "trend",
-            "The record is not stationary: its drift depends on time (a trend or moving baseline). Relaxation times and the "
-            "stationary law below describe the trend, not the process. Remove the trend, or cut the record into stationary "
-            "stretches.",
-            {"z": scores.trend},
+            "The record is not stationary: its drift depends on time (a trend, a moving baseline, or a change of regime). "
+            "Relaxation times and the stationary law below describe the trend, not the process. Remove the trend, or cut the "
+            "record into stationary stretches.",
+            {"z": scores.trend, "stages_z": None if stages is None else stages.z},
         )
     elif material(past):
         yield Finding(
             "memory",
             "The record is not Markov: the average of the recent past improves the prediction. A hidden variable, two time "
-            "scales or filtering give such memory; the relaxation time then grows with the lag it is read at.",
+            "scales, a slow or seasonal forcing, or filtering give such memory; the relaxation time then grows with the lag it "
+            "is read at.",
             {"z": list(scores.past)},
         )
+    yield from _changing_noise(scores)
+
+
+def _changing_noise(scores: ScoreTests) -> Iterator[Finding]:
+    """A diffusion that is not the same from stage to stage."""
+    stages, levels = scores.noise_stages, [v for v in scores.noise_levels if np.isfinite(v)]
+    if stages is None or stages.z < SCORE_LIMIT or max(abs(v - 1) for v in levels) < MATERIAL_LEVEL:
+        return
+    yield Finding(
+        "noise-changes",
+        f"The record is not stationary: its diffusion changes with time, from {min(levels):.2g} to {max(levels):.2g} times that "
+        "of the model, which is an average (a change of regime, of temperature, or of the instrument). Cut the record into "
+        "stationary stretches and identify each.",
+        {"z": stages.z, "levels": list(scores.noise_levels)},
+    )
 
 
 def persistent(residuals: ResidualMoments) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from worker.identification.errors import IndependentSamples
 from worker.identification.library import Library
 from worker.identification.sampling import SamplingRule
+from worker.identification.stationarity import Homogeneity, StageSums, stage_of
 from worker.identification.trajectories import Chunk, Scales, Trajectories, block_edges, chunks
 
 Floats = NDArray[np.float64]
@@ -20,7 +21,7 @@ Floats = NDArray[np.float64]
 PAIRS_FOR_CORRELATION = 300_000
 """So many tell a correlation of 0.01 from none."""
 
-PAST_WINDOWS = (10, 100)
+PAST_WINDOWS = (10, 100, 1000)
 """Lengths of the averages over the recent past, in samples."""
 
 
@@ -60,36 +61,54 @@ def check_consecutive_samples(walk: Iterator[Chunk], scales: Scales) -> float:
 class ScoreTests:
     """Standard normal statistics of what the model leaves out.
 
-    trend   drift depends on the time since the trajectory's start
-    past    drift depends on the mean of the last samples, one entry a window
+    trend          drift depends on the time since the trajectory's start
+    past           drift depends on the mean of the last samples, one entry a window
+    drift_stages   whether one drift holds in all stages of the record; None where that was not looked at
+    noise_stages   whether one diffusion does
+    noise_levels   (STAGES,) diffusion in each stage over that of the model
     """
 
     trend: float
     past: tuple[float, ...]
+    drift_stages: Homogeneity | None = None
+    noise_stages: Homogeneity | None = None
+    noise_levels: tuple[float, ...] = ()
 
 
-def score_tests(walk: Iterator[Chunk], rule: SamplingRule, library: Library, drift: Floats, diffusion: Floats) -> ScoreTests:
-    """Score tests with the library at the windows' first points as instruments, equation (M14).
+def score_tests(
+    walk: Iterator[Chunk], rule: SamplingRule, library: Library, drift: Floats, diffusion: Floats, longest: float
+) -> ScoreTests:
+    """Score tests with the library at the windows' first points as instruments, equations (M14) and (M24).
 
     drift, diffusion   (n_functions,) internal coefficients
+    longest            duration of the longest trajectory, in sampling intervals
     """
     size, extra = library.internal_size, 1 + len(PAST_WINDOWS)
-    scores, variance, slope = np.zeros(size + extra), np.zeros((size + extra,) * 2), np.zeros((size + extra, size))
-    products = np.zeros(3)
+    products, of_squares = np.zeros(3), np.zeros(3)
+    of_drift, of_noise = StageSums.empty(size + extra, size), StageSums.empty(size, size)
     for chunk in walk:
-        residual, _ = rule.residuals(chunk, library, drift, diffusion)
-        instruments = np.concatenate(
-            [library.internal(chunk.left), chunk.elapsed[:, None], recent_past(chunk.left, chunk.follows)], axis=1
-        )
-        weighted = instruments * residual[:, None]
-        scores += weighted.sum(axis=0)
-        variance += weighted.T @ weighted
-        slope += instruments.T @ rule.design(chunk, library)
+        residual, of_square = rule.residuals(chunk, library, drift, diffusion)
+        functions, design = library.internal(chunk.left), rule.design(chunk, library)
+        past = recent_past(chunk.left, chunk.follows)
+        instruments = np.concatenate([functions, chunk.elapsed[:, None], past], axis=1)
+        stage = stage_of(chunk.elapsed, longest)
+        of_drift.add(stage, instruments, residual, design)
+        of_noise.add(stage, functions, of_square, design)
         products += [residual[: len(residual) - k] @ residual[k:] for k in range(3)]
+        of_squares += [of_square[: len(of_square) - k] @ of_square[k:] for k in range(3)]
     # Windows that share increments have correlated residuals; their instruments hardly differ.
-    inflation = max(1 + 2 * (products[1] + products[2]) / products[0], 0.05) if rule.overlapping else 1.0
-    out = [adjusted(scores, variance * inflation, slope, size, k) for k in range(size, size + extra)]
-    return ScoreTests(out[0], tuple(out[1:]))
+    inflations = [
+        max(1 + 2 * (p[1] + p[2]) / p[0], 0.05) if rule.overlapping and p[0] > 0 else 1.0 for p in (products, of_squares)
+    ]
+    scores, variance, slope = of_drift.score.sum(axis=0), of_drift.variance.sum(axis=0), of_drift.slope.sum(axis=0)
+    out = [adjusted(scores, variance * inflations[0], slope, size, k) for k in range(size, size + extra)]
+    return ScoreTests(
+        out[0],
+        tuple(out[1:]),
+        of_drift.homogeneity(inflations[0]),
+        of_noise.homogeneity(inflations[1]),
+        tuple(float(level) for level in of_noise.levels(diffusion)),
+    )
 
 
 def adjusted(scores: Floats, variance: Floats, slope: Floats, size: int, k: int) -> float:

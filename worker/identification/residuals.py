@@ -21,7 +21,7 @@ N_BINS = 120
 class ResidualMoments:
     """Sums over the residuals r of one variable's drift equation, internal units.
 
-    powers       (5,)  Σ u^p, p = 0 … 4, of r over its standard deviation, where â > 0
+    powers       (5,)  Σ u^p, p = 0 … 4, of r over its standard deviation, where â > 0; over its own where â is nowhere
     products     n, Σ r_n r_{n+1}, Σ (r_n r_{n+1})² over consecutive windows
     squares      Σ r², Σ Δy², number of windows
     zero_steps   share of increments that are exactly zero
@@ -87,7 +87,11 @@ def measure_residuals(
         if not positive.all():
             where = chunk.left[~positive]
             low, high = min(low, float(where.min())), max(high, float(where.max()))
-        u = r[positive] / np.sqrt(np.asarray(rule.residual_variance(chunk, a)[positive], dtype=np.float64))
+        if positive.any():
+            u = r[positive] / np.sqrt(np.asarray(rule.residual_variance(chunk, a)[positive], dtype=np.float64))
+        else:
+            # No diffusion was found, as under jumps that drown it; their shape is there all the same.
+            u = r / max(float(np.sqrt(np.mean(r**2))), np.finfo(float).tiny)
         u2 = u * u
         powers[:] += [u.size, float(u.sum()), float(u2.sum()), float(u2 @ u), float(u2 @ u2)]
         pairs = (r[:-1] * r[1:])[chunk.follows[1:]]

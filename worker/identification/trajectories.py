@@ -64,6 +64,17 @@ def from_arrays(trajectories: list[Floats], dt: float) -> Trajectories:
     )
 
 
+def starts_of(data: Trajectories) -> Floats:
+    """(n_segments,) time at which each segment's trajectory began: all pieces of one record are on one clock [time]."""
+    _, first, trajectory = np.unique(data.segments[:, 2], return_index=True, return_inverse=True)
+    return np.asarray(data.times[data.segments[first, 0]])[trajectory]
+
+
+def longest_duration(data: Trajectories) -> float:
+    """Time from the first sample to the last of the longest trajectory, gaps included [time]."""
+    return float(np.max(np.asarray(data.times[data.segments[:, 1] - 1]) - starts_of(data)))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Scales:
     """Origin and unit of the internal coordinate y = (x − origin) / unit, and of time; in them every sum is of order one.
@@ -242,6 +253,7 @@ def chunks(
     """Walk all windows inside segments, block by block; with `every` = k only each k-th chunk."""
     first_of, last_of = data.segments[:, 0], data.segments[:, 1]
     span = (windows.n_points - 1) * windows.stride
+    start_time = starts_of(data)
     turn = -1
     for block in range(len(edges) - 1):
         for begin in range(int(edges[block]), int(edges[block + 1]), CHUNK):
@@ -281,7 +293,7 @@ def chunks(
                 states=states[:, keep],
                 steps=steps[:, keep] / scales.time,
                 follows=follows[keep],
-                elapsed=((times[:n] - data.times[first_of[segment]]) / scales.time)[keep],
+                elapsed=((times[:n] - start_time[segment]) / scales.time)[keep],
             )
 
 

@@ -2,14 +2,23 @@
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 
-from worker.identification import answers
+from worker.identification import answers, efficient
 from worker.identification.errors import IndependentSamples, SecondOrderDynamics
 from worker.identification.fitting import Problem
 from worker.identification.kernels import make_kernels
 from worker.identification.library import make_library
-from worker.identification.memory import check_consecutive_samples
-from worker.identification.trajectories import block_edges, chunks, from_arrays, measure_scales
+from worker.identification.memory import check_consecutive_samples, score_tests
+from worker.identification.sampling import Trapezoid
+from worker.identification.trajectories import (
+    Trajectories,
+    block_edges,
+    chunks,
+    from_arrays,
+    longest_duration,
+    measure_scales,
+)
 
 
 def _codes(x: np.ndarray, dt: float) -> set[str]:
@@ -21,10 +30,8 @@ def _codes(x: np.ndarray, dt: float) -> set[str]:
 
 def _ou(n: int, theta_dt: float, seed: int) -> np.ndarray:
     noise, rho = np.random.default_rng(seed).standard_normal(n), np.exp(-theta_dt)
-    x = np.zeros(n)
-    for i in range(1, n):
-        x[i] = rho * x[i - 1] + np.sqrt(1 - rho**2) * noise[i]
-    return x
+    noise[0] = 0
+    return np.asarray(lfilter([np.sqrt(1 - rho**2)], [1, -rho], noise))
 
 
 @pytest.mark.parametrize(("rho", "word"), [(-0.5, "alternates"), (0.0, "independent")])
@@ -74,8 +81,64 @@ def test_a_moving_baseline_is_a_trend() -> None:
     assert "trend" in _codes(x + np.linspace(0, 20, x.size), 0.02)
 
 
+def test_a_drift_that_stiffens_halfway_is_no_stationary_record() -> None:
+    softer, stiffer = np.sqrt(2) * _ou(15_000, 0.01, 11), 0.5 * _ou(15_000, 0.08, 12)  # the same diffusion, 4 and 32 × 0.02
+    assert "trend" in _codes(np.concatenate([softer, stiffer]), 0.02)
+
+
+def test_noise_that_grows_halfway_is_no_stationary_record() -> None:
+    codes = _codes(np.concatenate([_ou(10_000, 0.02, 13), 1.2 * _ou(10_000, 0.02, 14)]), 0.02)
+    assert "noise-changes" in codes
+    assert "trend" not in codes
+
+
+def test_a_season_longer_than_the_relaxation_is_memory_or_trend() -> None:
+    season = 2 * np.sin(2 * np.pi * np.arange(20_000) / 2_000)
+    assert _codes(_ou(20_000, 0.02, 15) + season, 0.02) & {"memory", "trend"}
+
+
+def test_a_step_of_the_baseline_is_no_second_well() -> None:
+    assert "trend" in _codes(_ou(20_000, 0.02, 16) + 6 * (np.arange(20_000) > 10_000), 0.02)
+
+
+def test_the_clock_of_a_record_in_pieces_goes_on_across_the_gaps() -> None:
+    # Flat within each piece: only from piece to piece does the baseline rise.
+    x, piece = _ou(30_000, 0.02, 17), np.arange(30_000) // 1_500
+    times, starts = np.arange(30_000) * 0.02, np.arange(0, 30_000, 1_500)
+    segments = np.stack([starts, starts + 1_500, np.zeros(20)], axis=1).astype(np.int64)
+    data = Trajectories((x + 0.5 * piece)[:, None], times, segments)
+    scales = measure_scales(data)
+    answer = answers.by_efficient_estimator(Problem(data, scales, make_library(scales), make_kernels(scales)), n_draws=0)
+    assert "trend" in {f.code for f in answer.findings}
+
+
+def test_stages_of_stationary_records_agree_as_often_as_chance_says() -> None:
+    z = []
+    for seed in range(8):
+        data = from_arrays([_ou(4_000, 0.05, 100 + seed)], 0.05)
+        scales = measure_scales(data)
+        found = efficient.identify(Problem(data, scales, make_library(scales), make_kernels(scales)), "trapezoid", "none")
+        b, a = found.fit.drift.estimate.internal, found.fit.diffusion.estimate.internal
+        walk = chunks(data, scales, block_edges(data, 1))
+        scores = score_tests(walk, Trapezoid(), make_library(scales), b, a, longest_duration(data) / scales.time)
+        assert scores.drift_stages is not None
+        assert scores.noise_stages is not None
+        z += [scores.drift_stages.z, scores.noise_stages.z]
+    # Standard normal: of 16 values the mean is within 4/√16, one above 4 has a chance of 0.05 %.
+    assert abs(np.mean(z)) < 4 / np.sqrt(16)
+    assert np.max(z) < 4
+
+
 def test_a_hidden_slow_variable_is_memory() -> None:
     assert "memory" in _codes(_ou(60_000, 0.25, 6) + _ou(60_000, 0.0025, 7), 0.05)
+
+
+def test_jumps_that_drown_the_diffusion_are_heavy_tails() -> None:
+    cauchy = np.random.default_rng(20).standard_cauchy(10_000)
+    x = np.zeros(10_000)
+    for n in range(1, len(x)):
+        x[n] = 0.99 * x[n - 1] + 0.01 * cauchy[n]
+    assert "heavy-tails" in _codes(x, 0.01)
 
 
 def test_a_random_walk_has_no_significant_drift() -> None:
