@@ -7,6 +7,9 @@ CellKind = Literal["number", "missing", "stamp", "text"]
 
 MISSING = frozenset(
     {"", "nan", "+nan", "-nan", "na", "n/a", "#n/a", "#na", "null", "none", "nil", "-", "--", ".", "?", "missing", "nat"}
+    # A spreadsheet's cells that could not be computed, in English and German, and what old C libraries print.
+    | {"#value!", "#div/0!", "#num!", "#ref!", "#name?", "#null!", "#nv", "#wert!", "#zahl!", "#bezug!"}
+    | {"nan(ind)", "-nan(ind)", "1.#qnan", "-1.#qnan", "1.#ind", "-1.#ind"}
 )
 """Spellings of a missing value, in lower case."""
 

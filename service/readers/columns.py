@@ -6,6 +6,7 @@ import numpy as np
 
 from service.readers.clock import elapsed
 from service.readers.errors import UnreadableData, layout_fault
+from service.readers.grouping import LOOKS_GROUPED
 from service.readers.layout import Layout
 from service.readers.limits import Limits
 from service.readers.names import (
@@ -15,6 +16,7 @@ from service.readers.names import (
     is_frame,
     is_identity,
     is_time,
+    split_unit,
     standard_time_unit,
     unit_of_time_name,
 )
@@ -101,7 +103,7 @@ def _state_columns(
     for column in left:
         if column.kind != "number":
             if column.kind == "stamp" or len(column.labels) > 1:
-                notes.warn("ignored-column", f"{column.title} does not hold numbers and was left out.")
+                notes.warn("ignored-column", f"{column.title} does not hold numbers and was left out.{_grouped(column)}")
             else:
                 notes.assume(f"{column.title} holds the same word in every row and was left out")
         elif _is_other_clock(column, taken, table):
@@ -110,7 +112,8 @@ def _state_columns(
             states.append(column)
     if not states:
         raise UnreadableData(
-            f"No column is left for the state: {', '.join(column.title for column in table.columns) or 'there is none'}.",
+            f"No column is left for the state: {', '.join(column.title for column in table.columns) or 'there is none'}."
+            + "".join(_grouped(column) for column in left),
             hints=["A table needs at least one column of numbers besides time and identity.", "Name it with state_columns."],
         )
     if len(states) > 1:
@@ -127,6 +130,14 @@ def _state_columns(
     return states
 
 
+def _grouped(column: Column) -> str:
+    """What to say of words like `1,234`: digits in groups of three, or three decimals."""
+    words = [word for word in column.labels if word]
+    if column.kind != "text" or not words or not all(LOOKS_GROUPED.match(word) for word in words[:1000]):
+        return ""
+    return f" Is the mark in '{words[0]}' a thousands separator or a decimal mark? Write numbers without the first."
+
+
 def _is_other_clock(column: Column, taken: Sequence[Column], table: Table) -> bool:
     if not taken or not table.named:
         return False
@@ -135,9 +146,14 @@ def _is_other_clock(column: Column, taken: Sequence[Column], table: Table) -> bo
     counts = is_frame(column.name) or column.name.lower().startswith("unnamed")
     return (
         (is_identity(column.name) and is_whole(column))
-        or is_time(column.name)
+        or (is_time(column.name) and not _is_temperature(column))
         or (counts and is_whole(column) and varies(column))
     )
+
+
+def _is_temperature(column: Column) -> bool:
+    """Whether a column called T, beside the one that is time, is a state: it falls as well as rises."""
+    return split_unit(column.name or "")[0].strip() == "T" and bool(np.any(np.diff(column.numbers()) < 0))
 
 
 def _exact(column: Column, table: Table) -> Floats:

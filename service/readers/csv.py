@@ -7,6 +7,7 @@ import numpy as np
 
 from service.readers.cells import MISSING
 from service.readers.dialect import Dialect, infer
+from service.readers.grouping import grouping_of, ungrouped
 from service.readers.growing import GrowingTable, too_wide
 from service.readers.layout import Layout
 from service.readers.limits import Limits
@@ -26,6 +27,10 @@ def read(path: Path, layout: Layout, limits: Limits, notes: Notes) -> Table:
     encoding = encoding_of(path)
     with path.open(encoding=encoding, errors="replace", newline=None) as file:
         preview, preamble = preview_of(file, limits)
+    grouping = grouping_of([text for _, text in preview])
+    if grouping is not None:
+        notes.assume(f"'{grouping}' separates groups of three digits")
+        preview = [(number, ungrouped(text, grouping)) for number, text in preview]
     dialect = infer(preview, preamble)
     if len(dialect.kinds) > limits.columns:
         raise too_wide(len(dialect.kinds), dialect.first_line, limits)
@@ -33,7 +38,7 @@ def read(path: Path, layout: Layout, limits: Limits, notes: Notes) -> Table:
     growing = GrowingTable(dialect, layout, limits)
     with path.open(encoding=encoding, errors="replace", newline=None) as file:
         for first_line, lines in blocks(file, limits):
-            growing.add(first_line, lines)
+            growing.add(first_line, lines if grouping is None else [ungrouped(line, grouping) for line in lines])
     notes.dt_in_file = dialect.preamble.dt()
     table = growing.table(notes)
     return replace(table, columns=tuple(_with_every_digit(column, path, encoding, dialect, limits) for column in table.columns))

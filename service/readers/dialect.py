@@ -36,6 +36,8 @@ class Dialect:
     """Per column: number, stamp or text (missing: nothing but missing values seen)."""
     names: tuple[str, ...] | None
     units: tuple[str | None, ...]
+    header_line: str | None
+    """The header as written; None without one."""
     first_line: int
     """1-based number of the first line of data."""
     trailing: bool
@@ -97,6 +99,7 @@ def infer(lines: Sequence[tuple[int, str]], preamble: Preamble) -> Dialect:
         kinds=kinds,
         names=tuple(header) if header is not None else None,
         units=tuple(cell or None for cell in _padded(units, width)),
+        header_line=_line_above(lines, start, bool(units)) if header is not None else None,
         first_line=start,
         trailing=trailing,
         ragged=len(counts) > 1,
@@ -104,6 +107,13 @@ def infer(lines: Sequence[tuple[int, str]], preamble: Preamble) -> Dialect:
         from_comment=header is not None and start == lines[0][0],
         preamble=preamble,
     )
+
+
+def _line_above(lines: Sequence[tuple[int, str]], start: int, with_units: bool) -> str | None:
+    """The header's own text: the line above the data, or above their units."""
+    above = [text for number, text in lines if number < start]
+    place = -2 if with_units else -1
+    return above[place].strip() if len(above) >= -place else None
 
 
 def _body(lines: Sequence[tuple[int, str]]) -> list[str]:

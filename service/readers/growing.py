@@ -31,6 +31,7 @@ class GrowingTable:
         self.lines = Lines()
         self.n_rows = 0
         self.n_blank = 0
+        self.n_headers = 0
         self.pending_blank = 0
         width = len(dialect.kinds)
         wanted = _wanted(dialect, layout)
@@ -91,6 +92,8 @@ class GrowingTable:
             elif j in self.codes:
                 codes = np.asarray([code for block in self.codes[j] for code in block], dtype=np.int64)
                 columns.append(Column(j + 1, name or None, "text", codes, labels=tuple(self.labels[j])))
+        if self.n_headers:
+            notes.assume(f"the header stands {self.n_headers} times more between the data; those lines were passed over")
         if self.n_blank:
             notes.assume(f"{self.n_blank} blank lines between the data were passed over")
         return Table(tuple(columns), self.lines)
@@ -99,6 +102,11 @@ class GrowingTable:
         start = max(0, self.dialect.first_line - first_line)
         lines = lines[start:]
         first_line += start
+        header = self.dialect.header_line
+        if header is not None and any(line.strip() == header for line in lines):
+            # Files that were joined bring their headers along.
+            self.n_headers += sum(line.strip() == header for line in lines)
+            lines = ["#" if line.strip() == header else line for line in lines]
         if (
             all(map(str.strip, lines))
             and _COMMENT_HEADS.isdisjoint(map(itemgetter(0), map(str.lstrip, lines)))

@@ -23,7 +23,7 @@ _LARGEST_EXACT = 2**53
 
 
 def read(path: Path, layout: Layout, limits: Limits, notes: Notes) -> Record:
-    """The record in a JSON file; `null` (and NaN, which JSON does not have) is a missing value. Raises UnreadableData."""
+    """The record in a JSON file; `null` is a missing value. Raises UnreadableData, also for NaN, which JSON does not have."""
     if path.stat().st_size > limits.json_bytes:
         raise too_large(
             f"JSON of more than {limits.json_bytes // 2**20} MiB is not read.", "Upload large data as NPY, NPZ, Parquet or CSV."
@@ -56,9 +56,9 @@ def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _constant(name: str) -> float:
+def _constant(name: str) -> NoReturn:
     if name == "NaN":
-        return float("nan")
+        raise UnreadableData("The file is not JSON: it holds NaN.", hints=["Write null for a value that is not known."])
     _refuse_infinite("The JSON document")
 
 

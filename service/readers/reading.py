@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from service.readers import csv
+from service.readers.codes import without_missing_codes
 from service.readers.columns import record_of
 from service.readers.layout import Layout
 from service.readers.limits import Limits
@@ -23,6 +24,7 @@ def read(path: Path, form: Format, layout: Layout, limits: Limits, folder: Path)
     """Read an upload, write states.npy, times.npy and segments.npy into `folder`, return the report. Raises UnreadableData."""
     notes = Notes()
     record = _record(path, form, layout, limits, notes)
+    record = replace(record, states=without_missing_codes(record.states, record.variables, notes))
     dt, unit = _sampling_interval(record, layout, notes)
     record = replace(record, time_unit=record.time_unit or unit)
     read = segmented(record, dt, layout.gap_factor, notes)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TextIO
 
 from service.readers.errors import too_large
+from service.readers.grouping import plain
 from service.readers.limits import Limits
 from service.readers.preamble import MARKS, Preamble
 
@@ -39,7 +40,7 @@ def blocks(file: TextIO, limits: Limits) -> Iterator[tuple[int, list[str]]]:
     while text := file.read(_BLOCK):
         if not text.endswith("\n"):
             text += file.readline(limits.line_length + 1)
-        lines = text.split("\n")
+        lines = plain(text).split("\n")
         if lines[-1] == "":
             lines.pop()
         longest = max(map(len, lines), default=0)
@@ -65,7 +66,7 @@ def preview_of(file: TextIO, limits: Limits) -> tuple[list[tuple[int, str]], Pre
             raise too_large(
                 f"Row {number} is longer than {limits.line_length:,} characters.", "Upload large arrays as NPY, NPZ or Parquet."
             )
-        text = line.rstrip("\r\n")
+        text = plain(line.rstrip("\r\n"))
         if not text or text.isspace():
             continue
         if is_comment(text):

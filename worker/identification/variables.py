@@ -6,9 +6,12 @@ import numpy as np
 
 from worker.identification.compiled import compiled
 from worker.identification.errors import CollinearVariables, WrappedVariable
-from worker.identification.trajectories import Trajectories
+from worker.identification.trajectories import CHUNK, Trajectories
 
 NAMES = ("x", "y", "z")
+
+ALIKE = 3.0
+"""Largest ratio of the rms step over the cut of a circle to that of all other steps."""
 
 
 def variable_name(index: int) -> str:
@@ -38,13 +41,15 @@ def check_independent(data: Trajectories) -> None:
 def check_unwrapped(data: Trajectories, periods: Sequence[float | None]) -> None:
     """Raises WrappedVariable where a variable without a period jumps between the ends of its range, and never half as far.
 
-    A diffusion that crosses its whole range in one step also crosses half of it in many.
+    A diffusion that crosses its whole range in one step also crosses half of it in many. A wild reading, or a switch between two
+    values, does not land where the step would have ended on a circle of this range.
     """
     low, high = _extremes(data.states, data.segments)
     whole = high - low
     halfway, jumps = _long_steps(data.states, data.segments, whole)
     for i, period in enumerate(periods):
-        if period is None and jumps[i] >= 3 and halfway[i] < 0.2 * jumps[i]:
+        jumping = period is None and jumps[i] >= 3 and halfway[i] < 0.2 * jumps[i]
+        if jumping and _goes_round_a_circle(data, i, float(whole[i])):
             name, ends = variable_name(i), f"[{low[i]:.5g}, {high[i]:.5g}]"
             declared = f'parameters.periodic {{"{name}": {_likely_period(float(whole[i])):.6g}}}'
             raise WrappedVariable(
@@ -52,6 +57,18 @@ def check_unwrapped(data: Trajectories, periods: Sequence[float | None]) -> None
                 "wraps, or another periodic coordinate. As steps of a diffusion these jumps have no meaning.",
                 hints=(f"Declare its period, e.g. {declared}, or unwrap it before uploading.",),
             )
+
+
+def _goes_round_a_circle(data: Trajectories, i: int, whole: float) -> bool:
+    """Whether the long steps of variable i, on a circle as long as its range, are as short as the others."""
+    over_the_cut, n_cut, others, n_others = 0.0, 0, 0.0, 0
+    for start, stop, _ in data.segments:
+        for left in range(int(start), int(stop) - 1, CHUNK):
+            size = np.abs(np.diff(data.states[left : min(left + CHUNK + 1, int(stop)), i])) / whole
+            long = size > 0.75
+            over_the_cut, n_cut = over_the_cut + float(np.sum((1 - size[long]) ** 2)), n_cut + int(long.sum())
+            others, n_others = others + float(np.sum(size[~long] ** 2)), n_others + int((~long).sum())
+    return others > 0 and over_the_cut * n_others <= ALIKE**2 * others * n_cut
 
 
 @compiled

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from service.readers.errors import UnreadableData
+
 N = 40
 PATH = np.round(np.cumsum(np.random.default_rng(1).normal(size=N)), 4)
 CLOCK = np.round(0.05 * np.arange(N), 2)
@@ -115,10 +117,77 @@ def test_missing_words_are_known_between_blanks_too(word: str, read_data: Callab
     assert read_data("\n".join(rows)).report.n_missing == 1
 
 
-def test_minus_9999_is_a_number(read_data: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("code", ["-999", "-9999.0", "99.99", "-32768", "9999"])
+def test_a_code_far_from_all_values_is_missing_and_named(read_data: Callable[..., Any], code: str) -> None:
     rows = [f"{t:.2f},{x:.4f}" for t, x in zip(CLOCK, PATH, strict=True)]
-    rows[5] = f"{CLOCK[5]:.2f},-9999"
-    assert read_data("t,x\n" + "\n".join(rows)).states.min() == -9999.0
+    rows[5] = f"{CLOCK[5]:.2f},{code}"
+    found = read_data("t,x\n" + "\n".join(rows))
+    assert np.abs(found.states).max() < 10
+    assert len(found.segments) == 2
+    warning = next(w for w in found.report.warnings if w.code == "missing-code")
+    assert f"{float(code):g}" in warning.message
+
+
+@pytest.mark.parametrize(("code", "scale"), [("-9999", 1000.0), ("-1234", 1.0), ("1e30", 1.0), ("-999", 100.0)])
+def test_a_number_among_others_like_it_or_of_no_custom_is_a_number(
+    read_data: Callable[..., Any], code: str, scale: float
+) -> None:
+    rows = [f"{t:.2f},{x * scale:.4f}" for t, x in zip(CLOCK, PATH, strict=True)]
+    rows[5] = f"{CLOCK[5]:.2f},{code}"
+    found = read_data("t,x\n" + "\n".join(rows))
+    assert float(code) in found.states
+    assert "missing-code" not in [w.code for w in found.report.warnings]
+
+
+@pytest.mark.parametrize("word", ["#VALUE!", "#DIV/0!", "#WERT!", "#NV", "-nan(ind)", "1.#QNAN"])
+def test_cells_that_could_not_be_computed_are_missing(read_data: Callable[..., Any], word: str) -> None:
+    rows = [f"{t:.2f},{x:.4f}" for t, x in zip(CLOCK, PATH, strict=True)]
+    rows[5] = f"{CLOCK[5]:.2f},{word}"
+    found = read_data("t,x\n" + "\n".join(rows))
+    assert len(found.segments) == 2
+
+
+GROUPED = [1234.5, 999.25, -12345.75, 1200.0, 1500.5, 1234567.0, 800.0, 1000.0, 950.5, 1100.0]
+
+
+@pytest.mark.parametrize(
+    ("head", "delimiter", "write"),
+    [
+        ("t,x", ",", lambda x: f'"{x:,.2f}"'),
+        ("t;x", ";", lambda x: f"{x:,.2f}"),
+        ("t;x", ";", lambda x: f"{x:,.2f}".translate(str.maketrans(",.", ".,"))),
+        ("t\tx", "\t", lambda x: f"{x:,.2f}".translate({ord(","): "\u202f", ord("."): ","})),
+        ("t;x", ";", lambda x: f"{x:,.2f}".replace(",", "'")),
+        ("t;x", ";", lambda x: f"{x:.2f}".replace("-", "−")),
+    ],
+)
+def test_digits_in_groups_of_three_and_typeset_minus_signs_are_numbers(
+    read_data: Callable[..., Any], head: str, delimiter: str, write: Callable[[float], str]
+) -> None:
+    comma = "," in write(0.5)
+    clock = [f"{k * 0.5:.1f}".replace(".", "," if comma else ".") for k in range(len(GROUPED))]
+    rows = [f"{t}{delimiter}{write(x)}" for t, x in zip(clock, GROUPED, strict=True)]
+    found = read_data(head + "\n" + "\n".join(rows))
+    np.testing.assert_array_equal(found.states[:, 0], GROUPED)
+    np.testing.assert_array_equal(found.times, np.arange(len(GROUPED)) * 0.5)
+
+
+def test_a_mark_that_may_be_either_is_refused_by_name(read_data: Callable[..., Any]) -> None:
+    with pytest.raises(UnreadableData, match="thousands separator or a decimal mark"):
+        read_data("t,x\n" + "\n".join(f'{k / 2:.1f},"{k + 1},{k:03d}"' for k in range(20)))
+
+
+def test_headers_of_joined_files_are_passed_over(read_data: Callable[..., Any]) -> None:
+    rows = [f"{t:.2f},{x:.4f}" for t, x in zip(CLOCK, PATH, strict=True)]
+    found = read_data("\n".join(["t,x", *rows[:20], "t,x", *rows[20:]]))
+    assert len(found.states) == len(PATH)
+    assert any("header stands 1 times more" in sentence for sentence in found.report.assumptions)
+
+
+def test_a_temperature_called_t_is_a_state(read_data: Callable[..., Any]) -> None:
+    rows = [f"{t:.2f},{300 + x:.4f}" for t, x in zip(CLOCK, PATH, strict=True)]
+    found = read_data("t,T\n" + "\n".join(rows))
+    assert found.report.layout.state_columns == ("T",)
 
 
 def test_quoted_decimal_commas_between_commas(read_data: Callable[..., Any]) -> None:

@@ -47,3 +47,18 @@ def test_the_seam_between_two_trajectories_is_no_jump() -> None:
     low, high = np.full((50, 1), -1.0), np.full((50, 1), 1.0)
     noise = 0.01 * np.random.default_rng(0).standard_normal((50, 1))
     check_unwrapped(from_arrays([low + noise, high + noise] * 5, 1.0), (None,))
+
+
+def test_wild_readings_and_a_switch_between_two_values_are_no_angle() -> None:
+    x = np.sin(_walk(step=0.05))
+    wild = x.copy()
+    wild[[100, 300, 500, 700]] += 40
+    check_unwrapped(from_arrays([wild], 1.0), (None,))
+    switching = np.where(np.cumsum(np.random.default_rng(3).random(5_000) < 0.01) % 2 == 0, 1.0, -1.0)
+    check_unwrapped(from_arrays([switching], 1.0), (None,))
+
+
+def test_a_missing_code_is_no_end_of_an_angle() -> None:
+    x = np.sin(_walk(step=0.05))
+    x[200:260], x[400:420], x[600:650] = -999, -999, -999
+    check_unwrapped(from_arrays([x], 1.0), (None,))
