@@ -182,6 +182,13 @@ class Barrier(Document):
     """Difference of the effective potential Φ = −∫2b/a dx + log a: the barrier in units of kT."""
 
 
+class Quantile(Document):
+    """The passage is over by `time` with this probability [time]."""
+
+    probability: float
+    time: float
+
+
 class Passage(Document):
     """First passage from one state to another."""
 
@@ -191,6 +198,10 @@ class Passage(Document):
     """Exact mean first-passage time of the model, by quadrature [time]."""
     kramers: Estimate
     """Eyring–Kramers asymptotic formula for the same passage [time]."""
+    standard_deviation: Estimate | None = None
+    """Of the passage time itself, from one passage to the next [time]; not the error of its mean."""
+    quantiles: tuple[Quantile, ...] = ()
+    """Of the passage time; empty where there is no mean."""
 
 
 class LocalRelaxation(Document):

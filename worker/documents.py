@@ -16,6 +16,7 @@ from contract.generator import ModelTerms
 from contract.jobs import GeneratorJob, IdentificationJob
 from worker.fit_documents import data_of, diagnostics_of, model_of, selection_of
 from worker.generator.analysis import GeneratorReport
+from worker.generator.passage_law import PROBABILITIES
 from worker.generator.passages import Passage
 from worker.generator.spatial_law import SpatialLaw
 from worker.generator.timing import Timing
@@ -180,6 +181,8 @@ def _passage(passage: Passage, index: int, spread: GeneratorSpread | None) -> re
         to=passage.to,
         mean_time=_estimate(passage.mean_time, None if spread is None else spread.passages[index]),
         kramers=_estimate(passage.kramers, None if spread is None else spread.kramers[index]),
+        standard_deviation=None if passage.deviation is None else _estimate(passage.deviation, None),
+        quantiles=tuple(results.Quantile(probability=p, time=t) for p, t in zip(PROBABILITIES, passage.quantiles, strict=False)),
     )
 
 

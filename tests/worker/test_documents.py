@@ -88,3 +88,11 @@ def test_no_law_no_numbers() -> None:
     assert found.spectrum is None
     assert found.stationary is None
     assert "outward" in str(found.reason)
+
+
+def test_a_passage_has_a_spread_and_quantiles() -> None:
+    (out, *_) = document({"x": {"x": 1.0, "x^3": -1.0}}, {"x,x": {"1": 0.25}}).passages
+    assert out.standard_deviation is not None
+    assert out.standard_deviation.value == pytest.approx(38.287, rel=1e-4)
+    assert [q.probability for q in out.quantiles] == [0.05, 0.25, 0.5, 0.75, 0.95]
+    assert out.quantiles[2].time == pytest.approx(29.317, rel=1e-3)

@@ -50,6 +50,7 @@ class End:
     wall        a is positive here: the process arrives and is taken to be reflected
     power       density ~ |o|^power in the distance o from the end (finite) or from the centre (infinite); None at a wall
                 or where the density falls faster than any power
+    growth      likewise a ~ |o|^growth
     threshold   bottom of the continuous spectrum that this end brings [1/time]; inf where there is none
     zone        where a vanishes linearly; else None
     """
@@ -60,6 +61,7 @@ class End:
     problem: str | None = None
     wall: bool = False
     power: float | None = None
+    growth: float | None = None
     threshold: float = np.inf
     zone: Zone | None = None
 
@@ -136,4 +138,4 @@ def _far_end(model: ScalarProcess, at: float, place: str, base: float, sign: int
     ratio = distances[last - 1] / distances[last - 2]
     drift_growth = float(np.log(abs(b[last - 1] / b[last - 2])) / np.log(ratio)) if light else gamma - 1
     kind: Kind = "entrance" if infinite and drift_growth > 1 + TOLERANCE else "natural"
-    return End(at, kind, place, power=None if light else power, threshold=threshold)
+    return End(at, kind, place, power=None if light else power, growth=gamma, threshold=threshold)

@@ -1,5 +1,6 @@
 """The analysis on the line: half-lines and intervals included."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -8,9 +9,10 @@ from worker.generator.boundaries import End, classify_end
 from worker.generator.cells import cut_into_cells
 from worker.generator.ergodicity import Verdict, ends_verdict, noise_verdict
 from worker.generator.extrapolation import extrapolated_beyond
-from worker.generator.kramers import extrema_of, kramers_time
+from worker.generator.kramers import Extrema, extrema_of, kramers_time
 from worker.generator.landscape import Landscape
 from worker.generator.panels import build_landscape
+from worker.generator.passage_law import quantiles, standard_deviation
 from worker.generator.passages import Passage, mean_time
 from worker.generator.process import FloatArray, ScalarProcess, values
 from worker.generator.relaxation import local_relaxation
@@ -77,12 +79,8 @@ def _kinetics(
     questions: Questions,
 ) -> GeneratorReport:
     """The part of the report that needs no stationary law."""
-    cells, extrema = cut_into_cells(landscape, 4), extrema_of(model, landscape, fixed)
-    barriers = barriers_of(model, landscape, fixed)
-    passages = tuple(
-        Passage(start, to, mean_time(cells, ends, start, to), kramers_time(extrema, start, to))
-        for start, to in pairs_to_time(questions, fixed, window.scale)
-    )
+    extrema, barriers = extrema_of(model, landscape, fixed), barriers_of(model, landscape, fixed)
+    passages = _passages(landscape, ends, extrema, pairs_to_time(questions, fixed, window.scale))
     return GeneratorReport(
         ergodic=verdict.ergodic,
         reason=verdict.reason,
@@ -95,6 +93,19 @@ def _kinetics(
         local_relaxation=local_relaxation(model, _plain_grid(model, window, questions)),
         extrapolated=extrapolated_beyond(fixed, barriers, passages, questions.observed_range),
     )
+
+
+def _passages(landscape: Landscape, ends: tuple[End, End], extrema: Extrema, pairs: Sequence[Range]) -> tuple[Passage, ...]:
+    cells = cut_into_cells(landscape, 4)
+    finer = cut_into_cells(landscape, 32) if pairs else cells
+    found = []
+    for start, to in pairs:
+        mean = mean_time(cells, ends, start, to)
+        deviation = standard_deviation(finer, ends, start, to, mean)
+        found.append(
+            Passage(start, to, mean, kramers_time(extrema, start, to), deviation, quantiles(cells, start, to, mean, deviation))
+        )
+    return tuple(found)
 
 
 def _without_noise(model: ScalarProcess, window: Window, verdict: Verdict, questions: Questions) -> GeneratorReport:

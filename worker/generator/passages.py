@@ -16,12 +16,16 @@ class Passage:
 
     mean_time  exact mean first-passage time of the model, equation (G14) [time]
     kramers    Eyring–Kramers asymptotic formula for the same passage, equation (G15) [time]
+    deviation  standard deviation of the passage time, equation (G28) [time]; None where it is not looked at
+    quantiles  times by which it is over with each of `PROBABILITIES` of passage_law.py, equation (G29) [time]; or none
     """
 
     start: float
     to: float
     mean_time: Timing
     kramers: Timing
+    deviation: Timing | None = None
+    quantiles: tuple[float, ...] = ()
 
 
 def mean_time(cells: Cells, ends: tuple[End, End], start: float, to: float) -> Timing:
