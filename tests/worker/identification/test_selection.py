@@ -117,7 +117,7 @@ def random_walks() -> list[tuple[NormalEquations, Library, int]]:
 
 
 @pytest.mark.parametrize(
-    ("method", "promised"), [("bic", 5 * 0.0021), ("pastis", 1e-3), ("stlsq", 5 * 6.3e-5), ("lasso_cv", 0.1)]
+    ("method", "promised"), [("bic", 5 * 0.0021), ("pastis", 1e-3), ("stlsq", 5 * 6.3e-5), ("lasso_cv", 0.15)]
 )
 def test_a_random_walk_has_a_drift_as_rarely_as_promised(method: str, promised: float, random_walks) -> None:
     """bic: |z| > √log n has probability 0.0021 a term; pastis: p0; stlsq: |z| > 4; lasso_cv: what was measured."""
