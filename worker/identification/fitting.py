@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.cells import Cells, make_cells
-from worker.identification.choice import Selected, choose
-from worker.identification.criteria import BIC, Criterion
+from worker.identification.choice import Method, Selected, choose
 from worker.identification.kernels import Kernels
 from worker.identification.library import Library
 from worker.identification.powers import gather_by_powers, is_polynomial
@@ -52,7 +51,7 @@ class Problem:
     scales: Scales
     library: Library
     kernels: Kernels
-    selection: Criterion = BIC
+    selection: Method = "bic"
     period: float | None = None
     longest_step: float = np.inf
 

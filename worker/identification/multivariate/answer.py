@@ -65,14 +65,17 @@ def joint_answer(
     n_draws: int = 100,
     seed: int = 0,
 ) -> JointAnswer:
-    """Identify and put into the data's units. Raises SecondOrderDynamics and what `estimator.identify` raises."""
+    """Identify and put into the data's units; a sampling rule that was named is taken at its word, even on smooth paths.
+
+    Raises SecondOrderDynamics and what `estimator.identify` raises."""
     fit = identify(problem, rule, noise)
     variables, space = problem.library.variables, problem.space
-    check_paths(fit, variables)
+    if rule == "auto":
+        check_paths(fit, variables)
     found = tuple(f for f in joint_findings(fit, problem) if noise != "none" or f.code != "measurement-noise")
 
     def component(selected: Selected, coarse: Floats | None, factor: float) -> ComponentFit:
-        return component_of(selected, coarse, problem.library, problem.selection.method, fit.rule.order, factor)
+        return component_of(selected, coarse, problem.library, problem.selection, fit.rule.order, factor)
 
     to_drift, to_diffusion = space.units / space.time, np.outer(space.units, space.units) / space.time
     variances = np.zeros(len(variables)) if fit.noise is None else np.diag(fit.noise.covariance) * space.units**2

@@ -57,24 +57,24 @@ class JointEquations:
 
     def rough_drift(self) -> Floats:
         """All internal functions at once, weighted by local second moments; (d, n_functions)."""
-        squares, step = self.sample.products.displacements[:, -1] ** 2, self.sample.step
-        return np.stack([_pseudo_solution(self.of_drift(p, self._covariance(v, step))) for p, v in enumerate(squares.T)])
+        moves, step = self.sample.products.displacements[:, -1], self.sample.step
+        return np.stack([_pseudo_solution(self.of_drift(p, self._covariance(v, step))) for p, v in enumerate(moves.T)])
 
     def first_drift_covariances(self, drift: Floats) -> list[Floats]:
         """V of each component before a diffusion is known: from the local averages of this drift's squared residuals."""
-        return [self._covariance(r**2, self.sample.step) for r in self._residuals(drift).T]
+        return [self._covariance(r, self.sample.step) for r in self._residuals(drift).T]
 
     def first_diffusion_covariance(self, shares: Shares, drift: Floats) -> Floats:
         """Likewise, from the targets' deviations from their local means."""
         products, step = self.sample.products, self.sample.step
         parts = [w * products.diffusion_response(self.rule, pair, drift, self.noise) for pair, w in shares.items()]
         target = np.asarray(sum(parts))
-        return self._covariance((target - self._average(target, step) * step) ** 2, step**2, squared_step=True)
+        return self._covariance(target - self._average(target, step) * step, step**2, squared_step=True)
 
     def drift_covariances(self, model: Model) -> list[Floats]:
         """V of each component, from the residuals of a model."""
         expected, residuals = self._expected_moments(model), self._residuals(model[0])
-        return [self._covariance(r**2, expected[:, p, p]) for p, r in enumerate(residuals.T)]
+        return [self._covariance(r, expected[:, p, p]) for p, r in enumerate(residuals.T)]
 
     def diffusion_covariance(self, shares: Shares, model: Model) -> Floats:
         """V of a component of the tensor, from the residuals of a model."""
@@ -86,7 +86,7 @@ class JointEquations:
             for (r, s), other in shares.items():
                 # The covariance of products of Gaussians (Isserlis).
                 expected += w * other * (moments[:, p, r] * moments[:, q, s] + moments[:, p, s] * moments[:, q, r])
-        return self._covariance(residual**2, expected, squared_step=True)
+        return self._covariance(residual, expected, squared_step=True)
 
     def _residuals(self, drift: Floats) -> Floats:
         """Of the sample; (n, d)."""
@@ -143,25 +143,43 @@ class JointEquations:
         ratio = (self._kernels @ (top + prior * mean) + floor * mean) / (self._kernels @ (bottom + prior) + floor)
         return np.asarray(ratio)
 
-    def _covariance(self, squared: Floats, expected: Floats, *, squared_step: bool = False) -> Floats:
-        """V_ij = Σ Φ_i Φ_j ω over all windows, equation (M8), from the sample.
+    def _covariance(self, residual: Floats, expected: Floats, *, squared_step: bool = False) -> Floats:
+        """V_ij = Σ Φ_i Φ_j ω over all windows, equation (M8), and between windows that share noise (M8a), from the sample.
 
         ω is the expected square times the local average of actual over expected: right for whatever the residuals are. Averaging
         the squares alone would pull their variance towards where most data are, and errors with it.
         """
+        squared = residual**2
         ratio = self._average(squared, expected)
         ratio = ratio.clip(min=max(1e-9 * float(squared.sum() / expected.sum()), np.finfo(float).tiny))
         power = 2 if squared_step else 1
         total = self.statistics.time_squared if squared_step else self.statistics.time
-        return noise_covariance(self._at_sample[1].T, ratio * expected) * (total / float((self.sample.step**power).sum()))
+        out = noise_covariance(self._at_sample[1].T, ratio * expected)
+        for lag in range(1, self.rule.lags + 1):
+            shared = self._shared_noise(residual, ratio * expected, lag)
+            out += shared + shared.T
+        return out * (total / float((self.sample.step**power).sum()))
+
+    def _shared_noise(self, residual: Floats, variance: Floats, lag: int) -> Floats:
+        """Σ Φ_i(z_n) Φ_j(z_{n+lag}) ⟨r_n r_{n+lag}⟩ over the sample's pairs, their correlation averaged as ω is."""
+        early, late = self.sample.pairs(lag)
+        scale = np.sqrt(variance[early] * variance[late])
+        product, weight = np.zeros(len(residual)), np.zeros(len(residual))
+        product[early], weight[early] = residual[early] * residual[late], scale
+        if not weight.any():
+            return np.zeros((self._at_sample[1].shape[1],) * 2)
+        correlation = self._average(product, weight)[early].clip(-0.5, 1.0)
+        # A run of the sample has fewer pairs than windows; the record has as many, but for its ends.
+        weights = correlation * scale / (1 - lag / self.sample.run)
+        instruments = self._at_sample[1]
+        return np.asarray((instruments[early] * weights[:, None]).T @ instruments[late])
 
     def _whitened(self, system: WeakSystem, covariance: Floats) -> NormalEquations:
         scale = np.sqrt(np.diag(covariance))
         scale = np.where(scale > 0, scale, np.inf)
         scaled = WeakSystem(system.design / scale[:, None], system.response / scale)
         found = whitened(scaled, covariance / np.outer(scale, scale), SMALLEST_EIGENVALUE)
-        by_blocks = self.rule.overlapping or self.rule.persistent
-        return with_block_errors(found, at_least_model=self.rule.persistent) if by_blocks else found
+        return with_block_errors(found, at_least_model=self.rule.persistent) if self.rule.errors_from_blocks else found
 
 
 def _pseudo_solution(equations: NormalEquations) -> Floats:

@@ -17,17 +17,22 @@ from worker.identification.fitting import N_BLOCKS
 from worker.identification.multivariate.double_step import at_double_step
 from worker.identification.multivariate.equations import JointEquations, Model
 from worker.identification.multivariate.fitting import covariances, equations_of, first_model, select, walk
+from worker.identification.multivariate.longer_steps import at_longer_steps
 from worker.identification.multivariate.noise import MeasurementNoise
 from worker.identification.multivariate.problem import JointProblem, completed, drift_of, tensor_of
 from worker.identification.multivariate.residuals import JointResiduals, measure_residuals
 from worker.identification.multivariate.rules import RULES, SIMPSON, THROUGH_NOISE, TRAPEZOID, JointRule
 from worker.identification.multivariate.statistics import Sample
 from worker.identification.multivariate.sums import Pair
+from worker.identification.residuals import ResidualMoments
 from worker.identification.sampling import RuleName
 
 Floats = NDArray[np.float64]
 
 FEWEST_WINDOWS = 200
+
+UNCORRELATED = 0.1
+"""Correlation of neighbouring residuals below which a thinned record is no longer persistent."""
 
 WINDOWS_FOR_DIAGNOSTICS = 200_000
 """About so many, in chunks spread over the record, tell what residuals are like."""
@@ -45,6 +50,8 @@ class JointFit:
     condition    largest of the column-normalised whitened drift designs
     sample       of the windows
     kernel_weights   (n_kernels,) Σ K_j(z_n), in windows
+    least_step       of samples that were thinned for their persistent residuals, else 0 [time]
+    before_thinning  these residuals, by variable
     """
 
     rule: JointRule
@@ -60,6 +67,8 @@ class JointFit:
     kernel_weights: Floats
     n_windows: int
     longest_step: float
+    least_step: float
+    before_thinning: tuple[ResidualMoments, ...] = ()
 
     @property
     def coefficients(self) -> Floats:
@@ -76,11 +85,19 @@ class JointFit:
 def identify(problem: JointProblem, rule: RuleName | Literal["auto"], noise: NoiseHandling) -> JointFit:
     """Drift vector and diffusion tensor. Raises NoDataUnderKernels."""
     problem = without_long_steps(problem)
-    plain = fitted(problem, RULES.get(rule, TRAPEZOID))
+    asked = RULES.get(rule, TRAPEZOID)
+    # What windows that overlap leave is correlated by itself: whether the path's noise is, pairs tell.
+    plain = fitted(problem, TRAPEZOID if asked.overlapping else asked)
     if noise == "corrected" or (noise == "auto" and _is_noisy(plain)):
         corrected = fitted_through_noise(problem, plain)
         if corrected is not None:
             return corrected
+    if rule == "auto" and _is_persistent(plain):
+        slower = fitted_at_longer_steps(problem, plain)
+        if slower is not None:
+            return slower
+    if asked.overlapping:
+        return fitted(problem, asked, plain)
     if _is_persistent(plain):
         # V knows only the residuals' size; the blocks of the record know all of their covariance.
         plain = fitted(problem, replace(plain.rule, persistent=True), plain)
@@ -119,6 +136,19 @@ def fitted_through_noise(problem: JointProblem, plain: JointFit) -> JointFit | N
     return _judged(problem, replace(equations, noise=MeasurementNoise(covariance, problem.library)), (b, tensor), plain)
 
 
+def fitted_at_longer_steps(problem: JointProblem, plain: JointFit) -> JointFit | None:
+    """At the shortest steps whose residuals are uncorrelated; None where there are none shorter than half a relaxation time."""
+    first = plain.raw.moments
+    for slower in at_longer_steps(problem):
+        fit = fitted(slower, TRAPEZOID)
+        if _fastest_rate(fit.coefficients, fit.sample) * slower.least_step > 0.5 * problem.space.time:
+            return None
+        moments = [m for p, m in enumerate(fit.raw.moments) if p not in fit.noise_free]
+        if all(m.lag_one_correlation < UNCORRELATED and m.lag_one_z < SIGNIFICANT for m in moments):
+            return replace(fit, before_thinning=first)
+    return None
+
+
 def is_too_coarse(fit: JointFit) -> bool:
     """Whether doubling the step moves a coefficient beyond its error and by more than a percent."""
     components = [*zip(fit.drift, fit.coarse[0], strict=True), *((s, fit.coarse[1].get(p)) for p, s in fit.diffusion.items())]
@@ -140,14 +170,19 @@ def without_long_steps(problem: JointProblem) -> JointProblem:
     if not steps[-1] > 1.5 * steps[0]:
         return problem
     equations = equations_of(problem, TRAPEZOID)
-    b, y = equations.sample.functions @ equations.rough_drift().T, equations.sample.instrument
-    slopes = np.linalg.lstsq(np.column_stack([y, np.ones(len(y))]), b, rcond=None)[0][:-1]
-    rate = float(np.abs(np.linalg.eigvals(slopes)).max())
+    rate = _fastest_rate(equations.rough_drift(), equations.sample)
     if not rate > 0:
         return problem
     limit = problem.space.time / (2 * rate)
     share = float(np.searchsorted(steps, limit)) / len(steps)
     return replace(problem, longest_step=limit) if 0.2 < share < 1 else problem
+
+
+def _fastest_rate(drift: Floats, sample: Sample) -> float:
+    """Largest eigenvalue's size of the drift's linear regression on the state; drift (d, n_functions)."""
+    b, y = sample.functions @ drift.T, sample.instrument
+    slopes = np.linalg.lstsq(np.column_stack([y, np.ones(len(y))]), b, rcond=None)[0][:-1]
+    return float(np.abs(np.linalg.eigvals(slopes)).max())
 
 
 def _is_noisy(fit: JointFit) -> bool:
@@ -183,6 +218,7 @@ def _judged(problem: JointProblem, equations: JointEquations, rough: Model, plai
         kernel_weights=equations.kernel_weights,
         n_windows=equations.statistics.n_windows,
         longest_step=problem.longest_step,
+        least_step=problem.least_step,
     )
 
 

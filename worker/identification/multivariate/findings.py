@@ -19,6 +19,7 @@ from worker.identification.errors import SecondOrderDynamics
 from worker.identification.multivariate.estimator import JointFit
 from worker.identification.multivariate.positivity import indefinite
 from worker.identification.multivariate.problem import JointProblem
+from worker.identification.residuals import ResidualMoments
 
 MATERIAL_STEP_ERROR = 0.03
 
@@ -41,6 +42,7 @@ def joint_findings(fit: JointFit, problem: JointProblem) -> Iterator[Finding]:
     yield from _degenerate(fit, variables)
     yield from _no_drift(fit, variables)
     yield from _long_steps(fit, problem)
+    yield from _thinned(fit, problem)
     yield from _coarse(fit, problem)
     yield from _doubted(fit, problem)
     yield from _measurement_noise(fit, problem)
@@ -50,6 +52,7 @@ def joint_findings(fit: JointFit, problem: JointProblem) -> Iterator[Finding]:
         for finding in (
             *left_out(fit.residuals.scores[p], max(c.gain for c in fit.drift[p].path)),
             *persistent(fit.raw.moments[p]),
+            *_smooth(fit.raw.moments[p]),
             *heavy_tails(fit.residuals.moments[p]),
             *quantised(fit.raw.moments[p]),
         )
@@ -106,6 +109,33 @@ def _long_steps(fit: JointFit, problem: JointProblem) -> Iterator[Finding]:
             f"Sampling is uneven, and {100 * share:.0f} % of the steps are longer than {fit.longest_step:.3g}, half a relaxation "
             "time; they are too coarse for the sampling rule and were left out.",
             {"longest_step": fit.longest_step, "share": float(share)},
+        )
+
+
+def _smooth(residuals: ResidualMoments) -> Iterator[Finding]:
+    """Residuals that are nearly equal; without a named sampling rule they are refused, see `check_paths`."""
+    try:
+        check_smoothness(residuals)
+    except SecondOrderDynamics as error:
+        yield Finding(
+            "persistent-increments",
+            f"{error.message} (velocity persistence). The coefficients below are what the named sampling rule makes of these "
+            "increments, and depend on the sampling interval. Set sampling_rule to 'auto' to look for longer steps at which they "
+            "are uncorrelated.",
+            {"residual_correlation": residuals.lag_one_correlation},
+        )
+
+
+def _thinned(fit: JointFit, problem: JointProblem) -> Iterator[Finding]:
+    if fit.least_step:
+        rho = {v: m.lag_one_correlation for v, m in zip(problem.library.variables, fit.before_thinning, strict=True)}
+        yield Finding(
+            "persistent-increments",
+            f"At the record's own sampling interval successive residuals are positively correlated ({max(rho.values()):+.2f}): "
+            "the path is smoother than a diffusion, as with inertia (velocity persistence) or filtering. Samples at least "
+            f"{fit.least_step:.4g} apart, where that is over, were used instead; the model describes longer times only. "
+            "Set sampling_rule to 'trapezoid' for a fit to every increment as it is.",
+            {"residual_correlation": rho, "least_step": fit.least_step},
         )
 
 

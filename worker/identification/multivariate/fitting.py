@@ -32,15 +32,15 @@ def walk(problem: JointProblem, rule: JointRule, n_blocks: int, **some: int) -> 
 
 
 def statistics_of(problem: JointProblem, rule: JointRule, every_block: int = 1) -> JointStatistics | None:
-    windows = walk(
-        problem, rule, N_BLOCKS_FOR_ERRORS if rule.overlapping or rule.persistent else N_BLOCKS, every_block=every_block
-    )
+    windows = walk(problem, rule, N_BLOCKS_FOR_ERRORS if rule.errors_from_blocks else N_BLOCKS, every_block=every_block)
     return gather(windows, problem.space, problem.instruments, rule)
 
 
 def equations_of(problem: JointProblem, rule: JointRule) -> JointEquations:
     only = max(1, round(problem.data.n_increments / SAMPLE_SIZE))
-    sample = take_sample(walk(problem, rule, 1, only=only), problem.space, problem.instruments, rule)
+    run = 1 + rule.lags
+    windows = walk(problem, rule, 1, only=only, run=run)
+    sample = take_sample(windows, problem.space, problem.instruments, rule, run if only > run else np.inf)
     statistics = statistics_of(problem, rule)
     assert statistics is not None, "the sample has windows, so the record has"
     return JointEquations(rule, statistics, sample, problem.instruments)

@@ -100,10 +100,12 @@ def stretches(
     windows: Windows,
     *,
     only: int = 1,
+    run: int = 1,
     every_chunk: int = 1,
     every_block: int = 1,
 ) -> Iterator[Stretch]:
-    """Walk all windows inside segments, block by block; or only every k-th, those of every k-th chunk, of every k-th block."""
+    """Walk all windows inside segments, block by block; or only those of every k-th chunk, of every k-th block,
+    or of every k-th sample and the `run` − 1 after it."""
     first_of, last_of = data.segments[:, 0], data.segments[:, 1]
     span = (windows.n_points - 1) * windows.stride
     for block in range(0, len(edges) - 1, every_block):
@@ -123,7 +125,7 @@ def stretches(
                 inside &= np.ptp(steps, axis=0) <= 0.02 * steps[0]
             follows = np.zeros(n, dtype=np.bool_)
             follows[1:] = inside[1:] & inside[:-1] & (segment[1:] == segment[:-1])
-            kept = np.flatnonzero(inside & (index % only == 0) if only > 1 else inside)
+            kept = np.flatnonzero(inside & (index % only < run) if only > run else inside)
             if not kept.size:
                 continue
             yield Stretch(
@@ -132,6 +134,6 @@ def stretches(
                 y=space.internal(states),
                 points=points[:, kept],
                 steps=steps[:, kept] / space.time,
-                follows=follows[kept],
+                follows=follows[kept] & (np.diff(kept, prepend=-2) == 1),
                 elapsed=(times[:n] - data.times[first_of[segment]])[kept] / space.time,
             )

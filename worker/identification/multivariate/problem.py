@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.choice import Selected
-from worker.identification.criteria import BIC, Criterion
+from worker.identification.choice import Method, Selected
 from worker.identification.library import Library
 from worker.identification.multivariate.equations import Shares
 from worker.identification.multivariate.increments import Space
@@ -27,15 +26,17 @@ class JointProblem:
 
     structure      of the diffusion tensor; `isotropic`: a_pq = α(x) δ_pq, in the data's units
     longest_step   increments over longer steps are left out [time]
+    least_step     samples are at least so far apart, thinned; 0: as they are [time]
     """
 
     data: Trajectories
     space: Space
     library: Library
     instruments: Instruments
-    selection: Criterion = BIC
+    selection: Method = "bic"
     structure: Structure = "full"
     longest_step: float = np.inf
+    least_step: float = 0.0
 
 
 def components_of(problem: JointProblem) -> dict[Pair, Shares]:
@@ -67,9 +68,8 @@ def _from_first(problem: JointProblem, p: int) -> float:
 
 def _rescaled(selected: Selected, factor: float) -> Selected:
     e = selected.estimate
-    return replace(
-        selected,
-        estimate=replace(
+    return Selected(
+        replace(
             e,
             internal=e.internal * factor,
             internal_factor=e.internal_factor * factor,
@@ -77,8 +77,9 @@ def _rescaled(selected: Selected, factor: float) -> Selected:
             std_error=e.std_error * factor,
             robust_std_error=None if e.robust_std_error is None else e.robust_std_error * factor,
         ),
-        path=tuple(replace(c, raw=c.raw * factor) for c in selected.path),
-        shift=None if selected.shift is None else selected.shift * factor,
+        tuple(replace(c, raw=c.raw * factor) for c in selected.path),
+        selected.doubted,
+        None if selected.shift is None else selected.shift * factor,
     )
 
 

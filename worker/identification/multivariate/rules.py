@@ -23,8 +23,9 @@ class JointRule:
     drift, diffusion   m + 1 weights       moments   m weights, of D_1 … D_m       cross   weights by displacement and point
     lead               samples from the instrument's to X_0
     order              the error of the rule goes with this power of the step
-    overlapping        residuals of neighbouring windows are correlated, so that errors come from blocks
-    persistent         residuals are found to be positively correlated: likewise, but no error is smaller than without
+    overlapping        neighbouring windows share noise, so that their residuals are correlated
+    lags               to how many later windows; V holds these correlations (M8a). 0 where errors come from blocks instead
+    persistent         residuals are found to be positively correlated: errors come from blocks, and none is smaller than without
     """
 
     name: str
@@ -35,12 +36,17 @@ class JointRule:
     order: int
     lead: int = 0
     overlapping: bool = False
+    lags: int = 0
     persistent: bool = False
     stride: int = 1
 
     @property
     def windows(self) -> Windows:
         return Windows(len(self.drift) + self.lead, self.stride, even=len(self.drift) > 2)
+
+    @property
+    def errors_from_blocks(self) -> bool:
+        return self.persistent or (self.overlapping and not self.lags)
 
     def at_stride(self, stride: int) -> "JointRule":
         """The same rule on every stride-th sample."""
@@ -60,6 +66,7 @@ SIMPSON = JointRule(
     (((1, 1), 4 / 3), ((2, 2), 1 / 3)),
     order=4,
     overlapping=True,
+    lags=1,
 )
 
 THROUGH_NOISE = JointRule(

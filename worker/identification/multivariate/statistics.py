@@ -70,27 +70,45 @@ class Sample:
     functions     (n, n_functions) internal functions there
     products      columns (n, n_columns)
     step          (n,) h
+    follows       (n,) whether the window starts one sample after the one before it here
+    run           windows are in runs of so many; ∞ where all of the record's are here
     """
 
     instrument: Floats
     functions: Floats
     products: WindowProducts
     step: Floats
+    follows: NDArray[np.bool_]
+    run: float
+
+    def pairs(self, lag: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Positions of windows and of those that start `lag` samples later."""
+        together = np.ones(max(len(self.follows) - lag, 0), dtype=np.bool_)
+        for k in range(1, lag + 1):
+            together &= self.follows[k : len(self.follows) - lag + k]
+        early = np.flatnonzero(together)
+        return early, early + lag
 
 
-def take_sample(walk: Iterator[Stretch], space: Space, instruments: Instruments, rule: JointRule) -> Sample:
-    """Of all windows of a walk; the walk says every which."""
+def take_sample(walk: Iterator[Stretch], space: Space, instruments: Instruments, rule: JointRule, run: float) -> Sample:
+    """Of all windows of a walk, which takes them in runs of this length."""
     library = instruments.library
-    states, columns, steps, layout = [], [], [], None
+    states, columns, steps, follows, layout = [], [], [], [], None
     for stretch in walk:
         products = products_of(stretch, space, library, rule)
         layout = products.layout
         columns.append(products.columns)
         states.append(stretch.y[stretch.points[0]])
         steps.append(stretch.steps[rule.lead :].mean(axis=0))
+        follows.append(stretch.follows)
     if layout is None:
         raise ValueError("the walk has no windows")
     instrument = np.concatenate(states)
     return Sample(
-        instrument, library.internal(instrument), WindowProducts(np.concatenate(columns), layout), np.concatenate(steps)
+        instrument,
+        library.internal(instrument),
+        WindowProducts(np.concatenate(columns), layout),
+        np.concatenate(steps),
+        np.concatenate(follows),
+        run,
     )

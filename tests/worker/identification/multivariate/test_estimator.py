@@ -47,6 +47,19 @@ def test_standard_errors_are_the_scatter_over_seeds(system_paths, fit_jointly, a
     assert 0.4 < np.mean(np.square(z)) < 1.9
 
 
+def test_overlapping_windows_have_the_errors_of_their_shared_noise(system_paths, fit_jointly, as_data, coefficients) -> None:
+    # Few trajectories: as many blocks could tell nothing of the correlation between neighbouring windows.
+    data = as_data(system_paths("rotating", n=12, n_steps=4_000, substeps=1))
+    simpson, trapezoid = (coefficients(fit_jointly(data, polynomial_degree=1, rule=r)) for r in ("simpson", "trapezoid"))
+    for key in ("x", "y"):
+        for term in ("x", "y"):
+            # Each noise is in two windows' residuals and counts once: without their covariance the error is √2 too small.
+            assert simpson[key][term][1] == pytest.approx(trapezoid[key][term][1], rel=0.05)
+    for key in ("x,x", "y,y"):
+        # Mean of ½(ε_n + ε_{n+1})²/h: variance 3a² a window, where that of ε²/h is 2a².
+        assert simpson[key]["1"][1] == pytest.approx(np.sqrt(1.5) * trapezoid[key]["1"][1], rel=0.05)
+
+
 def test_measurement_noise_in_both_variables_is_found_and_corrected_for(
     system_paths, fit_jointly, as_data, coefficients, systems
 ) -> None:
