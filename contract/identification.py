@@ -34,8 +34,12 @@ class KernelParameters(Document):
 class SelectionParameters(Document):
     """How terms are kept or dropped."""
 
-    method: Literal["bic", "none"] = "bic"
-    """`bic`: all supports, Bayesian information criterion. `none`: keep every term."""
+    method: Literal["bic", "pastis", "lasso_cv", "stlsq", "none"] = "bic"
+    """`bic`: all supports, Bayesian information criterion. `pastis`: all supports, each term costing log(K/0.001) for K terms.
+    `lasso_cv`: supports along the lasso's path, by cross-validation over trajectories, or over stretches of a single record.
+    `stlsq`: least squares, dropping terms below `z_threshold` one by one. `none`: keep every term."""
+    z_threshold: Annotated[float, Field(gt=0, le=100)] = 4.0
+    """Standard errors that a coefficient must be away from zero for `stlsq` to keep it; not used otherwise."""
     threshold: Annotated[float, Field(gt=0, lt=1)] = 0.25
     """Relative threshold of STLSQ in the `paper` preset; not used otherwise."""
 

@@ -70,21 +70,44 @@ class Model(Document):
 
 
 class Support(Document):
-    """The best model of one size."""
+    """A model that was considered."""
 
     support: tuple[str, ...]
     score: float
-    """Larger is better."""
+    """Larger is better. Gain in log-likelihood less what the terms cost; of `lasso_cv` minus the smallest held-out error."""
     coefficients: dict[str, float] = {}
     equivalent: tuple[tuple[str, ...], ...] = ()
     """Other supports of this size that fit equally well; of these the lowest degree was taken."""
+    penalty: float | None = None
+    """Of `lasso_cv`: the largest at which the lasso keeps these terms, in standard errors."""
+
+
+class CrossValidation(Document):
+    """How well estimates predict data that were held out, along a path of falling penalties."""
+
+    penalties: tuple[float, ...]
+    """In standard errors: of orthogonal terms those whose |z| is above the penalty stay."""
+    errors: tuple[float, ...]
+    """Mean squared error of the held-out equations, in units of their noise: about 1 for the true model."""
+    std_errors: tuple[float, ...]
+    """Of `errors`, from the folds."""
+    n_terms: tuple[int, ...]
+    """Terms that are kept at each penalty."""
+    chosen: float
+    """The largest penalty whose error is within one standard error of the smallest error."""
+    lowest: float
+    """The penalty of the smallest error."""
+    n_folds: int
 
 
 class SelectionPath(Document):
-    """The best support of each size, so that a person can overrule the choice."""
+    """What was considered, so that a person can overrule the choice."""
 
     method: str
     path: tuple[Support, ...]
+    """The best support of each size; of `stlsq` that of each round, and of `lasso_cv` each along its path. Fewest terms first."""
+    curve: CrossValidation | None = None
+    """Of `lasso_cv`."""
 
 
 class Selection(Document):

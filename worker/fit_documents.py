@@ -13,6 +13,7 @@ from worker.identification.answers import Answer, ComponentFit
 from worker.identification.model import expression
 from worker.identification.multivariate.answer import JointAnswer
 from worker.identification.residuals import ResidualMoments
+from worker.identification.selection import Curve
 from worker.numbers import number
 from worker.pipeline import total_variation
 
@@ -118,10 +119,24 @@ def _component(fit: ComponentFit, confidence: float) -> results.Component:
 
 def _path(fit: ComponentFit) -> results.SelectionPath:
     entries = tuple(
-        results.Support(support=e.support, score=e.score, coefficients=dict(e.coefficients), equivalent=e.equivalent)
+        results.Support(
+            support=e.support, score=e.score, coefficients=dict(e.coefficients), equivalent=e.equivalent, penalty=e.penalty
+        )
         for e in fit.path
     )
-    return results.SelectionPath(method=fit.method, path=entries)
+    return results.SelectionPath(method=fit.method, path=entries, curve=None if fit.curve is None else _curve(fit.curve))
+
+
+def _curve(curve: Curve) -> results.CrossValidation:
+    return results.CrossValidation(
+        penalties=tuple(curve.penalties.tolist()),
+        errors=tuple(curve.errors.tolist()),
+        std_errors=tuple(curve.std_errors.tolist()),
+        n_terms=tuple(curve.n_terms.tolist()),
+        chosen=float(curve.penalties[curve.chosen]),
+        lowest=float(curve.penalties[curve.lowest]),
+        n_folds=curve.n_folds,
+    )
 
 
 def _residuals(moments: tuple[ResidualMoments, ...]) -> results.Residuals:

@@ -18,6 +18,7 @@ from worker.generator.report import Range
 from worker.generator.uncertainty import GeneratorSpread, spread
 from worker.identification import answers
 from worker.identification.answers import Answer
+from worker.identification.criteria import Criterion
 from worker.identification.crossings import count_crossings
 from worker.identification.diagnostics import Finding
 from worker.identification.errors import DimensionNotSupported
@@ -84,7 +85,7 @@ def _identify_one(data: Trajectories, parameters: IdentificationParameters, repo
         from worker.identification.paper_answer import by_paper
 
         return by_paper(data, scales, library, kernels, threshold=parameters.selection.threshold, bounds=bounds)
-    problem = Problem(data, scales, library, kernels, parameters.selection.method, period)
+    problem = Problem(data, scales, library, kernels, _criterion_of(parameters), period)
     answer = answers.by_efficient_estimator(
         problem,
         rule=parameters.sampling_rule,
@@ -125,7 +126,7 @@ def _identify_several(data: Trajectories, parameters: IdentificationParameters, 
         count=parameters.kernels.count,
         bandwidth=None if parameters.kernels.bandwidth == "auto" else parameters.kernels.bandwidth,
     )
-    problem = JointProblem(data, space, library, instruments, parameters.selection.method, parameters.diffusion_structure)
+    problem = JointProblem(data, space, library, instruments, _criterion_of(parameters), parameters.diffusion_structure)
     answer = joint_answer(
         problem,
         rule=parameters.sampling_rule,
@@ -140,6 +141,10 @@ def _identify_several(data: Trajectories, parameters: IdentificationParameters, 
 def _some_states(data: Trajectories) -> NDArray[np.float64]:
     """About 2·10⁴ samples, evenly over the record; (n, d) [state]."""
     return np.array(data.states[:: max(1, len(data.states) // 20_000)], dtype=np.float64)
+
+
+def _criterion_of(parameters: IdentificationParameters) -> Criterion:
+    return Criterion(parameters.selection.method, parameters.selection.z_threshold)
 
 
 def _of_library(parameters: IdentificationParameters) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from worker.identification.library import Library
 from worker.identification.model import SymbolicProcess, from_internal
 from worker.identification.residuals import ResidualSums
 from worker.identification.sampling import RuleName
-from worker.identification.selection import Candidate
+from worker.identification.selection import Candidate, Curve
 from worker.identification.trajectories import Scales, longest_duration
 
 Floats = NDArray[np.float64]
@@ -42,12 +42,13 @@ class TermFit:
 
 @dataclass(frozen=True, slots=True)
 class PathEntry:
-    """The best support of its size, its coefficients, and other supports of that size that fit equally well."""
+    """A support that was considered, its coefficients, and other supports of its size that fit equally well."""
 
     support: tuple[str, ...]
     score: float
     coefficients: Mapping[str, float]
     equivalent: tuple[tuple[str, ...], ...] = ()
+    penalty: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class ComponentFit:
     method: str
     path: tuple[PathEntry, ...]
     step_errors: Mapping[str, float] = field(default_factory=dict)
+    curve: Curve | None = None
 
     def active(self) -> dict[str, float]:
         """Coefficients of the active terms."""
@@ -138,10 +140,10 @@ def by_efficient_estimator(
     normal = np.random.default_rng(seed).standard_normal((n_draws, 2, library.internal_size))
     return Answer(
         drift=component_of(
-            fit.drift, identified.coarse[0], library, problem.selection, fit.rule.order, scales.unit / scales.time
+            fit.drift, identified.coarse[0], library, problem.selection.method, fit.rule.order, scales.unit / scales.time
         ),
         diffusion=component_of(
-            fit.diffusion, identified.coarse[1], library, problem.selection, fit.rule.order, scales.unit**2 / scales.time
+            fit.diffusion, identified.coarse[1], library, problem.selection.method, fit.rule.order, scales.unit**2 / scales.time
         ),
         process=process,
         draws=tuple(
@@ -180,7 +182,7 @@ def component_of(
         error = float(estimate.std_error[i] * factor)
         terms.append(TermFit(name, float(estimate.raw[i] * factor), True, error, robust, shift))
     path = tuple(_entry(c, library, factor) for c in selected.path)
-    return ComponentFit(tuple(terms), method, path, step_errors(selected, coarse, order, library))
+    return ComponentFit(tuple(terms), method, path, step_errors(selected, coarse, order, library), selected.curve)
 
 
 def _entry(candidate: Candidate, library: Library, factor: float) -> PathEntry:
@@ -190,6 +192,7 @@ def _entry(candidate: Candidate, library: Library, factor: float) -> PathEntry:
         score=candidate.score,
         coefficients={name: float(v * factor) for name, v in zip(names, candidate.raw, strict=True)},
         equivalent=tuple(_names(library, s) for s in candidate.equivalent),
+        penalty=candidate.penalty,
     )
 
 

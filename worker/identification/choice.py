@@ -1,18 +1,18 @@
 """The support of one component: judged by the criterion, less the terms that hang on the sampling rule."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.identification.criteria import Criterion, costs_of, costs_of_choice
 from worker.identification.gains import Support
 from worker.identification.library import Library
 from worker.identification.regression import NormalEquations
-from worker.identification.selection import Candidate, Estimate, best_of, estimate_on, preferred_support, selection_path
+from worker.identification.selection import Candidate, Curve, Estimate, best_of, estimate_on, selection_path
+from worker.identification.thresholding import thresholding_path
 
 Floats = NDArray[np.float64]
-Method = Literal["bic", "none"]
 
 FINE_SAMPLING = 0.03
 """Relative disagreement of two sampling rules up to which both describe the data."""
@@ -26,33 +26,51 @@ TRACE = 1e-5
 class Selected:
     """A component on its support.
 
-    path      best support of every size
+    path      the supports that were considered, smallest first
     doubted   terms the criterion wants under this sampling rule only; they are left out
     shift     (k,) how far the other sampling rule moves the raw coefficients, where both describe the data; else None
+    curve     of cross-validation, where that chose
     """
 
     estimate: Estimate
     path: tuple[Candidate, ...]
     doubted: Support
     shift: Floats | None = None
+    curve: Curve | None = None
 
 
 def choose(
-    equations: NormalEquations, of_other_rule: NormalEquations | None, library: Library, n_windows: int, method: Method
+    equations: NormalEquations, of_other_rule: NormalEquations | None, library: Library, n_windows: int, criterion: Criterion
 ) -> Selected:
-    """The support that the criterion prefers, less the terms that hang on the sampling rule."""
-    path = selection_path(equations, library, n_windows)
-    if method == "none":
+    """The support that the criterion prefers, less the terms that hang on the sampling rule. Raises TooFewSamples."""
+    best, path, curve = _searched(equations, library, n_windows, criterion)
+    if criterion.method == "none":
         return Selected(_first_estimate(equations, library, [c.support for c in reversed(path)]), path, ())
-    best = best_of(path).support
     doubted: Support = ()
     if of_other_rule is not None:
-        wanted_by_other = preferred_support(of_other_rule, library, n_windows)
+        wanted_by_other, _, _ = _searched(of_other_rule, library, n_windows, criterion)
         doubted = _hanging_on_the_rule(equations, of_other_rule, library, best, wanted_by_other)
     kept = tuple(k for k in best if k not in doubted)
     ranked = [kept, *(c.support for c in sorted(path, key=lambda c: -c.score))]
     estimate = _first_estimate(equations, library, ranked)
-    return Selected(estimate, path, doubted, _shift(equations, of_other_rule, library, estimate))
+    return Selected(estimate, path, doubted, _shift(equations, of_other_rule, library, estimate), curve)
+
+
+def _searched(
+    equations: NormalEquations, library: Library, n_windows: int, criterion: Criterion
+) -> tuple[Support, tuple[Candidate, ...], Curve | None]:
+    """The support that the criterion prefers, all that it considered, and the curve of cross-validation where there is one."""
+    if criterion.method == "lasso_cv":
+        # Not at the top: scikit-learn takes longer to import than most jobs to run.
+        from worker.identification.lasso import lasso_path
+
+        path, best, curve = lasso_path(equations, library)
+        return best, path, curve
+    if criterion.method == "stlsq":
+        path, best = thresholding_path(equations, library, criterion.z_threshold)
+        return best, path, None
+    path = selection_path(equations, library, costs_of(criterion, library, n_windows))
+    return best_of(path).support, path, None
 
 
 def simplest(selected: Selected, equations: NormalEquations, library: Library) -> Selected:
@@ -60,9 +78,12 @@ def simplest(selected: Selected, equations: NormalEquations, library: Library) -
 
     For a variable without noise, whose residuals are no measure of chance: there each error of the sampling rule is significant.
     """
-    enough = max(c.gain for c in selected.path) * (1 - TRACE)
-    support = next(c.support for c in selected.path if c.gain >= enough)
-    return Selected(_first_estimate(equations, library, [support, selected.estimate.support]), selected.path, ())
+    path = selection_path(equations, library, costs_of_choice(library))
+    enough = max(c.gain for c in path) * (1 - TRACE)
+    support = next(c.support for c in path if c.gain >= enough)
+    return Selected(
+        _first_estimate(equations, library, [support, selected.estimate.support]), selected.path, (), curve=selected.curve
+    )
 
 
 def _hanging_on_the_rule(

@@ -64,7 +64,9 @@ def findings(identified: Identified, scores: ScoreTests, library: Library, scale
     yield from _doubted(identified, library)
     yield from _measurement_noise(identified, scales)
     yield from left_out(scores, max(c.gain for c in identified.fit.drift.path))
-    yield from persistent(residuals)
+    yield from _motion_blur(identified)
+    if not identified.exposure:
+        yield from persistent(residuals)
     yield from heavy_tails(identified.residuals)
     yield from quantised(residuals)
     yield from _negative_diffusion(identified, scales)
@@ -196,9 +198,23 @@ def persistent(residuals: ResidualMoments) -> Iterator[Finding]:
         yield Finding(
             "persistent-increments",
             f"Successive residuals are positively correlated ({rho:+.2f}): the path is smoother than a diffusion, as with "
-            "inertia (velocity persistence), filtering or averaging by the instrument, or a forcing that is no variable here (a "
-            "season). At this sampling interval it is not Markov. Sample more slowly, or add the variable.",
+            "inertia (velocity persistence), filtering or averaging by the instrument (motion blur: every sample is a mean over "
+            "an exposure), or a forcing that is no variable here (a season). At this sampling interval it is not Markov. Sample "
+            "more slowly, or add the variable.",
             {"residual_correlation": rho},
+        )
+
+
+def _motion_blur(identified: Identified) -> Iterator[Finding]:
+    if identified.exposure:
+        rho = identified.raw.lag_one_correlation
+        yield Finding(
+            "motion-blur",
+            f"Neighbouring residuals are positively correlated ({rho:+.2f}), and only neighbours: every sample is an average "
+            f"over an exposure of about {identified.exposure:.2g} sampling intervals (motion blur). It was corrected for; without "
+            "that the diffusion is too small. Measurement noise hides a part of it, so the exposure is a lower bound. Inertia that "
+            "relaxes within one sampling interval looks alike.",
+            {"exposure": identified.exposure, "residual_correlation": rho, "corrected": True},
         )
 
 

@@ -38,6 +38,9 @@ SIGNIFICANT = 4.0
 NOISE_ROUNDS = 8
 """The correction, the drift, the diffusion and the noise's variance are found in turn; they settle in four to six rounds."""
 
+LONGEST_EXPOSURE = 1.2
+"""Exposure, in sampling intervals, up to which positively correlated residuals are those of motion blur."""
+
 COARSEST_RESOLUTION = 0.2
 """Share of zero increments up to which rounding acts like independent noise: the values then move by two quanta a step."""
 
@@ -50,6 +53,8 @@ class Identified:
     coarse         raw coefficients of drift and diffusion on the same supports at twice the step; None where there are none
     kernel_weights (n_kernels,) Σ K_j(z_n), in windows
     longest_step   increments over longer steps were left out [time]
+    exposure       time over which each sample is an average [sampling intervals]: motion blur, which acts like measurement noise
+                   of the variance −aE/6 and was corrected for. Zero where there is none
     """
 
     fit: Fit
@@ -59,11 +64,12 @@ class Identified:
     coarse: tuple[Floats | None, Floats | None]
     kernel_weights: Floats
     longest_step: float
+    exposure: float = 0.0
 
     @property
     def noise_variance(self) -> float:
         """Of the measurement noise that was corrected for, internal units."""
-        return self.fit.rule.noise_variance
+        return max(self.fit.rule.noise_variance, 0.0)
 
 
 def identify(problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHandling) -> Identified:
@@ -71,7 +77,7 @@ def identify(problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHan
     problem = without_long_steps(problem)
     named: dict[str, SamplingRule] = {"euler": Euler(), "trapezoid": Trapezoid(), "simpson": Simpson()}
     plain = fitted(problem, named.get(rule, Trapezoid()))
-    if noise == "corrected" or (noise == "auto" and is_noisy(plain.raw)):
+    if noise == "corrected" or (noise == "auto" and (is_noisy(plain.raw) or is_blurred(plain.raw))):
         corrected = fitted_through_noise(problem, plain)
         if corrected is not None:
             return corrected
@@ -113,15 +119,17 @@ def _fitted_through_noise(problem: Problem, plain: Identified, stride: int) -> I
     if statistics.n_windows < 200:
         return None
     weights = Weights(statistics.time, statistics.time_squared.sum(axis=0))
-    fit = fit_with(problem, rule, statistics, weights)
+    fit, exposure = fit_with(problem, rule, statistics, weights), 0.0
     for _ in range(NOISE_ROUNDS):
-        b, a = fit.drift.estimate.internal, fit.diffusion.estimate.internal
-        variance = rule.next_variance(statistics.totals, statistics.n_windows, problem.library, b, a)
-        if not variance > 0:
+        drift, diffusion = fit.drift.estimate.internal, fit.diffusion.estimate.internal
+        variance = rule.next_variance(statistics.totals, statistics.n_windows, problem.library, drift, diffusion)
+        a, _ = mean_diffusion_and_rate(problem.library, statistics, fit)
+        exposure = max(-6 * variance, 0.0) / a if a > 0 else np.inf
+        if not (variance > 0 or (exposure < LONGEST_EXPOSURE and is_blurred(plain.raw))):
             return None
         rule = Noisy(variance, stride)
         fit = fit_with(problem, rule, statistics, weights)
-    return replace(_judged(problem, fit, statistics, weights), raw=plain.raw)
+    return replace(_judged(problem, fit, statistics, weights), raw=plain.raw, exposure=exposure)
 
 
 def _stride_beyond_noise(problem: Problem, found: Identified) -> int:
@@ -137,6 +145,15 @@ def _stride_beyond_noise(problem: Problem, found: Identified) -> int:
 def is_noisy(residuals: ResidualMoments) -> bool:
     """Whether neighbouring residuals are anticorrelated beyond chance."""
     return residuals.lag_one_z < -SIGNIFICANT and residuals.lag_one_correlation < -0.005 and not is_deterministic(residuals)
+
+
+def is_blurred(residuals: ResidualMoments) -> bool:
+    """Whether neighbouring residuals, and only neighbours, are correlated as those of samples that are averages over an
+    exposure: by up to ¼, with the whole interval exposed."""
+    near, far = residuals.lag_one_correlation, residuals.lag_two_correlation
+    # Inertia and filters go on; a drift fitted to blurred samples leaves a trace of the other sign.
+    only_neighbours = residuals.lag_two_z < SIGNIFICANT or far < 0.1 * near
+    return residuals.lag_one_z > SIGNIFICANT and 0.02 < near < 0.35 and only_neighbours and not is_deterministic(residuals)
 
 
 def is_deterministic(residuals: ResidualMoments) -> bool:

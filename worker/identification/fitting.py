@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.cells import Cells, make_cells
-from worker.identification.choice import Method, Selected, choose
+from worker.identification.choice import Selected, choose
+from worker.identification.criteria import BIC, Criterion
 from worker.identification.kernels import Kernels
 from worker.identification.library import Library
 from worker.identification.powers import gather_by_powers, is_polynomial
@@ -51,7 +52,7 @@ class Problem:
     scales: Scales
     library: Library
     kernels: Kernels
-    selection: Method = "bic"
+    selection: Criterion = BIC
     period: float | None = None
     longest_step: float = np.inf
 

@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 class Noisy:
     """Samples z, y₀, y₁, y₂ with equal steps h; instrument z. Equations (M17)–(M19).
 
-    variance   σ_η², in internal units
+    variance   σ_η², in internal units; −aE/6 for samples averaged over an exposure E, equation (M25)
     """
 
     variance: float
@@ -42,7 +42,9 @@ class Noisy:
         return Noisy(self.variance, stride)
 
     def residual_variance(self, chunk: Chunk, diffusion: Floats) -> Floats:
-        return np.asarray(diffusion * chunk.steps[1:].sum(axis=0) + 2 * self.variance)
+        of_motion = diffusion * chunk.steps[1:].sum(axis=0)
+        # Motion blur takes away at most a sixth, on average.
+        return np.asarray(np.maximum(of_motion + 2 * self.variance, of_motion / 2))
 
     @property
     def windows(self) -> Windows:

@@ -22,7 +22,7 @@ class ResidualMoments:
     """Sums over the residuals r of one variable's drift equation, internal units.
 
     powers       (5,)  Σ u^p, p = 0 … 4, of r over its standard deviation, where â > 0; over its own where â is nowhere
-    products     n, Σ r_n r_{n+1}, Σ (r_n r_{n+1})² over consecutive windows
+    products     n, Σ r_n r_{n+1}, Σ (r_n r_{n+1})² over consecutive windows, then n, Σ r_n r_{n+2}, Σ (r_n r_{n+2})²
     squares      Σ r², Σ Δy², number of windows
     zero_steps   share of increments that are exactly zero
     """
@@ -48,6 +48,18 @@ class ResidualMoments:
     def lag_one_z(self) -> float:
         """Lag-one product over its own standard error."""
         return float(self.products[1] / np.sqrt(self.products[2])) if self.products[2] > 0 else 0.0
+
+    @property
+    def lag_two_correlation(self) -> float:
+        """Likewise two windows apart."""
+        if not self.products[3] or not self.squares[0]:
+            return 0.0
+        return float(self.products[4] / self.products[3] / (self.squares[0] / self.squares[2]))
+
+    @property
+    def lag_two_z(self) -> float:
+        """Lag-two product over its own standard error."""
+        return float(self.products[4] / np.sqrt(self.products[5])) if self.products[5] > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +87,7 @@ def measure_residuals(
     walk: Iterator[Chunk], rule: SamplingRule, library: Library, cells: Cells, drift: Floats, diffusion: Floats
 ) -> ResidualSums:
     """Residuals of a model with these internal coefficients (n_functions,)."""
-    powers, products, squares = np.zeros(5), np.zeros(3), np.zeros(3)
+    powers, products, squares = np.zeros(5), np.zeros(6), np.zeros(3)
     histogram = np.zeros(N_BINS)
     low, high, zeros = np.inf, -np.inf, 0
 
@@ -95,7 +107,8 @@ def measure_residuals(
         u2 = u * u
         powers[:] += [u.size, float(u.sum()), float(u2.sum()), float(u2 @ u), float(u2 @ u2)]
         pairs = (r[:-1] * r[1:])[chunk.follows[1:]]
-        products[:] += [pairs.size, float(pairs.sum()), float(pairs @ pairs)]
+        apart = (r[:-2] * r[2:])[chunk.follows[1:-1] & chunk.follows[2:]]
+        products[:] += [v for p in (pairs, apart) for v in (p.size, float(p.sum()), float(p @ p))]
         difference = chunk.right - chunk.left
         squares[:] += [float(r @ r), float(difference @ difference), r.size]
         zeros += int((difference == 0).sum())

@@ -1,15 +1,11 @@
-"""Which terms are active: every support judged by the Bayesian information criterion (docs/method.md §5)."""
+"""Which terms are active: every support judged by what it gains and what its terms cost (docs/method.md §5)."""
 
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from math import log
 
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.gains import Gains, Support, all_supports, stepwise
+from worker.identification.gains import Gains, Level, Support, all_supports, stepwise
 from worker.identification.library import Library
 from worker.identification.regression import NormalEquations, Solution, solve
 from worker.identification.supports import SupportBasis, support_basis
@@ -25,67 +21,66 @@ EQUALLY_WELL = 1.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """The best support of its size.
+    """A support that was considered.
 
     gain         ½ gᵀ H⁻¹ g, the log-likelihood above that of no terms
-    score        gain − ½ k log(n_increments) − the terms' `costs_of`
+    score        what the method ranks by, larger is better: gain less the terms' costs, or minus the held-out error
     raw          (k,) coefficients of the raw terms, internal units of state and time
     equivalent   other supports of this size that fit equally well
+    penalty      largest at which the lasso chose this support; None for other methods
     """
 
     support: Support
     gain: float
     score: float
     raw: Floats
-    equivalent: tuple[Support, ...]
+    equivalent: tuple[Support, ...] = ()
+    penalty: float | None = None
 
 
-def selection_path(equations: NormalEquations, library: Library, n_increments: int) -> tuple[Candidate, ...]:
-    """The best support of every size, smallest first; equation (M11)."""
-    return tuple(
-        Candidate(chosen, gain, score, _raw_on(equations, library, chosen), others)
-        for chosen, gain, score, others in _best_of_each_size(equations, library, n_increments)
-    )
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """What cross-validation found along a path of falling penalties.
+
+    penalties     (n,) in standard errors: of orthogonal terms those with |z| above it stay
+    errors        (n,) mean squared error of the held-out equations in units of their noise; 1 for the true model
+    std_errors    (n,) of the mean over the folds
+    n_terms       (n,) that are kept, given all data
+    chosen, lowest   positions of the penalty taken, and of the smallest error
+    """
+
+    penalties: Floats
+    errors: Floats
+    std_errors: Floats
+    n_terms: NDArray[np.int_]
+    chosen: int
+    lowest: int
+    n_folds: int
 
 
-def preferred_support(equations: NormalEquations, library: Library, n_increments: int) -> Support:
-    """The support of the best candidate of the path."""
-    found = _best_of_each_size(equations, library, n_increments)
-    return max(found, key=lambda c: (c[2], -len(c[0])))[0]
-
-
-def _best_of_each_size(
-    equations: NormalEquations, library: Library, n_increments: int
-) -> Iterator[tuple[Support, float, float, tuple[Support, ...]]]:
-    """Support, gain, score, and the other supports that fit equally well."""
+def selection_path(equations: NormalEquations, library: Library, costs: Floats) -> tuple[Candidate, ...]:
+    """The best support of every size, smallest first, for terms of these costs (K,); equation (M11)."""
     gains = Gains(equations, library)
     levels = all_supports(gains, library.size) if library.size <= EXHAUSTIVE_UP_TO else stepwise(gains, library.size)
-    costs = costs_of(library)
-    for size, found in enumerate(levels):
+    path = []
+    for found in levels:
         judged = {s: g - float(costs[list(s)].sum()) for s, g in found.items()}
-        best = max(judged.values())
-        if not np.isfinite(best):
-            continue
-        close = [s for s, g in judged.items() if g >= best - EQUALLY_WELL]
-        chosen = min(close, key=lambda s: (_degree(library, s), -found[s]))
-        others = tuple(s for s in sorted(close, key=lambda s: -found[s]) if s != chosen)
-        yield chosen, found[chosen], judged[chosen] - 0.5 * size * log(n_increments), others
+        chosen, others = lowest_of_best(judged, found, library)
+        if np.isfinite(judged[chosen]):
+            path.append(Candidate(chosen, found[chosen], judged[chosen], raw_on(equations, library, chosen), others))
+    return tuple(path)
 
 
-@lru_cache(maxsize=64)
-def costs_of(library: Library) -> Floats:
-    """What a term must gain for being one of many of its degree, in several variables: log of their number; (K,).
-
-    Among x^2, x*y, y^2 one fits well by chance more often than x^2 alone. Constant and linear terms, which any drift may be
-    expected to have, are exempt. In one variable every degree has one term, and all costs are zero.
-    """
-    if library.dimension == 1:
-        return np.zeros(library.size)
-    count = Counter(library.degrees)
-    return np.array([0.0 if degree in (0, 1) else log(count[degree]) for degree in library.degrees])
+def lowest_of_best(judged: Level, gains: Level, library: Library) -> tuple[Support, tuple[Support, ...]]:
+    """Of the supports of one size that fit equally well that of the lowest degree; and the others, best first."""
+    best = max(judged.values())
+    close = sorted((s for s, g in judged.items() if g >= best - EQUALLY_WELL), key=lambda s: -gains[s])
+    chosen = min(close, key=lambda s: _degree(library, s))
+    return chosen, tuple(s for s in close if s != chosen)
 
 
-def _raw_on(equations: NormalEquations, library: Library, support: Support) -> Floats:
+def raw_on(equations: NormalEquations, library: Library, support: Support) -> Floats:
+    """Coefficients on one support (k,); NaN where its terms cannot be told apart on these data."""
     estimate = estimate_on(equations, library, support)
     return np.full(len(support), np.nan) if estimate is None else estimate.raw
 

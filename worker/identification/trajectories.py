@@ -118,9 +118,11 @@ def measure_scales(data: Trajectories, period: float | None = None) -> Scales:
     shift = float(values[data.segments[0, 0]])
     low, high, total, squares, count = _summary(values, data.segments, shift)
     duration = float(sum(data.times[stop - 1] - data.times[start] for start, stop, _ in data.segments))
-    if not high > low:
+    # Beyond a few units in the last place nothing is told from rounding.
+    if not high - low > 64 * np.spacing(max(abs(low), abs(high))):
         raise ConstantData(
-            f"The series is constant: all {count} samples equal {low:g}. It does not vary, so there is nothing to identify.",
+            f"The series is constant: all {count} samples equal {low:g} to rounding error. It does not vary, so there is nothing "
+            "to identify.",
             hints=("Check which column holds the state (layout.state_columns).",),
         )
     stride = max(1, len(values) // 200_000)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from worker.identification.criteria import Criterion
 from worker.identification.efficient import Identified, identify
 from worker.identification.fitting import Problem
 from worker.identification.kernels import make_kernels
@@ -44,7 +45,7 @@ def fit() -> Callable[..., tuple[Identified, Library, Scales]]:
         scales = measure_scales(data, period)  # type: ignore[arg-type]
         library = make_library(scales, period=period, **settings.get("library", {}))  # type: ignore[arg-type, call-overload]
         kernels = make_kernels(scales, period=period)  # type: ignore[arg-type]
-        problem = Problem(data, scales, library, kernels, period=period)  # type: ignore[arg-type]
+        problem = Problem(data, scales, library, kernels, settings.get("criterion", Criterion()), period)  # type: ignore[arg-type]
         return identify(problem, settings.get("rule", "auto"), settings.get("noise", "auto")), library, scales  # type: ignore[arg-type]
 
     return run

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 
 from worker.identification.library import make_library
 from worker.identification.noise import noise_correction
@@ -44,6 +45,32 @@ def test_uncorrected_the_same_data_are_off_by_more_than_half(paths, fit) -> None
 def test_clean_data_are_left_alone(paths, fit) -> None:
     _, _, variance = _values(fit(from_arrays(list(paths("ornstein-uhlenbeck", 20, 0.01, 10_000)), 0.01)))
     assert variance == 0
+
+
+def _exposed(share: float, seed: int) -> np.ndarray:
+    """20 000 samples of an Ornstein–Uhlenbeck process (rate 1, a = 2) every 0.05, each the mean over this share of it."""
+    noise, rho = np.random.default_rng(seed).standard_normal(20_000 * 20), np.exp(-0.05 / 20)
+    fine = lfilter([np.sqrt(1 - rho**2)], [1, -rho], noise).reshape(20_000, 20)
+    return np.asarray(fine[:, : max(1, round(20 * share))].mean(axis=1))
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_motion_blur_is_found_and_corrected(share: float, fit) -> None:
+    fitted = fit(from_arrays([_exposed(share, 3)], 0.05))
+    drift, diffusion, variance = _values(fitted)
+    for (value, error), true in ((drift["x"], -1.0), (diffusion["1"], 2.0)):
+        assert abs(value - true) < 4 * error
+    assert fitted[0].exposure == pytest.approx(share, abs=0.3)
+    assert variance == 0
+    # What is not corrected is too small by more than the error that is claimed.
+    _, plain, _ = _values(fit(from_arrays([_exposed(share, 3)], 0.05), noise="none"))
+    assert plain["1"][0] < 2.0 - 4 * diffusion["1"][1]
+
+
+def test_samples_of_an_instant_and_smooth_paths_are_not_called_blurred(fit) -> None:
+    assert fit(from_arrays([_exposed(0.0, 4)], 0.05))[0].exposure == 0
+    filtered = lfilter([0.7], [1, -0.3], _exposed(0.0, 5))
+    assert fit(from_arrays([filtered], 0.05))[0].exposure == 0
 
 
 def test_noise_and_coarse_sampling_together(paths, fit) -> None:

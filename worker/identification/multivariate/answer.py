@@ -75,7 +75,7 @@ def joint_answer(
     found = tuple(f for f in joint_findings(fit, problem) if noise != "none" or f.code != "measurement-noise")
 
     def component(selected: Selected, coarse: Floats | None, factor: float) -> ComponentFit:
-        return component_of(selected, coarse, problem.library, problem.selection, fit.rule.order, factor)
+        return component_of(selected, coarse, problem.library, problem.selection.method, fit.rule.order, factor)
 
     to_drift, to_diffusion = space.units / space.time, np.outer(space.units, space.units) / space.time
     variances = np.zeros(len(variables)) if fit.noise is None else np.diag(fit.noise.covariance) * space.units**2

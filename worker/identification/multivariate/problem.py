@@ -7,7 +7,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.choice import Method, Selected
+from worker.identification.choice import Selected
+from worker.identification.criteria import BIC, Criterion
 from worker.identification.library import Library
 from worker.identification.multivariate.equations import Shares
 from worker.identification.multivariate.increments import Space
@@ -33,7 +34,7 @@ class JointProblem:
     space: Space
     library: Library
     instruments: Instruments
-    selection: Method = "bic"
+    selection: Criterion = BIC
     structure: Structure = "full"
     longest_step: float = np.inf
     least_step: float = 0.0
@@ -68,8 +69,9 @@ def _from_first(problem: JointProblem, p: int) -> float:
 
 def _rescaled(selected: Selected, factor: float) -> Selected:
     e = selected.estimate
-    return Selected(
-        replace(
+    return replace(
+        selected,
+        estimate=replace(
             e,
             internal=e.internal * factor,
             internal_factor=e.internal_factor * factor,
@@ -77,9 +79,8 @@ def _rescaled(selected: Selected, factor: float) -> Selected:
             std_error=e.std_error * factor,
             robust_std_error=None if e.robust_std_error is None else e.robust_std_error * factor,
         ),
-        tuple(replace(c, raw=c.raw * factor) for c in selected.path),
-        selected.doubted,
-        None if selected.shift is None else selected.shift * factor,
+        path=tuple(replace(c, raw=c.raw * factor) for c in selected.path),
+        shift=None if selected.shift is None else selected.shift * factor,
     )
 
 

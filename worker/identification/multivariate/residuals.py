@@ -91,7 +91,7 @@ class _Sums:
         extra = 1 + len(PAST_WINDOWS)
         self._powers, self._products, self._squares, self._zeros = (
             np.zeros((d, 5)),
-            np.zeros((d, 3)),
+            np.zeros((d, 6)),
             np.zeros((d, 3)),
             np.zeros(d),
         )
@@ -105,10 +105,12 @@ class _Sums:
         u = np.where(positive, r, 0.0) / np.sqrt(np.where(positive, variance, 1.0))
         u2 = u * u
         self._powers += np.stack([positive.sum(axis=0), *(v.sum(axis=0) for v in (u, u2, u2 * u, u2 * u2))], axis=1)
-        pairs = np.flatnonzero(stretch.follows[1:])
-        neighbours = r[pairs] * r[pairs + 1]
-        count = np.full(r.shape[1], 1.0)
-        self._products += np.stack([count * len(pairs), neighbours.sum(axis=0), (neighbours**2).sum(axis=0)], axis=1)
+        count, columns = np.full(r.shape[1], 1.0), []
+        for lag in (1, 2):
+            first_of = np.flatnonzero(np.all([stretch.follows[k : len(r) - lag + k] for k in range(1, lag + 1)], axis=0))
+            both = r[first_of] * r[first_of + lag]
+            columns += [count * len(first_of), both.sum(axis=0), (both**2).sum(axis=0)]
+        self._products += np.stack(columns, axis=1)
         self._squares += np.stack([(r**2).sum(axis=0), (first**2).sum(axis=0), count * len(r)], axis=1)
         self._zeros += (first == 0).sum(axis=0)
         self._correlations += np.stack([(r[: len(r) - k] * r[k:]).sum(axis=0) for k in range(3)], axis=1)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from worker.identification.criteria import Criterion
 from worker.identification.library import make_joint_library
 from worker.identification.multivariate.estimator import JointFit, identify
 from worker.identification.multivariate.findings import name_of
@@ -105,7 +106,7 @@ def fit_jointly() -> Callable[..., Fitted]:
         space = measure_space(data, periods)
         terms = make_joint_library(space.scales, periods=periods, **library)  # type: ignore[arg-type]
         instruments = make_instruments(space.internal(np.array(data.states)), terms, periods, count=count)
-        problem = JointProblem(data, space, terms, instruments, selection, structure)  # type: ignore[arg-type]
+        problem = JointProblem(data, space, terms, instruments, Criterion(selection), structure)  # type: ignore[arg-type]
         return identify(problem, rule, noise), problem  # type: ignore[arg-type]
 
     return run

@@ -1,0 +1,103 @@
+"""How often does each way of selecting find exactly the right terms?
+
+    python -m benchmarks.selection [--seeds 20] [--trajectories 10] [--degrees 4 7] [--walks 200]
+
+The source paper's three systems at its settings (paths of `benchmarks.recovery`) through the default estimator, and Brownian
+motion, where the right drift is none. One table: right supports of drift and diffusion out of seeds, for every method and size K
+of the library. `lasso_cv, lowest` is what the smallest cross-validation error would choose, where `lasso_cv` takes the largest
+penalty within one standard error of it; there, terms that hang on the sampling rule are not left out.
+"""
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from benchmarks.recovery import DT, SYSTEMS, paths_of
+from worker.identification import fitting
+from worker.identification.choice import Selected, choose
+from worker.identification.criteria import Criterion, Method
+from worker.identification.efficient import identify
+from worker.identification.fitting import Problem
+from worker.identification.kernels import make_kernels
+from worker.identification.library import Library, make_library
+from worker.identification.regression import NormalEquations
+from worker.identification.trajectories import Trajectories, from_arrays, measure_scales
+
+METHODS: tuple[Method, ...] = ("bic", "pastis", "stlsq", "lasso_cv")
+LOWEST = "lasso_cv, lowest"
+Asked = tuple[NormalEquations, NormalEquations | None, Library, int]
+"""What the last fit asked `choose`, but for the criterion."""
+
+
+def asked_of(data: Trajectories, degree: int) -> tuple[Asked, Asked]:
+    """What the default estimator's last fit had to choose from, in the drift and in the diffusion."""
+    scales = measure_scales(data, None)
+    asked: list[Asked] = []
+
+    def noting(
+        equations: NormalEquations, other: NormalEquations | None, library: Library, n_windows: int, criterion: Criterion
+    ) -> Selected:
+        asked.append((equations, other, library, n_windows))
+        return choose(equations, other, library, n_windows, criterion)
+
+    original, fitting.choose = fitting.choose, noting
+    try:
+        identify(Problem(data, scales, make_library(scales, polynomial_degree=degree), make_kernels(scales)), "auto", "auto")
+    finally:
+        fitting.choose = original
+    return asked[-2], asked[-1]
+
+
+def found_by(asked: Asked) -> Iterator[tuple[str, set[str]]]:
+    """Every method and the terms it keeps."""
+    library = asked[2]
+    for method in METHODS:
+        selected = choose(*asked, Criterion(method))
+        yield method, {library.names[k] for k in selected.estimate.support}
+        if selected.curve is not None:
+            penalty = selected.curve.penalties[selected.curve.lowest]
+            at_lowest = [c.support for c in selected.path if c.penalty is not None and c.penalty >= penalty][-1]
+            yield LOWEST, {library.names[k] for k in at_lowest}
+
+
+def random_walk(n_trajectories: int, seed: int) -> Trajectories:
+    """Brownian paths of variance one a unit of time, T = 10."""
+    steps = np.random.default_rng([seed, 2]).standard_normal((n_trajectories, 1000)) * 0.1
+    return from_arrays(list(np.cumsum(steps, axis=1)), 0.01)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--trajectories", type=int, default=10)
+    parser.add_argument("--degrees", type=int, nargs="+", default=[4, 7])
+    parser.add_argument("--walks", type=int, default=200)
+    options = parser.parse_args()
+    right: Counter[tuple[str, str, str, int]] = Counter()
+    for name, system in SYSTEMS.items():
+        for seed in range(options.seeds):
+            data = from_arrays(list(paths_of(name, options.trajectories, seed)), DT)
+            for degree in options.degrees:
+                asked = asked_of(data, degree)
+                for component, truth, of in zip(("drift", "diffusion"), (system.drift, system.diffusion), asked, strict=True):
+                    for method, terms in found_by(of):
+                        right[method, name, component, degree] += terms == truth.keys()
+    for seed in range(options.walks):
+        data = random_walk(max(options.trajectories, 8), seed)
+        for degree in options.degrees:
+            for method, terms in found_by(asked_of(data, degree)[0]):
+                right[method, "random walk", "drift", degree] += not terms
+
+    methods = [*METHODS, LOWEST]
+    print(f"{'system':19} {'component':10} {'K':>3}", *(f"{m:>16}" for m in methods))
+    for degree in options.degrees:
+        rows = [(name, component, options.seeds) for name in SYSTEMS for component in ("drift", "diffusion")]
+        for name, component, n in [*rows, ("random walk", "drift", options.walks)]:
+            rates = (f"{right[m, name, component, degree]}/{n}" for m in methods)
+            print(f"{name:19} {component:10} {degree + 1:>3}", *(f"{rate:>16}" for rate in rates))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""Sequentially thresholded least squares, with the threshold on z-scores (docs/method.md §5)."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.gains import Gains, Level, Support
+from worker.identification.library import Library
+from worker.identification.regression import NormalEquations
+from worker.identification.selection import Candidate, lowest_of_best, raw_on
+
+Floats = NDArray[np.float64]
+
+
+def thresholding_path(equations: NormalEquations, library: Library, threshold: float) -> tuple[tuple[Candidate, ...], Support]:
+    """Every round's support, smallest first, and the one at which no coefficient is below the threshold; equation (M25).
+
+    threshold   in standard errors
+
+    One term goes a round, the one of the smallest |z|: of terms that are much alike every z is small until one of them has gone,
+    and to drop all that are below the threshold, as is done with raw coefficients, would lose x and x^3 together. After the last
+    round terms still go, down to none, for the reader of the path.
+    """
+    path, kept = [], None
+    for support, gain, weakest in _rounds(Gains(equations, library), library, threshold):
+        if kept is None and weakest >= threshold:
+            kept = support
+        if np.isfinite(gain):
+            score = gain - 0.5 * threshold**2 * len(support)
+            path.append(Candidate(support, gain, score, raw_on(equations, library, support)))
+    return tuple(reversed(path)), kept or ()
+
+
+def _rounds(gains: Gains, library: Library, threshold: float) -> Iterator[tuple[Support, float, float]]:
+    """Supports from everything to nothing, with their gain and smallest |z|."""
+    support = tuple(range(library.size))
+    gain = gains.of([support])[support]
+    while support:
+        without = gains.of([tuple(t for t in support if t != out) for out in support])
+        # z² of a coefficient is twice what the fit loses without it. Terms that cannot be told apart have none.
+        told_apart = np.isfinite(gain)
+        weakest = float(np.sqrt(2 * max(gain - max(without.values()), 0.0))) if told_apart else 0.0
+        yield support, gain, weakest
+        support = _next(without, gain - 0.5 * threshold**2 if told_apart and weakest < threshold else -np.inf, library)
+        gain = without[support]
+    yield (), 0.0, np.inf
+
+
+def _next(without: Level, least: float, library: Library) -> Support:
+    """What is left once the term of the smallest z has gone, of those whose loss the threshold allows."""
+    allowed = {s: g for s, g in without.items() if g > least} or without
+    return lowest_of_best(allowed, allowed, library)[0]
