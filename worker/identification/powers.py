@@ -34,7 +34,7 @@ def gather_by_powers(
     scales: Scales,
     edges: Integers,
     library: Library,
-    kernels: Kernels,
+    kernels: Kernels | None,
     cells: Cells,
     stride: int = 1,
     hop: int = 1,
@@ -73,11 +73,11 @@ def gather_by_powers(
 
 
 def _as_trapezoid_sums(
-    powers: Floats, n_windows: int, step: float, library: Library, kernels: Kernels, cells: Cells
+    powers: Floats, n_windows: int, step: float, library: Library, kernels: Kernels | None, cells: Cells
 ) -> KernelStatistics:
     """powers (n_blocks, n_powers, n_nodes): quadrature weights of Σ f(y) Δ^q."""
     nodes = cells.nodes()
-    at_nodes, functions = kernels.at(nodes), library.internal(nodes)
+    functions = library.internal(nodes)
     # (q, n_nodes, n_functions): g^(q)(node) / q!
     taylor = np.array(
         [_derivatives(nodes, library.internal_degree, q) / factorial(q) for q in range(library.internal_degree + 1)]
@@ -85,20 +85,16 @@ def _as_trapezoid_sums(
     right = step / 2 * sum(powers[:, q, :, None] * g for q, g in enumerate(taylor))
     cross = step * sum(powers[:, q + 1, :, None] * g for q, g in enumerate(taylor))
     nodal = np.concatenate([powers[:, 1, :, None], powers[:, 2, :, None], right, cross], axis=2)
-    return KernelStatistics(
+    at_each = KernelStatistics(
         n_windows=n_windows,
         nodes=nodes,
         time=step * powers[:, 0].sum(axis=0),
         time_squared=step**2 * powers[:, 0],
-        at_instrument=_weighted(at_nodes, step * powers[:, 0, :, None] * functions),
-        sums=_weighted(at_nodes, nodal),
+        at_instrument=step * powers[:, 0, :, None] * functions,
+        sums=nodal,
         totals=nodal.sum(axis=(0, 1)),
     )
-
-
-def _weighted(kernels_at_nodes: Floats, nodal: Floats) -> Floats:
-    """(n_kernels, n_nodes) and (n_blocks, n_nodes, …) → (n_blocks, n_kernels, …), in one matrix product."""
-    return np.ascontiguousarray(np.moveaxis(np.tensordot(kernels_at_nodes, nodal, axes=(1, 1)), 0, 1))
+    return at_each if kernels is None else at_each.under(kernels)
 
 
 def _derivatives(y: Floats, degree: int, order: int) -> Floats:

@@ -1,7 +1,7 @@
 """Sums over windows of kernel-weighted products, block by block: all that the estimators need of the data."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
@@ -25,7 +25,7 @@ class KernelStatistics:
     nodes           (n_nodes,)                              nodes of the cells
     time            (n_nodes,)                              quadrature weights of Σ f(z_n) Δt
     time_squared    (n_blocks, n_nodes)                     of Σ f(z_n) Δt²
-    at_instrument   (n_blocks, n_kernels, n_functions)      Σ K_j(z_n) g_k(z_n) Δt
+    at_instrument   (n_blocks, n_kernels, n_functions)      Σ K_j(z_n) g_k(z_n) Δt; n_nodes for n_kernels where there are none
     sums            (n_blocks, n_kernels, n_weights)        Σ K_j(z_n) w_n of a sampling rule's weights
     totals          (n_weights,)                            Σ w_n
     """
@@ -52,6 +52,11 @@ class KernelStatistics:
             share * self.totals,
         )
 
+    def under(self, kernels: Kernels) -> "KernelStatistics":
+        """Those of these kernels, of statistics that were gathered without any."""
+        at_nodes = kernels.at(self.nodes)
+        return replace(self, at_instrument=_weighted(at_nodes, self.at_instrument), sums=_weighted(at_nodes, self.sums))
+
     def __add__(self, other: "KernelStatistics") -> "KernelStatistics":
         if not np.array_equal(self.nodes, other.nodes):
             raise ValueError("statistics on different cells do not add; make both with the same kernels and scales")
@@ -66,10 +71,20 @@ class KernelStatistics:
         )
 
 
-def gather(chunks: Iterator[Chunk], library: Library, kernels: Kernels, cells: Cells, weights: Weights) -> KernelStatistics:
-    """One pass over the windows, equation (M3) and its counterparts at later points of each window."""
+def _weighted(kernels_at_nodes: Floats, nodal: Floats) -> Floats:
+    """(n_kernels, n_nodes) and (n_blocks, n_nodes, …) → (n_blocks, n_kernels, …), in one matrix product."""
+    return np.ascontiguousarray(np.moveaxis(np.tensordot(kernels_at_nodes, nodal, axes=(1, 1)), 0, 1))
+
+
+def gather(
+    chunks: Iterator[Chunk], library: Library, kernels: Kernels | None, cells: Cells, weights: Weights
+) -> KernelStatistics:
+    """One pass over the windows, equation (M3) and its counterparts at later points of each window.
+
+    kernels   None: one sum for every node, of which `KernelStatistics.under` makes those of any kernels
+    """
     nodes = cells.nodes()
-    at_nodes, functions = kernels.at(nodes), library.internal(nodes)
+    functions = library.internal(nodes)
     # Terms by name may bend within a cell (a square root near zero); what a cell's polynomial cannot follow is summed as it is.
     rough = 0 if library.period is not None else len(library.other)
 
@@ -81,21 +96,23 @@ def gather(chunks: Iterator[Chunk], library: Library, kernels: Kernels, cells: C
     blocks = list(_nodal_sums(chunks, cells, with_time))
     if not blocks:
         n_weights = 0
-        return _nothing(nodes, len(at_nodes), library.internal_size, n_weights)
+        n_kernels = len(nodes) if kernels is None else len(kernels.centres)
+        return _nothing(nodes, n_kernels, library.internal_size, n_weights)
     nodal = np.array([block for _, block in blocks])
-    at_instrument = np.einsum("mi,bi,ij->bmj", at_nodes, nodal[:, 0], functions, optimize=True)
+    at_instrument = nodal[:, 0, :, None] * functions
     if rough:
-        at_instrument[..., -rough:] = np.einsum("mi,bji->bmj", at_nodes, nodal[:, -rough:], optimize=True)
+        at_instrument[..., -rough:] = nodal[:, -rough:].transpose(0, 2, 1)
         nodal = nodal[:, :-rough]
-    return KernelStatistics(
+    at_each = KernelStatistics(
         n_windows=sum(n for n, _ in blocks),
         nodes=nodes,
         time=nodal[:, 0].sum(axis=0),
         time_squared=nodal[:, 1],
         at_instrument=at_instrument,
-        sums=np.einsum("mi,bwi->bmw", at_nodes, nodal[:, 2:], optimize=True),
+        sums=nodal[:, 2:].transpose(0, 2, 1),
         totals=nodal[:, 2:].sum(axis=(0, 2)),
     )
+    return at_each if kernels is None else at_each.under(kernels)
 
 
 def _nothing(nodes: Floats, n_kernels: int, n_functions: int, n_weights: int) -> KernelStatistics:
