@@ -1,8 +1,8 @@
 """Parameters of an identification: data in, drift and diffusion out."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from contract.base import Document, Interval, Name
 from contract.datasets import PositiveFinite
@@ -22,13 +22,19 @@ class LibraryParameters(Document):
 class KernelParameters(Document):
     """The Gaussian test functions K_j (instruments) that weight the increments by state."""
 
-    count: Annotated[int, Field(ge=2, le=400)] = 50
-    """Number of equally spaced centres; in several variables the most there may be."""
+    count: Literal["auto"] | Annotated[int, Field(ge=2, le=400)] = 50
+    """Number of equally spaced centres; in several variables the most there may be. `auto`: by cross-validation, together with
+    the bandwidth where none is given; `"kernels": "auto"` is short for that."""
     bandwidth: Literal["auto"] | PositiveFinite = "auto"
-    """Standard deviation h of each kernel [state]; `auto`: 2.2 times the spacing of the centres. In several variables
-    it is in standard deviations of the decorrelated data, and `auto` is 1.5 times the spacing."""
+    """Standard deviation h of each kernel [state]; `auto`: 2.2 times the spacing of the centres, unless `count` is `auto` too.
+    In several variables it is in standard deviations of the decorrelated data, and `auto` is 1.5 times the spacing."""
     range: Literal["auto"] | tuple[float, float] = "auto"
     """First and last centre [state]; `auto`: the central 99.9 % of the samples. In one variable only."""
+
+
+def _spelled_out(given: Any) -> Any:
+    """`auto` stands for everything by cross-validation."""
+    return {"count": "auto"} if given == "auto" else given
 
 
 class SelectionParameters(Document):
@@ -48,7 +54,9 @@ class IdentificationParameters(Document):
     """Everything that decides the answer besides the data; each field has a default."""
 
     library: LibraryParameters = LibraryParameters()
-    kernels: KernelParameters = KernelParameters()
+    kernels: Annotated[
+        KernelParameters, BeforeValidator(_spelled_out, json_schema_input_type=Literal["auto"] | KernelParameters)
+    ] = KernelParameters()
     estimator: Literal["efficient", "paper"] = "efficient"
     """`efficient`: sums pooled over trajectories, generalised least squares. `paper`: Algorithm 1 to the letter."""
     sampling_rule: Literal["auto", "euler", "trapezoid", "simpson"] = "auto"
@@ -65,6 +73,12 @@ class IdentificationParameters(Document):
     """Known bounds of a coordinate, e.g. `{"x": [0.0, null]}`."""
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     """Seed of everything random (the samples behind the intervals of derived quantities)."""
+
+    @model_validator(mode="after")
+    def _algorithm_1_has_its_own_kernels(self) -> Self:
+        if self.estimator == "paper" and self.kernels.count == "auto":
+            raise ValueError("the paper's Algorithm 1 does not choose kernels: give kernels.count, or leave kernels out")
+        return self
 
 
 PAPER_PRESET = IdentificationParameters(

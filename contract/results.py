@@ -281,6 +281,33 @@ class Coverage(Document):
     """[state]; in several variables in standard deviations of the decorrelated data."""
 
 
+class KernelCandidate(Document):
+    """Kernels that cross-validation tried. Numbers are null where they do not tell the library's terms apart."""
+
+    count: int
+    bandwidth: float
+    """[state]; in several variables in standard deviations of the decorrelated data."""
+    score: float | None
+    """Log-likelihood of the drift on held-out data, above that of no drift; larger is better."""
+    std_error: float | None
+    """Standard error, over the folds, of the score's difference from the best."""
+    drift_variance: float | None
+    """Variance of the drift's coefficients relative to the Cramér–Rao bound, mean over the library; 1 is the best there is."""
+    diffusion_variance: float | None
+    """Likewise of the diffusion's."""
+
+
+class KernelChoice(Document):
+    """How bandwidth and count were chosen: of the candidates within two standard errors of the best score the one of smallest
+    variance, and of those alike the one with the fewest kernels."""
+
+    count: int
+    bandwidth: float
+    n_folds: int
+    """Groups of trajectories, or stretches of the record, each of which was held out once."""
+    surface: tuple[KernelCandidate, ...]
+
+
 class Diagnostics(Document):
     """How far the answer can be trusted."""
 
@@ -298,6 +325,8 @@ class Diagnostics(Document):
     density_total_variation: float | None = None
     """Total variation between the data's histogram and the model's stationary density, 0 to 1."""
     coverage: Coverage | None = None
+    kernel_choice: KernelChoice | None = None
+    """Where `kernels.count` is `auto`."""
     condition_number: float | None = None
     """Of the column-normalised whitened drift design."""
 

@@ -10,6 +10,7 @@ from contract import results
 from contract.datasets import Dataset
 from worker.generator.analysis import GeneratorReport
 from worker.identification.answers import Answer, ComponentFit
+from worker.identification.cross_validation import KernelChoice
 from worker.identification.model import expression
 from worker.identification.multivariate.answer import JointAnswer
 from worker.identification.residuals import ResidualMoments
@@ -64,6 +65,7 @@ def diagnostics_of(answer: Answer | JointAnswer, generator: GeneratorReport) -> 
             range=(answer.coverage.first, answer.coverage.last),
             bandwidth=answer.coverage.bandwidth,
         ),
+        kernel_choice=_kernel_choice(answer.kernel_choice),
         condition_number=None if answer.condition is None else number(answer.condition),
     )
 
@@ -87,6 +89,24 @@ def _of_several(answer: JointAnswer) -> results.Diagnostics:
         ),
         condition_number=number(answer.condition),
     )
+
+
+def _kernel_choice(choice: KernelChoice | None) -> results.KernelChoice | None:
+    if choice is None or choice.chosen is None:
+        return None
+    taken = choice.candidates[choice.chosen]
+    surface = tuple(
+        results.KernelCandidate(
+            count=c.count,
+            bandwidth=c.bandwidth,
+            score=c.score,
+            std_error=None if behind is None else behind[1],
+            drift_variance=c.drift_variance,
+            diffusion_variance=c.diffusion_variance,
+        )
+        for c, behind in zip(choice.candidates, choice.shortfalls(), strict=True)
+    )
+    return results.KernelChoice(count=taken.count, bandwidth=taken.bandwidth, n_folds=choice.n_folds, surface=surface)
 
 
 def _components(answer: Answer | JointAnswer) -> tuple[Mapping[str, ComponentFit], Mapping[str, ComponentFit]]:

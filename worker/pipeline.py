@@ -24,6 +24,7 @@ from worker.identification.diagnostics import Finding
 from worker.identification.errors import DimensionNotSupported
 from worker.identification.extra_terms import check_values, collinear
 from worker.identification.fitting import Problem
+from worker.identification.kernel_grid import make_grid
 from worker.identification.kernels import make_kernels
 from worker.identification.library import check_library_size, make_joint_library, make_library
 from worker.identification.memory import check_consecutive_samples, some_pairs
@@ -73,19 +74,20 @@ def _identify_one(data: Trajectories, parameters: IdentificationParameters, repo
     report(0.15, "identifying", "summing over the increments")
     library = make_library(scales, **_of_library(parameters), period=period)
     check_values(data, library)
-    kernels = make_kernels(
-        scales,
-        count=parameters.kernels.count,
-        bandwidth=None if parameters.kernels.bandwidth == "auto" else parameters.kernels.bandwidth,
-        centre_range=None if parameters.kernels.range == "auto" else parameters.kernels.range,
-        period=period,
-    )
+    placed: dict[str, Any] = {
+        "bandwidth": None if parameters.kernels.bandwidth == "auto" else parameters.kernels.bandwidth,
+        "centre_range": None if parameters.kernels.range == "auto" else parameters.kernels.range,
+        "period": period,
+    }
+    count = parameters.kernels.count
+    kernels = make_kernels(scales, **placed) if count == "auto" else make_kernels(scales, count=count, **placed)
+    grid = make_grid(scales, **placed) if count == "auto" else None
     if parameters.estimator == "paper":
         # Not at the top: scikit-learn takes longer to import than most jobs to run.
         from worker.identification.paper_answer import by_paper
 
         return by_paper(data, scales, library, kernels, threshold=parameters.selection.threshold, bounds=bounds)
-    problem = Problem(data, scales, library, kernels, _criterion_of(parameters), period)
+    problem = Problem(data, scales, library, kernels, _criterion_of(parameters), period, grid=grid)
     answer = answers.by_efficient_estimator(
         problem,
         rule=parameters.sampling_rule,
@@ -103,6 +105,7 @@ def _identify_several(data: Trajectories, parameters: IdentificationParameters, 
     for unusable, what in (
         (parameters.estimator == "paper", "The paper preset (Algorithm 1)"),
         (parameters.kernels.range != "auto", "A range of kernel centres (kernels.range)"),
+        (parameters.kernels.count == "auto", "The choice of kernels (kernels.count: auto)"),
     ):
         if unusable:
             raise DimensionNotSupported(
@@ -123,7 +126,7 @@ def _identify_several(data: Trajectories, parameters: IdentificationParameters, 
         y,
         library,
         periods,
-        count=parameters.kernels.count,
+        count=50 if parameters.kernels.count == "auto" else parameters.kernels.count,
         bandwidth=None if parameters.kernels.bandwidth == "auto" else parameters.kernels.bandwidth,
     )
     problem = JointProblem(data, space, library, instruments, _criterion_of(parameters), parameters.diffusion_structure)

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from worker.identification import efficient, memory
 from worker.identification.choice import Selected
+from worker.identification.cross_validation import KernelChoice
 from worker.identification.diagnostics import Finding, check_smoothness, findings, step_errors
 from worker.identification.fitting import Problem, walk
+from worker.identification.kernel_findings import kernel_findings
 from worker.identification.kernels import Kernels
 from worker.identification.library import Library
 from worker.identification.model import SymbolicProcess, from_internal
@@ -97,6 +99,7 @@ class Answer:
     draws         processes drawn from the coefficients' covariance; empty where the estimator gives none
     noise_variance   of the instrument, 0 where none is significant [state²]
     rule          name of the sampling rule that was used
+    kernel_choice   by cross-validation, where asked for [state]
     """
 
     drift: ComponentFit
@@ -111,6 +114,7 @@ class Answer:
     histogram: Histogram
     scales: Scales
     rule: str
+    kernel_choice: KernelChoice | None = None
 
 
 def by_efficient_estimator(
@@ -135,7 +139,8 @@ def by_efficient_estimator(
         a.internal,
         longest_duration(problem.data) / scales.time,
     )
-    found = tuple(f for f in findings(identified, scores, library, scales) if noise != "none" or f.code != "measurement-noise")
+    said = (*findings(identified, scores, library, scales), *kernel_findings(identified, library))
+    found = tuple(f for f in said if noise != "none" or f.code != "measurement-noise")
     process = process_of(library, b.internal, a.internal, scales, bounds)
     normal = np.random.default_rng(seed).standard_normal((n_draws, 2, library.internal_size))
     return Answer(
@@ -154,10 +159,11 @@ def by_efficient_estimator(
         residuals=identified.residuals,
         noise_variance=None if noise == "none" else identified.noise_variance * scales.unit**2,
         condition=fit.condition,
-        coverage=coverage_of(problem.kernels, identified.kernel_weights, scales),
+        coverage=coverage_of(identified.kernels, identified.kernel_weights, scales),
         histogram=histogram_of(identified.residuals, scales),
         scales=scales,
         rule=fit.rule.name,
+        kernel_choice=None if identified.choice is None else identified.choice.in_units(scales.unit),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.identification.cross_validation import KernelChoice
 from worker.identification.fitting import (
     WINDOWS_FOR_DIAGNOSTICS,
     WINDOWS_FOR_WEIGHTS,
@@ -23,6 +24,8 @@ from worker.identification.fitting import (
     walk,
     weights_of,
 )
+from worker.identification.kernel_choice import choose_kernels, gather_with_nodes
+from worker.identification.kernels import Kernels
 from worker.identification.library import Library
 from worker.identification.noise import Noisy
 from worker.identification.residuals import ResidualMoments, ResidualSums
@@ -55,6 +58,9 @@ class Identified:
     longest_step   increments over longer steps were left out [time]
     exposure       time over which each sample is an average [sampling intervals]: motion blur, which acts like measurement noise
                    of the variance −aE/6 and was corrected for. Zero where there is none
+    kernels        that were used
+    variance       (n_nodes,) quadrature weights of the drift residuals' variance
+    choice         how they were chosen, where they were
     """
 
     fit: Fit
@@ -64,6 +70,9 @@ class Identified:
     coarse: tuple[Floats | None, Floats | None]
     kernel_weights: Floats
     longest_step: float
+    kernels: Kernels
+    variance: Floats
+    choice: KernelChoice | None = None
     exposure: float = 0.0
 
     @property
@@ -91,11 +100,10 @@ def identify(problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHan
 
 def fitted(problem: Problem, rule: SamplingRule) -> Identified:
     """By one rule, with weights from the residuals of a first fit."""
-    statistics = gather_for(problem, rule)
+    statistics, at_nodes = gather_with_nodes(problem, rule)
     first = fit_with(problem, rule, statistics, first_weights(statistics, problem.kernels), doubting=False)
     weights = weights_of(residuals_of(problem, first, WINDOWS_FOR_WEIGHTS), first, statistics, problem.library, problem.kernels)
-    fit = fit_with(problem, rule, statistics, weights)
-    return _judged(problem, fit, statistics, weights)
+    return _final(problem, rule, statistics, at_nodes, weights)
 
 
 def fitted_through_noise(problem: Problem, plain: Identified) -> Identified | None:
@@ -115,7 +123,7 @@ def fitted_through_noise(problem: Problem, plain: Identified) -> Identified | No
 
 def _fitted_through_noise(problem: Problem, plain: Identified, stride: int) -> Identified | None:
     rule = Noisy(0.0, stride)
-    statistics = gather_for(problem, rule)
+    statistics, at_nodes = gather_with_nodes(problem, rule)
     if statistics.n_windows < 200:
         return None
     weights = Weights(statistics.time, statistics.time_squared.sum(axis=0))
@@ -129,7 +137,7 @@ def _fitted_through_noise(problem: Problem, plain: Identified, stride: int) -> I
             return None
         rule = Noisy(variance, stride)
         fit = fit_with(problem, rule, statistics, weights)
-    return replace(_judged(problem, fit, statistics, weights), raw=plain.raw, exposure=exposure)
+    return replace(_final(problem, rule, statistics, at_nodes, weights), raw=plain.raw, exposure=exposure)
 
 
 def _stride_beyond_noise(problem: Problem, found: Identified) -> int:
@@ -200,6 +208,18 @@ def mean_diffusion_and_rate(library: Library, statistics: KernelStatistics, fit:
     return diffusion, 2 * float(statistics.time @ b**2) / time / diffusion if diffusion > 0 else 0.0
 
 
+def _final(
+    problem: Problem, rule: SamplingRule, statistics: KernelStatistics, at_nodes: KernelStatistics | None, weights: Weights
+) -> Identified:
+    """The fit by these weights, after the kernels are chosen where there is a choice."""
+    choice = None
+    if at_nodes is not None:
+        problem, choice = choose_kernels(problem, rule, at_nodes, weights)
+        statistics = at_nodes.under(problem.kernels)
+    fit = fit_with(problem, rule, statistics, weights)
+    return replace(_judged(problem, fit, statistics, weights), choice=choice)
+
+
 def _judged(problem: Problem, fit: Fit, statistics: KernelStatistics, weights: Weights) -> Identified:
     residuals = residuals_of(problem, fit, WINDOWS_FOR_DIAGNOSTICS)
     return Identified(
@@ -210,6 +230,8 @@ def _judged(problem: Problem, fit: Fit, statistics: KernelStatistics, weights: W
         coarse=at_double_step(problem, fit, statistics, weights),
         kernel_weights=problem.kernels.at(statistics.nodes) @ residuals.count * (statistics.n_windows / residuals.n_windows),
         longest_step=problem.longest_step,
+        kernels=problem.kernels,
+        variance=weights.drift,
     )
 
 

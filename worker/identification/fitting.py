@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from worker.identification.cells import Cells, make_cells
 from worker.identification.choice import Selected, choose
 from worker.identification.criteria import BIC, Criterion
+from worker.identification.kernel_grid import KernelGrid
 from worker.identification.kernels import Kernels
 from worker.identification.library import Library
 from worker.identification.powers import gather_by_powers, is_polynomial
@@ -46,6 +47,7 @@ class Problem:
     """Everything a fit needs besides the rule.
 
     longest_step   increments over longer steps are left out [time]
+    grid           kernels to choose from by cross-validation; `kernels` are then those until the choice
     """
 
     data: Trajectories
@@ -55,10 +57,11 @@ class Problem:
     selection: Criterion = BIC
     period: float | None = None
     longest_step: float = np.inf
+    grid: KernelGrid | None = None
 
     @property
     def cells(self) -> Cells:
-        return make_cells(self.kernels, self.scales)
+        return make_cells(self.kernels, self.scales) if self.grid is None else self.grid.cells(self.scales)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,11 +90,13 @@ def walk(problem: Problem, rule: SamplingRule, n_blocks: int = N_BLOCKS, at_most
     return chunks(problem.data, problem.scales, edges, windows, period=problem.period, every=every)
 
 
-def gather_for(problem: Problem, rule: SamplingRule, every: int = 1) -> KernelStatistics:
-    """The sums a rule needs; Euler's are the first of the trapezoid's. With `every` = k only each k-th block.
+def gather_for(problem: Problem, rule: SamplingRule, every: int = 1, *, at_nodes: bool = False) -> KernelStatistics:
+    """The sums a rule needs; Euler's are the first of the trapezoid's. With `every` = k only each k-th block; `at_nodes` those
+    of which `KernelStatistics.under` makes any kernels'.
 
     Of a long record increments over several steps are taken one after the other, not from every sample: they hold the same drift.
     """
+    kernels = None if at_nodes else problem.kernels
     wanted = Trapezoid(rule.windows.stride) if isinstance(rule, Euler) else rule
     # Neighbouring blocks share a window's length of samples; thirty strides make that little.
     n_blocks = min(N_BLOCKS_FOR_ERRORS, problem.data.n_increments // (30 * rule.windows.stride)) if rule.overlapping else N_BLOCKS
@@ -99,12 +104,12 @@ def gather_for(problem: Problem, rule: SamplingRule, every: int = 1) -> KernelSt
         edges = block_edges(problem.data, n_blocks)
         hop = wanted.stride if problem.data.n_increments > LONG_RECORD else 1
         fast = gather_by_powers(
-            problem.data, problem.scales, edges, problem.library, problem.kernels, problem.cells, wanted.stride, hop, every
+            problem.data, problem.scales, edges, problem.library, kernels, problem.cells, wanted.stride, hop, every
         )
         if fast is not None:
             return fast
     windows = (chunk for chunk in walk(problem, wanted, n_blocks) if chunk.block % every == 0)
-    return gather(windows, problem.library, problem.kernels, problem.cells, lambda chunk: wanted.weights(chunk, problem.library))
+    return gather(windows, problem.library, kernels, problem.cells, lambda chunk: wanted.weights(chunk, problem.library))
 
 
 def first_weights(statistics: KernelStatistics, kernels: Kernels) -> Weights:
