@@ -36,7 +36,7 @@ BIC = Criterion()
 
 
 def costs_of(criterion: Criterion, library: Library, n_increments: int) -> Floats:
-    """What each term must add to the log-likelihood: its share of the score, equations (M11) and (M25); (K,).
+    """What each term must add to the log-likelihood: its share of the score, equations (M11) and (M11a); (K,).
 
     Of `lasso_cv` and `none`, which have no such costs, those of `bic`.
     """

@@ -34,7 +34,7 @@ SMALLEST_Z = 0.1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Equations:
-    """Whitened equations of unit noise, of some blocks: response ≈ design · internal coefficients; equation (M26).
+    """Whitened equations of unit noise, of some blocks: response ≈ design · internal coefficients; equation (M11b).
 
     design     (n_equations, n_functions)
     response   (n_equations,)
@@ -54,7 +54,7 @@ class Equations:
 
 
 def lasso_path(equations: NormalEquations, library: Library) -> tuple[tuple[Candidate, ...], Support, Curve]:
-    """The lasso's supports by falling penalty, the one that cross-validation takes, and the curve; equation (M27).
+    """The lasso's supports by falling penalty, the one that cross-validation takes, and the curve; equation (M11c).
 
     At every penalty the estimate on the lasso's support is held against blocks that neither has seen. The largest penalty is
     taken whose error is within a standard error of the smallest.

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 
 def thresholding_path(equations: NormalEquations, library: Library, threshold: float) -> tuple[tuple[Candidate, ...], Support]:
-    """Every round's support, smallest first, and the one at which no coefficient is below the threshold; equation (M25).
+    """Every round's support, smallest first, and the one at which no coefficient is below the threshold; equation (M11a).
 
     threshold   in standard errors
 

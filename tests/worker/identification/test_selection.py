@@ -174,7 +174,7 @@ def test_dropping_all_terms_below_the_threshold_at_once_would_lose_true_ones(of_
 def test_supports_along_the_path_are_the_lassos(of_double_well) -> None:
     equations, library, _ = of_double_well
     path, _, curve = lasso.lasso_path(equations, library)
-    # Equation (M27) as it is written, by another algorithm. The whole system: H^(1/2) c ≈ H^(−1/2) g.
+    # Equation (M11c) as it is written, by another algorithm. The whole system: H^(1/2) c ≈ H^(−1/2) g.
     root = np.linalg.cholesky(equations.information)
     design, response = root.T @ library.scaled_terms.T, np.linalg.solve(root, equations.score)
     design = design / np.linalg.norm(design, axis=0)
