@@ -2,11 +2,13 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 
 from contract.base import Document, Interval, Name
+from contract.terms import Term, variables_of
 
-Coefficients = Annotated[dict[Annotated[str, Field(min_length=1, max_length=200)], float], Field(max_length=100)]
+Coefficients = Annotated[dict[Term, float], Field(max_length=100)]
 """Coefficient of each term, e.g. `{"x": 1, "x^3": -1}`."""
 
 
@@ -20,6 +22,20 @@ class ModelTerms(Document):
     domain: Annotated[dict[Name, Interval], Field(max_length=64)] = {}
     """Known bounds of a variable; open where not given."""
     periodic: Annotated[dict[Name, Annotated[float, Field(gt=0)]], Field(max_length=64)] = {}
+
+    @field_validator("drift", "diffusion")
+    @classmethod
+    def _terms_name_variables_that_have_a_drift(
+        cls, value: dict[str, dict[str, float]], info: ValidationInfo
+    ) -> dict[str, dict[str, float]]:
+        known = (value if info.field_name == "drift" else info.data.get("drift", {})).keys()
+        for component, terms in value.items():
+            for term in terms:
+                unknown = sorted(variables_of(term) - known)
+                if known and unknown:
+                    message = f"the term {term} of {component} names {', '.join(unknown)}, which has no drift"
+                    raise PydanticCustomError("term", "{message}", {"message": message})
+        return value
 
 
 class ModelOfJob(Document):

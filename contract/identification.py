@@ -6,6 +6,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from contract.base import Document, Interval, Name
 from contract.datasets import PositiveFinite
+from contract.terms import Term
 
 
 class LibraryParameters(Document):
@@ -15,7 +16,7 @@ class LibraryParameters(Document):
     """Highest total degree of the monomials 1, x, x^2, …"""
     fourier_harmonics: Annotated[int, Field(ge=0, le=8)] = 0
     """Highest n of sin(n*x), cos(n*x) for coordinates declared periodic."""
-    extra_terms: Annotated[tuple[Annotated[str, Field(max_length=200)], ...], Field(max_length=20)] = ()
+    extra_terms: Annotated[tuple[Term, ...], Field(max_length=20)] = ()
     """Further terms by name, e.g. `x^6`, `sin(2*x)`."""
 
 

@@ -74,6 +74,11 @@ def test_one_form_holds_file_job_and_layout(service: Any) -> None:
         ({"kind": "generator", "model": {"job": 3}}, {"#/model/job"}),
         ({"kind": "generator", "model": {"drift": {"x": {"x": "a"}}}}, {"#/model/drift/x/x", "#/model/diffusion"}),
         ({"kind": "generator", "model": MODEL, "analysis": {"passages": [{"from": 0}]}}, {"#/analysis/passages/0/to"}),
+        ({"kind": "generator", "model": {**MODEL, "drift": {"x": {"x^^2": 1}}}}, {"#/model/drift/x/x^^2"}),
+        ({"kind": "generator", "model": {**MODEL, "diffusion": {"x,x": {"open(x)": 1}}}}, {"#/model/diffusion/x,x/open(x)"}),
+        ({"kind": "generator", "model": {**MODEL, "diffusion": {"x,x": {"y^2": 1}}}}, {"#/model/diffusion"}),
+        ({"kind": "identification", "dataset": "d", "parameters": {"library": {"extra_terms": ["sin(x"]}}}, {
+            "#/parameters/library/extra_terms/0"}),
         ({"kind": "generator"}, {"#/model"}),
         ({"kind": "rolling"}, {"#"}),
         ([1, 2, 3], {"#"}),

@@ -211,9 +211,9 @@ def _motion_blur(identified: Identified) -> Iterator[Finding]:
         yield Finding(
             "motion-blur",
             f"Neighbouring residuals are positively correlated ({rho:+.2f}), and only neighbours: every sample is an average "
-            f"over an exposure of about {identified.exposure:.2g} sampling intervals (motion blur). It was corrected for; without "
-            "that the diffusion is too small. Measurement noise hides a part of it, so the exposure is a lower bound. Inertia that "
-            "relaxes within one sampling interval looks alike.",
+            f"over an exposure of about {identified.exposure:.2g} sampling intervals (motion blur). It was corrected for; "
+            "without that the diffusion is too small. Measurement noise hides a part of it, so the exposure is a lower bound. "
+            "Inertia that relaxes within one sampling interval looks alike.",
             {"exposure": identified.exposure, "residual_correlation": rho, "corrected": True},
         )
 

@@ -1,10 +1,13 @@
 """The grammar of terms: what it understands, what it refuses, and its derivatives."""
 
+import re
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from contract.terms import checked_term, variables_of
 from worker.identification.errors import UnknownTerm
 from worker.identification.terms import derivative, evaluate, monomial_exponents, parse
 
@@ -58,6 +61,36 @@ def test_no_text_does_more_than_parse_or_be_refused(text: str) -> None:
     assert evaluate(tree, {"x": X}).shape == X.shape
 
 
+GRAMMAR = st.lists(
+    st.sampled_from([*"xyz0129+-*/^(). ", "x4", "x3", "sin(", "log(", "exp(x)", "2.5", "1e9", "f(", "**", ",", "True", "é"]),
+    max_size=12,
+).map("".join)
+VARIABLES = ("x", "y", "z", *(f"x{k}" for k in range(4, 1000)))
+
+
+@given(st.one_of(GRAMMAR, st.text(max_size=12), st.sampled_from(TERMS)))
+def test_what_the_door_lets_in_the_parser_understands_and_nothing_else(text: str) -> None:
+    assume(text and not re.search(r"x\d{4}", text))  # more variables than there ever are
+    try:
+        tree = parse(text, VARIABLES)
+    except UnknownTerm:
+        with pytest.raises(ValueError, match="term"):
+            checked_term(text)
+        return
+    assert checked_term(text) == text
+    assert evaluate(tree, dict.fromkeys(VARIABLES, X)).shape == X.shape
+
+
+@pytest.mark.parametrize(("text", "position"), [("x^^2", 3), ("x + + )", 7), ("sin(2*x", 4)])
+def test_a_term_that_cannot_be_read_says_where(text: str, position: int) -> None:
+    with pytest.raises(ValueError, match=f"at position {position} of"):
+        checked_term(text)
+
+
 def test_monomials_are_recognised_however_they_are_written() -> None:
     assert {monomial_exponents(parse(t, ("x",)), ("x",)) for t in ("x*x^2", "x^3", "x**3", "x*x*x")} == {(3,)}
     assert monomial_exponents(parse("2*x", ("x",)), ("x",)) is None
+
+
+def test_functions_are_no_variables() -> None:
+    assert variables_of("sin(2*x)/(1+y^2)") == {"x", "y"}
