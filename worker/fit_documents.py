@@ -4,13 +4,13 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from scipy.special import ndtri
 
 from contract import results
 from contract.datasets import Dataset
 from worker.generator.analysis import GeneratorReport
 from worker.identification.answers import Answer, ComponentFit
 from worker.identification.cross_validation import KernelChoice
+from worker.identification.intervals import confidence_interval
 from worker.identification.model import expression
 from worker.identification.multivariate.answer import JointAnswer
 from worker.identification.residuals import ResidualMoments
@@ -116,13 +116,11 @@ def _components(answer: Answer | JointAnswer) -> tuple[Mapping[str, ComponentFit
 
 
 def _component(fit: ComponentFit, confidence: float) -> results.Component:
-    width = float(ndtri((1 + confidence) / 2))
     terms = []
     for t in fit.terms:
         if not t.active or not t.std_error:
             terms.append(results.Term(term=t.name, value=t.value, active=t.active))
             continue
-        half = width * math.hypot(t.std_error, t.rule_shift)
         terms.append(
             results.Term(
                 term=t.name,
@@ -130,7 +128,7 @@ def _component(fit: ComponentFit, confidence: float) -> results.Component:
                 active=True,
                 std_error=t.std_error,
                 robust_std_error=t.robust_std_error,
-                ci=(t.value - half, t.value + half),
+                ci=confidence_interval(t.value, t.std_error, t.rule_shift, confidence),
                 z=t.value / t.std_error,
             )
         )
