@@ -84,7 +84,8 @@ class Weights:
 
 def walk(problem: Problem, rule: SamplingRule, n_blocks: int = N_BLOCKS, at_most: int | None = None) -> Iterator[Chunk]:
     """The rule's windows of the data: all, or about `at_most` in chunks spread over the record."""
-    edges = block_edges(problem.data, n_blocks)
+    # Where all that is known of the errors comes from the blocks, ten trajectories do not tell: an inverse covariance needs many.
+    edges = block_edges(problem.data, n_blocks, whole=not rule.overlapping)
     windows = replace(rule.windows, longest_step=problem.longest_step * rule.windows.stride)
     every = 1 if at_most is None else max(1, problem.data.n_increments // at_most)
     return chunks(problem.data, problem.scales, edges, windows, period=problem.period, every=every)

@@ -224,10 +224,12 @@ class Windows:
 PAIRS = Windows()
 
 
-def block_edges(data: Trajectories, n_blocks: int, *, one_per_trajectory: bool = False) -> Integers:
+def block_edges(data: Trajectories, n_blocks: int, *, one_per_trajectory: bool = False, whole: bool = True) -> Integers:
     """Sample numbers at which blocks begin, and the end: (n_blocks + 1,).
 
     A block is a group of whole trajectories where there are enough of them, else a stretch of the record.
+
+    whole   eight trajectories are enough; else as many as there are to be blocks
     """
     numbers, first = np.unique(data.segments[:, 2], return_index=True)
     starts = data.segments[np.sort(first), 0]
@@ -235,7 +237,7 @@ def block_edges(data: Trajectories, n_blocks: int, *, one_per_trajectory: bool =
     if one_per_trajectory:
         return np.append(starts, end)
     n_blocks = max(1, min(n_blocks, data.n_increments // MINIMUM_INCREMENTS))
-    if numbers.size >= 8:
+    if numbers.size >= (8 if whole else n_blocks):
         targets = np.linspace(starts[0], end, min(n_blocks, numbers.size) + 1)[1:-1]
         inner = starts[np.unique(np.searchsorted(starts, targets).clip(1, numbers.size - 1))]
     else:

@@ -250,3 +250,15 @@ def test_scikit_learn_is_imported_where_it_is_used_only() -> None:
     code = "import sys, worker.identification.choice; print('sklearn' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "False"
+
+
+@pytest.mark.parametrize("n_trajectories", [10, 40])
+def test_correlated_windows_of_a_few_trajectories_are_not_taken_for_a_drift(n_trajectories: int, fit) -> None:
+    false, n = 0, 20
+    for seed in range(n):
+        steps = np.random.default_rng([seed, 9]).standard_normal((n_trajectories, 10_000 // n_trajectories)) * 0.1
+        identified, _, _ = fit(from_arrays(list(np.cumsum(steps, axis=1)), 0.01), rule="simpson", noise="none")
+        false += bool(identified.fit.drift.estimate.support)
+    # |z| > √log n has probability 0.0024 a term, and errors are from 200 blocks: 2 to 5 % of walks, so 5 of 20 is 1 in 400 or
+    # less. With a block a trajectory, ten or forty of them, it is 25 and 15 of 60.
+    assert false <= 4

@@ -26,7 +26,7 @@ SAMPLE_SIZE = 25_000
 
 def walk(problem: JointProblem, rule: JointRule, n_blocks: int, **some: int) -> Iterator[Stretch]:
     """The rule's windows: all, or those that `stretches` is told to."""
-    edges = block_edges(problem.data, n_blocks)
+    edges = block_edges(problem.data, n_blocks, whole=not (rule.overlapping or rule.persistent))
     windows = replace(rule.windows, longest_step=problem.longest_step * rule.stride)
     return stretches(problem.data, problem.space, edges, windows, **some)
 
