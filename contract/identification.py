@@ -61,8 +61,8 @@ class IdentificationParameters(Document):
     estimator: Literal["efficient", "paper"] = "efficient"
     """`efficient`: sums pooled over trajectories, generalised least squares. `paper`: Algorithm 1 to the letter."""
     sampling_rule: Literal["auto", "euler", "trapezoid", "simpson"] = "auto"
-    """Quadrature of the drift over one sampling interval. `auto`: trapezoid, or Simpson's rule where the trapezoid's step error
-    exceeds the statistical one. The paper estimator is always `euler`."""
+    """Quadrature of the drift over one sampling interval. `auto`: trapezoid, or a rule of fourth order where the trapezoid's
+    step error exceeds the statistical one. The paper estimator is always `euler`."""
     measurement_noise: Literal["auto", "none", "corrected"] = "auto"
     """`auto`: corrected for where the residuals show it, with a warning. `none`: not looked at. `corrected`: always."""
     selection: SelectionParameters = SelectionParameters()

@@ -23,6 +23,13 @@ MATERIAL_LEVEL = 0.1
 """Change of the diffusion from stage to stage that is worth a word."""
 
 
+FINER_RULES = {
+    "adams-moulton": "a rule of fourth order (Adams–Moulton) through four samples",
+    "simpson": "Simpson's rule over two steps",
+}
+"""What the sampling rules of higher order are, in words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A warning before it is a document."""
@@ -126,11 +133,11 @@ def _coarse(identified: Identified, library: Library) -> Iterator[Finding]:
                     {"component": name, "term": library.names[k], "relative_error": relative},
                 )
                 return
-    if fit.rule.name == "simpson":
+    if fit.rule.name in FINER_RULES:
         yield Finding(
-            "simpson-rule",
+            f"{fit.rule.name}-rule",
             "The sampling interval is so coarse that the trapezoid rule's time step error would exceed the statistical one; the "
-            "drift was integrated by Simpson's rule over two steps instead.",
+            f"drift was integrated by {FINER_RULES[fit.rule.name]} instead.",
         )
 
 

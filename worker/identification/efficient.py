@@ -29,7 +29,7 @@ from worker.identification.kernels import Kernels
 from worker.identification.library import Library
 from worker.identification.noise import Noisy
 from worker.identification.residuals import ResidualMoments, ResidualSums
-from worker.identification.sampling import Euler, RuleName, SamplingRule, Simpson, Trapezoid
+from worker.identification.sampling import AdamsMoulton, Euler, RuleName, SamplingRule, Simpson, Trapezoid
 from worker.identification.statistics import KernelStatistics
 
 Floats = NDArray[np.float64]
@@ -91,10 +91,9 @@ def identify(problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHan
         if corrected is not None:
             return corrected
     if rule == "auto" and is_too_coarse(plain):
-        finer = fitted(problem, Simpson())
-        # Simpson's rule needs pairs of equal steps; an uneven record has few.
-        if finer.statistics.n_windows > 0.8 * plain.statistics.n_windows:
-            return replace(finer, raw=plain.raw)
+        for finer in (AdamsMoulton(), Simpson()):
+            if share_of_windows(problem, finer) > 0.8:
+                return replace(fitted(problem, finer), raw=plain.raw)
     return plain
 
 
@@ -179,6 +178,13 @@ def is_too_coarse(identified: Identified) -> bool:
         if bool(np.any((moved > 2.5 * estimate.std_error) & (moved > 0.01 * np.abs(estimate.raw)))):
             return True
     return False
+
+
+def share_of_windows(problem: Problem, rule: SamplingRule) -> float:
+    """Windows of the rule by pairs of samples: few where steps are uneven or trajectories short."""
+    each = (sum(c.size for c in walk(problem, r, at_most=WINDOWS_FOR_WEIGHTS)) for r in (rule, Trapezoid()))
+    windows, pairs = each
+    return windows / max(pairs, 1)
 
 
 def without_long_steps(problem: Problem) -> Problem:

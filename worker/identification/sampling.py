@@ -5,6 +5,7 @@ stays at a sample before all noise of the window, so the system is linear and it
 """
 
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import ClassVar, Literal, Protocol, Self
 
 import numpy as np
@@ -102,13 +103,28 @@ class _OfCleanSamples:
 
 
 @dataclass(frozen=True, slots=True)
-class _WithLaterPoints(_OfCleanSamples):
-    """Rules whose weights are: response, its square, the later points' design, the drift's part of the square.
+class _Quadrature(_OfCleanSamples):
+    """X_{n+l} − X_n = D_l ≈ h Σ_j w_j b_{n+j}, and D_l² − 2h Σ_j w_j D_j b̂_{n+j} ≈ h Σ_j w_j a_{n+j}; equation (M30).
 
-    share_of_first_point   its weight in the quadrature, in steps
+    quadrature   the w_j
+    over         l, steps over which the drift is integrated
     """
 
-    share_of_first_point: ClassVar[float]
+    quadrature: ClassVar[tuple[float, ...]]
+    over: ClassVar[int] = 1
+
+    @property
+    def windows(self) -> Windows:
+        n_points = len(self.quadrature)
+        return Windows(n_points, self.stride, even=n_points > 2)
+
+    def weights(self, chunk: Chunk, library: Library) -> Floats:
+        """D_l, D_l², then h Σ_j w_j g(y_j) and 2h Σ_j w_j D_j g(y_j) over the later points. The first two are Euler's."""
+        y, target = chunk.states, chunk.states[self.over] - chunk.states[0]
+        each = [library.internal(y[j]) * (w * chunk.step[:, None]) for j, w in enumerate(self.quadrature) if j]
+        later = reduce(np.add, each)
+        cross = reduce(np.add, (g * (2 * (y[j] - y[0]))[:, None] for j, g in enumerate(each, start=1)))
+        return np.concatenate([target[:, None], (target**2)[:, None], later, cross], axis=1)
 
     def drift_system(self, statistics: KernelStatistics, library: Library) -> WeakSystem:
         return WeakSystem(self._pooled_design(statistics, library), statistics.sums[..., 0])
@@ -119,7 +135,23 @@ class _WithLaterPoints(_OfCleanSamples):
 
     def _pooled_design(self, statistics: KernelStatistics, library: Library) -> Floats:
         later = statistics.sums[..., 2 : 2 + library.internal_size]
-        return self.share_of_first_point * statistics.at_instrument + later
+        return self.quadrature[0] * statistics.at_instrument + later
+
+    def residuals(self, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats) -> tuple[Floats, Floats]:
+        both = np.stack([drift, diffusion], axis=1)
+        y, target = chunk.states, chunk.states[self.over] - chunk.states[0]
+        r, s = target, target**2
+        for j, w in enumerate(self.quadrature):
+            b, a = (library.internal(y[j]) @ both).T * (w * chunk.step)
+            r, s = r - b, s - a - 2 * (y[j] - y[0]) * b
+        return r, s
+
+    def design(self, chunk: Chunk, library: Library) -> Floats:
+        each = (library.internal(y) * w for y, w in zip(chunk.states, self.quadrature, strict=True))
+        return np.asarray(sum(each) * chunk.step[:, None])
+
+    def residual_variance(self, chunk: Chunk, diffusion: Floats) -> Floats:
+        return np.asarray(diffusion * chunk.steps[: self.over].sum(axis=0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,69 +189,31 @@ class Euler(_OfCleanSamples):
 
 
 @dataclass(frozen=True, slots=True)
-class Trapezoid(_WithLaterPoints):
+class Trapezoid(_Quadrature):
     """ΔX ≈ ½Δt (b_n + b_{n+1}), equation (M5), and ΔX² − Δt ΔX b̂_{n+1} ≈ ½Δt (a_n + a_{n+1}), equation (M7)."""
 
     name = "trapezoid"
-    share_of_first_point = 1 / 2
+    quadrature = (1 / 2, 1 / 2)
     overlapping = False
     order = 2
 
-    @property
-    def windows(self) -> Windows:
-        return Windows(2, self.stride)
-
-    def weights(self, chunk: Chunk, library: Library) -> Floats:
-        """Δy, Δy², ½Δt g(y_{n+1}), Δt Δy g(y_{n+1}). The first two are Euler's."""
-        difference = chunk.right - chunk.left
-        at_right = library.internal(chunk.right) * chunk.step[:, None]
-        columns = difference[:, None], (difference**2)[:, None], at_right / 2, at_right * difference[:, None]
-        return np.concatenate(columns, axis=1)
-
-    def residuals(self, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats) -> tuple[Floats, Floats]:
-        both = np.stack([drift, diffusion], axis=1)
-        (b_left, a_left), (b_right, a_right) = ((library.internal(y) @ both).T for y in chunk.states)
-        difference, half = chunk.right - chunk.left, chunk.step / 2
-        r = difference - (b_left + b_right) * half
-        return r, difference**2 - chunk.step * difference * b_right - (a_left + a_right) * half
-
-    def design(self, chunk: Chunk, library: Library) -> Floats:
-        return (library.internal(chunk.left) + library.internal(chunk.right)) * (chunk.step[:, None] / 2)
-
 
 @dataclass(frozen=True, slots=True)
-class Simpson(_WithLaterPoints):
-    """Two equal steps h, equations (M15) and (M16):
+class AdamsMoulton(_Quadrature):
+    """One step, through four points: ΔX ≈ (Δt/24)(9 b_n + 19 b_{n+1} − 5 b_{n+2} + b_{n+3}), equation (M31)."""
 
-    X_{n+2} − X_n ≈ (h/3)(b_n + 4 b_{n+1} + b_{n+2})
-    (X_{n+2} − X_n)² − (h/3)(8 (X_{n+1} − X_n) b̂_{n+1} + 2 (X_{n+2} − X_n) b̂_{n+2}) ≈ (h/3)(a_n + 4 a_{n+1} + a_{n+2})
-    """
-
-    name = "simpson"
-    share_of_first_point = 1 / 3
+    name = "adams-moulton"
+    quadrature = (9 / 24, 19 / 24, -5 / 24, 1 / 24)
     overlapping = True
     order = 4
 
-    @property
-    def windows(self) -> Windows:
-        return Windows(3, self.stride, even=True)
 
-    def weights(self, chunk: Chunk, library: Library) -> Floats:
-        """D, D², (h/3)(4 g_{n+1} + g_{n+2}), (h/3)(8 D₁ g_{n+1} + 2 D g_{n+2}) with D₁ = y_{n+1} − y_n, D = y_{n+2} − y_n."""
-        first, both = chunk.states[1] - chunk.states[0], chunk.states[2] - chunk.states[0]
-        third = chunk.step[:, None] / 3
-        one, two = library.internal(chunk.states[1]) * third, library.internal(chunk.states[2]) * third
-        cross = 8 * first[:, None] * one + 2 * both[:, None] * two
-        return np.concatenate([both[:, None], (both**2)[:, None], 4 * one + two, cross], axis=1)
+@dataclass(frozen=True, slots=True)
+class Simpson(_Quadrature):
+    """Two steps: X_{n+2} − X_n ≈ (Δt/3)(b_n + 4 b_{n+1} + b_{n+2}), equations (M15) and (M16)."""
 
-    def residuals(self, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats) -> tuple[Floats, Floats]:
-        zero, one, two = (library.internal(y) for y in chunk.states)
-        first, both, third = chunk.states[1] - chunk.states[0], chunk.states[2] - chunk.states[0], chunk.step / 3
-        design = zero + 4 * one + two
-        r = both - third * (design @ drift)
-        cross = 8 * first * (one @ drift) + 2 * both * (two @ drift)
-        return r, both**2 - third * (cross + design @ diffusion)
-
-    def design(self, chunk: Chunk, library: Library) -> Floats:
-        zero, one, two = (library.internal(y) for y in chunk.states)
-        return (zero + 4 * one + two) * (chunk.step[:, None] / 3)
+    name = "simpson"
+    quadrature = (1 / 3, 4 / 3, 1 / 3)
+    over = 2
+    overlapping = True
+    order = 4
