@@ -23,6 +23,7 @@ from worker.identification.fitting import (
     residuals_of,
     walk,
     weights_of,
+    weights_through_noise,
 )
 from worker.identification.kernel_choice import choose_kernels, gather_with_nodes
 from worker.identification.kernels import Kernels
@@ -39,7 +40,9 @@ SIGNIFICANT = 4.0
 """Standard errors beyond which a residual's correlation is called so; a false alarm in 16 000 fits."""
 
 NOISE_ROUNDS = 8
-"""The correction, the drift, the diffusion and the noise's variance are found in turn; they settle in four to six rounds."""
+SETTLED = 1e-4
+"""Drift, then diffusion and the noise's variance together, are found with the correction for the variance before; its relative
+change is below this in three to five rounds."""
 
 LONGEST_EXPOSURE = 1.2
 """Exposure, in sampling intervals, up to which positively correlated residuals are those of motion blur."""
@@ -126,16 +129,20 @@ def _fitted_through_noise(problem: Problem, plain: Identified, stride: int) -> I
     if statistics.n_windows < 200:
         return None
     weights = Weights(statistics.time, statistics.time_squared.sum(axis=0))
-    fit, exposure = fit_with(problem, rule, statistics, weights), 0.0
+    exposure = 0.0
     for _ in range(NOISE_ROUNDS):
-        drift, diffusion = fit.drift.estimate.internal, fit.diffusion.estimate.internal
-        variance = rule.next_variance(statistics.totals, statistics.n_windows, problem.library, drift, diffusion)
+        fit = fit_with(problem, rule, statistics, weights)
+        assert fit.noise_variance is not None, "the rule has it as an unknown"
+        variance, change = fit.noise_variance, fit.noise_variance - rule.variance
         a, _ = mean_diffusion_and_rate(problem.library, statistics, fit)
         exposure = max(-6 * variance, 0.0) / a if a > 0 else np.inf
         if not (variance > 0 or (exposure < LONGEST_EXPOSURE and is_blurred(plain.raw))):
             return None
-        rule = Noisy(variance, stride)
-        fit = fit_with(problem, rule, statistics, weights)
+        # Blur is in proportion to the diffusion; an instrument's noise is the same everywhere.
+        rule = replace(rule, variance=variance, shape=fit.diffusion.estimate.internal / a if variance < 0 else None)
+        if abs(change) < SETTLED * abs(variance):
+            break
+        weights = weights_through_noise(problem, statistics, fit, variance)
     return replace(_final(problem, rule, statistics, at_nodes, weights), raw=plain.raw, exposure=exposure)
 
 

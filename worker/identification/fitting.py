@@ -9,19 +9,20 @@ from numpy.typing import NDArray
 from worker.identification.cells import Cells, make_cells
 from worker.identification.choice import Selected, choose
 from worker.identification.criteria import BIC, Criterion
+from worker.identification.joint_equations import NoiseLine, joint_equations
 from worker.identification.kernel_grid import KernelGrid
 from worker.identification.kernels import Kernels
 from worker.identification.library import Library
 from worker.identification.powers import gather_by_powers, is_polynomial
 from worker.identification.regression import (
     NormalEquations,
+    calibrated,
     noise_covariance,
     smooth_ratio,
     whitened,
-    with_block_errors,
 )
 from worker.identification.residuals import ResidualSums, measure_residuals
-from worker.identification.sampling import Euler, SamplingRule, Trapezoid, WeakSystem
+from worker.identification.sampling import Euler, SamplingRule, Trapezoid
 from worker.identification.selection import estimate_on
 from worker.identification.statistics import KernelStatistics, gather
 from worker.identification.trajectories import Chunk, Scales, Trajectories, block_edges, chunks
@@ -66,12 +67,16 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
-    """Drift and diffusion by one rule, internal units."""
+    """Drift and diffusion by one rule, internal units.
+
+    noise_variance   of the measurement noise that goes with them, where the rule has it as an unknown
+    """
 
     rule: SamplingRule
     drift: Selected
     diffusion: Selected
     condition: float
+    noise_variance: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,6 +142,16 @@ def weights_of(residuals: ResidualSums, first: Fit, statistics: KernelStatistics
     return Weights(of_drift * statistics.time, of_diffusion * statistics.time_squared.sum(axis=0))
 
 
+def weights_through_noise(problem: Problem, statistics: KernelStatistics, fit: Fit, variance: float) -> Weights:
+    """As the fitted diffusion and a measurement noise of this variance make them, but for a factor; see `calibrated`."""
+    a = problem.library.internal(statistics.nodes) @ fit.diffusion.estimate.internal
+    mean = float(statistics.time @ a) / float(statistics.time.sum())
+    # Where the fit is far below its average it is not to be trusted; nor is an average that is negative.
+    a = np.maximum(a, 0.2 * mean) if mean > 0 else np.ones_like(a)
+    motion = 2 * (a + variance / fit.rule.windows.stride)
+    return Weights(a * statistics.time, motion**2 * statistics.time_squared.sum(axis=0))
+
+
 def residuals_of(problem: Problem, fit: Fit, at_most: int) -> ResidualSums:
     """A pass over about so many windows of the data with the fit's model."""
     drift, diffusion = fit.drift.estimate.internal, fit.diffusion.estimate.internal
@@ -151,37 +166,45 @@ def fit_with(
 
     doubting   whether terms must hold by the other sampling rule too; a fit that only gives weights need not ask
     """
-    at_nodes, library, kernels = problem.kernels.at(statistics.nodes), problem.library, problem.kernels
+    library, n_windows, criterion = problem.library, statistics.n_windows, problem.selection
     other = _other_rule(rule) if doubting else None
-
-    def equations(system: WeakSystem, variance: Floats) -> NormalEquations:
-        found = whitened(system, noise_covariance(at_nodes, variance))
-        return with_block_errors(found) if rule.overlapping else found
-
-    of_drift = equations(rule.drift_system(statistics, library), weights.drift)
-    by_other = None if other is None else equations(other.drift_system(statistics, library), weights.drift)
-    drift = choose(of_drift, by_other, library, statistics.n_windows, problem.selection)
+    of_drift = _drift_equations(problem, rule, statistics, weights)
+    by_other = None if other is None else _drift_equations(problem, other, statistics, weights)
+    drift = choose(of_drift, by_other, library, n_windows, criterion)
     b = drift.estimate.internal
-    of_diffusion = equations(rule.diffusion_system(statistics, library, kernels, b), weights.diffusion)
-    if other is not None:
-        by_other = equations(other.diffusion_system(statistics, library, kernels, b), weights.diffusion)
-    diffusion = choose(of_diffusion, by_other, library, statistics.n_windows, problem.selection)
-    return Fit(rule, drift, diffusion, of_drift.condition)
+    of_diffusion, noise = _diffusion_equations(problem, rule, statistics, weights, b)
+    by_other = None if other is None else _diffusion_equations(problem, other, statistics, weights, b)[0]
+    diffusion = choose(of_diffusion, by_other, library, n_windows, criterion)
+    return Fit(rule, drift, diffusion, of_drift.condition, None if noise is None else noise.at(diffusion.estimate.internal))
 
 
 def refit(problem: Problem, fit: Fit, statistics: KernelStatistics, weights: Weights) -> tuple[Floats | None, Floats | None]:
     """Raw coefficients of drift and diffusion on the fit's supports, from other statistics by the fit's rule."""
-    at_nodes, library, kernels = problem.kernels.at(statistics.nodes), problem.library, problem.kernels
     if not statistics.n_windows:
         return None, None
-    equations = whitened(fit.rule.drift_system(statistics, library), noise_covariance(at_nodes, weights.drift))
-    drift = estimate_on(equations, library, fit.drift.estimate.support)
+    drift = estimate_on(_drift_equations(problem, fit.rule, statistics, weights), problem.library, fit.drift.estimate.support)
     if drift is None:
         return None, None
-    system = fit.rule.diffusion_system(statistics, library, kernels, drift.internal)
-    equations = whitened(system, noise_covariance(at_nodes, weights.diffusion))
-    diffusion = estimate_on(equations, library, fit.diffusion.estimate.support)
+    equations, _ = _diffusion_equations(problem, fit.rule, statistics, weights, drift.internal)
+    diffusion = estimate_on(equations, problem.library, fit.diffusion.estimate.support)
     return drift.raw, None if diffusion is None else diffusion.raw
+
+
+def _drift_equations(problem: Problem, rule: SamplingRule, statistics: KernelStatistics, weights: Weights) -> NormalEquations:
+    covariance = noise_covariance(problem.kernels.at(statistics.nodes), weights.drift)
+    equations = whitened(rule.drift_system(statistics, problem.library), covariance)
+    return calibrated(equations) if rule.overlapping else equations
+
+
+def _diffusion_equations(
+    problem: Problem, rule: SamplingRule, statistics: KernelStatistics, weights: Weights, drift: Floats
+) -> tuple[NormalEquations, NoiseLine | None]:
+    covariance = noise_covariance(problem.kernels.at(statistics.nodes), weights.diffusion)
+    systems = rule.diffusion_systems(statistics, problem.library, problem.kernels, drift)
+    if systems[0].noise is not None:
+        return joint_equations(systems, covariance)
+    equations = whitened(systems[0], covariance)
+    return calibrated(equations) if rule.overlapping else equations, None
 
 
 def at_double_step(

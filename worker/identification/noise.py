@@ -1,10 +1,12 @@
 """Windows seen through measurement noise: y_n = X_n + η_n (docs/method.md §10).
 
 K_j(y_n) shares η_n with y_{n+1} − y_n, a bias of order σ_η²/Δt. Instruments one sample earlier, polynomials corrected so that
-E[b̃(x + η)] = b(x), and second differences in which the noise cancels keep the equations linear and unbiased.
+E[b̃(x + η)] = b(x), and the noise's variance as one more unknown keep the equations linear and unbiased.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
 from math import factorial
 
 import numpy as np
@@ -21,82 +23,97 @@ from worker.identification.trajectories import Chunk, Windows
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Noisy:
-    """Samples z, y₀, y₁, y₂ with equal steps h; instrument z. Equations (M17)–(M19).
+OVER_TWO = (1 / 3, 4 / 3, 1 / 3)
+OVER_ONE = (9 / 24, 19 / 24, -5 / 24, 1 / 24)
+OVER_THREE = (3 / 8, 9 / 8, 9 / 8, 3 / 8)
+"""Weights of ∫₀^{2h}, ∫₀^h and ∫₀^{3h} on the samples from y₀ on."""
 
-    variance   σ_η², in internal units; −aE/6 for samples averaged over an exposure E, equation (M25)
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Noisy:
+    """Samples z, y₀, y₁, y₂, y₃ with equal steps h; instrument z. Equations (M17), (M18) and (M32).
+
+    variance   σ_η², in internal units; −aE/6 on average for samples averaged over an exposure E, equation (M25)
+    shape      (n_functions,) coefficients of the function of the state, one on average, that the noise's variance is in
+               proportion to; None: the same everywhere
     """
 
     variance: float
     stride: int = 1
+    shape: Floats | None = None
     name = "simpson, corrected for measurement noise"
     overlapping = True
-    order = 3
+    order = 4
 
     @property
     def noise_variance(self) -> float:
         return self.variance
 
     def with_stride(self, stride: int) -> "Noisy":
-        return Noisy(self.variance, stride)
+        return replace(self, stride=stride)
 
     def residual_variance(self, chunk: Chunk, diffusion: Floats) -> Floats:
-        of_motion = diffusion * chunk.steps[1:].sum(axis=0)
+        of_motion = diffusion * chunk.steps[1:3].sum(axis=0)
         # Motion blur takes away at most a sixth, on average.
         return np.asarray(np.maximum(of_motion + 2 * self.variance, of_motion / 2))
 
     @property
     def windows(self) -> Windows:
-        return Windows(4, self.stride, even=True)
+        return Windows(5, self.stride, even=True)
 
     def weights(self, chunk: Chunk, library: Library) -> Floats:
-        """D₂, D₂² − D₁², D₁², then h times g(y₀), g(y₁), g(y₂), D₁ g(y₁), D₂ g(y₂); they do not depend on the variance."""
-        first, both = chunk.states[2] - chunk.states[1], chunk.states[3] - chunk.states[1]
-        step = chunk.step[:, None]
-        zero, one, two = (library.internal(y) * step for y in chunk.states[1:])
-        scalars = np.stack([both, both**2 - first**2, first**2], axis=1)
-        return np.concatenate([scalars, zero, one, two, first[:, None] * one, both[:, None] * two], axis=1)
+        """1, D₂, D₁², D₃², then h times g(y₀), Σ w g(y_j) of the drift and of both diffusion equations, and Σ 2 w D_j g(y_j) of
+        these two; they do not depend on the variance."""
+        y = chunk.states[1:]
+        distance = y - y[0]
+        at = [library.internal(state) * chunk.step[:, None] for state in y]
+        scalars = np.stack([np.ones(chunk.size), distance[2], distance[1] ** 2, distance[3] ** 2], axis=1)
+        moved = [2 * d[:, None] * g for d, g in zip(distance[1:], at[1:], strict=True)]
+        groups = [at[0], *(_combined(w, at) for w in (OVER_TWO, OVER_ONE, OVER_THREE))]
+        return np.concatenate([scalars, *groups, *(_combined(w[1:], moved) for w in (OVER_ONE, OVER_THREE))], axis=1)
 
     def drift_system(self, statistics: KernelStatistics, library: Library) -> WeakSystem:
         """y₂ − y₀ ≈ (h/3)(b̃₀ + 4 b̃₁ + b̃₂)."""
-        zero, one, two, *_ = self._corrected(statistics.sums, library)
-        return WeakSystem((zero + 4 * one + two) / 3, statistics.sums[..., 0])
+        return WeakSystem(self._corrected(statistics.sums, library)[1], statistics.sums[..., 1])
 
-    def diffusion_system(self, statistics: KernelStatistics, library: Library, kernels: Kernels, drift: Floats) -> WeakSystem:
-        """(y₂ − y₀)² − (y₁ − y₀)², in which the noise cancels, against ∫ over the second step of 2(X_s − X₀) b + a."""
-        zero, one, two, first_one, both_two = self._corrected(statistics.sums, library)
-        slope = _derivative_matrix(library).T * self.variance
-        at_one, at_two = 2 * (first_one - one @ slope) @ drift, 2 * (both_two - two @ slope) @ drift
-        response = statistics.sums[..., 1] - (8 * at_one + 5 * at_two) / 12
-        return WeakSystem((-zero + 8 * one + 5 * two) / 12, response)
+    def diffusion_systems(
+        self, statistics: KernelStatistics, library: Library, kernels: Kernels, drift: Floats
+    ) -> tuple[WeakSystem, ...]:
+        """(y_l − y₀)² over one step and over three, against ∫ 2(X_s − X₀) b + a and twice the noise's variance."""
+        return tuple(WeakSystem(*equation) for equation in self._diffusion_equations(statistics.sums, library, drift))
 
     def residuals(self, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats) -> tuple[Floats, Floats]:
         sums = self.weights(chunk, library)
-        zero, one, two, first_one, both_two = self._corrected(sums, library)
-        slope = _derivative_matrix(library).T * self.variance
-        r = sums[:, 0] - (zero + 4 * one + two) @ drift / 3
-        cross = 8 * 2 * (first_one - one @ slope) @ drift + 5 * 2 * (both_two - two @ slope) @ drift
-        return r, sums[:, 1] - cross / 12 - (-zero + 8 * one + 5 * two) @ diffusion / 12
+        _, (design, response, noise) = self._diffusion_equations(sums, library, drift)
+        return sums[:, 1] - self._corrected(sums, library)[1] @ drift, response - design @ diffusion - self.variance * noise
 
     def design(self, chunk: Chunk, library: Library) -> Floats:
-        zero, one, two, *_ = self._corrected(self.weights(chunk, library), library)
-        return (zero + 4 * one + two) / 3
+        later = _combined(OVER_TWO, [library.internal(y) for y in chunk.states[1:4]])
+        return np.asarray(later @ noise_correction(library, self.variance).T * chunk.step[:, None])
 
-    def next_variance(self, totals: Floats, n_windows: int, library: Library, drift: Floats, diffusion: Floats) -> float:
-        """½ mean[(y₁ − y₀)² − ∫ over the first step of 2(X_s − X₀) b + a]."""
-        zero, one, two, first_one, both_two = self._corrected(totals, library)
-        slope = _derivative_matrix(library).T * self.variance
-        at_one = 2 * (first_one - one @ slope) @ drift + one @ diffusion
-        at_two = 2 * (both_two - two @ slope) @ drift + two @ diffusion
-        integral = (5 * (zero @ diffusion) + 8 * at_one - at_two) / 12
-        return float((totals[2] - integral) / (2 * n_windows))
+    def _diffusion_equations(self, sums: Floats, library: Library, drift: Floats) -> list[tuple[Floats, Floats, Floats]]:
+        """Design, response, and what multiplies the noise's variance, over one step and over three."""
+        at_zero, _, one, three, cross_one, cross_three = self._corrected(sums, library)
+        noise = 2 * (sums[..., 0] if self.shape is None else at_zero @ self.shape)
+        slope = 2 * (_derivative_matrix(library).T @ drift)
+        # E[(y_j − y₀) b̃(y_j)] has the noise's variance times b′ in it for j > 0; both rules weigh y₀ alike.
+        return [
+            (design, square - cross @ drift, noise - (design - weights[0] * at_zero) @ slope)
+            for design, square, cross, weights in (
+                (one, sums[..., 2], cross_one, OVER_ONE),
+                (three, sums[..., 3], cross_three, OVER_THREE),
+            )
+        ]
 
     def _corrected(self, sums: Floats, library: Library) -> list[Floats]:
-        """The five groups of function sums, with every g replaced by its corrected g̃; each (…, n_functions)."""
+        """The six groups of function sums, with every g replaced by its corrected g̃; each (…, n_functions)."""
         correction = noise_correction(library, self.variance).T
         size = library.internal_size
-        return [sums[..., 3 + k * size : 3 + (k + 1) * size] @ correction for k in range(5)]
+        return [sums[..., 4 + k * size : 4 + (k + 1) * size] @ correction for k in range(6)]
+
+
+def _combined(weights: Sequence[float], of: Sequence[Floats]) -> Floats:
+    return reduce(np.add, (w * g for w, g in zip(weights, of, strict=False)))
 
 
 def noise_correction(library: Library, variance: float) -> Floats:

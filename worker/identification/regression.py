@@ -56,10 +56,8 @@ def noise_covariance(kernels_at_nodes: Floats, variance: Floats) -> Floats:
     return np.asarray((kernels_at_nodes * variance) @ kernels_at_nodes.T)
 
 
-def whitened(system: WeakSystem, covariance: Floats, smallest: float = SMALLEST_EIGENVALUE) -> NormalEquations:
-    """The normal equations of a weak system whose noise has this covariance.
-
-    smallest   eigenvalues below this share of the largest are dropped
+def whitening_of(covariance: Floats, smallest: float = SMALLEST_EIGENVALUE) -> Floats:
+    """V^(−1/2), without the directions whose eigenvalue is below this share of the largest; (rows, n_kernels).
 
     Raises NoDataUnderKernels.
     """
@@ -70,7 +68,17 @@ def whitened(system: WeakSystem, covariance: Floats, smallest: float = SMALLEST_
         )
     values, vectors = np.linalg.eigh(covariance)
     keep = values > smallest * values[-1]
-    whitening = (vectors[:, keep] / np.sqrt(values[keep])).T
+    return np.asarray((vectors[:, keep] / np.sqrt(values[keep])).T)
+
+
+def whitened(system: WeakSystem, covariance: Floats, smallest: float = SMALLEST_EIGENVALUE) -> NormalEquations:
+    """The normal equations of a weak system whose noise has this covariance.
+
+    smallest   eigenvalues below this share of the largest are dropped
+
+    Raises NoDataUnderKernels.
+    """
+    whitening = whitening_of(covariance, smallest)
     design, response = whitening @ system.design, system.response @ whitening.T
     pooled = design.sum(axis=0)
     norms = np.linalg.norm(pooled, axis=0)
@@ -80,9 +88,38 @@ def whitened(system: WeakSystem, covariance: Floats, smallest: float = SMALLEST_
         score=pooled.T @ response.sum(axis=0),
         block_information=np.einsum("mj,bmk->bjk", pooled, design, optimize=True),
         block_score=response @ pooled,
-        rows=int(keep.sum()),
+        rows=len(whitening),
         condition=float(singular[0] / singular[-1]) if singular[-1] > 0 else float("inf"),
     )
+
+
+def calibrated(equations: NormalEquations) -> NormalEquations:
+    """The same equations with V times the number that the scatter of the blocks' scores s_β = A_βᵀV⁻¹(B_β − A_β ĉ) says,
+
+        Ω = Σ_β s_βᵀ H⁻¹ s_β / (n_functions − Σ_β tr (H_β H⁻¹)²)                                          (M32)
+
+    Residuals of windows that share increments are correlated, and V knows only their variance. The denominator is what the fit
+    leaves: a block that decides alone about a direction has no residual in it.
+    """
+    inverse = np.linalg.pinv(equations.information, 1e-12, hermitian=True)
+    residuals = equations.block_score - equations.block_information @ (inverse @ equations.score)
+    left = left_over(equations.block_information @ inverse)
+    if not left > 0:
+        return equations
+    factor = left / float(np.einsum("bj,jk,bk->", residuals, inverse, residuals))
+    return NormalEquations(
+        information=factor * equations.information,
+        score=factor * equations.score,
+        block_information=factor * equations.block_information,
+        block_score=factor * equations.block_score,
+        rows=equations.rows,
+        condition=equations.condition,
+    )
+
+
+def left_over(leverage: Floats) -> float:
+    """Degrees of freedom, in blocks of unit weight, of residuals of blocks with these leverages H_β H⁻¹, (n_blocks, k, k)."""
+    return float(np.trace(leverage.sum(axis=0)) - np.einsum("bij,bji->", leverage, leverage))
 
 
 def with_block_errors(equations: NormalEquations, *, at_least_model: bool = False) -> NormalEquations:

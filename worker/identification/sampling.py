@@ -26,10 +26,12 @@ class WeakSystem:
 
     design     (n_blocks, n_kernels, n_functions)
     response   (n_blocks, n_kernels)
+    noise      (n_blocks, n_kernels)   what multiplies the variance of measurement noise, where that is an unknown
     """
 
     design: Floats
     response: Floats
+    noise: Floats | None = None
 
     def pooled(self) -> tuple[Floats, Floats]:
         """Sums over blocks."""
@@ -71,8 +73,10 @@ class SamplingRule(Protocol):
 
     def drift_system(self, statistics: KernelStatistics, library: Library) -> WeakSystem: ...
 
-    def diffusion_system(self, statistics: KernelStatistics, library: Library, kernels: Kernels, drift: Floats) -> WeakSystem:
-        """With the drift's part removed; drift (n_functions,) internal coefficients."""
+    def diffusion_systems(
+        self, statistics: KernelStatistics, library: Library, kernels: Kernels, drift: Floats
+    ) -> tuple[WeakSystem, ...]:
+        """With the drift's part removed; drift (n_functions,) internal coefficients. Several where noise is an unknown."""
         ...
 
     def residuals(self, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats) -> tuple[Floats, Floats]:
@@ -129,9 +133,11 @@ class _Quadrature(_OfCleanSamples):
     def drift_system(self, statistics: KernelStatistics, library: Library) -> WeakSystem:
         return WeakSystem(self._pooled_design(statistics, library), statistics.sums[..., 0])
 
-    def diffusion_system(self, statistics: KernelStatistics, library: Library, kernels: Kernels, drift: Floats) -> WeakSystem:
+    def diffusion_systems(
+        self, statistics: KernelStatistics, library: Library, kernels: Kernels, drift: Floats
+    ) -> tuple[WeakSystem, ...]:
         cross = statistics.sums[..., 2 + library.internal_size :]
-        return WeakSystem(self._pooled_design(statistics, library), statistics.sums[..., 1] - cross @ drift)
+        return (WeakSystem(self._pooled_design(statistics, library), statistics.sums[..., 1] - cross @ drift),)
 
     def _pooled_design(self, statistics: KernelStatistics, library: Library) -> Floats:
         later = statistics.sums[..., 2 : 2 + library.internal_size]
@@ -174,10 +180,12 @@ class Euler(_OfCleanSamples):
     def drift_system(self, statistics: KernelStatistics, library: Library) -> WeakSystem:
         return WeakSystem(statistics.at_instrument, statistics.sums[..., 0])
 
-    def diffusion_system(self, statistics: KernelStatistics, library: Library, kernels: Kernels, drift: Floats) -> WeakSystem:
+    def diffusion_systems(
+        self, statistics: KernelStatistics, library: Library, kernels: Kernels, drift: Floats
+    ) -> tuple[WeakSystem, ...]:
         squared = (library.internal(statistics.nodes) @ drift) ** 2
         correction = (statistics.time_squared * squared) @ kernels.at(statistics.nodes).T
-        return WeakSystem(statistics.at_instrument, statistics.sums[..., 1] - correction)
+        return (WeakSystem(statistics.at_instrument, statistics.sums[..., 1] - correction),)
 
     def residuals(self, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats) -> tuple[Floats, Floats]:
         at_left, difference = library.internal(chunk.left), chunk.right - chunk.left
