@@ -31,7 +31,7 @@ OVER_THREE = (3 / 8, 9 / 8, 9 / 8, 3 / 8)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noisy:
-    """Samples z, y₀, y₁, y₂, y₃ with equal steps h; instrument z. Equations (M17), (M18) and (M32).
+    """Samples z, y₀, y₁, y₂, y₃ with equal steps h; instrument z. Equations (M17) and (M32).
 
     variance   σ_η², in internal units; −aE/6 on average for samples averaged over an exposure E, equation (M25)
     shape      (n_functions,) coefficients of the function of the state, one on average, that the noise's variance is in
@@ -83,9 +83,18 @@ class Noisy:
         return tuple(WeakSystem(*equation) for equation in self._diffusion_equations(statistics.sums, library, drift))
 
     def residuals(self, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats) -> tuple[Floats, Floats]:
-        sums = self.weights(chunk, library)
-        _, (design, response, noise) = self._diffusion_equations(sums, library, drift)
-        return sums[:, 1] - self._corrected(sums, library)[1] @ drift, response - design @ diffusion - self.variance * noise
+        """Of the drift's equation, and of the diffusion's over three steps."""
+        y = chunk.states[1:]
+        shape = np.zeros_like(drift) if self.shape is None else self.shape
+        slope = _derivative_matrix(library).T @ drift
+        functions = noise_correction(library, self.variance).T @ np.stack([drift, diffusion, slope, shape], axis=1)
+        b, a, b_slope, noise = np.stack([(library.internal(state) @ functions).T * chunk.step for state in y], axis=1)
+        distance = y - y[0]
+        known = a + 2 * distance * b
+        # What y₀ shares with the other samples is its noise alone: nothing of that is in b(y₀).
+        known[1:] -= 2 * self.variance * b_slope[1:]
+        squares = distance[3] ** 2 - 2 * self.variance * (1.0 if self.shape is None else noise[0])
+        return distance[2] - _combined(OVER_TWO, b), squares - _combined(OVER_THREE, known)
 
     def design(self, chunk: Chunk, library: Library) -> Floats:
         later = _combined(OVER_TWO, [library.internal(y) for y in chunk.states[1:4]])

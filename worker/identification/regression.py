@@ -94,12 +94,9 @@ def whitened(system: WeakSystem, covariance: Floats, smallest: float = SMALLEST_
 
 
 def calibrated(equations: NormalEquations) -> NormalEquations:
-    """The same equations with V times the number that the scatter of the blocks' scores s_β = A_βᵀV⁻¹(B_β − A_β ĉ) says,
+    """The same equations with V times the number that the scatter of the blocks' scores says, equation (M33).
 
-        Ω = Σ_β s_βᵀ H⁻¹ s_β / (n_functions − Σ_β tr (H_β H⁻¹)²)                                          (M32)
-
-    Residuals of windows that share increments are correlated, and V knows only their variance. The denominator is what the fit
-    leaves: a block that decides alone about a direction has no residual in it.
+    Residuals of windows that share increments are correlated, and V knows only their variance.
     """
     inverse = np.linalg.pinv(equations.information, 1e-12, hermitian=True)
     residuals = equations.block_score - equations.block_information @ (inverse @ equations.score)
