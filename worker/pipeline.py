@@ -20,7 +20,7 @@ from worker.identification import answers
 from worker.identification.answers import Answer
 from worker.identification.criteria import Criterion
 from worker.identification.crossings import count_crossings
-from worker.identification.diagnostics import Finding
+from worker.identification.diagnostics import Finding, at_walls
 from worker.identification.errors import DimensionNotSupported
 from worker.identification.extra_terms import check_values, collinear
 from worker.identification.fitting import Problem
@@ -36,6 +36,7 @@ from worker.identification.multivariate.problem import JointProblem
 from worker.identification.system import SymbolicSystem, field_from_terms
 from worker.identification.trajectories import Trajectories, measure_scales
 from worker.identification.variables import check_independent, check_unwrapped, variable_name
+from worker.identification.walls import NO_WALLS, find_walls
 from worker.parameters import bounds_of, period_of
 
 Report = Callable[[float, str, str], None]
@@ -87,7 +88,8 @@ def _identify_one(data: Trajectories, parameters: IdentificationParameters, repo
         from worker.identification.paper_answer import by_paper
 
         return by_paper(data, scales, library, kernels, threshold=parameters.selection.threshold, bounds=bounds)
-    problem = Problem(data, scales, library, kernels, _criterion_of(parameters), period, grid=grid)
+    walls = find_walls(data, bounds) if period is None else NO_WALLS
+    problem = Problem(data, scales, library, kernels, _criterion_of(parameters), period, grid=grid, walls=walls)
     answer = answers.by_efficient_estimator(
         problem,
         rule=parameters.sampling_rule,
@@ -97,7 +99,7 @@ def _identify_one(data: Trajectories, parameters: IdentificationParameters, repo
         seed=parameters.seed,
     )
     y = (_some_states(data) - scales.origin) / scales.unit
-    return replace(answer, findings=(*answer.findings, *collinear(library, y)))
+    return replace(answer, findings=(*answer.findings, *at_walls(walls, bounds), *collinear(library, y)))
 
 
 def _identify_several(data: Trajectories, parameters: IdentificationParameters, report: Report) -> JointAnswer:

@@ -13,6 +13,7 @@ from worker.identification.library import Library
 from worker.identification.memory import ScoreTests
 from worker.identification.residuals import ResidualMoments
 from worker.identification.trajectories import Scales
+from worker.identification.walls import Walls
 
 Floats = NDArray[np.float64]
 
@@ -96,12 +97,12 @@ def _no_drift(drift: Selected, library: Library) -> Iterator[Finding]:
         yield Finding(
             "no-significant-drift",
             "No drift is significant: the record cannot be told from a random walk. There is no mean reversion to report, so no "
-            "relaxation time and no stationary law. Record longer if you expect one.",
+            "relaxation time and, but for walls, no stationary law. Record longer if you expect one.",
         )
     elif names == ["1"] and library.period is None:
         yield Finding(
             "no-mean-reversion",
-            "The drift is a constant: a random walk with a trend, with no mean reversion and no stationary law.",
+            "The drift is a constant: a random walk with a trend, with no mean reversion and, but for walls, no stationary law.",
         )
 
 
@@ -269,6 +270,25 @@ def quantised(residuals: ResidualMoments) -> Iterator[Finding]:
             "coarser than the process moves in one sampling interval. This inflates the diffusion. Use more digits, or sample "
             "more slowly.",
             {"zero_share": residuals.zero_steps},
+        )
+
+
+def at_walls(walls: Walls, bounds: tuple[float, float]) -> Iterator[Finding]:
+    """Walls that the path bounces off, declared or not.
+
+    bounds   declared ends [state]
+    """
+    seen = [wall for wall in (walls.low, walls.high) if np.isfinite(wall)]
+    undeclared = [wall for wall, end in ((walls.low, bounds[0]), (walls.high, bounds[1])) if np.isfinite(wall) and np.isinf(end)]
+    if seen:
+        places = " and ".join(f"{wall:.4g}" for wall in seen)
+        declare = "" if not undeclared else " Declare the domain, so that the analysis of the model reflects it there too."
+        yield Finding(
+            "wall",
+            f"The path is turned back at {places}: it comes there often and at full speed, as at a reflecting wall (a boundary, "
+            "a detector's end). Increments that start near it were left out, as drift and diffusion alone do not explain them."
+            + declare,
+            {"walls": seen, "undeclared": undeclared},
         )
 
 

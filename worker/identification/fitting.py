@@ -26,6 +26,7 @@ from worker.identification.sampling import Euler, SamplingRule, Trapezoid
 from worker.identification.selection import estimate_on
 from worker.identification.statistics import KernelStatistics, gather
 from worker.identification.trajectories import Chunk, Scales, Trajectories, block_edges, chunks
+from worker.identification.walls import NO_WALLS, Walls
 
 Floats = NDArray[np.float64]
 
@@ -48,6 +49,7 @@ class Problem:
     """Everything a fit needs besides the rule.
 
     longest_step   increments over longer steps are left out [time]
+    walls          windows that start near them are left out
     grid           kernels to choose from by cross-validation; `kernels` are then those until the choice
     """
 
@@ -59,6 +61,7 @@ class Problem:
     period: float | None = None
     longest_step: float = np.inf
     grid: KernelGrid | None = None
+    walls: Walls = NO_WALLS
 
     @property
     def cells(self) -> Cells:
@@ -91,7 +94,8 @@ def walk(problem: Problem, rule: SamplingRule, n_blocks: int = N_BLOCKS, at_most
     """The rule's windows of the data: all, or about `at_most` in chunks spread over the record."""
     # Where all that is known of the errors comes from the blocks, ten trajectories do not tell: an inverse covariance needs many.
     edges = block_edges(problem.data, n_blocks, whole=not rule.overlapping)
-    windows = replace(rule.windows, longest_step=problem.longest_step * rule.windows.stride)
+    between = (problem.walls.inner_low, problem.walls.inner_high)
+    windows = replace(rule.windows, longest_step=problem.longest_step * rule.windows.stride, between=between)
     every = 1 if at_most is None else max(1, problem.data.n_increments // at_most)
     return chunks(problem.data, problem.scales, edges, windows, period=problem.period, every=every)
 
@@ -106,7 +110,8 @@ def gather_for(problem: Problem, rule: SamplingRule, every: int = 1, *, at_nodes
     wanted = Trapezoid(rule.windows.stride) if isinstance(rule, Euler) else rule
     # Neighbouring blocks share a window's length of samples; thirty strides make that little.
     n_blocks = min(N_BLOCKS_FOR_ERRORS, problem.data.n_increments // (30 * rule.windows.stride)) if rule.overlapping else N_BLOCKS
-    if isinstance(wanted, Trapezoid) and is_polynomial(problem.library) and np.isinf(problem.longest_step):
+    all_windows = np.isinf(problem.longest_step) and not problem.walls
+    if isinstance(wanted, Trapezoid) and is_polynomial(problem.library) and all_windows:
         edges = block_edges(problem.data, n_blocks)
         hop = wanted.stride if problem.data.n_increments > LONG_RECORD else 1
         fast = gather_by_powers(

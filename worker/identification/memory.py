@@ -84,7 +84,9 @@ def score_tests(
     longest            duration of the longest trajectory, in sampling intervals
     """
     size, extra = library.internal_size, 1 + len(PAST_WINDOWS)
-    products, of_squares = np.zeros(3), np.zeros(3)
+    # Windows that share increments have correlated residuals, as far as they reach.
+    reach = (rule.windows.n_points - 1) * rule.windows.stride if rule.overlapping else 0
+    products, of_squares = np.zeros(2), np.zeros(2)
     of_drift, of_noise = StageSums.empty(size + extra, size), StageSums.empty(size, size)
     for chunk in walk:
         residual, of_square = rule.residuals(chunk, library, drift, diffusion)
@@ -94,12 +96,10 @@ def score_tests(
         stage = stage_of(chunk.elapsed, longest)
         of_drift.add(stage, instruments, residual, design)
         of_noise.add(stage, functions, of_square, design)
-        products += [residual[: len(residual) - k] @ residual[k:] for k in range(3)]
-        of_squares += [of_square[: len(of_square) - k] @ of_square[k:] for k in range(3)]
-    # Windows that share increments have correlated residuals; their instruments hardly differ.
-    inflations = [
-        max(1 + 2 * (p[1] + p[2]) / p[0], 0.05) if rule.overlapping and p[0] > 0 else 1.0 for p in (products, of_squares)
-    ]
+        products += _lagged_products(residual, reach)
+        of_squares += _lagged_products(of_square, reach)
+    # Their instruments hardly differ.
+    inflations = [max(1 + 2 * p[1] / p[0], 0.05) if p[0] > 0 else 1.0 for p in (products, of_squares)]
     scores, variance, slope = of_drift.score.sum(axis=0), of_drift.variance.sum(axis=0), of_drift.slope.sum(axis=0)
     out = [adjusted(scores, variance * inflations[0], slope, size, k) for k in range(size, size + extra)]
     return ScoreTests(
@@ -109,6 +109,14 @@ def score_tests(
         of_noise.homogeneity(inflations[1]),
         tuple(float(level) for level in of_noise.levels(diffusion)),
     )
+
+
+def _lagged_products(residual: Floats, reach: int) -> Floats:
+    """(2,) Σ r_n² and Σ_k Σ_n r_n r_{n+k} over the lags k = 1 … reach."""
+    sums = np.concatenate([[0.0], np.cumsum(residual)])
+    n = np.arange(residual.size)
+    following = sums[np.minimum(n + 1 + reach, residual.size)] - sums[n + 1]
+    return np.array([residual @ residual, residual @ following])
 
 
 def adjusted(scores: Floats, variance: Floats, slope: Floats, size: int, k: int) -> float:

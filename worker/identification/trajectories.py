@@ -205,6 +205,9 @@ class Chunk:
         return np.asarray(self.steps[0])
 
 
+EVERYWHERE = (-np.inf, np.inf)
+
+
 @dataclass(frozen=True, slots=True)
 class Windows:
     """Which windows to walk.
@@ -213,12 +216,14 @@ class Windows:
     stride         samples from one point of a window to the next; windows start at every sample
     even           only windows whose steps are equal to two percent
     longest_step   windows with a longer step are left out [time]
+    between        only windows whose first point lies here [state]
     """
 
     n_points: int = 2
     stride: int = 1
     even: bool = False
     longest_step: float = np.inf
+    between: tuple[float, float] = EVERYWHERE
 
 
 PAIRS = Windows()
@@ -278,6 +283,8 @@ def chunks(
             inside &= (steps <= windows.longest_step).all(axis=0)
             if windows.even:
                 inside &= np.ptp(steps, axis=0) <= 0.02 * steps[0]
+            if windows.between != EVERYWHERE:
+                inside &= (values[points[0]] >= windows.between[0]) & (values[points[0]] <= windows.between[1])
             if not inside.any():
                 continue
             follows = np.zeros(n, dtype=np.bool_)
