@@ -16,6 +16,8 @@ class LibraryParameters(Document):
     """Highest total degree of the monomials 1, x, x^2, …"""
     fourier_harmonics: Annotated[int, Field(ge=0, le=8)] = 0
     """Highest n of sin(n*x), cos(n*x) for coordinates declared periodic."""
+    diffusion_degree: Annotated[int, Field(ge=0, le=10)] | None = None
+    """Highest total degree of the diffusion's monomials, its only terms then; 0 for additive noise. `null`: all terms."""
     extra_terms: Annotated[tuple[Term, ...], Field(max_length=20)] = ()
     """Further terms by name, e.g. `x^6`, `sin(2*x)`."""
 

@@ -21,7 +21,7 @@ from worker.identification.answers import Answer
 from worker.identification.criteria import Criterion
 from worker.identification.crossings import count_crossings
 from worker.identification.diagnostics import Finding, at_walls
-from worker.identification.errors import DimensionNotSupported
+from worker.identification.errors import DimensionNotSupported, InvalidLibrary
 from worker.identification.extra_terms import check_values, collinear
 from worker.identification.fitting import Problem
 from worker.identification.kernel_grid import make_grid
@@ -87,9 +87,24 @@ def _identify_one(data: Trajectories, parameters: IdentificationParameters, repo
         # Not at the top: scikit-learn takes longer to import than most jobs to run.
         from worker.identification.paper_answer import by_paper
 
+        if parameters.library.diffusion_degree is not None:
+            raise InvalidLibrary(
+                "Algorithm 1 (estimator 'paper') has one library for drift and diffusion, and library.diffusion_degree is given.",
+                hints=("Leave library.diffusion_degree out, or set estimator to 'efficient'.",),
+            )
         return by_paper(data, scales, library, kernels, threshold=parameters.selection.threshold, bounds=bounds)
     walls = find_walls(data, bounds) if period is None else NO_WALLS
-    problem = Problem(data, scales, library, kernels, _criterion_of(parameters), period, grid=grid, walls=walls)
+    problem = Problem(
+        data,
+        scales,
+        library,
+        kernels,
+        _criterion_of(parameters),
+        period,
+        grid=grid,
+        walls=walls,
+        diffusion_degree=parameters.library.diffusion_degree,
+    )
     answer = answers.by_efficient_estimator(
         problem,
         rule=parameters.sampling_rule,
@@ -131,7 +146,16 @@ def _identify_several(data: Trajectories, parameters: IdentificationParameters, 
         count=50 if parameters.kernels.count == "auto" else parameters.kernels.count,
         bandwidth=None if parameters.kernels.bandwidth == "auto" else parameters.kernels.bandwidth,
     )
-    problem = JointProblem(data, space, library, instruments, _criterion_of(parameters), parameters.diffusion_structure)
+    problem = JointProblem(
+        data,
+        space,
+        library,
+        # Where the noise is the same everywhere, a far sample deserves the weight that a polynomial gives it.
+        replace(instruments, tapered=parameters.library.diffusion_degree != 0),
+        _criterion_of(parameters),
+        parameters.diffusion_structure,
+        parameters.library.diffusion_degree,
+    )
     answer = joint_answer(
         problem,
         rule=parameters.sampling_rule,

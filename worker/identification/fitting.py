@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from worker.identification.cells import Cells, make_cells
 from worker.identification.choice import Selected, choose
 from worker.identification.criteria import BIC, Criterion
+from worker.identification.diffusion_terms import choose_up_to
 from worker.identification.joint_equations import NoiseLine, joint_equations
 from worker.identification.kernel_grid import KernelGrid
 from worker.identification.kernels import Kernels
@@ -51,6 +52,7 @@ class Problem:
     longest_step   increments over longer steps are left out [time]
     walls          windows that start near them are left out
     grid           kernels to choose from by cross-validation; `kernels` are then those until the choice
+    diffusion_degree   highest total degree of the diffusion's terms; None: all terms of the library
     """
 
     data: Trajectories
@@ -62,6 +64,7 @@ class Problem:
     longest_step: float = np.inf
     grid: KernelGrid | None = None
     walls: Walls = NO_WALLS
+    diffusion_degree: int | None = None
 
     @property
     def cells(self) -> Cells:
@@ -179,7 +182,7 @@ def fit_with(
     b = drift.estimate.internal
     of_diffusion, noise = _diffusion_equations(problem, rule, statistics, weights, b)
     by_other = None if other is None else _diffusion_equations(problem, other, statistics, weights, b)[0]
-    diffusion = choose(of_diffusion, by_other, library, n_windows, criterion)
+    diffusion = choose_up_to(problem.diffusion_degree, of_diffusion, by_other, library, n_windows, criterion)
     return Fit(rule, drift, diffusion, of_drift.condition, None if noise is None else noise.at(diffusion.estimate.internal))
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.choice import Selected
+from worker.identification.diffusion_terms import estimate_up_to
 from worker.identification.gains import Support
 from worker.identification.multivariate.equations import JointEquations
 from worker.identification.multivariate.fitting import Covariances, statistics_of
@@ -65,6 +66,8 @@ def _refitted(
     b = np.stack([e.internal for e in estimates])
     raw: dict[Pair, Floats | None] = {}
     for pair, shares in components_of(problem).items():
-        estimate = estimate_on(equations.of_diffusion(shares, b, v.diffusion[pair]), problem.library, diffusion[pair])
+        estimate = estimate_up_to(
+            problem.diffusion_degree, equations.of_diffusion(shares, b, v.diffusion[pair]), problem.library, diffusion[pair]
+        )
         raw[pair] = None if estimate is None else estimate.raw
     return tuple(e.raw for e in estimates), raw

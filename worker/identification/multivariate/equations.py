@@ -31,7 +31,11 @@ class JointEquations:
     """The equations of all components by one rule.
 
     The noise of each is read off the residuals of a sample, averaged over a kernel's width, so that it is right for whatever the
-    residuals are. V only weights the equations: estimates are unbiased with any V, and a sample of the windows is enough for it.
+    residuals are; but where additive noise was declared, over all of the record. V only weights the equations: estimates are
+    unbiased with any V, and a sample of the windows is enough for it.
+
+    additive             the noise was declared to be the same everywhere
+    diffusion_functions  positions of the internal functions that the diffusion's equations are in; None: all
     """
 
     rule: JointRule
@@ -39,6 +43,8 @@ class JointEquations:
     sample: Sample
     instruments: Instruments
     noise: MeasurementNoise | None = None
+    additive: bool = False
+    diffusion_functions: NDArray[np.int_] | None = None
 
     @cached_property
     def _at_sample(self) -> tuple[Floats, Floats]:
@@ -117,7 +123,10 @@ class JointEquations:
         """Of a component of the tensor, for drift (d, n_functions). Raises NoDataUnderKernels."""
         products, rule = self.statistics.products, rule or self.rule
         response = sum(w * products.diffusion_response(rule, pair, drift, self.noise) for pair, w in shares.items())
-        return self._whitened(WeakSystem(products.diffusion_design(rule, self.noise), np.asarray(response)), covariance)
+        design = products.diffusion_design(rule, self.noise)
+        if self.diffusion_functions is not None:
+            design = design[..., self.diffusion_functions]
+        return self._whitened(WeakSystem(design, np.asarray(response)), covariance)
 
     def noise_covariance(self, drift: Floats, tensor: Floats) -> Floats:
         """½ mean of D_1 D_1ᵀ less what drift and diffusion put there; (d, d), for tensor (d, d, n_functions)."""
@@ -136,6 +145,8 @@ class JointEquations:
     def _average(self, numerator: Floats, denominator: Floats) -> Floats:
         """Σ K numerator / Σ K denominator at every instrument of the sample; both (n,), the denominator positive."""
         mean = float(numerator.sum() / denominator.sum())
+        if self.additive:
+            return np.full(len(numerator), mean)
         top, bottom = self._kernels.T @ numerator, self._kernels.T @ denominator
         # A trace of the overall mean keeps the ratio finite away from all kernels.
         prior = 1e-6 * float(bottom.max())

@@ -7,7 +7,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.choice import Selected, choose
+from worker.identification.choice import Selected
+from worker.identification.diffusion_terms import choose_up_to, functions_of, terms_up_to
 from worker.identification.fitting import N_BLOCKS, N_BLOCKS_FOR_ERRORS
 from worker.identification.multivariate.equations import JointEquations, Model
 from worker.identification.multivariate.increments import Stretch, stretches
@@ -43,7 +44,9 @@ def equations_of(problem: JointProblem, rule: JointRule) -> JointEquations:
     sample = take_sample(windows, problem.space, problem.instruments, rule, run if only > run else np.inf)
     statistics = statistics_of(problem, rule)
     assert statistics is not None, "the sample has windows, so the record has"
-    return JointEquations(rule, statistics, sample, problem.instruments)
+    degree, library = problem.diffusion_degree, problem.library
+    functions = None if degree is None else functions_of(terms_up_to(degree, library)[1], library)
+    return JointEquations(rule, statistics, sample, problem.instruments, additive=degree == 0, diffusion_functions=functions)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,15 +81,15 @@ def select(
     """
     other, n = other_rule(equations.rule) if doubt else None, equations.statistics.n_windows
 
-    def chosen(of: Callable[[JointRule], NormalEquations]) -> tuple[Selected, float]:
+    def chosen(of: Callable[[JointRule], NormalEquations], degree: int | None = None) -> tuple[Selected, float]:
         found = of(equations.rule)
         doubting = None if other is None else of(other)
-        return choose(found, doubting, problem.library, n, problem.selection), found.condition
+        return choose_up_to(degree, found, doubting, problem.library, n, problem.selection), found.condition
 
     drift = [chosen(partial(equations.of_drift, p, covariance)) for p, covariance in enumerate(v.drift)]
     b = drift_of([selected for selected, _ in drift])
     diffusion = {
-        pair: chosen(partial(equations.of_diffusion, shares, b, v.diffusion[pair]))[0]
+        pair: chosen(partial(equations.of_diffusion, shares, b, v.diffusion[pair]), problem.diffusion_degree)[0]
         for pair, shares in components_of(problem).items()
     }
     return tuple(selected for selected, _ in drift), diffusion, max(condition for _, condition in drift)

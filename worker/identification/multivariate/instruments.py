@@ -76,12 +76,14 @@ class Instruments:
 
     centres     (n_kernels, D) in the embedding u
     bandwidth   h, in standard deviations of the decorrelated data
+    tapered     whether the library's functions are; else they are instruments as they are
     """
 
     embedding: Embedding
     centres: Floats
     bandwidth: float
     library: Library
+    tapered: bool = True
 
     @property
     def n_kernels(self) -> int:
@@ -99,6 +101,8 @@ class Instruments:
     def at(self, y: Floats) -> tuple[Floats, Floats]:
         """(n, d) → kernels (n, n_kernels) and tapered functions (n, n_functions)."""
         kernels = self.kernels(y)
+        if not self.tapered:
+            return kernels, self.library.internal(y)
         total = kernels.sum(axis=1)
         return kernels, self.library.internal(y) * (total / (total + TAPER))[:, None]
 

@@ -26,6 +26,7 @@ class JointProblem:
     """Everything a fit needs besides the rule.
 
     structure      of the diffusion tensor; `isotropic`: a_pq = α(x) δ_pq, in the data's units
+    diffusion_degree   highest total degree of the tensor's terms; None: all terms of the library
     longest_step   increments over longer steps are left out [time]
     least_step     samples are at least so far apart, thinned; 0: as they are [time]
     """
@@ -36,6 +37,7 @@ class JointProblem:
     instruments: Instruments
     selection: Criterion = BIC
     structure: Structure = "full"
+    diffusion_degree: int | None = None
     longest_step: float = np.inf
     least_step: float = 0.0
 
