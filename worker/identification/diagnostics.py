@@ -188,7 +188,7 @@ def left_out(scores: ScoreTests, gain: float) -> Iterator[Finding]:
 def _changing_noise(scores: ScoreTests) -> Iterator[Finding]:
     """A diffusion that is not the same from stage to stage."""
     stages, levels = scores.noise_stages, [v for v in scores.noise_levels if np.isfinite(v)]
-    if stages is None or stages.z < SCORE_LIMIT or max(abs(v - 1) for v in levels) < MATERIAL_LEVEL:
+    if stages is None or stages.z < SCORE_LIMIT or max((abs(v - 1) for v in levels), default=0.0) < MATERIAL_LEVEL:
         return
     yield Finding(
         "noise-changes",
@@ -236,7 +236,7 @@ def _measurement_noise(identified: Identified, scales: Scales) -> Iterator[Findi
             f"successive residuals are correlated {rho:.2f}. Errors are those of the blocks of the record.",
             {"variance": variance, "residual_correlation": rho, "corrected": True},
         )
-    elif is_noisy(identified.raw):
+    elif is_noisy(identified.raw) and identified.fit.rule.windows.stride == 1:
         yield Finding(
             "measurement-noise",
             f"Successive residuals are correlated {rho:.2f}, as by measurement noise (localisation error), which is not "
@@ -248,16 +248,12 @@ def _measurement_noise(identified: Identified, scales: Scales) -> Iterator[Findi
 
 def heavy_tails(residuals: ResidualMoments) -> Iterator[Finding]:
     """Noise with more large values than a Gaussian has."""
-    n = residuals.powers[0]
-    if n < 100 or is_deterministic(residuals):
-        return
-    kurtosis = residuals.powers[4] * n / residuals.powers[2] ** 2
-    if kurtosis > 3 + max(1.0, 6 * np.sqrt(24 / n)):
+    if residuals.is_heavy_tailed and not is_deterministic(residuals):
         yield Finding(
             "heavy-tails",
-            f"The noise is not Gaussian: the residuals' kurtosis is {kurtosis:.1f} instead of 3. Jumps or heavy tails; the "
-            "diffusion below contains the jumps' variance. Look at the largest increments; a jump-diffusion needs another model.",
-            {"kurtosis": float(kurtosis)},
+            f"The noise is not Gaussian: the residuals' kurtosis is {residuals.kurtosis:.1f} instead of 3. Jumps or heavy "
+            "tails; the diffusion below contains the jumps' variance. Look at the largest increments; a jump-diffusion needs another model.",
+            {"kurtosis": residuals.kurtosis},
         )
 
 

@@ -114,7 +114,8 @@ def fitted_through_noise(problem: Problem, plain: Identified) -> Identified | No
     Where the noise is larger than an increment, the fit is done again on every m-th sample (windows still start at every one):
     the diffusion's error is smallest where an increment's a m Δt is about the noise's variance.
     """
-    found = _fitted_through_noise(problem, plain, _stride_beyond_resolution(problem, plain))
+    thinned = _stride_beyond_resolution(problem, plain)
+    found = _fitted_through_noise(problem, plain, thinned, keep=thinned > 1)
     if found is None:
         return None
     stride = _stride_beyond_noise(problem, found)
@@ -123,7 +124,9 @@ def fitted_through_noise(problem: Problem, plain: Identified) -> Identified | No
     return _fitted_through_noise(problem, plain, stride) or found
 
 
-def _fitted_through_noise(problem: Problem, plain: Identified, stride: int) -> Identified | None:
+def _fitted_through_noise(problem: Problem, plain: Identified, stride: int, *, keep: bool = False) -> Identified | None:
+    """With `keep` also where no noise is left: quantised values that are thinned until rounding does not show are still better
+    than all of them."""
     rule = Noisy(0.0, stride)
     statistics, at_nodes = gather_with_nodes(problem, rule)
     if statistics.n_windows < 200:
@@ -137,7 +140,10 @@ def _fitted_through_noise(problem: Problem, plain: Identified, stride: int) -> I
         a, _ = mean_diffusion_and_rate(problem.library, statistics, fit)
         exposure = max(-6 * variance, 0.0) / a if a > 0 else np.inf
         if not (variance > 0 or (exposure < LONGEST_EXPOSURE and is_blurred(plain.raw))):
-            return None
+            if not keep:
+                return None
+            rule, exposure = replace(rule, variance=0.0, shape=None), 0.0
+            break
         # Blur is in proportion to the diffusion; an instrument's noise is the same everywhere.
         rule = replace(rule, variance=variance, shape=fit.diffusion.estimate.internal / a if variance < 0 else None)
         if abs(change) < SETTLED * abs(variance):
@@ -167,7 +173,9 @@ def is_blurred(residuals: ResidualMoments) -> bool:
     near, far = residuals.lag_one_correlation, residuals.lag_two_correlation
     # Inertia and filters go on; a drift fitted to blurred samples leaves a trace of the other sign.
     only_neighbours = residuals.lag_two_z < SIGNIFICANT or far < 0.1 * near
-    return residuals.lag_one_z > SIGNIFICANT and 0.02 < near < 0.35 and only_neighbours and not is_deterministic(residuals)
+    # Jumps, and noise that comes and goes, make correlations of their own.
+    of_a_diffusion = not (residuals.is_heavy_tailed or is_deterministic(residuals))
+    return residuals.lag_one_z > SIGNIFICANT and 0.02 < near < 0.35 and only_neighbours and of_a_diffusion
 
 
 def is_deterministic(residuals: ResidualMoments) -> bool:

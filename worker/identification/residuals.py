@@ -21,7 +21,7 @@ N_BINS = 120
 class ResidualMoments:
     """Sums over the residuals r of one variable's drift equation, internal units.
 
-    powers       (5,)  Σ u^p, p = 0 … 4, of r over its standard deviation, where â > 0; over its own where â is nowhere
+    powers       (5,)  Σ u^p, p = 0 … 4, of r over its standard deviation, where â > 0; over its own where â is hardly anywhere
     products     n, Σ r_n r_{n+1}, Σ (r_n r_{n+1})² over consecutive windows, then n, Σ r_n r_{n+2}, Σ (r_n r_{n+2})²
     squares      Σ r², Σ Δy², number of windows
     zero_steps   share of increments that are exactly zero
@@ -35,6 +35,17 @@ class ResidualMoments:
     @property
     def n_windows(self) -> int:
         return int(self.squares[2])
+
+    @property
+    def kurtosis(self) -> float:
+        """3 for Gaussian noise, larger for jumps and heavy tails."""
+        return float(self.powers[4] * self.powers[0] / self.powers[2] ** 2) if self.powers[2] > 0 else 0.0
+
+    @property
+    def is_heavy_tailed(self) -> bool:
+        """Whether large values are more frequent than Gaussian ones, beyond chance and by an excess of one at least."""
+        n = self.powers[0]
+        return bool(n >= 100 and self.kurtosis > 3 + max(1.0, 6 * np.sqrt(24 / n)))
 
     @property
     def lag_one_correlation(self) -> float:
@@ -99,10 +110,10 @@ def measure_residuals(
         if not positive.all():
             where = chunk.left[~positive]
             low, high = min(low, float(where.min())), max(high, float(where.max()))
-        if positive.any():
+        if positive.mean() > 0.5:
             u = r[positive] / np.sqrt(np.asarray(rule.residual_variance(chunk, a)[positive], dtype=np.float64))
         else:
-            # No diffusion was found, as under jumps that drown it; their shape is there all the same.
+            # Hardly any diffusion was found, as under jumps that drown it; their shape is there all the same.
             u = r / max(float(np.sqrt(np.mean(r**2))), np.finfo(float).tiny)
         u2 = u * u
         powers[:] += [u.size, float(u.sum()), float(u2.sum()), float(u2 @ u), float(u2 @ u2)]

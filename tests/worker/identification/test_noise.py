@@ -114,3 +114,18 @@ def test_corrected_functions_average_to_the_functions() -> None:
     corrected = library.internal(y) @ noise_correction(library, variance).T
     error = corrected.std(axis=0) / np.sqrt(len(y))
     assert np.all(np.abs(corrected.mean(axis=0) - library.internal(np.array([0.3]))[0]) < 4.5 * error + 1e-12)
+
+
+def test_heavy_tailed_increments_that_persist_are_not_called_blurred(fit) -> None:
+    jumps = np.random.default_rng(7).standard_t(3, 20_000)
+    persisting = lfilter([1, 0.2], [1], jumps)
+    assert fit(from_arrays([lfilter([1], [1, -0.99], persisting)], 0.01))[0].exposure == 0
+
+
+def test_values_rounded_to_three_steps_keep_their_diffusion(fit) -> None:
+    noise, rho = np.random.default_rng(8).standard_normal(60_000), np.exp(-0.001)
+    x = lfilter([np.sqrt((1 - rho**2) / 2)], [1, -rho], noise)  # rate 1, a = 1, rms step 0.032
+    _, diffusion, _ = _values(fit(from_arrays([np.round(x, 1)], 0.001)))
+    assert abs(diffusion["1"][0] - 1.0) < 4 * diffusion["1"][1]
+    _, plain, _ = _values(fit(from_arrays([np.round(x, 1)], 0.001), noise="none"))
+    assert plain["1"][0] > 2
