@@ -85,7 +85,9 @@ def _inverse_covariance(scores: _Scores, residuals: Floats, rows: Sequence[slice
         roots.append(inverse_root)
         unit.append(residuals[:, row] @ inverse_root)
         left.append(left_over(of_blocks @ inverse_root @ inverse_root))
-    shared = np.einsum("ebj,fbj->ef", unit, unit) / np.sqrt(np.outer(left, left))
+    # A single block leaves no scatter.
+    known = min(left) > 0
+    shared = np.einsum("ebj,fbj->ef", unit, unit) / np.sqrt(np.outer(left, left)) if known else np.eye(len(rows))
     weight = np.linalg.inv(shared)
     return np.block(
         [[w * one @ other for w, other in zip(line, roots, strict=True)] for line, one in zip(weight, roots, strict=True)]
