@@ -251,8 +251,9 @@ def heavy_tails(residuals: ResidualMoments) -> Iterator[Finding]:
     if residuals.is_heavy_tailed and not is_deterministic(residuals):
         yield Finding(
             "heavy-tails",
-            f"The noise is not Gaussian: the residuals' kurtosis is {residuals.kurtosis:.1f} instead of 3. Jumps or heavy "
-            "tails; the diffusion below contains the jumps' variance. Look at the largest increments; a jump-diffusion needs another model.",
+            f"The noise is not Gaussian: the residuals' kurtosis is {residuals.kurtosis:.1f} instead of 3. Jumps or heavy tails; "
+            "the diffusion below contains the jumps' variance. Look at the largest increments; a jump-diffusion needs another "
+            "model.",
             {"kurtosis": residuals.kurtosis},
         )
 
