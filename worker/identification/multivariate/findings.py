@@ -132,8 +132,8 @@ def _thinned(fit: JointFit, problem: JointProblem) -> Iterator[Finding]:
         yield Finding(
             "persistent-increments",
             f"At the record's own sampling interval successive residuals are positively correlated ({max(rho.values()):+.2f}): "
-            "the path is smoother than a diffusion, as with inertia (velocity persistence), filtering, or motion blur (every sample "
-            "an average over an exposure). Samples at least "
+            "the path is smoother than a diffusion, as with inertia (velocity persistence), filtering, or motion blur (every "
+            "sample an average over an exposure). Samples at least "
             f"{fit.least_step:.4g} apart, where that is over, were used instead; the model describes longer times only. "
             "Set sampling_rule to 'trapezoid' for a fit to every increment as it is.",
             {"residual_correlation": rho, "least_step": fit.least_step},
