@@ -35,6 +35,7 @@ from worker.identification.multivariate.instruments import make_instruments
 from worker.identification.multivariate.problem import JointProblem
 from worker.identification.system import SymbolicSystem, field_from_terms
 from worker.identification.trajectories import Trajectories, measure_scales
+from worker.identification.unvisited import unvisited
 from worker.identification.variables import check_independent, check_unwrapped, variable_name
 from worker.identification.walls import NO_WALLS, find_walls
 from worker.parameters import bounds_of, period_of
@@ -64,8 +65,10 @@ def identify(data: Trajectories, parameters: IdentificationParameters, report: R
     """Data → drift and diffusion. Raises IdentificationError."""
     report(0.05, "reading", f"{data.n_increments} increments of {data.n_trajectories} trajectories")
     check_independent(data)
-    check_unwrapped(data, [period_of(parameters.periodic, variable_name(i)) for i in range(data.dimension)])
-    return _identify_one(data, parameters, report) if data.dimension == 1 else _identify_several(data, parameters, report)
+    periods = [period_of(parameters.periodic, variable_name(i)) for i in range(data.dimension)]
+    check_unwrapped(data, periods)
+    answer = _identify_one(data, parameters, report) if data.dimension == 1 else _identify_several(data, parameters, report)
+    return replace(answer, findings=(*answer.findings, *unvisited(data, periods)))
 
 
 def _identify_one(data: Trajectories, parameters: IdentificationParameters, report: Report) -> Answer:
