@@ -88,8 +88,8 @@ class TestOpticalTweezer:
     def test_without_a_drift_diffusion_and_noise_are_those_of_the_published_covariance_estimator(
         self, client: httpx.Client, dataset: dict[str, Any]
     ) -> None:
-        # It takes increments and their neighbours' product as they are, without the drift's share: 1.5 of the step times the trap's
-        # rate, 4 % in x. The default job removes that share, and finds 1.01 and 1.03.
+        # It takes increments and their neighbours' product as they are, without the drift's share: 1.5 of the step times the
+        # trap's rate, 4 % in x. The default job removes that share, and finds 1.01 and 1.03.
         result = job(client, dataset, library={"polynomial_degree": 0}, measurement_noise="corrected")
         for i, j, pair in ((0, 0, "x,x"), (1, 1, "y,y"), (0, 1, "x,y")):
             assert [diffusion(result, pair)] == known("D05", "a", i=i, j=j)

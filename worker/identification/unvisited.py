@@ -30,7 +30,7 @@ def unvisited(data: Trajectories, periods: Sequence[float | None]) -> Iterator[F
 
 
 def empty_arc(data: Trajectories, variable: int, period: float) -> tuple[float, float] | None:
-    """The widest arc without a sample, if it is wide; its ends as the samples number angles, the second beyond the first [state]."""
+    """Ends of the widest arc without a sample, if it is wide: as the samples number angles, low < high [state]."""
     count, lowest = np.zeros(BINS, dtype=np.int64), np.inf
     for start, stop, _ in data.segments:
         for left in range(int(start), int(stop), CHUNK):
