@@ -87,6 +87,7 @@ def _of_several(answer: JointAnswer) -> results.Diagnostics:
             range=None,
             bandwidth=answer.bandwidth,
         ),
+        kernel_choice=_kernel_choice(answer.kernel_choice),
         condition_number=number(answer.condition),
     )
 

@@ -24,14 +24,16 @@ from worker.identification.diagnostics import Finding, at_walls
 from worker.identification.errors import DimensionNotSupported, InvalidLibrary
 from worker.identification.extra_terms import check_values, collinear
 from worker.identification.fitting import Problem
+from worker.identification.kernel_findings import not_chosen
 from worker.identification.kernel_grid import make_grid
-from worker.identification.kernels import make_kernels
+from worker.identification.kernels import DEFAULT_COUNT, make_kernels
 from worker.identification.library import check_library_size, make_joint_library, make_library
 from worker.identification.memory import check_consecutive_samples, some_pairs
 from worker.identification.model import SymbolicProcess, from_terms
 from worker.identification.multivariate.answer import JointAnswer, joint_answer
 from worker.identification.multivariate.increments import measure_space
-from worker.identification.multivariate.instruments import make_instruments
+from worker.identification.multivariate.instruments import Instruments, make_instruments
+from worker.identification.multivariate.kernel_choice import choose_instruments
 from worker.identification.multivariate.problem import JointProblem
 from worker.identification.system import SymbolicSystem, field_from_terms
 from worker.identification.trajectories import Trajectories, measure_scales
@@ -125,7 +127,6 @@ def _identify_several(data: Trajectories, parameters: IdentificationParameters, 
     for unusable, what in (
         (parameters.estimator == "paper", "The paper preset (Algorithm 1)"),
         (parameters.kernels.range != "auto", "A range of kernel centres (kernels.range)"),
-        (parameters.kernels.count == "auto", "The choice of kernels (kernels.count: auto)"),
     ):
         if unusable:
             raise DimensionNotSupported(
@@ -142,23 +143,17 @@ def _identify_several(data: Trajectories, parameters: IdentificationParameters, 
     check_library_size(library, data.n_increments)
     check_values(data, library)
     y = space.internal(_some_states(data))
-    instruments = make_instruments(
-        y,
-        library,
-        periods,
-        count=50 if parameters.kernels.count == "auto" else parameters.kernels.count,
-        bandwidth=None if parameters.kernels.bandwidth == "auto" else parameters.kernels.bandwidth,
-    )
-    problem = JointProblem(
-        data,
-        space,
-        library,
+    count, bandwidth = parameters.kernels.count, None if parameters.kernels.bandwidth == "auto" else parameters.kernels.bandwidth
+    diffusion_degree = parameters.library.diffusion_degree
+
+    def instruments(count: int) -> Instruments:
+        made = make_instruments(y, library, periods, count=count, bandwidth=bandwidth)
         # Where the noise is the same everywhere, a far sample deserves the weight that a polynomial gives it.
-        replace(instruments, tapered=parameters.library.diffusion_degree != 0),
-        _criterion_of(parameters),
-        parameters.diffusion_structure,
-        parameters.library.diffusion_degree,
-    )
+        return replace(made, tapered=diffusion_degree != 0)
+
+    default, criterion = instruments(DEFAULT_COUNT if count == "auto" else count), _criterion_of(parameters)
+    problem = JointProblem(data, space, library, default, criterion, parameters.diffusion_structure, diffusion_degree)
+    problem, choice = choose_instruments(problem, instruments) if count == "auto" else (problem, None)
     answer = joint_answer(
         problem,
         rule=parameters.sampling_rule,
@@ -167,7 +162,8 @@ def _identify_several(data: Trajectories, parameters: IdentificationParameters, 
         n_draws=N_DRAWS,
         seed=parameters.seed,
     )
-    return replace(answer, findings=(*answer.findings, *collinear(library, y)))
+    found = (*answer.findings, *collinear(library, y), *not_chosen(choice, problem.instruments.n_kernels))
+    return replace(answer, findings=found, kernel_choice=choice)
 
 
 def _some_states(data: Trajectories) -> NDArray[np.float64]:

@@ -78,3 +78,11 @@ def test_without_asking_there_is_no_choice(wells: Trajectories) -> None:
     answer = pipeline.identify(wells, IdentificationParameters(), _silent)
     assert answer.kernel_choice is None
     assert "wide-kernels" not in {f.code for f in answer.findings}
+
+
+def test_in_several_variables_the_number_is_chosen(wells: Trajectories) -> None:
+    both = Trajectories(np.stack([wells.states[:, 0], wells.states[::-1, 0]], axis=1), wells.times, wells.segments)
+    answer = pipeline.identify(both, IdentificationParameters.model_validate({"kernels": "auto"}), _silent)
+    choice = answer.kernel_choice
+    assert choice.candidates[choice.chosen].count == len(answer.kernel_weights)
+    assert choice.candidates[choice.chosen].bandwidth == answer.bandwidth

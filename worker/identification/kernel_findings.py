@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from worker.identification.cross_validation import KernelChoice
 from worker.identification.diagnostics import Finding
 from worker.identification.efficient import Identified
 from worker.identification.library import Library
@@ -14,21 +15,22 @@ MOST_KERNELS = 100
 """More are not compared with twice as many."""
 
 
-def kernel_findings(identified: Identified, library: Library) -> Iterator[Finding]:
-    """Whether they were chosen as asked for, and whether the library varies faster than they do."""
-    choice = identified.choice
+def not_chosen(choice: KernelChoice | None, n_kernels: int) -> Iterator[Finding]:
+    """Where a choice was asked for and could not be made."""
     if choice is not None and choice.chosen is None:
+        reason = (
+            "none of those tried tells the library's terms apart" if choice.candidates else "there are too few samples for it"
+        )
         yield Finding(
             "kernels-not-chosen",
-            "Kernels could not be chosen by cross-validation: "
-            + (
-                "there are too few samples for it. "
-                if not choice.candidates
-                else "none of those tried tells the terms of the library apart. "
-            )
-            + f"{len(identified.kernels.centres)} kernels were used, as by default.",
+            f"Kernels could not be chosen by cross-validation: {reason}. {n_kernels} kernels were used, as by default.",
         )
-    elif choice is None and len(identified.kernels.centres) <= MOST_KERNELS:
+
+
+def kernel_findings(identified: Identified, library: Library) -> Iterator[Finding]:
+    """Whether they were chosen as asked for, and whether the library varies faster than they do."""
+    yield from not_chosen(identified.choice, len(identified.kernels.centres))
+    if identified.choice is None and len(identified.kernels.centres) <= MOST_KERNELS:
         statistics = identified.statistics
         gain = gain_of_narrower(
             identified.kernels,

@@ -36,10 +36,13 @@ class Kernels:
         return np.asarray(sum(np.exp(-0.5 * (d / self.bandwidth) ** 2) for d in images))
 
 
+DEFAULT_COUNT = 50
+
+
 def make_kernels(
     scales: Scales,
     *,
-    count: int = 50,
+    count: int = DEFAULT_COUNT,
     bandwidth: float | None = None,
     centre_range: tuple[float, float] | None = None,
     period: float | None = None,

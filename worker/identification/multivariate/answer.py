@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from worker.identification.answers import ComponentFit, component_of
 from worker.identification.choice import Selected
+from worker.identification.cross_validation import KernelChoice
 from worker.identification.diagnostics import Finding
 from worker.identification.efficient import NoiseHandling
 from worker.identification.multivariate.estimator import JointFit, identify
@@ -35,6 +36,7 @@ class JointAnswer:
     kernel_weights     (n_kernels,) Σ K_j, in increments
     bandwidth          of the kernels, in standard deviations of the decorrelated data
     rule               name of the sampling rule that was used
+    kernel_choice      by cross-validation, where asked for
     """
 
     drift: Mapping[str, ComponentFit]
@@ -49,6 +51,7 @@ class JointAnswer:
     bandwidth: float
     space: Space
     rule: str
+    kernel_choice: KernelChoice | None = None
 
     @property
     def observed(self) -> Bounds:

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.identification.library import Library
 from worker.identification.multivariate.increments import Space, Stretch
 from worker.identification.multivariate.instruments import Instruments
 from worker.identification.multivariate.rules import JointRule
@@ -45,7 +47,18 @@ class JointStatistics:
         )
 
 
-def gather(walk: Iterator[Stretch], space: Space, instruments: Instruments, rule: JointRule) -> JointStatistics | None:
+class Evaluated(Protocol):
+    """Instruments of any kind."""
+
+    @property
+    def library(self) -> Library: ...
+
+    def at(self, y: Floats) -> tuple[Floats, ...]:
+        """(n, d) → groups of instruments, each (n, …)."""
+        ...
+
+
+def gather(walk: Iterator[Stretch], space: Space, instruments: Evaluated, rule: JointRule) -> JointStatistics | None:
     """One pass over the windows: a matrix product a chunk, so that no array grows with their number. None of none."""
     library, lead = instruments.library, rule.lead
     sums: dict[int, Floats] = {}
