@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from contract.generator import AnalysisParameters, ModelTerms
-from contract.identification import PAPER_PRESET, IdentificationParameters, KernelParameters
+from contract.identification import PAPER_PRESET, IdentificationParameters, KernelParameters, SelectionParameters
 from worker import pipeline
 from worker.fit_documents import diagnostics_of, model_of, selection_of
 from worker.identification.errors import DimensionNotSupported
@@ -44,6 +44,24 @@ def test_a_rotating_process_is_identified_analysed_and_described(data: Trajector
     assert set(diagnostics.residuals_by_variable) == {"x", "y"}
     assert diagnostics.measurement_noise_variances == {"x": 0.0, "y": 0.0}
     assert {key.split()[0] for key in diagnostics.step_error} == {"drift", "diffusion"}
+
+
+def test_cross_validation_is_described_with_its_curve_and_every_support(data: Trajectories) -> None:
+    wanted = IdentificationParameters(selection=SelectionParameters(method="lasso_cv"))
+    answer = pipeline.identify(data, wanted, _silent)
+    described, model = selection_of(answer), model_of(answer, 0.95)
+    for key, selection in described.drift.items():
+        curve = selection.curve
+        assert curve is not None
+        assert len(curve.penalties) == len(curve.errors) == len(curve.std_errors) == len(curve.n_terms)
+        assert curve.chosen >= curve.lowest
+        # The support of the chosen penalty is that of the last entry that begins at it or above, and is the model's.
+        chosen = [e for e in selection.path if e.penalty is not None and e.penalty >= curve.chosen][-1]
+        assert set(chosen.support) == {t.term for t in model.drift[key].terms if t.active}
+        assert chosen.coefficients.keys() == set(chosen.support)
+        assert -chosen.score <= curve.errors[curve.penalties.index(curve.chosen)]
+    plain = selection_of(pipeline.identify(data, IdentificationParameters(), _silent))
+    assert all(s.curve is None for s in plain.drift.values())
 
 
 @pytest.mark.parametrize("parameters", [PAPER_PRESET, IdentificationParameters(kernels=KernelParameters(range=(-1, 1)))])
