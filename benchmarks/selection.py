@@ -11,11 +11,12 @@ penalty within one standard error of it; there, terms that hang on the sampling 
 import argparse
 from collections import Counter
 from collections.abc import Iterator
+from unittest.mock import patch
 
 import numpy as np
 
 from benchmarks.recovery import DT, SYSTEMS, paths_of
-from worker.identification import fitting
+from worker.identification import diffusion_terms, fitting
 from worker.identification.choice import Selected, choose
 from worker.identification.criteria import Criterion, Method
 from worker.identification.efficient import identify
@@ -42,11 +43,9 @@ def asked_of(data: Trajectories, degree: int) -> tuple[Asked, Asked]:
         asked.append((equations, other, library, n_windows))
         return choose(equations, other, library, n_windows, criterion)
 
-    original, fitting.choose = fitting.choose, noting
-    try:
+    # The drift's choice is made in one place, the diffusion's in the other.
+    with patch.object(fitting, "choose", noting), patch.object(diffusion_terms, "choose", noting):
         identify(Problem(data, scales, make_library(scales, polynomial_degree=degree), make_kernels(scales)), "auto", "auto")
-    finally:
-        fitting.choose = original
     return asked[-2], asked[-1]
 
 
