@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,9 +133,5 @@ def each(call: Callable[[T], R], over: Sequence[T], jobs: int) -> list[R]:
         return list(pool.map(call, over))
 
 
-def rms(values: Iterable[float]) -> float:
-    return float(np.sqrt(np.mean(np.square(list(values)))))
-
-
-def mean_size(values: Iterable[float]) -> float:
-    return float(np.mean(np.abs(list(values))))
+def mean_size(values: list[float]) -> float:
+    return float(np.mean(np.abs(values)))

@@ -25,7 +25,8 @@ from functools import partial
 import numpy as np
 
 from benchmarks.floors import floors_of
-from benchmarks.measured import Coefficient, Measured, each, identify, mean_size, rms, stationary_paths, with_noise
+from benchmarks.measured import Coefficient, Measured, each, identify, mean_size, stationary_paths, with_noise
+from benchmarks.recovery import rms
 from contract.identification import IdentificationParameters
 
 T = 100.0

@@ -86,7 +86,7 @@ def _identify_one(data: Trajectories, parameters: IdentificationParameters, repo
         "period": period,
     }
     count = parameters.kernels.count
-    kernels = make_kernels(scales, **placed) if count == "auto" else make_kernels(scales, count=count, **placed)
+    kernels = make_kernels(scales, count=DEFAULT_COUNT if count == "auto" else count, **placed)
     grid = make_grid(scales, **placed) if count == "auto" else None
     if parameters.estimator == "paper":
         # Not at the top: scikit-learn takes longer to import than most jobs to run.

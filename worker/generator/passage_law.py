@@ -25,7 +25,7 @@ def standard_deviation(cells: Cells, ends: tuple[End, End], start: float, to: fl
     Both points are edges of the cells, or a reached end of the domain.
     """
     if mean.log_value is None:
-        return Timing(mean.value, mean.reason)
+        return mean
     behind = ends[0] if start < to else ends[1]
     if _variance_diverges(behind):
         return Timing(None, f"the variance is infinite: excursions towards {behind.place} are too long")

@@ -71,9 +71,9 @@ def held_out(design: Floats, response: Floats, yardstick: Yardstick) -> Floats:
     return yardstick.of(coordinates[..., 0])
 
 
-def folds_of(values: Floats) -> Floats:
-    """Sums over consecutive blocks (n_blocks, …), in at most `N_FOLDS` groups."""
-    groups = np.array_split(np.arange(len(values)), min(N_FOLDS, len(values)))
+def folds_of(values: Floats, n_folds: int = N_FOLDS) -> Floats:
+    """Sums over consecutive blocks (n_blocks, …), in at most so many groups."""
+    groups = np.array_split(np.arange(len(values)), min(n_folds, len(values)))
     return np.stack([values[group].sum(axis=0) for group in groups])
 
 

@@ -23,7 +23,6 @@ SCORE_LIMIT = 4.5
 MATERIAL_LEVEL = 0.1
 """Change of the diffusion from stage to stage that is worth a word."""
 
-
 FINER_RULES = {
     "adams-moulton": "a rule of fourth order (Adams–Moulton) through four samples",
     "simpson": "Simpson's rule over two steps",
@@ -134,11 +133,16 @@ def _coarse(identified: Identified, library: Library) -> Iterator[Finding]:
                     {"component": name, "term": library.names[k], "relative_error": relative},
                 )
                 return
-    if fit.rule.name in FINER_RULES:
+    yield from finer_rule(fit.rule.name)
+
+
+def finer_rule(name: str) -> Iterator[Finding]:
+    """Where the sampling rule of this name is one of higher order."""
+    if name in FINER_RULES:
         yield Finding(
-            f"{fit.rule.name}-rule",
+            f"{name}-rule",
             "The sampling interval is so coarse that the trapezoid rule's time step error would exceed the statistical one; the "
-            f"drift was integrated by {FINER_RULES[fit.rule.name]} instead.",
+            f"drift was integrated by {FINER_RULES[name]} instead.",
         )
 
 

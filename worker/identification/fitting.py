@@ -23,7 +23,7 @@ from worker.identification.regression import (
     whitened,
 )
 from worker.identification.residuals import ResidualSums, measure_residuals
-from worker.identification.sampling import Euler, SamplingRule, Trapezoid
+from worker.identification.sampling import Euler, SamplingRule, Trapezoid, WeakSystem
 from worker.identification.selection import estimate_on
 from worker.identification.statistics import KernelStatistics, gather
 from worker.identification.trajectories import Chunk, Scales, Trajectories, block_edges, chunks
@@ -200,8 +200,7 @@ def refit(problem: Problem, fit: Fit, statistics: KernelStatistics, weights: Wei
 
 def _drift_equations(problem: Problem, rule: SamplingRule, statistics: KernelStatistics, weights: Weights) -> NormalEquations:
     covariance = noise_covariance(problem.kernels.at(statistics.nodes), weights.drift)
-    equations = whitened(rule.drift_system(statistics, problem.library), covariance)
-    return calibrated(equations) if rule.overlapping else equations
+    return _whitened(rule, rule.drift_system(statistics, problem.library), covariance)
 
 
 def _diffusion_equations(
@@ -211,8 +210,12 @@ def _diffusion_equations(
     systems = rule.diffusion_systems(statistics, problem.library, problem.kernels, drift)
     if systems[0].noise is not None:
         return joint_equations(systems, covariance)
-    equations = whitened(systems[0], covariance)
-    return calibrated(equations) if rule.overlapping else equations, None
+    return _whitened(rule, systems[0], covariance), None
+
+
+def _whitened(rule: SamplingRule, system: WeakSystem, covariance: Floats) -> NormalEquations:
+    equations = whitened(system, covariance)
+    return calibrated(equations) if rule.overlapping else equations
 
 
 def at_double_step(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path_gram
 
+from worker.identification.cross_validation import FEWEST_FOLDS, folds_of
 from worker.identification.errors import TooFewSamples
 from worker.identification.gains import Gains, Support
 from worker.identification.library import Library
@@ -22,7 +23,6 @@ from worker.identification.supports import support_basis
 Floats = NDArray[np.float64]
 
 FOLDS = 10
-FEWEST_FOLDS = 4
 N_PENALTIES = 60
 
 SMALLEST_PENALTY = 0.05
@@ -94,12 +94,8 @@ def _folds(equations: NormalEquations) -> tuple[Equations, list[Equations]]:
     keep = values > 1e-13 * len(values)
     # H^(−1/2), for which the score of all data has unit noise.
     root = (vectors[:, keep] / np.sqrt(values[keep])).T / scale
-    blocks = np.array_split(np.arange(len(equations.block_score)), min(FOLDS, len(equations.block_score)))
-    folds = []
-    for some in blocks:
-        design = root @ equations.block_information[some].sum(axis=0)
-        share = float(np.sum(design * root)) / len(root)
-        folds.append(Equations(design, root @ equations.block_score[some].sum(axis=0), share))
+    designs, responses = root @ folds_of(equations.block_information, FOLDS), folds_of(equations.block_score, FOLDS) @ root.T
+    folds = [Equations(d, r, float(np.sum(d * root)) / len(root)) for d, r in zip(designs, responses, strict=True)]
     whole = Equations(root @ equations.information, root @ equations.score, 1.0)
     used = [fold for fold in folds if fold.share > 0.1 / len(folds)]
     if len(used) < FEWEST_FOLDS:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.kernels import Kernels
-from worker.identification.regression import SMALLEST_EIGENVALUE, noise_covariance
+from worker.identification.regression import SMALLEST_EIGENVALUE, inverse_square_root, noise_covariance
 
 Floats = NDArray[np.float64]
 
@@ -22,13 +22,6 @@ TOLD_APART = 1e-6
 def whitening(kernels_at_nodes: Floats, variance: Floats) -> Floats:
     """V^(−1/2) K, (n_rows, n_nodes), for kernels (n_kernels, n_nodes) and quadrature weights (n_nodes,) of Σ ω Δt."""
     return inverse_square_root(noise_covariance(kernels_at_nodes, variance), SMALLEST_EIGENVALUE) @ kernels_at_nodes
-
-
-def inverse_square_root(covariance: Floats, smallest: float) -> Floats:
-    """V^(−1/2), (n_rows, n_instruments), without the directions below this share of the largest eigenvalue."""
-    values, vectors = np.linalg.eigh(covariance)
-    keep = values > smallest * max(values[-1], np.finfo(float).tiny)
-    return np.asarray((vectors[:, keep] / np.sqrt(values[keep])).T)
 
 
 def variance_over_bound(whitened: Floats, functions: Floats, time: Floats, variance: Floats) -> float | None:

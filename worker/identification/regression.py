@@ -66,8 +66,13 @@ def whitening_of(covariance: Floats, smallest: float = SMALLEST_EIGENVALUE) -> F
         raise NoDataUnderKernels(
             "No sample lies under any kernel.", hints=("Choose kernels.range inside the data's range, or leave it to 'auto'.",)
         )
+    return inverse_square_root(covariance, smallest)
+
+
+def inverse_square_root(covariance: Floats, smallest: float) -> Floats:
+    """V^(−1/2), (rows, n_instruments), without the directions below this share of the largest eigenvalue."""
     values, vectors = np.linalg.eigh(covariance)
-    keep = values > smallest * values[-1]
+    keep = values > smallest * max(values[-1], np.finfo(float).tiny)
     return np.asarray((vectors[:, keep] / np.sqrt(values[keep])).T)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from worker.identification.diagnostics import (
     Finding,
     check_smoothness,
+    finer_rule,
     heavy_tails,
     left_out,
     persistent,
@@ -164,12 +165,7 @@ def _coarse(fit: JointFit, problem: JointProblem) -> Iterator[Finding]:
             "Sample faster, or read the coefficients as effective ones.",
             {"component": name, "term": term, "relative_error": relative},
         )
-    if fit.rule.name == "simpson":
-        yield Finding(
-            "simpson-rule",
-            "The sampling interval is so coarse that the trapezoid rule's time step error would exceed the statistical one; the "
-            "drift was integrated by Simpson's rule over two steps instead.",
-        )
+    yield from finer_rule(fit.rule.name)
 
 
 def _doubted(fit: JointFit, problem: JointProblem) -> Iterator[Finding]:

@@ -29,8 +29,8 @@ from worker.identification.multivariate.problem import JointProblem
 from worker.identification.multivariate.rules import TRAPEZOID
 from worker.identification.multivariate.statistics import Sample, gather, take_sample
 from worker.identification.multivariate.sums import WindowProducts
-from worker.identification.precision import inverse_square_root, variance_over_bound
-from worker.identification.regression import noise_covariance
+from worker.identification.precision import variance_over_bound
+from worker.identification.regression import inverse_square_root, noise_covariance
 
 Floats = NDArray[np.float64]
 
