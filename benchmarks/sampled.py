@@ -144,7 +144,7 @@ def peer(seeds: int, jobs: int, misses: list[str]) -> Iterator[str]:
         found = each(partial(run, setting=setting), range(seeds), jobs)
         yield from rows_of(setting, found, {c: 0.1 if c == SQUARE else 1.2 * e for c, e in setting.bars.items()}, misses)
         cells += len(setting.bars)
-        better += sum(mean_size(m.errors[c] for m in found) < e for c, e in setting.bars.items())
+        better += sum(mean_size([m.errors[c] for m in found]) < e for c, e in setting.bars.items())
     yield f"better than SFI 2.0 in {better} of {cells} cells"
     if better <= cells / 2:
         misses.append(f"better than SFI 2.0 in {better} of {cells} cells only")
