@@ -39,12 +39,16 @@ class System:
     """A process in the plane, its sampling, and its coefficients by component; the step of the simulation is dt/substeps."""
 
     drift: Callable[[Floats], Floats]
-    root: Floats
+    noise: Callable[[Floats], Floats]
     terms: Terms
     dt: float
     n_trajectories: int
     n_steps: int
     substeps: int
+
+
+def _everywhere(root: Floats) -> Callable[[Floats], Floats]:
+    return lambda x: np.broadcast_to(root, (len(x), *root.shape))
 
 
 def _rotating() -> System:
@@ -54,7 +58,7 @@ def _rotating() -> System:
     step = expm(matrix * dt)
     return System(
         lambda x: x @ (step - np.eye(2)).T / dt,
-        np.linalg.cholesky((law - step @ law @ step.T) / dt),
+        _everywhere(np.linalg.cholesky((law - step @ law @ step.T) / dt)),
         {"x": {"x": -1, "y": 2}, "y": {"x": -2, "y": -1}, "x,x": {"1": a[0, 0]}, "x,y": {"1": a[0, 1]}, "y,y": {"1": a[1, 1]}},
         dt,
         1,
@@ -63,18 +67,34 @@ def _rotating() -> System:
     )
 
 
-SYSTEMS = {
-    "rotating": _rotating(),
-    "double well": System(
-        lambda x: np.stack([-x[:, 0] - x[:, 0] ** 3 + 2 * x[:, 1], 2 * x[:, 0] - 2 * x[:, 1]], axis=1),
-        np.sqrt(0.5) * np.eye(2),
-        {"x": {"x": -1, "y": 2, "x^3": -1}, "y": {"x": 2, "y": -2}, "x,x": {"1": 0.5}, "x,y": {}, "y,y": {"1": 0.5}},
-        0.05,
+def _double_well() -> System:
+    """By steps of weak order two (Taylor): 24 000 time units show what Euler's do, 0.2 % in a at a step of 0.001."""
+    dt, substeps, a = 0.05, 50, 0.5
+    half = dt / substeps / 2
+
+    def jacobian(x: Floats) -> Floats:
+        out = np.broadcast_to(np.array([[-1.0, 2.0], [2.0, -2.0]]), (len(x), 2, 2)).copy()
+        out[:, 0, 0] -= 3 * x[:, 0] ** 2
+        return out
+
+    def drift(x: Floats) -> Floats:
+        b = np.stack([-x[:, 0] - x[:, 0] ** 3 + 2 * x[:, 1], 2 * x[:, 0] - 2 * x[:, 1]], axis=1)
+        along = np.einsum("nij,nj->ni", jacobian(x), b)
+        along[:, 0] += a / 2 * -6 * x[:, 0]
+        return np.asarray(b + half * along)
+
+    return System(
+        drift,
+        lambda x: np.sqrt(a) * (np.eye(2) + half * jacobian(x)),
+        {"x": {"x": -1, "y": 2, "x^3": -1}, "y": {"x": 2, "y": -2}, "x,x": {"1": a}, "x,y": {}, "y,y": {"1": a}},
+        dt,
         16,
         3_000,
-        50,
-    ),
-}
+        substeps,
+    )
+
+
+SYSTEMS = {"rotating": _rotating(), "double well": _double_well()}
 
 
 def records(system: System, seeds: int, length: int) -> Iterator[Floats]:
@@ -83,10 +103,9 @@ def records(system: System, seeds: int, length: int) -> Iterator[Floats]:
     for batch in range(0, seeds, BATCH):
         here = min(BATCH, seeds - batch)
         start = np.random.default_rng([batch, length]).normal(0, 0.6, (n * here, 2))
-        root = system.root
         paths = simulate_system(
             system.drift,
-            lambda x, root=root: np.broadcast_to(root, (len(x), *root.shape)),
+            system.noise,
             start,
             dt=system.dt,
             n_steps=system.n_steps,
