@@ -1,0 +1,135 @@
+"""The analysis of a generator → its part of the result document, on the line, on the circle and in several coordinates."""
+
+import base64
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contract import results
+from worker.generator.analysis import GeneratorReport
+from worker.generator.passage_law import PROBABILITIES
+from worker.generator.passages import Passage
+from worker.generator.spatial_law import SpatialLaw
+from worker.generator.timing import Timing
+from worker.generator.uncertainty import GeneratorSpread
+from worker.identification.diagnostics import Finding
+from worker.numbers import number
+
+Floats = NDArray[np.float64]
+LONGEST_PLAIN_ARRAY = 2_000
+
+
+def analysis_of(report: GeneratorReport, spread: GeneratorSpread | None) -> results.GeneratorAnalysis:
+    """Everything that the report says, with the intervals of the samples where there are any."""
+    return results.GeneratorAnalysis(
+        ergodic=report.ergodic,
+        reason=report.reason,
+        domain=(number(report.domain[0]), number(report.domain[1])),
+        domains=tuple((number(low), number(high)) for low, high in report.domains),
+        boundaries=report.boundaries,
+        approximation=report.approximation,
+        spectrum=_spectrum(report, spread),
+        stationary=_stationary(report, spread),
+        fixed_points=tuple(
+            results.FixedPoint(at=p.at, stable=p.stable, jacobian_eigenvalues=tuple(_eigenvalue(rate) for rate in p.rates))
+            for p in report.fixed_points
+        ),
+        barriers=tuple(
+            results.Barrier(from_=b.start, over=b.over, to=b.to, height=number(b.height), height_over_noise=b.height_over_noise)
+            for b in report.barriers
+            if math.isfinite(b.height_over_noise)
+        ),
+        passages=tuple(_passage(p, i, spread) for i, p in enumerate(report.passages)),
+        local_relaxation=None
+        if report.local_relaxation is None
+        else results.LocalRelaxation(grid=_array(report.local_relaxation.grid), rate=_array(report.local_relaxation.rate)),
+        ergodic_share=None if spread is None else spread.ergodic_share,
+    )
+
+
+def findings_of(report: GeneratorReport) -> Sequence[Finding]:
+    """What the reader must be told beside the numbers."""
+    if report.ergodic or report.reason is None:
+        return ()
+    said = [report.reason, *([report.approximation] if report.approximation else [])]
+    sentences = (f"{sentence[:1].upper()}{sentence[1:].rstrip('.')}." for sentence in said)
+    return (Finding("not-ergodic", " ".join(sentences)),)
+
+
+def _spectrum(report: GeneratorReport, spread: GeneratorSpread | None) -> results.Spectrum | None:
+    spectrum = report.spectrum
+    if spectrum is None:
+        return None
+    count = len(spectrum.eigenvalues)
+    intervals = spread.eigenvalues if spread is not None else (None,) * count
+    frequencies = spread.frequencies if spread is not None and spread.frequencies else (None,) * count
+    fundamental = [k for k in range(count) if not spectrum.overtones[k]]
+    overtones = [k for k in range(count) if spectrum.overtones[k]]
+    return results.Spectrum(
+        eigenvalues=tuple(_eigenvalue(spectrum.eigenvalues[k], intervals[k], frequencies[k]) for k in fundamental),
+        overtones=tuple(_eigenvalue(spectrum.eigenvalues[k], intervals[k], frequencies[k]) for k in overtones),
+        relaxation_times=tuple(float(spectrum.relaxation_times[k]) for k in fundamental),
+        eigenfunctions=()
+        if spectrum.eigenfunctions is None
+        else tuple(_array(f) for f in np.real(spectrum.eigenfunctions)[fundamental]),
+        reason=spectrum.reason,
+    )
+
+
+def _eigenvalue(
+    value: complex, ci: tuple[float, float] | None = None, im_ci: tuple[float, float] | None = None
+) -> results.Eigenvalue:
+    period = 2 * math.pi / abs(value.imag) if value.imag else None
+    return results.Eigenvalue(re=float(value.real), im=float(value.imag), ci=ci, im_ci=im_ci, period=period)
+
+
+def _stationary(report: GeneratorReport, spread: GeneratorSpread | None) -> results.Stationary | None:
+    law = report.stationary
+    if law is None:
+        return None
+    spatial = law if isinstance(law, SpatialLaw) else None
+    values = _array(law.density) if law.density.size > LONGEST_PLAIN_ARRAY or law.density.ndim == 1 else _rows(law.density)
+    return results.Stationary(
+        mean=law.mean,
+        mean_ci=() if spread is None else spread.mean,
+        covariance=law.covariance,
+        covariance_ci=() if spread is None else spread.covariance,
+        skewness=law.skewness,
+        kurtosis=law.kurtosis,
+        density=results.Density(grid=tuple(_array(g) for g in law.grid), values=values),
+        reason=law.reason,
+        current=None if spatial is None or spatial.current is None else _encoded(spatial.current),
+        circulation=None if spatial is None else spatial.circulation,
+        entropy_production=None if spatial is None else spatial.entropy_production,
+    )
+
+
+def _passage(passage: Passage, index: int, spread: GeneratorSpread | None) -> results.Passage:
+    return results.Passage(
+        from_=passage.start,
+        to=passage.to,
+        mean_time=_estimate(passage.mean_time, None if spread is None else spread.passages[index]),
+        kramers=_estimate(passage.kramers, None if spread is None else spread.kramers[index]),
+        standard_deviation=None if passage.deviation is None else _estimate(passage.deviation, None),
+        quantiles=tuple(results.Quantile(probability=p, time=t) for p, t in zip(PROBABILITIES, passage.quantiles, strict=False)),
+    )
+
+
+def _estimate(timing: Timing, ci: tuple[float, float] | None) -> results.Estimate:
+    interval = None if ci is None else (number(ci[0]), number(ci[1]))
+    return results.Estimate(value=timing.value, ci=interval, reason=timing.reason)
+
+
+def _array(values: Floats) -> results.Array:
+    return _encoded(values) if values.size > LONGEST_PLAIN_ARRAY else tuple(number(v) for v in values)
+
+
+def _rows(values: Floats) -> tuple[tuple[float | None, ...], ...]:
+    return tuple(tuple(number(v) for v in row) for row in values)
+
+
+def _encoded(values: Floats) -> results.EncodedArray:
+    data = base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
+    return results.EncodedArray(shape=values.shape, data=data)
