@@ -118,6 +118,17 @@ class JobRecord(Document):
         return self
 
 
+class JobEvent(Document):
+    """What a job's record said after a change."""
+
+    id: str
+    """Of the event; later events sort after it."""
+    at: datetime
+    state: State
+    attempt: int
+    progress: Progress
+
+
 class JobList(Document):
     """A page of jobs, newest first."""
 

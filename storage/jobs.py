@@ -1,7 +1,9 @@
 """Job records in Redis or Valkey. Each transition is one Lua script (storage/lua), so it happens wholly or not at all.
 
-- `job:<id>`, hash: the record
+- `job:<id>`, hash: the record; once forgotten, for a while, whose it was
+- `job:<id>:events`, stream: what the record said after each change
 - `jobs:due`, sorted set: open jobs, by the time at which someone should look after them
+- `jobs:ended`, `jobs:kept`, sorted sets: ended jobs by that time, with a result to be deleted one day, and without
 - `jobs:workers`, sorted set: workers, by their last beat
 - `tenant:<tenant>:jobs`, sorted set: the tenant's jobs, by order of arrival, which `tenant:<tenant>:sequence` counts
 - `idem:<tenant>:<sha256 of key>`, hash: job and body fingerprint of an idempotency key, kept for a day
@@ -11,29 +13,35 @@ import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from math import isinf
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from redis import Redis
 
-from contract.jobs import JOB_REQUEST, IdentificationJob, JobRecord, Progress
+from contract.jobs import JOB_REQUEST, IdentificationJob, JobEvent, JobRecord, Progress
 from contract.messages import QUEUE
 from contract.problems import Problem
 from storage.connection import store_errors
 from storage.ends import timed_out, worker_lost
-from storage.names import checked_tenant, is_job_id, is_result_name, new_job_id
+from storage.names import checked_event, checked_tenant, is_job_id, is_result_name, new_job_id
 from storage.paging import job_number
-from storage.stores import Claim, IdempotencyMismatch, Job, Redelivery, Submission
+from storage.stores import Claim, Ended, Forgotten, IdempotencyMismatch, Job, Redelivery, Submission
 
 ATTEMPT_CAP = 5
 IDEMPOTENCY_SECONDS = 24 * 3600
+LONGEST_MEMORY_SECONDS = 100 * 365.25 * 86_400
 QUEUED_GRACE_SECONDS = 60.0
 """How long a published message may take before the job is looked after; doubled with every further publication."""
 LONGEST_WAIT_SECONDS = 600.0
 """No job waits longer than this to be looked after, not even while the queue holds messages of other jobs."""
 
 _DUE = "jobs:due"
+_ENDED = "jobs:ended"
+_KEPT = "jobs:kept"
 _WORKERS = "jobs:workers"
+AT_ONCE = 100
+"""Jobs looked after in one transition."""
 _LUA = Path(__file__).parent / "lua"
 
 
@@ -107,7 +115,7 @@ class RedisJobStore:
         if not is_job_id(job_id):
             return None
         record = self._run("cancel", [_record_key(job_id), _DUE], job_id, tenant)
-        return _record(_pairs(record)) if record else None
+        return _record(_present(_pairs(record))) if record else None
 
     def claim(self, job_id: str, owner: str, lease_seconds: float) -> Claim | None:
         if not is_job_id(job_id):
@@ -146,11 +154,38 @@ class RedisJobStore:
         fields = self._fields(tenant, job_id)
         return fields.get("result") if fields else None
 
+    def events(self, tenant: str, job_id: str, after: str | None = None) -> Sequence[JobEvent] | None:
+        start = "-" if after is None else f"({checked_event(after)}"
+        if self._fields(tenant, job_id) is None:
+            return None
+        with store_errors():
+            found = cast("Sequence[tuple[str, dict[str, str]]]", self._client.xrange(f"{_record_key(job_id)}:events", min=start))
+        return [_event(name, fields) for name, fields in found]
+
+    def outdated(self, older_than_seconds: float, what: Literal["result", "record"]) -> Sequence[Ended]:
+        if isinf(older_than_seconds):
+            return []
+        found = self._run("outdated", [_ENDED if what == "result" else _KEPT], older_than_seconds, AT_ONCE)
+        return [
+            Ended(tenant, job_id, int(attempts))
+            for job_id, tenant, attempts in zip(found[::3], found[1::3], found[2::3], strict=True)
+        ]
+
+    def drop_result(self, job_id: str) -> None:
+        self._run("drop_result", [_record_key(job_id), _ENDED, _KEPT], job_id)
+
+    def forget(self, tenant: str, job_id: str, remember_seconds: float) -> bool:
+        if not is_job_id(job_id):
+            return False
+        record, jobs = _record_key(job_id), f"tenant:{checked_tenant(tenant)}:jobs"
+        keys = [record, f"{record}:events", jobs, _ENDED, _KEPT]
+        return bool(self._run("forget", keys, job_id, tenant, int(1000 * min(remember_seconds, LONGEST_MEMORY_SECONDS))))
+
     def reap(self) -> Sequence[Redelivery]:
         found = self._run(
             "reap",
             [_DUE, QUEUE],
-            100,
+            AT_ONCE,
             self._queued_grace,
             LONGEST_WAIT_SECONDS,
             LONGEST_WAIT_SECONDS,
@@ -170,11 +205,27 @@ class RedisJobStore:
             return None
         with store_errors():
             fields = cast("dict[str, str]", self._client.hgetall(_record_key(job_id)))
-        return fields if fields.get("tenant") == tenant else None
+        return _present(fields) if fields.get("tenant") == tenant else None
 
 
 def _record_key(job_id: str) -> str:
     return f"job:{job_id}"
+
+
+def _present(fields: Mapping[str, str]) -> Mapping[str, str]:
+    """The record itself. Raises Forgotten where only its tenant is left."""
+    if "state" not in fields:
+        raise Forgotten("this job's record is no longer kept")
+    return fields
+
+
+def _event(name: str, fields: Mapping[str, str]) -> JobEvent:
+    at = _time(fields["at"])
+    assert at is not None
+    progress = Progress(fraction=float(fields["fraction"]), stage=fields["stage"], message=fields["message"])
+    return JobEvent.model_validate(
+        {"id": name, "at": at, "state": fields["state"], "attempt": int(fields["attempt"]), "progress": progress}
+    )
 
 
 def _pairs(flat: Sequence[str]) -> dict[str, str]:

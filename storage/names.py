@@ -8,6 +8,7 @@ _TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}", re.ASCII)
 _JOB = re.compile(r"job_[0-9a-v]{26}", re.ASCII)
 _DATASET = re.compile(r"ds_[a-z0-9]{1,64}", re.ASCII)
 _RESULT = re.compile(r"job_[0-9a-v]{26}-[0-9]{1,9}\.json", re.ASCII)
+_EVENT = re.compile(r"[0-9]{1,15}-[0-9]{1,15}", re.ASCII)
 _DIGITS = "0123456789abcdefghijklmnopqrstuv"
 
 
@@ -30,6 +31,13 @@ def checked_tenant(tenant: str) -> str:
 def is_job_id(text: str) -> bool:
     """Whether a job can have this id."""
     return _JOB.fullmatch(text) is not None
+
+
+def checked_event(text: str) -> str:
+    """The id itself, of a change to a job. Raises ValueError where no change can have it."""
+    if not _EVENT.fullmatch(text):
+        raise ValueError(f"no event has the id {text!r}")
+    return text
 
 
 def is_dataset_id(text: str) -> bool:

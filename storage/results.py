@@ -28,3 +28,9 @@ class LocalResultStore:
             return (self._root / checked_tenant(tenant) / name).read_bytes()
         except FileNotFoundError:
             return None
+
+    def delete(self, tenant: str, name: str) -> None:
+        if not is_result_name(name):
+            raise ValueError(f"no result can be named {name!r}")
+        with disk_errors():
+            (self._root / checked_tenant(tenant) / name).unlink(missing_ok=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from contract.datasets import Dataset
-from contract.jobs import GeneratorJob, IdentificationJob, JobRecord, Progress
+from contract.jobs import GeneratorJob, IdentificationJob, JobEvent, JobRecord, Progress
 from contract.problems import Problem
 
 Job = IdentificationJob | GeneratorJob
@@ -19,6 +19,10 @@ class StoreUnavailable(Exception):
 
 class IdempotencyMismatch(Exception):
     """The same idempotency key came with another request body."""
+
+
+class Forgotten(Exception):
+    """There was such a job; its record was deleted, or its time was over."""
 
 
 class InvalidCursor(ValueError):
@@ -44,6 +48,15 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Ended:
+    """A job that ended some time ago, and how many attempts may have left a result behind."""
+
+    tenant: str
+    job_id: str
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
 class Redelivery:
     """A job that must be published again, with the time limit its message carries."""
 
@@ -52,7 +65,10 @@ class Redelivery:
 
 
 class JobStore(Protocol):
-    """The job record is the only truth. Every transition is atomic; time is the store's own, never the host's."""
+    """The job record is the only truth. Every transition is atomic; time is the store's own, never the host's.
+
+    Whatever asks for a tenant's job raises Forgotten where the job is known to have been forgotten.
+    """
 
     def submit(self, tenant: str, job: Job, *, idempotency_key: str | None = None, fingerprint: str | None = None) -> Submission:
         """Record a job as queued and due. With a known key and the same fingerprint: the job recorded then.
@@ -95,6 +111,27 @@ class JobStore(Protocol):
 
     def result_name(self, tenant: str, job_id: str) -> str | None:
         """Name of the committed result blob."""
+        ...
+
+    def events(self, tenant: str, job_id: str, after: str | None = None) -> Sequence[JobEvent] | None:
+        """What happened to the job after the event of this id, or since it was submitted; at least the last thousand changes
+        are kept. None where there is no such job. Raises ValueError for an id that no event has.
+        """
+        ...
+
+    def outdated(self, older_than_seconds: float, what: Literal["result", "record"]) -> Sequence[Ended]:
+        """Some of the jobs that ended longer ago than that, and whose results (or records) are still kept, oldest first."""
+        ...
+
+    def drop_result(self, job_id: str) -> None:
+        """The job's result is no longer kept. Delete the blobs first: what is dropped here is not `outdated` again."""
+        ...
+
+    def forget(self, tenant: str, job_id: str, remember_seconds: float) -> bool:
+        """Delete the record of a job that has ended and whose results are deleted; for so long it is known to be Forgotten.
+
+        False where there is no such job, or it has not ended.
+        """
         ...
 
     def reap(self) -> Sequence[Redelivery]:
@@ -149,6 +186,10 @@ class ResultStore(Protocol):
         ...
 
     def get(self, tenant: str, name: str) -> bytes | None: ...
+
+    def delete(self, tenant: str, name: str) -> None:
+        """Delete the blob if there is one."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

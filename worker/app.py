@@ -152,9 +152,9 @@ def create_app(settings: WorkerSettings, execute: Execute) -> Celery:
             retry_policy={"max_retries": 2, "interval_start": 0.1, "interval_step": 0.2},
         )
 
-    jobs = RedisJobStore(connect(settings.redis_url, timeout=min(5.0, settings.lease_seconds / lease.BEATS_PER_LEASE)))
     pulse = Pulse()
-    app.steps["worker"].add(lease.lease_keeper(jobs, settings.lease_seconds, publish, pulse))
+    own = _stores(settings, timeout=min(5.0, settings.lease_seconds / lease.BEATS_PER_LEASE))
+    app.steps["worker"].add(lease.lease_keeper(own, settings.lease_seconds, settings.retention, publish, pulse))
     app.steps["consumer"].add(pulse_taker(pulse))
     return app
 
@@ -178,10 +178,12 @@ def _warm_up(**_: Any) -> None:
         _log.exception("the numerical core cannot be imported")
 
 
-def _stores(settings: WorkerSettings) -> Stores:
+def _stores(settings: WorkerSettings, timeout: float = 5.0) -> Stores:
     data_dir = settings.data_dir.absolute()
     return Stores(
-        jobs=RedisJobStore(connect(settings.redis_url)), datasets=LocalDatasetStore(data_dir), results=LocalResultStore(data_dir)
+        jobs=RedisJobStore(connect(settings.redis_url, timeout=timeout)),
+        datasets=LocalDatasetStore(data_dir),
+        results=LocalResultStore(data_dir),
     )
 
 

@@ -1,4 +1,5 @@
-"""What the worker's main process does beside Celery: keep the leases of running jobs, look after lost jobs, give a sign of life.
+"""What the worker's main process does beside Celery: keep the leases of running jobs, look after lost jobs, delete what is older
+than anyone needs, give a sign of life.
 
 In the main process, because a thread in the pool's child starves while native code holds the GIL: measured, two healthy jobs
 of 7 s lost their leases of 2 s that way. Hence also the prefork pool only.
@@ -14,12 +15,14 @@ from celery import bootsteps
 from celery.worker import state
 
 from contract.messages import RUN_JOB
-from storage.stores import JobStore, StoreUnavailable
+from storage.retention import Retention, sweep
+from storage.stores import JobStore, Stores, StoreUnavailable
 from worker.pulse import Pulse
 
 BEATS_PER_LEASE = 4
 REAP_SECONDS = 5.0
 BEAT_SECONDS = 5.0
+SWEEP_SECONDS = 60.0
 
 Publish = Callable[[str, float], None]
 """Sends a job's message; takes the job's id and time limit [s]."""
@@ -43,6 +46,12 @@ def republish_lost(jobs: JobStore, publish: Publish) -> None:
     for again in jobs.reap():
         _log.info("job published again", job_id=again.job_id)
         publish(again.job_id, again.timeout_seconds)
+
+
+def delete_outdated(stores: Stores, retention: Retention) -> None:
+    """Delete all that is older than that."""
+    while sweep(stores, retention):
+        pass
 
 
 def every(seconds: float, name: str, act: Callable[[], None]) -> threading.Thread:
@@ -81,8 +90,12 @@ def running_jobs() -> list[tuple[str, str]]:
         ]
 
 
-def lease_keeper(jobs: JobStore, lease_seconds: float, publish: Publish, pulse: Pulse) -> type[bootsteps.StartStopStep]:
+def lease_keeper(
+    stores: Stores, lease_seconds: float, retention: Retention, publish: Publish, pulse: Pulse
+) -> type[bootsteps.StartStopStep]:
     """The step to add to Celery's worker: starts the threads."""
+
+    jobs = stores.jobs
 
     class LeaseKeeper(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is untyped
         requires = ("celery.worker.components:Timer",)
@@ -95,6 +108,7 @@ def lease_keeper(jobs: JobStore, lease_seconds: float, publish: Publish, pulse: 
             every(lease_seconds / BEATS_PER_LEASE, "renewing leases", lambda: renew_leases(jobs, lease_seconds, running_jobs()))
             every(min(REAP_SECONDS, lease_seconds), "looking for lost jobs", lambda: republish_lost(jobs, publish))
             every(BEAT_SECONDS, "giving a sign of life", beat)
+            every(SWEEP_SECONDS, "deleting old results", lambda: delete_outdated(stores, retention))
 
         def stop(self, worker: Any) -> None:
             """Nothing: leases are kept while the pool drains, until the process ends."""

@@ -6,6 +6,8 @@ from typing import Annotated
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from storage.retention import DAY, Retention
+
 
 class WorkerSettings(BaseSettings):
     """Settings of the worker process."""
@@ -20,7 +22,16 @@ class WorkerSettings(BaseSettings):
     """Accept a Redis that may lose accepted jobs."""
     lease_seconds: Annotated[float, Field(gt=0, le=3600)] = 30.0
     """A job whose worker is silent for this long goes to another."""
+    keep_results_days: Annotated[float, Field(ge=0)] = 180.0
+    """Results are deleted this long after their job ended; `inf`: never."""
+    keep_records_days: Annotated[float, Field(ge=0)] = 365.0
+    """Likewise the jobs' records, though not before the results; that there was such a job is known for as long again."""
     worker_processes: Annotated[int, Field(ge=1, le=1024)] = 1
     """Jobs that run at the same time."""
     threads: Annotated[int, Field(ge=1, le=1024)] = 1
     """Threads that each job may use for linear algebra and compiled loops."""
+
+    @property
+    def retention(self) -> Retention:
+        """How long results and records are kept."""
+        return Retention(self.keep_results_days * DAY, self.keep_records_days * DAY)

@@ -93,8 +93,10 @@ def reporter(jobs: JobStore, claim: Claim) -> Report:
 def _succeed(claim: Claim, stores: Stores, body: bytes) -> Outcome:
     """Blob first, then the record: a committed result is always there to be read."""
     name = _patiently(lambda: stores.results.put(claim.tenant, claim.job_id, claim.attempt, body))
-    landed = _patiently(lambda: stores.jobs.succeed(claim.job_id, claim.attempt, name))
-    return "succeeded" if landed else "fenced"
+    if _patiently(lambda: stores.jobs.succeed(claim.job_id, claim.attempt, name)):
+        return "succeeded"
+    stores.results.delete(claim.tenant, name)
+    return "fenced"
 
 
 def _fail(claim: Claim, stores: Stores, why: Problem) -> Outcome:

@@ -24,4 +24,5 @@ redis.call('HSET', KEYS[1], 'state', 'running', 'attempt', attempt + 1, 'owner',
   'started', stamp(at), 'seen', stamp(at), 'lease_until', stamp(at + lease),
   'fraction', 0, 'stage', 'starting', 'message', '')
 redis.call('ZADD', KEYS[2], stamp(at + lease), id)
+announce(KEYS[1])
 return {attempt + 1, tenant, request}

@@ -1,5 +1,8 @@
 -- Put in front of every transition. Time is the server's: hosts' clocks never meet.
 
+local ENDED = 'jobs:ended'
+local EVENTS_KEPT = 1000
+
 local function now()
   local time = redis.call('TIME')
   return tonumber(time[1]) + tonumber(time[2]) / 1e6
@@ -14,9 +17,19 @@ local function terminal(state)
   return state == 'succeeded' or state == 'failed' or state == 'cancelled'
 end
 
+-- Tell whoever follows the job what its record says now.
+local function announce(job)
+  local record = redis.call('HMGET', job, 'state', 'attempt', 'fraction', 'stage', 'message')
+  redis.call('XADD', job .. ':events', 'MAXLEN', '~', EVENTS_KEPT, '*', 'at', stamp(now()), 'state', record[1],
+    'attempt', record[2], 'fraction', record[3], 'stage', record[4], 'message', record[5])
+end
+
 -- The one way into a terminal state.
 local function finish(job, due, id, state)
-  redis.call('HSET', job, 'state', state, 'finished', stamp(now()))
+  local at = stamp(now())
+  redis.call('HSET', job, 'state', state, 'finished', at)
   redis.call('HDEL', job, 'owner', 'token', 'lease_until')
   redis.call('ZREM', due, id)
+  redis.call('ZADD', ENDED, at, id)
+  announce(job)
 end

@@ -24,6 +24,7 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', stamp(at), 'LIM
     if state == 'running' then
       redis.call('HSET', job, 'state', 'queued', 'fraction', 0, 'stage', 'queued',
         'message', 'The worker fell silent; the job waits for another.')
+      announce(job)
     end
     local wait = math.min(grace * 2 ^ (tonumber(record[4]) - 1), longest_wait)
     redis.call('HINCRBY', job, 'publications', 1)

@@ -10,10 +10,10 @@ end
 
 if KEYS[5] then
   local known = redis.call('HMGET', KEYS[5], 'job', 'fingerprint')
-  local record = known[1] and redis.call('HGETALL', 'job:' .. known[1]) or {}
-  if #record > 0 then
+  -- What is left of a job that was forgotten has no state.
+  if known[1] and redis.call('HEXISTS', 'job:' .. known[1], 'state') == 1 then
     if known[2] ~= fingerprint then return {'mismatch', {}} end
-    return {'known', record}
+    return {'known', redis.call('HGETALL', 'job:' .. known[1])}
   end
   redis.call('HSET', KEYS[5], 'job', id, 'fingerprint', fingerprint)
   redis.call('EXPIRE', KEYS[5], remember_seconds)
@@ -25,4 +25,5 @@ redis.call('HSET', KEYS[1], 'id', id, 'tenant', tenant, 'request', request, 'tim
   'fraction', 0, 'stage', 'queued', 'message', '')
 redis.call('ZADD', KEYS[2], stamp(at + grace), id)
 redis.call('ZADD', KEYS[3], redis.call('INCR', KEYS[4]), id)
+announce(KEYS[1])
 return {'created', redis.call('HGETALL', KEYS[1])}

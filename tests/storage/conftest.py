@@ -10,7 +10,8 @@ from contract.messages import QUEUE
 from storage.connection import connect
 from storage.datasets import LocalDatasetStore
 from storage.jobs import RedisJobStore
-from storage.memory import MemoryDatasetStore, MemoryJobStore, MemoryResultStore
+from storage.memory import MemoryDatasetStore, MemoryResultStore
+from storage.memory_jobs import MemoryJobStore
 from storage.results import LocalResultStore
 from storage.stores import DatasetStore, JobStore, ResultStore
 

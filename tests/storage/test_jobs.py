@@ -14,7 +14,7 @@ from contract.generator import AnalysisParameters, ModelTerms, PassageRequest
 from contract.jobs import GeneratorJob, IdentificationJob, Progress
 from contract.problems import problem
 from storage.names import new_job_id, result_name
-from storage.stores import IdempotencyMismatch, InvalidCursor, Job, JobStore
+from storage.stores import Forgotten, IdempotencyMismatch, InvalidCursor, Job, JobStore
 
 T = TypeVar("T")
 OpenJobs = Callable[..., JobStore]
@@ -374,3 +374,114 @@ def test_workers_are_alive_while_their_beat_is_fresh(jobs: JobStore) -> None:
     time.sleep(1.0)
     jobs.beat("two")
     assert jobs.workers_alive(0.9) == 1
+
+
+def test_every_change_of_a_job_is_told_in_order(jobs: JobStore) -> None:
+    job_id = submitted(jobs)
+    jobs.claim(job_id, "worker", LEASE)
+    jobs.report(job_id, 1, Progress(fraction=0.5, stage="fitting", message="µ≈0"))
+    jobs.succeed(job_id, 1, result_name(job_id, 1))
+    jobs.succeed(job_id, 1, result_name(job_id, 1))  # a repetition changes nothing
+    events = jobs.events(TENANT, job_id)
+    assert events is not None
+    assert [(event.state, event.attempt) for event in events] == [("queued", 0), ("running", 1), ("running", 1), ("succeeded", 1)]
+    assert events[2].progress == Progress(fraction=0.5, stage="fitting", message="µ≈0")
+    assert [event.at for event in events] == sorted(event.at for event in events)
+    assert len({event.id for event in events}) == 4
+
+
+def test_events_go_on_after_the_last_one_that_was_seen(jobs: JobStore) -> None:
+    job_id = submitted(jobs)
+    (first,) = jobs.events(TENANT, job_id) or ()
+    assert jobs.events(TENANT, job_id, first.id) == []
+    jobs.cancel(TENANT, job_id)
+    assert [event.state for event in jobs.events(TENANT, job_id, first.id) or ()] == ["cancelled"]
+
+
+def test_a_lost_worker_is_told_of(jobs: JobStore) -> None:
+    job_id = submitted(jobs)
+    jobs.claim(job_id, "lost", BRIEF)
+    time.sleep(2 * BRIEF)
+    jobs.reap()
+    assert [event.state for event in jobs.events(TENANT, job_id) or ()] == ["queued", "running", "queued"]
+
+
+def test_events_are_the_tenants_own(jobs: JobStore) -> None:
+    assert jobs.events("stranger", submitted(jobs)) is None
+    assert jobs.events(TENANT, new_job_id()) is None
+
+
+@pytest.mark.parametrize("odd", ["", "-", "+", "1", "1-1\n", "(1-1", "x-1", "9" * 40 + "-1"])
+def test_an_event_id_that_no_event_has_is_refused(jobs: JobStore, odd: str) -> None:
+    with pytest.raises(ValueError, match="event"):
+        jobs.events(TENANT, submitted(jobs), odd)
+
+
+def ended(jobs: JobStore) -> str:
+    job_id = submitted(jobs)
+    jobs.claim(job_id, "worker", LEASE)
+    jobs.succeed(job_id, 1, result_name(job_id, 1))
+    return job_id
+
+
+def test_a_job_is_outdated_once_its_end_is_long_ago(jobs: JobStore) -> None:
+    submitted(jobs)
+    job_id = ended(jobs)
+    assert jobs.outdated(10, "result") == []
+    assert jobs.outdated(float("inf"), "result") == []
+    time.sleep(2 * BRIEF)
+    assert [(old.tenant, old.job_id, old.attempts) for old in jobs.outdated(BRIEF, "result")] == [(TENANT, job_id, 1)]
+    assert jobs.outdated(BRIEF, "record") == [], "first its result goes"
+
+
+def test_the_record_outlives_the_result(jobs: JobStore) -> None:
+    job_id = ended(jobs)
+    for _ in range(2):  # repetition is harmless
+        jobs.drop_result(job_id)
+    assert jobs.outdated(0, "result") == []
+    assert jobs.result_name(TENANT, job_id) is None
+    record = jobs.get(TENANT, job_id)
+    assert record is not None
+    assert record.state == "succeeded"
+    assert [old.job_id for old in jobs.outdated(0, "record")] == [job_id]
+
+
+def test_a_forgotten_job_is_known_to_have_been_there_for_a_while(jobs: JobStore) -> None:
+    kept, job_id = ended(jobs), ended(jobs)
+    assert not jobs.forget("stranger", job_id, LEASE)
+    for _ in range(2):  # repetition is harmless
+        assert jobs.forget(TENANT, job_id, 0.3)
+    questions: list[Callable[[], object]] = [
+        lambda: jobs.get(TENANT, job_id),
+        lambda: jobs.cancel(TENANT, job_id),
+        lambda: jobs.result_name(TENANT, job_id),
+        lambda: jobs.events(TENANT, job_id),
+    ]
+    for ask in questions:
+        with pytest.raises(Forgotten):
+            ask()
+    assert jobs.get("stranger", job_id) is None
+    assert [record.id for record in jobs.list(TENANT)[0]] == [kept]
+    assert jobs.claim(job_id, "worker", LEASE) is None
+    assert not jobs.succeed(job_id, 1, result_name(job_id, 1))
+    assert [old.job_id for old in jobs.outdated(0, "result")] == [kept]
+    time.sleep(0.4)
+    assert jobs.get(TENANT, job_id) is None
+
+
+def test_an_open_job_is_not_forgotten(jobs: JobStore) -> None:
+    job_id = submitted(jobs)
+    assert not jobs.forget(TENANT, job_id, LEASE)
+    jobs.claim(job_id, "worker", LEASE)
+    assert not jobs.forget(TENANT, job_id, LEASE)
+    assert jobs.claim(job_id, "another", LEASE) is None
+    assert jobs.succeed(job_id, 1, result_name(job_id, 1))
+
+
+def test_the_idempotency_key_of_a_forgotten_job_may_be_used_again(jobs: JobStore) -> None:
+    first = jobs.submit(TENANT, a_job(), idempotency_key="key", fingerprint="f")
+    jobs.cancel(TENANT, first.record.id)
+    jobs.forget(TENANT, first.record.id, LEASE)
+    second = jobs.submit(TENANT, a_job(), idempotency_key="key", fingerprint="f")
+    assert second.created
+    assert second.record.id != first.record.id

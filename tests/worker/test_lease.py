@@ -4,7 +4,7 @@ import threading
 import time
 
 from contract.jobs import IdentificationJob
-from storage.memory import MemoryJobStore
+from storage.memory_jobs import MemoryJobStore
 from storage.stores import StoreUnavailable
 from worker.lease import every, owner, renew_leases, republish_lost
 from worker.pulse import Pulse

@@ -12,7 +12,8 @@ from contract.generator import ModelTerms
 from contract.jobs import GeneratorJob, JobRecord
 from contract.problems import Problem, problem
 from contract.results import Component, GeneratorAnalysis, GeneratorResult, Model, Provenance
-from storage.memory import MemoryJobStore, MemoryResultStore, memory_stores
+from storage.memory import MemoryResultStore, memory_stores
+from storage.memory_jobs import MemoryJobStore
 from storage.stores import Claim, Stores, StoreUnavailable
 from worker.problems import JobProblem
 from worker.tasks import Execute, Fenced, Report, Result, run_job

@@ -1,0 +1,270 @@
+"""The job store's twin in memory. It passes the very tests of the real one."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Literal
+
+from contract.jobs import IdentificationJob, JobEvent, JobRecord, Progress, State
+from contract.problems import Problem
+from storage.ends import timed_out, worker_lost
+from storage.jobs import ATTEMPT_CAP, IDEMPOTENCY_SECONDS, LONGEST_WAIT_SECONDS, QUEUED_GRACE_SECONDS
+from storage.names import checked_event, checked_tenant, is_result_name, new_job_id
+from storage.paging import job_number
+from storage.stores import Claim, Ended, Forgotten, IdempotencyMismatch, Job, Redelivery, Submission
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    """A job as stored. Times are seconds since the epoch."""
+
+    tenant: str
+    sequence: int
+    record: JobRecord
+    due: float | None
+    published: float
+    publications: int = 1
+    owner: str | None = None
+    lease_until: float = 0.0
+    started: float = 0.0
+    seen: float = 0.0
+    committed: int | None = None
+    result: str | None = None
+    blobs_kept: bool = True
+
+
+@dataclass(slots=True)
+class MemoryJobStore:
+    """A `storage.stores.JobStore` behind one lock. Its transitions are those of storage/lua, in Python."""
+
+    queued_grace: float = QUEUED_GRACE_SECONDS
+    attempt_cap: int = ATTEMPT_CAP
+    messages_waiting: Callable[[], bool] = lambda: False
+    """Whether the broker's queue holds messages."""
+    _entries: dict[str, _Entry] = field(default_factory=dict)
+    _idempotency: dict[tuple[str, str], tuple[str, str, float]] = field(default_factory=dict)
+    _events: dict[str, list[JobEvent]] = field(default_factory=dict)
+    _forgotten: dict[str, tuple[str, float]] = field(default_factory=dict)
+    _beats: dict[str, float] = field(default_factory=dict)
+    _submitted: int = 0
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def submit(self, tenant: str, job: Job, *, idempotency_key: str | None = None, fingerprint: str | None = None) -> Submission:
+        checked_tenant(tenant)
+        with self._lock:
+            at = time.time()
+            if idempotency_key is not None:
+                known_id, known_fingerprint, until = self._idempotency.get((tenant, idempotency_key), ("", "", 0.0))
+                if until > at and known_id in self._entries:
+                    if known_fingerprint != (fingerprint or ""):
+                        raise IdempotencyMismatch("this idempotency key was used with another request body")
+                    return Submission(self._entries[known_id].record, created=False)
+            record = JobRecord(
+                id=new_job_id(),
+                kind=job.kind,
+                state="queued",
+                created_at=datetime.fromtimestamp(at, UTC),
+                dataset=job.dataset if isinstance(job, IdentificationJob) else None,
+                labels=job.labels,
+                request=job,
+            )
+            if idempotency_key is not None:
+                self._idempotency[tenant, idempotency_key] = record.id, fingerprint or "", at + IDEMPOTENCY_SECONDS
+            self._submitted += 1
+            self._announce(
+                _Entry(tenant=tenant, sequence=self._submitted, record=record, due=at + self.queued_grace, published=at)
+            )
+            return Submission(record, created=True)
+
+    def get(self, tenant: str, job_id: str) -> JobRecord | None:
+        entry = self._of(tenant, job_id)
+        return entry.record if entry else None
+
+    def list(self, tenant: str, *, limit: int = 50, cursor: str | None = None) -> tuple[Sequence[JobRecord], str | None]:
+        before = None if cursor is None else job_number(cursor)
+        with self._lock:
+            found = [
+                entry
+                for entry in self._entries.values()
+                if entry.tenant == tenant and (before is None or entry.sequence < before)
+            ]
+        found.sort(key=lambda entry: entry.sequence, reverse=True)
+        shown = found[:limit]
+        more = len(found) > limit and bool(shown)
+        return [entry.record for entry in shown], str(shown[-1].sequence) if more else None
+
+    def cancel(self, tenant: str, job_id: str) -> JobRecord | None:
+        with self._lock:
+            entry = self._of(tenant, job_id)
+            if entry is not None and not entry.record.terminal:
+                entry = self._finish(entry, "cancelled")
+            return entry.record if entry else None
+
+    def claim(self, job_id: str, owner: str, lease_seconds: float) -> Claim | None:
+        with self._lock:
+            entry, at = self._entries.get(job_id), time.time()
+            if entry is None or entry.record.terminal or (entry.record.state == "running" and entry.lease_until > at):
+                return None
+            if entry.record.attempt >= self.attempt_cap:
+                self._finish(entry, "failed", error=worker_lost(self.attempt_cap))
+                return None
+            record = entry.record.model_copy(
+                update={
+                    "state": "running",
+                    "attempt": entry.record.attempt + 1,
+                    "started_at": datetime.fromtimestamp(at, UTC),
+                    "progress": Progress(stage="starting"),
+                }
+            )
+            until = at + lease_seconds
+            self._announce(replace(entry, record=record, owner=owner, started=at, seen=at, lease_until=until, due=until))
+            return Claim(job_id=job_id, tenant=entry.tenant, attempt=record.attempt, job=record.request)
+
+    def renew(self, job_id: str, owner: str, lease_seconds: float) -> bool:
+        with self._lock:
+            entry, at = self._entries.get(job_id), time.time()
+            if entry is None or entry.record.state != "running" or entry.owner != owner:
+                return False
+            self._entries[job_id] = replace(entry, seen=at, lease_until=at + lease_seconds, due=at + lease_seconds)
+            return True
+
+    def report(self, job_id: str, attempt: int, progress: Progress) -> bool:
+        with self._lock:
+            entry = self._entries.get(job_id)
+            if entry is None or entry.record.terminal or entry.record.attempt != attempt:
+                return False
+            if entry.record.state == "running":
+                self._announce(replace(entry, record=entry.record.model_copy(update={"progress": progress})))
+            return True
+
+    def succeed(self, job_id: str, attempt: int, result: str) -> bool:
+        if not is_result_name(result):
+            raise ValueError(f"no result store gave the name {result!r}")
+        return self._commit(job_id, attempt, "succeeded", result=result)
+
+    def fail(self, job_id: str, attempt: int, problem: Problem) -> bool:
+        return self._commit(job_id, attempt, "failed", error=problem)
+
+    def result_name(self, tenant: str, job_id: str) -> str | None:
+        entry = self._of(tenant, job_id)
+        return entry.result if entry else None
+
+    def events(self, tenant: str, job_id: str, after: str | None = None) -> Sequence[JobEvent] | None:
+        number = -1 if after is None else int(checked_event(after).split("-")[1])
+        with self._lock:
+            found = self._events.get(job_id, []) if self._of(tenant, job_id) else None
+            return None if found is None else found[number + 1 :]
+
+    def outdated(self, older_than_seconds: float, what: Literal["result", "record"]) -> Sequence[Ended]:
+        with self._lock:
+            before = time.time() - older_than_seconds
+            return [
+                Ended(entry.tenant, job_id, entry.record.attempt)
+                for job_id, entry in self._entries.items()
+                if entry.record.finished_at is not None
+                and entry.record.finished_at.timestamp() <= before
+                and entry.blobs_kept == (what == "result")
+            ]
+
+    def drop_result(self, job_id: str) -> None:
+        with self._lock:
+            if job_id in self._entries:
+                self._entries[job_id] = replace(self._entries[job_id], result=None, blobs_kept=False)
+
+    def forget(self, tenant: str, job_id: str, remember_seconds: float) -> bool:
+        with self._lock:
+            try:
+                entry = self._of(tenant, job_id)
+            except Forgotten:
+                return True
+            if entry is None or not entry.record.terminal:
+                return False
+            del self._entries[job_id], self._events[job_id]
+            self._forgotten[job_id] = tenant, time.time() + remember_seconds
+            return True
+
+    def reap(self) -> Sequence[Redelivery]:
+        with self._lock:
+            at, waiting, again = time.time(), self.messages_waiting(), []
+            for job_id, entry in list(self._entries.items()):
+                timeout = entry.record.request.timeout_seconds
+                if entry.due is None or entry.due > at:
+                    continue
+                if entry.record.state == "running" and entry.seen - entry.started >= timeout:
+                    self._finish(entry, "failed", error=timed_out())
+                elif entry.record.state == "queued" and waiting and at - entry.published < LONGEST_WAIT_SECONDS:
+                    self._entries[job_id] = replace(entry, due=at + self.queued_grace)
+                else:
+                    again_queued = self._requeued(entry, at)
+                    if entry.record.state == "running":
+                        self._announce(again_queued)
+                    self._entries[job_id] = again_queued
+                    again.append(Redelivery(job_id, timeout))
+            return again
+
+    def beat(self, worker: str) -> None:
+        with self._lock:
+            self._beats[worker] = time.time()
+
+    def workers_alive(self, within_seconds: float) -> int:
+        with self._lock:
+            return sum(at >= time.time() - within_seconds for at in self._beats.values())
+
+    def _of(self, tenant: str, job_id: str) -> _Entry | None:
+        with self._lock:
+            entry = self._entries.get(job_id)
+            owner, until = self._forgotten.get(job_id, ("", 0.0))
+        if owner == tenant and until > time.time():
+            raise Forgotten("this job's record is no longer kept")
+        return entry if entry and entry.tenant == tenant else None
+
+    def _commit(
+        self,
+        job_id: str,
+        attempt: int,
+        outcome: Literal["succeeded", "failed"],
+        *,
+        result: str | None = None,
+        error: Problem | None = None,
+    ) -> bool:
+        with self._lock:
+            entry = self._entries.get(job_id)
+            if entry is None or entry.record.attempt != attempt:
+                return False
+            if entry.record.terminal:
+                return entry.record.state == outcome and entry.committed == attempt
+            self._finish(replace(entry, committed=attempt, result=result), outcome, error=error)
+            return True
+
+    def _requeued(self, entry: _Entry, at: float) -> _Entry:
+        record = entry.record
+        if record.state == "running":
+            progress = Progress(message="The worker fell silent; the job waits for another.")
+            record = record.model_copy(update={"state": "queued", "progress": progress})
+        wait = min(self.queued_grace * 2 ** (entry.publications - 1), LONGEST_WAIT_SECONDS)
+        return replace(entry, record=record, publications=entry.publications + 1, published=at, due=at + wait)
+
+    def _finish(self, entry: _Entry, state: State, *, error: Problem | None = None) -> _Entry:
+        update: dict[str, object] = {"state": state, "finished_at": datetime.fromtimestamp(time.time(), UTC), "error": error}
+        if state == "succeeded":
+            update["progress"] = Progress(fraction=1.0, stage="succeeded")
+        finished = replace(entry, record=entry.record.model_copy(update=update), due=None, owner=None)
+        self._announce(finished)
+        return finished
+
+    def _announce(self, entry: _Entry) -> None:
+        """Keep the entry, and tell whoever follows the job what its record says now."""
+        record, at = entry.record, time.time()
+        self._entries[record.id] = entry
+        told = self._events.setdefault(record.id, [])
+        told.append(
+            JobEvent(
+                id=f"{int(1000 * at)}-{len(told)}",
+                at=datetime.fromtimestamp(at, UTC),
+                state=record.state,
+                attempt=record.attempt,
+                progress=record.progress,
+            )
+        )
