@@ -104,7 +104,7 @@ class JobRecord(Document):
     error: Problem | None = None
     """Why it failed."""
     links: dict[str, str] = {}
-    """`self`, `result`, `cancel`."""
+    """`self`, `events`, `result`, `cancel`."""
 
     @property
     def terminal(self) -> bool:

@@ -9,7 +9,7 @@ from service.keys import KeyRing
 from service.middleware import ExchangeMiddleware
 from service.queue import CeleryQueue
 from service.readers.process import read_upload
-from service.routes import datasets, health, jobs, reference, schemas
+from service.routes import datasets, events, health, jobs, reference, schemas
 from service.settings import ServiceSettings
 from storage.connection import connect
 from storage.datasets import LocalDatasetStore
@@ -43,7 +43,7 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.context = context
-    for router in (datasets.router, jobs.router, schemas.router, health.router, reference.router):
+    for router in (datasets.router, jobs.router, events.router, schemas.router, health.router, reference.router):
         app.include_router(router)
     errors.install(app)
     interface.install(app)

@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect
 from contract.problems import Problem, ProblemError
 from service.faults import parameter_faults
 from service.readers.errors import UnreadableData
-from storage.stores import IdempotencyMismatch, InvalidCursor, StoreUnavailable
+from storage.stores import Forgotten, IdempotencyMismatch, InvalidCursor, StoreUnavailable
 
 PROBLEM_JSON = "application/problem+json"
 
@@ -122,6 +122,10 @@ def _http(request: Request, error: Exception) -> Response:
     return answer(request, refusal, status=error.status_code)
 
 
+def _forgotten(request: Request, error: Exception) -> Response:
+    return answer(request, Refusal("gone", "This job was deleted, or its time was over.", hints=("Send the job again.",)))
+
+
 def _bad_cursor(request: Request, error: Exception) -> Response:
     detail = "No page gave this cursor."
     fault = ProblemError(detail="query parameter `cursor`: is not one we gave")
@@ -151,6 +155,7 @@ def install(app: FastAPI) -> None:
             StoreUnavailable: _store_away,
             IdempotencyMismatch: _another_request,
             InvalidCursor: _bad_cursor,
+            Forgotten: _forgotten,
             OSError: _disk_full,
             HTTPException: _http,
             ClientDisconnect: _gone_away,

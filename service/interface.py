@@ -7,7 +7,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import TypeAdapter
 
 from contract.datasets import Layout
-from contract.jobs import JOB_REQUEST
+from contract.jobs import JOB_REQUEST, JobEvent
 from contract.results import GeneratorResult, IdentificationResult
 from service.errors import PROBLEM_JSON
 
@@ -16,6 +16,7 @@ VERSION = "1.0"
 
 _HAND_MADE: dict[str, TypeAdapter[Any]] = {
     "JobRequest": JOB_REQUEST,
+    "JobEvent": TypeAdapter(JobEvent),
     "Layout": TypeAdapter(Layout),
     "Result": TypeAdapter(IdentificationResult | GeneratorResult),
 }

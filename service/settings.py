@@ -7,6 +7,8 @@ from typing import Annotated
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from storage.retention import DAY, Retention
+
 MEGABYTE = 1_000_000
 
 
@@ -35,6 +37,10 @@ class ServiceSettings(BaseSettings):
     """Largest job without its inline data."""
     body_idle_seconds: Annotated[float, Field(gt=0)] = 5.0
     """A request body that sends nothing for this long is given up."""
+    keep_results_days: Annotated[float, Field(ge=0)] = 180.0
+    """Results are deleted this long after their job ended; `inf`: never."""
+    keep_records_days: Annotated[float, Field(ge=0)] = 365.0
+    """Likewise the jobs' records, though not before the results; that there was such a job is known for as long again."""
     readers: Annotated[int, Field(ge=1)] = 2
     """Uploads that are read at the same time, each in its own process."""
     worker_silence_seconds: Annotated[float, Field(gt=0)] = 30.0
@@ -46,6 +52,11 @@ class ServiceSettings(BaseSettings):
     def key_file(self) -> Path:
         """Where the hashes of the API keys are."""
         return self.api_key_file or self.data_dir / "api-keys"
+
+    @property
+    def retention(self) -> Retention:
+        """How long results and records are kept."""
+        return Retention(self.keep_results_days * DAY, self.keep_records_days * DAY)
 
     @property
     def scratch(self) -> Path:

@@ -17,6 +17,7 @@ from service.errors import Refusal
 from service.faults import document_faults, pointer
 from service.readers.errors import UnreadableData
 from service.uploads import Upload
+from storage.stores import Forgotten
 
 Job = IdentificationJob | GeneratorJob
 
@@ -115,7 +116,10 @@ def _check_variables(job: IdentificationJob, dataset: Dataset) -> None:
 
 
 async def _check_model(context: Context, tenant: str, model: ModelOfJob) -> None:
-    record = await run_sync(context.stores.jobs.get, tenant, model.job)
+    try:
+        record = await run_sync(context.stores.jobs.get, tenant, model.job)
+    except Forgotten:
+        raise _fault("#/model/job", "this job is no longer kept", "Give the model by its terms.") from None
     if record is None:
         raise _fault("#/model/job", "there is no such job", "GET /v1/jobs lists yours.")
     if record.state != "succeeded":

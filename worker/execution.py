@@ -13,7 +13,7 @@ from contract.generator import ModelOfJob, ModelTerms
 from contract.jobs import GeneratorJob, IdentificationJob
 from contract.problems import Problem, ProblemError, problem
 from contract.results import GeneratorResult, IdentificationResult
-from storage.stores import Claim, Stores
+from storage.stores import Claim, Forgotten, Stores
 from worker import documents, pipeline
 from worker.generator.errors import GeneratorError
 from worker.identification.errors import IdentificationError
@@ -75,7 +75,10 @@ def _opened(stores: Stores, tenant: str, dataset: Dataset) -> Iterator[Trajector
 
 def _model_of_job(tenant: str, reference: ModelOfJob, stores: Stores) -> ModelTerms:
     """The active terms of an earlier job's model."""
-    name = stores.jobs.result_name(tenant, reference.job)
+    try:
+        name = stores.jobs.result_name(tenant, reference.job)
+    except Forgotten:
+        name = None
     body = None if name is None else stores.results.get(tenant, name)
     if body is None:
         raise JobProblem(

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Literal, TypeVar
 
 import structlog
@@ -95,7 +96,8 @@ def _succeed(claim: Claim, stores: Stores, body: bytes) -> Outcome:
     name = _patiently(lambda: stores.results.put(claim.tenant, claim.job_id, claim.attempt, body))
     if _patiently(lambda: stores.jobs.succeed(claim.job_id, claim.attempt, name)):
         return "succeeded"
-    stores.results.delete(claim.tenant, name)
+    with suppress(StoreUnavailable):  # it goes with the job's own result one day
+        stores.results.delete(claim.tenant, name)
     return "fenced"
 
 

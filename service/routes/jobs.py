@@ -16,6 +16,7 @@ from service.errors import Refusal
 from service.paging import Page
 from service.representations import FOREVER, document, json_bytes
 from service.routes.responses import headers, json_content, problems
+from storage import retention
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 _log = structlog.get_logger("service")
@@ -130,7 +131,7 @@ def list_jobs(request: Request, parts: Parts, tenant: Tenant, page: Annotated[Pa
     responses={
         200: {"headers": _FOLLOWED},
         304: {"description": "Unchanged since the version you named."},
-        **problems(401, 404, 503),
+        **problems(401, 404, 410, 503),
     },
     openapi_extra={"parameters": [_WAIT]},
 )
@@ -167,11 +168,21 @@ def get_result(request: Request, parts: Parts, tenant: Tenant, job_id: str) -> R
 
 
 @router.post(
-    "/{job_id}/cancel", status_code=202, summary="Cancel a job", response_model=JobRecord, responses=problems(401, 404, 503)
+    "/{job_id}/cancel", status_code=202, summary="Cancel a job", response_model=JobRecord, responses=problems(401, 404, 410, 503)
 )
 def cancel_job(request: Request, parts: Parts, tenant: Tenant, job_id: str) -> Response:
     """A queued or running job becomes cancelled and will have no result. A job that has ended stays as it is."""
     return document(request, _linked(_known(parts.stores.jobs.cancel(tenant, job_id))), 202)
+
+
+@router.delete("/{job_id}", status_code=204, summary="Delete a job", responses=problems(401, 404, 409, 410, 503))
+def delete_job(parts: Parts, tenant: Tenant, job_id: str) -> Response:
+    """Delete the record of a job that has ended, and its result. A job that has not is cancelled first."""
+    record = _known(parts.stores.jobs.get(tenant, job_id))
+    if not retention.delete_job(parts.stores, tenant, job_id, parts.settings.retention):
+        hints = (f"POST /v1/jobs/{job_id}/cancel first.",)
+        raise Refusal("job-not-finished", f"The job is {record.state}; only a job that has ended can be deleted.", hints=hints)
+    return Response(status_code=204)
 
 
 async def _received(request: Request, parts: Context, tenant: str, query: Layout) -> submissions.Job:
@@ -222,7 +233,7 @@ async def _followed(
 
 def _linked(record: JobRecord) -> JobRecord:
     address = f"/v1/jobs/{record.id}"
-    links = {"self": address, "result": f"{address}/result"}
+    links = {"self": address, "events": f"{address}/events", "result": f"{address}/result"}
     if not record.terminal:
         links["cancel"] = f"{address}/cancel"
     return record.model_copy(update={"links": links})

@@ -204,3 +204,30 @@ def test_a_job_that_is_not_json_is_refused_with_the_way_to_say_it(service: Any) 
     )
     assert (answer.status_code, answer.json()["code"]) == (415, "unsupported-media-type")
     assert "application/json" in answer.json()["hints"][0]
+
+
+def test_a_deleted_job_is_gone_with_its_result(service: Any) -> None:
+    job_id = service.job()
+    service.finish(job_id)
+    assert service.client.delete(f"/v1/jobs/{job_id}").status_code == 204
+    for address in (f"/v1/jobs/{job_id}", f"/v1/jobs/{job_id}/result", f"/v1/jobs/{job_id}/events"):
+        answer = service.client.get(address)
+        assert (answer.status_code, answer.json()["code"]) == (410, "gone")
+    assert service.client.delete(f"/v1/jobs/{job_id}").status_code == 410
+    assert service.client.get("/v1/jobs").json()["items"] == []
+
+
+def test_a_job_that_has_not_ended_is_not_deleted(service: Any) -> None:
+    job_id = service.job()
+    answer = service.client.delete(f"/v1/jobs/{job_id}")
+    assert (answer.status_code, answer.json()["code"]) == (409, "job-not-finished")
+    assert "cancel" in answer.json()["hints"][0]
+    assert service.client.get(f"/v1/jobs/{job_id}").status_code == 200
+
+
+def test_a_model_of_a_deleted_job_is_refused_where_it_stands(service: Any) -> None:
+    job_id = service.job()
+    service.finish(job_id)
+    service.client.delete(f"/v1/jobs/{job_id}")
+    answer = service.client.post("/v1/jobs", json={"kind": "generator", "model": {"job": job_id}})
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "#/model/job")

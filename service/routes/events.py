@@ -1,0 +1,80 @@
+"""What happens to a job, told as it happens: server-sent events."""
+
+from collections.abc import AsyncGenerator, Sequence
+from typing import Annotated
+
+from anyio import sleep
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Header, Request, Response
+from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
+
+from contract.jobs import TERMINAL, JobEvent
+from contract.problems import ProblemError
+from service.dependencies import Context, Parts, Tenant
+from service.errors import Refusal
+from service.routes.responses import problems
+from storage.stores import Forgotten, StoreUnavailable
+
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+
+LOOK_SECONDS = 0.25
+KEEPALIVE_LOOKS = 60
+"""After so many looks without news a comment is sent, so that nobody on the way closes the connection."""
+RETRY_MILLISECONDS = 1000
+
+LastEvent = Annotated[str | None, Header(alias="Last-Event-ID", description="The last event you have seen.")]
+
+
+@router.get(
+    "/{job_id}/events",
+    summary="Follow a job's events",
+    response_model=None,
+    responses={
+        200: {
+            "description": "Server-sent events named `job`; the data of each is a `JobEvent`. The stream ends with the job.",
+            "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        },
+        204: {"description": "The job has ended, and you have seen it all: do not connect again."},
+        **problems(401, 404, 410, 422, 503),
+    },
+)
+async def follow_events(request: Request, parts: Parts, tenant: Tenant, job_id: str, last_event_id: LastEvent = None) -> Response:
+    """Every change from the start, then each as it happens. After a broken connection, name the last event you have seen in
+    `Last-Event-ID`, as browsers do by themselves: nothing is told twice, and nothing is missed.
+    """
+    try:
+        seen = await run_sync(parts.stores.jobs.events, tenant, job_id, last_event_id)
+    except ValueError:
+        fault = ProblemError(detail="header `Last-Event-ID`: is not one we gave")
+        raise Refusal("invalid-request", "No event has this id.", errors=(fault,)) from None
+    if seen is None:
+        raise Refusal("not-found", "There is no such job.", hints=("GET /v1/jobs lists yours.",))
+    if not seen:
+        record = await run_sync(parts.stores.jobs.get, tenant, job_id)
+        if record is None or record.terminal:
+            return Response(status_code=204)
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return EventSourceResponse(_told(request, parts, tenant, job_id, seen, last_event_id), headers=headers)
+
+
+async def _told(
+    request: Request, parts: Context, tenant: str, job_id: str, events: Sequence[JobEvent] | None, last: str | None
+) -> AsyncGenerator[bytes]:
+    """The events as they are spelled, until the job has ended, its record is gone, the store is away or we are stopped."""
+    looks = 0
+    while events is not None:
+        for event in events:
+            yield format_sse_event(
+                event="job", id=event.id, data_str=event.model_dump_json(), retry=RETRY_MILLISECONDS if last is None else None
+            )
+            last, looks = event.id, 0
+        if any(event.state in TERMINAL for event in events) or parts.stopping.is_set() or await request.is_disconnected():
+            return
+        looks += 1
+        if looks % KEEPALIVE_LOOKS == 0:
+            yield KEEPALIVE_COMMENT
+        await sleep(LOOK_SECONDS)
+        try:
+            events = await run_sync(parts.stores.jobs.events, tenant, job_id, last)
+        except (Forgotten, StoreUnavailable):
+            return  # The caller connects again, and is told what is the matter.

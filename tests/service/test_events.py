@@ -1,0 +1,79 @@
+"""`GET /v1/jobs/{id}/events`: every change, once, in order; resumed where a connection broke."""
+
+import json
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from contract.jobs import Progress
+
+
+def told(text: str) -> list[dict[str, Any]]:
+    """The events of a stream; their data carry the id of the event."""
+    events = []
+    for block in text.strip().split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
+        if fields:
+            assert fields["event"] == "job"
+            data = json.loads(fields["data"])
+            assert data["id"] == fields["id"]
+            events.append(data)
+    return events
+
+
+def test_a_job_is_followed_to_its_end(service: Any) -> None:
+    job_id = service.job()
+
+    def work() -> None:
+        time.sleep(0.4)
+        service.stores.jobs.claim(job_id, "test", 30.0)
+        service.stores.jobs.report(job_id, 1, Progress(fraction=0.5, stage="fitting", message="a\nb"))
+        time.sleep(0.4)
+        name = service.stores.results.put("default", job_id, 1, b"{}")
+        service.stores.jobs.succeed(job_id, 1, name)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    answer = service.client.get(f"/v1/jobs/{job_id}/events")
+    worker.join()
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    events = told(answer.text)
+    assert [event["state"] for event in events] == ["queued", "running", "running", "succeeded"]
+    assert events[2]["progress"] == {"fraction": 0.5, "stage": "fitting", "message": "a\nb"}
+
+
+def test_a_broken_connection_goes_on_where_it_was(service: Any) -> None:
+    job_id = service.job()
+    service.finish(job_id)
+    address = f"/v1/jobs/{job_id}/events"
+    events = told(service.client.get(address).text)
+    rest = told(service.client.get(address, headers={"Last-Event-ID": events[0]["id"]}).text)
+    assert rest == events[1:]
+
+
+def test_whoever_has_seen_the_end_is_told_not_to_come_back(service: Any) -> None:
+    job_id = service.job()
+    service.client.post(f"/v1/jobs/{job_id}/cancel")
+    address = f"/v1/jobs/{job_id}/events"
+    last = told(service.client.get(address).text)[-1]["id"]
+    assert service.client.get(address, headers={"Last-Event-ID": last}).status_code == 204
+
+
+@pytest.mark.parametrize("odd", ["x", "-", "1-1 ", "0" * 5000])
+def test_an_id_that_no_event_has_is_refused(service: Any, odd: str) -> None:
+    answer = service.client.get(f"/v1/jobs/{service.job()}/events", headers={"Last-Event-ID": odd})
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
+
+
+def test_there_are_no_events_of_an_unknown_job(service: Any) -> None:
+    assert service.client.get("/v1/jobs/job_00000000000000000000000000/events").status_code == 404
+
+
+def test_a_stream_ends_when_the_process_is_asked_to_stop(service: Any) -> None:
+    threading.Timer(0.3, service.client.app.state.context.stopping.set).start()
+    started = time.monotonic()
+    assert [event["state"] for event in told(service.client.get(f"/v1/jobs/{service.job()}/events").text)] == ["queued"]
+    assert time.monotonic() - started < 15
