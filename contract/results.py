@@ -234,6 +234,48 @@ class LocalRelaxation(Document):
     rate: Array
 
 
+class Simulated(Document):
+    """A number from simulated paths and its Monte Carlo standard error."""
+
+    value: float
+    std_error: float
+
+
+class SimulatedMarginal(Document):
+    """Density of one variable in equal bins, and its Monte Carlo standard errors [1/state]."""
+
+    edges: tuple[float, ...]
+    """One more than bins [state]."""
+    density: tuple[float, ...]
+    std_error: tuple[float, ...]
+
+
+class SimulatedLaw(Document):
+    """What simulated paths of the model show, in three variables and more, where neither law nor rates can be computed.
+
+    Numbers are null for an angle, and lists are empty where the paths ran away or did not settle."""
+
+    n_paths: int
+    n_escaped: int
+    """Paths that ran away: the model is then not ergodic as far as was seen."""
+    duration: float
+    """Of each path, after what was left out of it to settle [time]."""
+    step: float
+    """[time]"""
+    step_error: float | None = None
+    """What extrapolation to step zero changed: a mean, in standard deviations, or a standard deviation, relative."""
+    mean: tuple[Simulated | None, ...] = ()
+    covariance: tuple[tuple[Simulated | None, ...], ...] = ()
+    skewness: tuple[Simulated | None, ...] = ()
+    kurtosis: tuple[Simulated | None, ...] = ()
+    """3 for a Gaussian."""
+    integrated_times: tuple[Simulated | None, ...] = ()
+    """∫₀^∞ of each variable's autocorrelation [time]; null where the paths are too short for it."""
+    marginals: tuple[SimulatedMarginal, ...] = ()
+    reason: str | None = None
+    """Why there are no numbers."""
+
+
 class GeneratorAnalysis(Document):
     """What the generator L f = b·∇f + ½ a:∇²f says."""
 
@@ -255,6 +297,8 @@ class GeneratorAnalysis(Document):
     barriers: tuple[Barrier, ...] = ()
     passages: tuple[Passage, ...] = ()
     local_relaxation: LocalRelaxation | None = None
+    simulated: SimulatedLaw | None = None
+    """Beside the linear process next to the stable fixed points, in three variables and more."""
     ergodic_share: float | None = None
     """Share of the models drawn from the coefficients' covariance that are ergodic too."""
 

@@ -16,6 +16,7 @@ from worker.generator.timing import Timing
 from worker.generator.uncertainty import GeneratorSpread
 from worker.identification.diagnostics import Finding
 from worker.numbers import number
+from worker.simulation_documents import simulated_of
 
 Floats = NDArray[np.float64]
 LONGEST_PLAIN_ARRAY = 2_000
@@ -45,6 +46,7 @@ def analysis_of(report: GeneratorReport, spread: GeneratorSpread | None) -> resu
         local_relaxation=None
         if report.local_relaxation is None
         else results.LocalRelaxation(grid=_array(report.local_relaxation.grid), rate=_array(report.local_relaxation.rate)),
+        simulated=None if report.simulated is None else simulated_of(report.simulated),
         ergodic_share=None if spread is None else spread.ergodic_share,
     )
 

@@ -12,6 +12,7 @@ from worker.generator.errors import InvalidDomainError
 from worker.generator.passages import Passage
 from worker.generator.plane.solution import Solution
 from worker.generator.relaxation import LocalRelaxation
+from worker.generator.simulation.law import SimulatedLaw
 from worker.generator.spatial_law import SpatialLaw
 from worker.generator.spectrum import Spectrum
 from worker.generator.stationary import StationaryLaw
@@ -57,6 +58,7 @@ class GeneratorReport:
     extrapolated      sentences that name what rests on no data
     domains           the domain of each of two coordinates or more; empty in one [state]
     approximation     why the numbers are those of another, simpler process; None where they are the process's own
+    simulated         what simulated paths show, of three coordinates and more that are not linear
     solution          what a two-dimensional answer was read from, for samples to be compared with; None for others
     """
 
@@ -76,6 +78,7 @@ class GeneratorReport:
     domains: tuple[Range, ...] = ()
     approximation: str | None = None
     solution: Solution | None = None
+    simulated: SimulatedLaw | None = None
 
 
 def pairs_to_time(questions: Questions, fixed: tuple[FixedPoint, ...], scale: float) -> list[Range]:

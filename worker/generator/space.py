@@ -1,4 +1,5 @@
-"""Several coordinates: closed form where the process is linear, cells for two, linear next to a fixed point for more."""
+"""Several coordinates: closed form where the process is linear, cells for two, linear next to a fixed point and simulated for
+more."""
 
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from worker.generator.plane.picture import MOST_POINTS
 from worker.generator.plane.planar import analysed_in_the_plane
 from worker.generator.process import DiffusionProcess, FloatArray, WithDomain, read_only
 from worker.generator.report import GeneratorReport, Questions, untimed
+from worker.generator.simulation.beside import with_simulation
 from worker.generator.spatial_law import SpatialLaw
 from worker.generator.spectrum import Spectrum
 from worker.generator.wells import FixedPoint
@@ -39,7 +41,7 @@ def analysed_in_space(process: DiffusionProcess, questions: Questions) -> Genera
     if process.dimension == 2:
         return analysed_in_the_plane(process, questions)
     fixed = fixed_points_in(process, rectangle, LATTICE.get(process.dimension, 2))
-    return analysed_at_fixed_points(process, fixed, questions)
+    return with_simulation(process, analysed_at_fixed_points(process, fixed, questions), rectangle)
 
 
 def analysed_as_linear(process: DiffusionProcess, linear: LinearProcess, questions: Questions) -> GeneratorReport:
