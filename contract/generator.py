@@ -62,6 +62,10 @@ class AnalysisParameters(Document):
     """Number of non-zero eigenvalues."""
     eigenfunctions: bool = False
     """Also return the eigenfunctions on the density's grid."""
+    lags: Annotated[int, Field(ge=2, le=2_000)] = 100
+    """Lags at which the model's autocorrelation function is given, from 0 to five relaxation times."""
+    frequencies: Annotated[int, Field(ge=2, le=2_000)] = 100
+    """Frequencies at which its power spectral density is given, around its relaxation rates."""
     confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
     """Coverage of every interval in the result."""
     reflecting_ends: bool = False

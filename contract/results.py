@@ -184,6 +184,28 @@ class Stationary(Document):
     """In units of Boltzmann's constant [1/time]; 0 in equilibrium."""
 
 
+class Autocorrelation(Document):
+    """Autocorrelation function of the stationary model, ⟨δx(0) δx(t)⟩ / ⟨δx²⟩."""
+
+    lags: Array = ()
+    """[time]."""
+    values: dict[str, Array] = {}
+    """Of each variable; of an angle x of period P the real part of that of exp(2πix/P)."""
+    integrated_time: dict[str, Estimate] = {}
+    """Integral of each over all lags from 0 [time]."""
+    reason: str | None = None
+    """Why there is none, or of which variable."""
+
+
+class PowerSpectrum(Document):
+    """One-sided power spectral density of the stationary model; its integral over all frequencies is the variance."""
+
+    frequencies: Array
+    """[1/time]."""
+    values: dict[str, Array]
+    """Of each variable [state²·time]; of an angle x of period P, of cos(2πx/P) and sin(2πx/P) together [time]."""
+
+
 class FixedPoint(Document):
     """A root of the drift."""
 
@@ -293,6 +315,8 @@ class GeneratorAnalysis(Document):
     """Why law and rates are those of a simpler process; null where they are the model's own."""
     spectrum: Spectrum | None = None
     stationary: Stationary | None = None
+    autocorrelation: Autocorrelation | None = None
+    power_spectrum: PowerSpectrum | None = None
     fixed_points: tuple[FixedPoint, ...] = ()
     barriers: tuple[Barrier, ...] = ()
     passages: tuple[Passage, ...] = ()

@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 
 from contract import results
 from worker.generator.analysis import GeneratorReport
+from worker.generator.correlations import Memory
 from worker.generator.passage_law import PROBABILITIES
 from worker.generator.passages import Passage
 from worker.generator.spatial_law import SpatialLaw
 from worker.generator.timing import Timing
 from worker.generator.uncertainty import GeneratorSpread
 from worker.identification.diagnostics import Finding
+from worker.identification.variables import variable_name
 from worker.numbers import number
 from worker.simulation_documents import simulated_of
 
@@ -33,6 +35,8 @@ def analysis_of(report: GeneratorReport, spread: GeneratorSpread | None) -> resu
         approximation=report.approximation,
         spectrum=_spectrum(report, spread),
         stationary=_stationary(report, spread),
+        autocorrelation=_autocorrelation(report),
+        power_spectrum=_power_spectrum(report),
         fixed_points=tuple(
             results.FixedPoint(at=p.at, stable=p.stable, jacobian_eigenvalues=tuple(_eigenvalue(rate) for rate in p.rates))
             for p in report.fixed_points
@@ -106,6 +110,28 @@ def _stationary(report: GeneratorReport, spread: GeneratorSpread | None) -> resu
         circulation=None if spatial is None else spatial.circulation,
         entropy_production=None if spatial is None else spatial.entropy_production,
     )
+
+
+def _autocorrelation(report: GeneratorReport) -> results.Autocorrelation | None:
+    memory = report.memory
+    if not isinstance(memory, Memory):
+        return None if memory is None else results.Autocorrelation(reason=memory.reason)
+    return results.Autocorrelation(
+        lags=_array(memory.lags),
+        values=_by_variable(memory.autocorrelation),
+        integrated_time={variable_name(i): _estimate(time, None) for i, time in enumerate(memory.integrated_times)},
+    )
+
+
+def _power_spectrum(report: GeneratorReport) -> results.PowerSpectrum | None:
+    memory = report.memory
+    if not isinstance(memory, Memory):
+        return None
+    return results.PowerSpectrum(frequencies=_array(memory.frequencies), values=_by_variable(memory.power_spectrum))
+
+
+def _by_variable(rows: Floats) -> dict[str, results.Array]:
+    return {variable_name(i): _array(row) for i, row in enumerate(rows) if np.isfinite(row).any()}
 
 
 def _passage(passage: Passage, index: int, spread: GeneratorSpread | None) -> results.Passage:

@@ -249,6 +249,8 @@ def _analyse(process: DiffusionProcess, wanted: AnalysisParameters, observed: Ra
         passages=[(p.from_, p.to) for p in wanted.passages],
         density_points=wanted.density_points,
         eigenpairs=wanted.eigenpairs,
+        lags=wanted.lags,
+        frequencies=wanted.frequencies,
         observed_range=observed,
         reflecting_ends=wanted.reflecting_ends,
         eigenfunctions=wanted.eigenfunctions,

@@ -25,6 +25,8 @@ def analyse(
     passages: Sequence[Range] = (),
     density_points: int = 400,
     eigenpairs: int = 5,
+    lags: int = 100,
+    frequencies: int = 100,
     observed_range: Range | Sequence[Range] | None = None,
     reflecting_ends: bool = False,
     eigenfunctions: bool = False,
@@ -37,7 +39,9 @@ def analyse(
     Raises a GeneratorError for a process that cannot be analysed at all. Having no stationary law is no error.
     """
     ranges = observed_ranges(observed_range, process.dimension)
-    questions = Questions(tuple(passages), density_points, eigenpairs, eigenfunctions, ranges[0] if ranges else None, ranges)
+    questions = Questions(
+        tuple(passages), density_points, eigenpairs, eigenfunctions, lags, frequencies, ranges[0] if ranges else None, ranges
+    )
     if process.dimension > 1:
         report = analysed_in_space(process, questions)
         return report if report.ergodic or not reflecting_ends else closed_in_space(process, questions, report)

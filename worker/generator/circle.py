@@ -8,8 +8,10 @@ from scipy.linalg import eigvals
 
 from worker.generator.boundaries import classify_end
 from worker.generator.cells import Cells, cut_into_cells
+from worker.generator.circle_correlations import memory_on_the_circle
 from worker.generator.errors import InvalidDomainError
 from worker.generator.extrapolation import extrapolated_beyond
+from worker.generator.fourier import MODES, fourier_generator
 from worker.generator.landscape import Landscape
 from worker.generator.panels import build_landscape
 from worker.generator.passages import Passage
@@ -25,8 +27,6 @@ from worker.generator.window import choose_window, roots
 
 SCAN = 2048
 """Points of one turn at which fixed points are looked for."""
-MODES = (32, 64, 128, 256)
-"""Highest Fourier mode, raised until the rates settle."""
 SETTLED = 1e-8
 ROUNDING = 1e-9
 """Relative imaginary part of a rate below which it is rounding error."""
@@ -64,13 +64,15 @@ def analysed_on_the_circle(model: ScalarProcess, questions: Questions) -> Genera
         Passage(start, to, circular_time(model, start, to), Timing(None, TWO_WAYS))
         for start, to in pairs_to_time(questions, fixed, model.period)
     )
+    spectrum = circular_spectrum(circle, questions.eigenpairs)
     return GeneratorReport(
         ergodic=True,
         reason=None,
         domain=circle.model.bounds,
         boundaries="natural",
         stationary=law,
-        spectrum=circular_spectrum(circle, questions.eigenpairs),
+        spectrum=spectrum,
+        memory=memory_on_the_circle(model, low, model.period, spectrum, questions.lags, questions.frequencies),
         fixed_points=fixed,
         barriers=barriers,
         passages=passages,
@@ -139,13 +141,9 @@ def circular_spectrum(circle: Circle, count: int) -> Spectrum:
 
 
 def _fourier_rates(circle: Circle, modes: int) -> NDArray[np.complex128]:
-    low, period = circle.model.bounds[0], circle.period
-    x = low + period * np.arange(4 * modes) / (4 * modes)
-    b, a = (np.fft.fft(values(f, x)) / len(x) for f in (circle.model.b, circle.model.a))
-    k = np.arange(-modes, modes + 1)
-    shift = k[:, None] - k[None, :]
-    wave = 2 * np.pi * k / period
-    found = np.asarray(eigvals(0.5 * a[shift] * wave**2 - b[shift] * (1j * wave)), dtype=np.complex128)
+    found = np.asarray(
+        eigvals(-fourier_generator(circle.model, circle.model.bounds[0], circle.period, modes)), dtype=np.complex128
+    )
     # The constant is the eigenfunction of zero; of a complex pair, the positive frequency comes first.
     order = np.lexsort((-found.imag, np.round(found.real / np.abs(found).max(), 12)))
     rates = found[order][1:]

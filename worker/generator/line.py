@@ -11,6 +11,7 @@ from worker.generator.ergodicity import Verdict, ends_verdict, noise_verdict
 from worker.generator.extrapolation import extrapolated_beyond
 from worker.generator.kramers import Extrema, extrema_of, kramers_time
 from worker.generator.landscape import Landscape
+from worker.generator.line_correlations import memory_on_the_line
 from worker.generator.panels import build_landscape
 from worker.generator.passage_law import quantiles, standard_deviation
 from worker.generator.passages import Passage, mean_time
@@ -41,7 +42,8 @@ def analysed_on_the_line(model: ScalarProcess, questions: Questions) -> Generato
     law = stationary_law(landscape, window, ends, questions.density_points, questions.observed_range)
     grid = law.grid[0]
     spectrum = spectrum_of(landscape, ends, questions.eigenpairs, grid=grid if questions.eigenfunctions else None)
-    return replace(report, stationary=law, spectrum=spectrum, local_relaxation=local_relaxation(model, grid))
+    memory = memory_on_the_line(landscape, ends, law, spectrum, questions.lags, questions.frequencies)
+    return replace(report, stationary=law, spectrum=spectrum, memory=memory, local_relaxation=local_relaxation(model, grid))
 
 
 def resolve(

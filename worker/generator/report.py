@@ -8,9 +8,11 @@ from typing import Literal
 import numpy as np
 
 from worker.generator.boundaries import End
+from worker.generator.correlations import Memory, NoMemory
 from worker.generator.errors import InvalidDomainError
 from worker.generator.passages import Passage
 from worker.generator.plane.solution import Solution
+from worker.generator.process import FloatArray
 from worker.generator.relaxation import LocalRelaxation
 from worker.generator.simulation.law import SimulatedLaw
 from worker.generator.spatial_law import SpatialLaw
@@ -30,6 +32,7 @@ class Questions:
     density_points   points of the density's grid
     eigenpairs       number of non-zero eigenvalues
     eigenfunctions   also give the eigenfunctions, on the density's grid
+    lags, frequencies   number of lags of the autocorrelation function, and of frequencies of the power spectrum
     observed_range   where the data were; what lies outside is named as extrapolation [state]
     observed_ranges  likewise, of each of two coordinates or more [state]
     """
@@ -38,6 +41,8 @@ class Questions:
     density_points: int = 400
     eigenpairs: int = 5
     eigenfunctions: bool = False
+    lags: int = 100
+    frequencies: int = 100
     observed_range: Range | None = None
     observed_ranges: tuple[Range, ...] | None = None
 
@@ -52,7 +57,7 @@ class GeneratorReport:
     boundaries        `reflecting` where an end of the domain has positive noise, so that the process reaches it and is taken to
                       be reflected: by a declared end, or on request (then `ergodic` is still False)
     ends              lower and upper end, classified; empty where the noise is not positive, and in more coordinates than one
-    stationary, spectrum   None without a stationary law
+    stationary, spectrum, memory   None without a stationary law; `memory` is the autocorrelation function and power spectrum
     fixed_points, barriers, passages, local_relaxation   as far as they exist without one
     probability_current   net flow of probability through every point of a circle [1/time]; None on the line, where it is 0
     extrapolated      sentences that name what rests on no data
@@ -69,6 +74,7 @@ class GeneratorReport:
     ends: tuple[End, ...] = ()
     stationary: StationaryLaw | SpatialLaw | None = None
     spectrum: Spectrum | None = None
+    memory: Memory | NoMemory | None = None
     fixed_points: tuple[FixedPoint, ...] = ()
     barriers: tuple[Barrier, ...] = ()
     passages: tuple[Passage, ...] = ()
@@ -89,6 +95,19 @@ def pairs_to_time(questions: Questions, fixed: tuple[FixedPoint, ...], scale: fl
     near = 1e-9 * scale
     asked = questions.passages
     return [*asked, *(pair for pair in between if not any(max(abs(pair[0] - a), abs(pair[1] - b)) <= near for a, b in asked))]
+
+
+def autocorrelation(report: GeneratorReport, lags: FloatArray) -> FloatArray | None:
+    """C(t) = ⟨δx(0) δx(t)⟩ / ⟨δx²⟩ of each coordinate of the stationary process at lags (n,) [time]: (d, n), 1 at lag 0; None
+    where there is none (`report.memory` has the reason, or there is no stationary law). Of an angle x of period P, the real part
+    of that of exp(2πix/P). On the line right to 1e-5 for any lag."""
+    return report.memory.correlations.autocorrelation(lags) if isinstance(report.memory, Memory) else None
+
+
+def power_spectrum(report: GeneratorReport, frequencies: FloatArray) -> FloatArray | None:
+    """One-sided power spectral density of each coordinate at positive frequencies (n,) [1/time]: (d, n) [state²·time]; None where
+    there is none. Its integral over all frequencies is the variance. Of an angle, the sum of those of cos and sin [time]."""
+    return report.memory.correlations.power_spectrum(frequencies) if isinstance(report.memory, Memory) else None
 
 
 def untimed(passages: tuple[Range, ...], dimension: int) -> tuple[Passage, ...]:

@@ -76,7 +76,7 @@ def spectrum_of(
     """
     threshold = min(end.threshold for end in ends)
     if fastest is None:
-        fastest = float(_rates(cut_into_cells(landscape), count)[-1])
+        fastest = coarse_rates(landscape, count)[-1]
     fastest = min(fastest, threshold)
     cells = cut_into_cells(landscape, *mesh(landscape, fastest, 2 ** (levels - 1)))
     ladder = [_rates(finer := cells, count)]
@@ -96,6 +96,11 @@ def spectrum_of(
             reason = "no isolated rate: the spectrum is continuous down to zero, and correlations decay slower than exponentially"
     functions = None if grid is None else read_only(_eigenfunctions(cells, rates, grid))
     return Spectrum(read_only(rates.astype(np.complex128)), read_only(1 / rates), functions, read_only(error), reason)
+
+
+def coarse_rates(landscape: Landscape, count: int) -> list[float]:
+    """The slowest rates with one cell a panel, in order: right to some ten per cent [1/time]."""
+    return [float(rate) for rate in _rates(cut_into_cells(landscape), count)]
 
 
 def _rates(cells: Cells, count: int) -> FloatArray:
@@ -135,8 +140,12 @@ def mesh(landscape: Landscape, fastest: float, multiple: int) -> tuple[NDArray[n
     first = int(np.searchsorted(from_left, from_left[first] - DECAY))
     last = len(psi) - 1 - int(np.searchsorted(from_right[::-1], from_right[last] - DECAY))
     rows = slice(first, last + 1)
-    parts = 2 ** np.ceil(np.log2(np.clip(phase[rows] / PHASE, 1, MAX_PARTS))).astype(np.int64)
-    return parts * multiple, rows
+    return parts_for(phase[rows]) * multiple, rows
+
+
+def parts_for(phase: FloatArray) -> NDArray[np.int64]:
+    """Cells of panels over which the fastest eigenfunction turns by `phase` (P,) radians; powers of 2."""
+    return np.asarray(2 ** np.ceil(np.log2(np.clip(phase / PHASE, 1, MAX_PARTS))).astype(np.int64))
 
 
 def _extrapolated(ladder: list[FloatArray]) -> tuple[FloatArray, FloatArray]:

@@ -1,0 +1,84 @@
+"""Autocorrelation and power spectrum of an angle, from the Fourier modes of the circle."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eig
+
+from worker.generator.correlations import Memory, NoMemory, memory_of
+from worker.generator.fourier import MODES, ComplexArray, fourier_generator
+from worker.generator.process import FloatArray, ScalarProcess
+from worker.generator.spectrum import Spectrum
+from worker.generator.timing import Timing
+
+SETTLED = 1e-6
+"""Change of C on doubling the modes below which it has settled."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CircleCorrelations:
+    """A `Correlations`: C(t) = Re Σ w exp(−λt), equation (G32), of z = exp(2πix/P).
+
+    rates, weights   (n,) λ [1/time] and w, which add up to 1
+    variance         1 − |⟨z⟩|²
+    """
+
+    rates: ComplexArray
+    weights: ComplexArray
+    variance: float
+
+    @classmethod
+    def of(cls, model: ScalarProcess, low: float, period: float, modes: int) -> "CircleCorrelations":
+        """On modes up to `modes`; `low` is where the turn starts [state]."""
+        generator = fourier_generator(model, low, period, modes)
+        # ⟨L f⟩ = 0 for every mode f but the constant gives the moments ⟨exp(2πikx/P)⟩, that of the constant being 1.
+        others = np.delete(np.arange(2 * modes + 1), modes)
+        moments = np.ones(2 * modes + 1, np.complex128)
+        moments[others] = np.linalg.solve(generator[np.ix_(others, others)].T, -generator[modes, others])
+        rates, vectors = eig(-generator)
+        start = np.zeros(2 * modes + 1, np.complex128)
+        start[modes + 1] = 1
+        weights = np.linalg.solve(vectors, start) * (np.append(0, moments[:-1]) @ vectors)
+        kept = np.delete(np.arange(2 * modes + 1), np.argmin(np.abs(rates)))
+        variance = float(1 - np.abs(moments[modes + 1]) ** 2)
+        return cls(rates[kept], weights[kept] / variance, variance)
+
+    @property
+    def integrated_time(self) -> float:
+        """∫_0^∞ C dt [time]."""
+        return float(np.sum(self.weights / self.rates).real)
+
+    def autocorrelation(self, lags: FloatArray) -> FloatArray:
+        """C at lags (n,): (1, n)."""
+        decay = np.exp(-np.abs(np.asarray(lags, dtype=np.float64))[:, None] * self.rates)
+        return np.asarray((decay @ self.weights).real[None])
+
+    def power_spectrum(self, frequencies: FloatArray) -> FloatArray:
+        """S at frequencies (n,) [1/time], of cos and sin together: (1, n) [time]."""
+        s = 2j * np.pi * np.asarray(frequencies, dtype=np.float64)[:, None]
+        both = (1 / (self.rates + s) + 1 / (self.rates - s)) @ self.weights
+        return np.asarray(2 * self.variance * both.real[None])
+
+
+def memory_on_the_circle(
+    model: ScalarProcess, low: float, period: float, spectrum: Spectrum, n_lags: int, n_frequencies: int
+) -> Memory | NoMemory:
+    """Autocorrelation, power spectrum and integrated time of an angle."""
+    if not len(spectrum.eigenvalues):
+        return NoMemory("the noise is too weak for Fourier's method, which the autocorrelation of an angle is found by")
+    slowest, fastest = float(spectrum.eigenvalues[0].real), float(np.max(np.abs(spectrum.eigenvalues)))
+    previous: Memory | None = None
+    for modes in MODES:
+        found = CircleCorrelations.of(model, low, period, modes)
+        memory = memory_of(
+            found,
+            (Timing(found.integrated_time),),
+            slowest=slowest,
+            fastest=fastest,
+            n_lags=n_lags,
+            n_frequencies=n_frequencies,
+        )
+        if previous is not None and np.max(np.abs(memory.autocorrelation - previous.autocorrelation)) < SETTLED:
+            return memory
+        previous = memory
+    return NoMemory("the autocorrelation does not settle: the noise is too weak for Fourier's method")
