@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from service import logs, uploads
 from service.app import create_app
 from service.dependencies import Context
-from service.keys import BadKeyFile
+from service.keyring import BadKeyFile
 from service.settings import ServiceSettings
 from storage.connection import connect
 from storage.durability import WeakDurability, check_durability

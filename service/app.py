@@ -4,8 +4,9 @@ from anyio import CapacityLimiter
 from fastapi import FastAPI
 
 from service import errors, interface
+from service.admission import Admission
 from service.dependencies import Context, Queue, Reader
-from service.keys import KeyRing
+from service.keyring import KeyRing
 from service.middleware import ExchangeMiddleware
 from service.queue import CeleryQueue
 from service.readers.process import read_upload
@@ -25,12 +26,14 @@ def create_app(
 
     Raises keys.BadKeyFile, OSError where the key file cannot be read.
     """
+    stores = stores or open_stores(settings)
     context = Context(
         settings=settings,
-        stores=stores or open_stores(settings),
+        stores=stores,
         reader=reader or read_upload,
         queue=queue or CeleryQueue(settings.redis_url),
         keys=KeyRing(settings.key_file),
+        admission=Admission(settings, stores),
         reading=CapacityLimiter(settings.readers),
     )
     app = FastAPI(

@@ -10,8 +10,7 @@ from service.errors import Refusal
 
 async def chunks(request: Request, limit: int, idle_seconds: float) -> AsyncGenerator[bytes]:
     """The body piece by piece. Raises Refusal: body-too-large (by its announced length or by counting), body-timeout."""
-    announced = request.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced[:20]) > limit:
+    if announced(request) > limit:
         raise too_large(limit)
     if request.headers.get("content-encoding", "identity").strip().lower() not in ("identity", ""):
         raise Refusal(
@@ -32,6 +31,12 @@ async def chunks(request: Request, limit: int, idle_seconds: float) -> AsyncGene
         if size > limit:
             raise too_large(limit)
         yield chunk
+
+
+def announced(request: Request) -> int:
+    """How many bytes the body is said to hold; 0 where nothing is said."""
+    said = request.headers.get("content-length", "")
+    return int(said[:20]) if said.isdecimal() else 0
 
 
 async def whole(request: Request, limit: int, idle_seconds: float) -> bytes:

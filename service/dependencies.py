@@ -11,12 +11,15 @@ from anyio import CapacityLimiter
 from fastapi import Depends, Request
 
 from contract.datasets import DatasetReport, Layout
+from service.admission import Admission
 from service.errors import Refusal
-from service.keys import KeyRing
+from service.keyring import SCOPES, Key, KeyRing
 from service.settings import ServiceSettings, is_loopback
 from storage.stores import Stores
 
 DEFAULT_TENANT = "default"
+_NOBODY_ELSE = Key(DEFAULT_TENANT, sha256="0" * 64, scopes=frozenset(SCOPES))
+"""Who asks on this very machine where there are no keys."""
 
 Reader = Callable[[Path, str | None, str | None, Layout, Path], DatasetReport]
 """(upload, media type, file name, layout, folder to fill) → report of what was read. Raises UnreadableData."""
@@ -39,6 +42,7 @@ class Context:
     reader: Reader
     queue: Queue
     keys: KeyRing
+    admission: Admission
     reading: CapacityLimiter
     """Uploads read at the same time."""
     stopping: threading.Event = field(default_factory=threading.Event)
@@ -53,13 +57,37 @@ def context_of(request: Request) -> Context:
 
 
 def tenant_of(request: Request, context: Annotated[Context, Depends(context_of)]) -> str:
-    """Whose request this is. Raises Refusal (unauthorized) where a key is needed and none known was given."""
+    """Whose request this is: to look needs a key that may `read`, all else one that may `write`.
+
+    Raises Refusal: unauthorized where a key is needed and none known was given, forbidden, too-many-requests.
+    """
+    return _admitted(request, context, "read" if request.method in ("GET", "HEAD") else "write").tenant
+
+
+def admin(request: Request, context: Annotated[Context, Depends(context_of)]) -> None:
+    """Only for keys that may `admin`. Raises Refusal as `tenant_of`."""
+    _admitted(request, context, "admin")
+
+
+def _admitted(request: Request, context: Context, scope: str) -> Key:
+    key = _key_of(request, context)
+    request.scope["allowance"] = context.admission.request(key.id)
+    if scope not in key.scopes:
+        raise Refusal(
+            "forbidden",
+            f"This key may not do that: it lacks the scope `{scope}`.",
+            hints=(f"The operator makes keys with python -m service.keys new --scope {scope}.",),
+        )
+    return key
+
+
+def _key_of(request: Request, context: Context) -> Key:
     keys = context.keys.current()
     if not keys and context.settings.on_loopback and _said_on_this_machine(request):
-        return DEFAULT_TENANT
-    scheme, _, key = request.headers.get("authorization", "").partition(" ")
-    tenant = keys.tenant_of(key.strip()) if scheme.lower() == "bearer" else None
-    if tenant is None:
+        return _NOBODY_ELSE
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    key = keys.holder(given.strip()) if scheme.lower() == "bearer" else None
+    if key is None:
         raise Refusal(
             "unauthorized",
             "This address needs an API key that this service knows.",
@@ -69,7 +97,7 @@ def tenant_of(request: Request, context: Annotated[Context, Depends(context_of)]
             ),
             headers={"WWW-Authenticate": 'Bearer realm="itoscope"'},
         )
-    return tenant
+    return key
 
 
 def _said_on_this_machine(request: Request) -> bool:
@@ -86,3 +114,4 @@ def _said_on_this_machine(request: Request) -> bool:
 
 Parts = Annotated[Context, Depends(context_of)]
 Tenant = Annotated[str, Depends(tenant_of)]
+Administered = Depends(admin)

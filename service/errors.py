@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect
 from contract.problems import Problem, ProblemError
 from service.faults import parameter_faults
 from service.readers.errors import UnreadableData
-from storage.stores import Forgotten, IdempotencyMismatch, InvalidCursor, StoreUnavailable
+from storage.stores import Forgotten, IdempotencyMismatch, InvalidCursor, QueueFull, StorageFull, StoreUnavailable, TooManyJobs
 
 PROBLEM_JSON = "application/problem+json"
 
@@ -21,6 +21,7 @@ CODES: dict[str, tuple[int, str]] = {
     "invalid-multipart": (400, "The body is not a multipart form we can read"),
     "digest-mismatch": (400, "The body does not match its digest"),
     "unauthorized": (401, "An API key is needed"),
+    "forbidden": (403, "This key may not do that"),
     "not-found": (404, "There is no such thing"),
     "method-not-allowed": (405, "This address does not do that"),
     "body-timeout": (408, "The body stopped coming"),
@@ -35,9 +36,14 @@ CODES: dict[str, tuple[int, str]] = {
     "empty-file": (422, "The file is empty"),
     "layout-mismatch": (422, "The layout does not fit the data"),
     "idempotency-mismatch": (422, "The idempotency key belongs to another request"),
+    "too-many-jobs": (429, "Too many of your jobs wait or run"),
+    "too-many-requests": (429, "Too many requests"),
     "internal-error": (500, "Something broke on our side"),
+    "queue-full": (503, "Too many jobs wait"),
     "store-unavailable": (503, "The store does not answer"),
     "not-ready": (503, "The service is not ready"),
+    "quota-exceeded": (507, "Your share of the storage is used up"),
+    "storage-full": (507, "The storage is full"),
 }
 """Every code this service answers with; docs/problems.md explains them."""
 
@@ -110,6 +116,17 @@ def _another_request(request: Request, error: Exception) -> Response:
     return answer(request, Refusal("idempotency-mismatch", detail, hints=("Use a new key for a new job.",)))
 
 
+def _queue_full(request: Request, error: Exception) -> Response:
+    detail = "So many jobs wait or run that no more are taken for now; this one was not recorded."
+    return answer(request, Refusal("queue-full", detail, hints=("Send it again later.",), headers={"Retry-After": "10"}))
+
+
+def _too_many_jobs(request: Request, error: Exception) -> Response:
+    detail = "So many of your jobs wait or run that no more of them are taken for now; this one was not recorded."
+    hints = ("Send it again when some have ended, or cancel some.",)
+    return answer(request, Refusal("too-many-jobs", detail, hints=hints, headers={"Retry-After": "5"}))
+
+
 def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     match error.status_code:
@@ -136,9 +153,13 @@ def _disk_full(request: Request, error: Exception) -> Response:
     assert isinstance(error, OSError)
     if error.errno not in (errno.ENOSPC, errno.EDQUOT):
         raise error
-    detail = "The disk is full; nothing was kept."
-    hints = ("Delete datasets that are no longer needed, or tell the operator.",)
-    return answer(request, Refusal("store-unavailable", detail, hints=hints, headers={"Retry-After": "60"}))
+    return _storage_full(request, error)
+
+
+def _storage_full(request: Request, error: Exception) -> Response:
+    detail = "The disk, or the memory of the store of jobs, is full; nothing was kept."
+    hints = ("Delete datasets and jobs that are no longer needed, or tell the operator.",)
+    return answer(request, Refusal("storage-full", detail, hints=hints, headers={"Retry-After": "60"}))
 
 
 def _gone_away(request: Request, error: Exception) -> Response:
@@ -153,8 +174,11 @@ def install(app: FastAPI) -> None:
             UnreadableData: _unreadable,
             RequestValidationError: _invalid_parameters,
             StoreUnavailable: _store_away,
+            StorageFull: _storage_full,
             IdempotencyMismatch: _another_request,
             InvalidCursor: _bad_cursor,
+            QueueFull: _queue_full,
+            TooManyJobs: _too_many_jobs,
             Forgotten: _forgotten,
             OSError: _disk_full,
             HTTPException: _http,

@@ -39,6 +39,9 @@ class ExchangeMiddleware:
                 headers = MutableHeaders(scope=message)
                 headers["X-Request-Id"] = request_id
                 headers.setdefault("X-Content-Type-Options", "nosniff")
+                allowance = scope.get("allowance")
+                if allowance is not None:
+                    headers.update(allowance.headers)
             await send(message)
 
         with structlog.contextvars.bound_contextvars(request_id=request_id):

@@ -37,6 +37,16 @@ class ServiceSettings(BaseSettings):
     """Largest job without its inline data."""
     body_idle_seconds: Annotated[float, Field(gt=0)] = 5.0
     """A request body that sends nothing for this long is given up."""
+    max_requests_per_minute: Annotated[int, Field(ge=1)] = 60_000
+    """Requests of one API key that one service process answers in a minute."""
+    max_open_jobs: Annotated[int, Field(ge=1)] = 20_000
+    """Jobs of all tenants that may wait or run."""
+    max_open_jobs_of_tenant: Annotated[int, Field(ge=1)] = 10_000
+    """Jobs of one tenant that may wait or run."""
+    max_stored_bytes: Annotated[int, Field(ge=1)] = 100_000 * MEGABYTE
+    """What the datasets of one tenant may take."""
+    min_free_bytes: Annotated[int, Field(ge=0)] = 1_000 * MEGABYTE
+    """No upload is taken that would leave less than this free on the disk."""
     keep_results_days: Annotated[float, Field(ge=0)] = 180.0
     """Results are deleted this long after their job ended; `inf`: never."""
     keep_records_days: Annotated[float, Field(ge=0)] = 365.0

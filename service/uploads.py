@@ -82,13 +82,15 @@ async def pieces_of(file: BinaryIO) -> AsyncGenerator[bytes]:
 async def keep(context: Context, tenant: str, upload: Upload, layout: Layout) -> tuple[Dataset, bool]:
     """Read an upload and store it; the dataset, and whether it is new. The same bytes and layout are read only once.
 
-    Raises UnreadableData.
+    Raises UnreadableData, Refusal (quota-exceeded).
     """
     dataset_id = identifier(upload, layout)
     datasets = context.stores.datasets
     known = await run_sync(datasets.get, tenant, dataset_id)
     if known is not None:
         return known, False
+
+    await run_sync(context.admission.dataset, tenant, upload.size)
 
     def read_and_put() -> tuple[Dataset, bool]:
         folder = upload.path.parent / "dataset"
@@ -105,7 +107,9 @@ async def keep(context: Context, tenant: str, upload: Upload, layout: Layout) ->
         return dataset, datasets.put(tenant, dataset, folder) == "created"
 
     dataset, created = await run_sync(read_and_put, limiter=context.reading)
-    if not created:
+    if created:
+        context.admission.kept(tenant, upload.size)
+    else:
         known = await run_sync(datasets.get, tenant, dataset_id)
     return known or dataset, created
 

@@ -8,7 +8,7 @@ from redis.backoff import ExponentialBackoff
 from redis.exceptions import ConnectionError, OutOfMemoryError, ReadOnlyError, ResponseError, TimeoutError
 from redis.retry import Retry
 
-from storage.stores import StoreUnavailable
+from storage.stores import StorageFull, StoreUnavailable
 
 # How a server that cannot keep what it is told begins its answer: disk trouble, loading, no majority, no master.
 _PASSING_TROUBLE = ("OOM", "MISCONF", "LOADING", "NOREPLICAS", "MASTERDOWN", "CLUSTERDOWN", "READONLY", "BUSY")
@@ -32,12 +32,16 @@ def connect(url: str, *, timeout: float = 5.0) -> Redis:
 
 @contextmanager
 def store_errors() -> Iterator[None]:
-    """Turns what passes by itself (no connection, no answer, no room) into StoreUnavailable."""
+    """Turns what passes by itself (no connection, no answer, no room) into StoreUnavailable or StorageFull."""
     try:
         yield
-    except (ConnectionError, TimeoutError, OutOfMemoryError, ReadOnlyError) as error:
+    except OutOfMemoryError as error:
+        raise StorageFull(f"Redis is full: {error}") from error
+    except (ConnectionError, TimeoutError, ReadOnlyError) as error:
         raise StoreUnavailable(f"Redis is not available: {error}") from error
     except ResponseError as error:
+        if "OOM" in str(error)[:200]:  # from inside a script
+            raise StorageFull(f"Redis is full: {error}") from error
         if str(error).startswith(_PASSING_TROUBLE):
             raise StoreUnavailable(f"Redis is not available: {error}") from error
         raise

@@ -80,8 +80,18 @@ class LocalDatasetStore:
             sync_folder(place.parent)
         return True
 
+    def bytes_stored(self, tenant: str) -> int:
+        return sum(_size(place) for place in (self._root / checked_tenant(tenant)).glob("ds_*/*"))
+
     def _place(self, tenant: str, dataset_id: str) -> Path | None:
         return self._root / checked_tenant(tenant) / dataset_id if is_dataset_id(dataset_id) else None
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:  # deleted while we look
+        return 0
 
 
 def _read(place: Path) -> Dataset | None:

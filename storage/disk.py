@@ -1,5 +1,6 @@
 """Writing that survives a power cut and never shows half a file: write aside, sync, rename."""
 
+import errno
 import os
 import shutil
 import tempfile
@@ -7,15 +8,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from storage.stores import StoreUnavailable
+from storage.stores import StorageFull, StoreUnavailable
 
 
 @contextmanager
 def disk_errors() -> Iterator[None]:
-    """Turns a full, read-only or broken disk into StoreUnavailable."""
+    """Turns a full disk into StorageFull, a read-only or broken one into StoreUnavailable."""
     try:
         yield
     except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StorageFull(f"The data folder is full: {error.strerror}") from error
         raise StoreUnavailable(f"The data folder cannot be written: {error.strerror or error}") from error
 
 

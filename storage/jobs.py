@@ -5,6 +5,7 @@
 - `jobs:due`, sorted set: open jobs, by the time at which someone should look after them
 - `jobs:ended`, `jobs:kept`, sorted sets: ended jobs by that time, with a result to be deleted one day, and without
 - `jobs:workers`, sorted set: workers, by their last beat
+- `tenant:<tenant>:open`, set: those of the tenant's jobs that have not ended
 - `tenant:<tenant>:jobs`, sorted set: the tenant's jobs, by order of arrival, which `tenant:<tenant>:sequence` counts
 - `idem:<tenant>:<sha256 of key>`, hash: job and body fingerprint of an idempotency key, kept for a day
 """
@@ -26,7 +27,7 @@ from storage.connection import store_errors
 from storage.ends import timed_out, worker_lost
 from storage.names import checked_event, checked_tenant, is_job_id, is_result_name, new_job_id
 from storage.paging import job_number
-from storage.stores import Claim, Ended, Forgotten, IdempotencyMismatch, Job, Redelivery, Submission
+from storage.stores import Claim, Ended, Forgotten, IdempotencyMismatch, Job, QueueFull, Redelivery, Submission, TooManyJobs
 
 ATTEMPT_CAP = 5
 IDEMPOTENCY_SECONDS = 24 * 3600
@@ -61,7 +62,16 @@ class RedisJobStore:
         with store_errors():
             return self._transitions[transition](keys=list(keys), args=list(args))
 
-    def submit(self, tenant: str, job: Job, *, idempotency_key: str | None = None, fingerprint: str | None = None) -> Submission:
+    def submit(
+        self,
+        tenant: str,
+        job: Job,
+        *,
+        idempotency_key: str | None = None,
+        fingerprint: str | None = None,
+        most_open: int | None = None,
+        most_open_of_tenant: int | None = None,
+    ) -> Submission:
         job_id = new_job_id()
         home = f"tenant:{checked_tenant(tenant)}"
         keys = [_record_key(job_id), _DUE, f"{home}:jobs", f"{home}:sequence"]
@@ -78,10 +88,29 @@ class RedisJobStore:
             self._queued_grace,
             fingerprint or "",
             IDEMPOTENCY_SECONDS,
+            "" if most_open is None else most_open,
+            "" if most_open_of_tenant is None else most_open_of_tenant,
         )
-        if outcome == "mismatch":
-            raise IdempotencyMismatch("this idempotency key was used with another request body")
+        match outcome:
+            case "mismatch":
+                raise IdempotencyMismatch("this idempotency key was used with another request body")
+            case "full":
+                raise QueueFull(f"{most_open} jobs wait or run")
+            case "too many":
+                raise TooManyJobs(f"{most_open_of_tenant} jobs of this tenant wait or run")
         return Submission(_record(_pairs(record)), created=outcome == "created")
+
+    def open_jobs(self, tenant: str | None = None) -> int:
+        with store_errors():
+            if tenant is None:
+                return self._client.zcard(_DUE)
+            return self._client.scard(f"tenant:{checked_tenant(tenant)}:open")
+
+    def memory_used(self) -> float:
+        with store_errors():
+            memory = cast("Mapping[str, Any]", self._client.info("memory"))
+        bound = int(memory.get("maxmemory", 0))
+        return int(memory["used_memory"]) / bound if bound else 0.0
 
     def get(self, tenant: str, job_id: str) -> JobRecord | None:
         fields = self._fields(tenant, job_id)

@@ -57,6 +57,10 @@ class MemoryDatasetStore:
         with self._lock:
             return self._kept.pop((tenant, dataset_id), None) is not None
 
+    def bytes_stored(self, tenant: str) -> int:
+        with self._lock:
+            return sum(sum(map(len, files.values())) for (owner, _), (_, files) in self._kept.items() if owner == tenant)
+
 
 class MemoryResultStore:
     """A `storage.stores.ResultStore`."""

@@ -13,7 +13,7 @@ from storage.ends import timed_out, worker_lost
 from storage.jobs import ATTEMPT_CAP, IDEMPOTENCY_SECONDS, LONGEST_WAIT_SECONDS, QUEUED_GRACE_SECONDS
 from storage.names import checked_event, checked_tenant, is_result_name, new_job_id
 from storage.paging import job_number
-from storage.stores import Claim, Ended, Forgotten, IdempotencyMismatch, Job, Redelivery, Submission
+from storage.stores import Claim, Ended, Forgotten, IdempotencyMismatch, Job, QueueFull, Redelivery, Submission, TooManyJobs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,16 @@ class MemoryJobStore:
     _submitted: int = 0
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
-    def submit(self, tenant: str, job: Job, *, idempotency_key: str | None = None, fingerprint: str | None = None) -> Submission:
+    def submit(
+        self,
+        tenant: str,
+        job: Job,
+        *,
+        idempotency_key: str | None = None,
+        fingerprint: str | None = None,
+        most_open: int | None = None,
+        most_open_of_tenant: int | None = None,
+    ) -> Submission:
         checked_tenant(tenant)
         with self._lock:
             at = time.time()
@@ -61,6 +70,10 @@ class MemoryJobStore:
                     if known_fingerprint != (fingerprint or ""):
                         raise IdempotencyMismatch("this idempotency key was used with another request body")
                     return Submission(self._entries[known_id].record, created=False)
+            if most_open is not None and self.open_jobs() >= most_open:
+                raise QueueFull(f"{most_open} jobs wait or run")
+            if most_open_of_tenant is not None and self.open_jobs(tenant) >= most_open_of_tenant:
+                raise TooManyJobs(f"{most_open_of_tenant} jobs of this tenant wait or run")
             record = JobRecord(
                 id=new_job_id(),
                 kind=job.kind,
@@ -77,6 +90,14 @@ class MemoryJobStore:
                 _Entry(tenant=tenant, sequence=self._submitted, record=record, due=at + self.queued_grace, published=at)
             )
             return Submission(record, created=True)
+
+    def open_jobs(self, tenant: str | None = None) -> int:
+        with self._lock:
+            entries = list(self._entries.values())
+        return sum(not entry.record.terminal and tenant in (None, entry.tenant) for entry in entries)
+
+    def memory_used(self) -> float:
+        return 0.0
 
     def get(self, tenant: str, job_id: str) -> JobRecord | None:
         entry = self._of(tenant, job_id)

@@ -17,8 +17,20 @@ class StoreUnavailable(Exception):
     """The store does not answer; nothing was decided. Try again."""
 
 
+class StorageFull(StoreUnavailable):
+    """There is no room to keep it; nothing was decided."""
+
+
 class IdempotencyMismatch(Exception):
     """The same idempotency key came with another request body."""
+
+
+class QueueFull(Exception):
+    """So many jobs wait or run that no more are taken for now."""
+
+
+class TooManyJobs(Exception):
+    """So many of this tenant's jobs wait or run that it may send no more for now."""
 
 
 class Forgotten(Exception):
@@ -70,11 +82,31 @@ class JobStore(Protocol):
     Whatever asks for a tenant's job raises Forgotten where the job is known to have been forgotten.
     """
 
-    def submit(self, tenant: str, job: Job, *, idempotency_key: str | None = None, fingerprint: str | None = None) -> Submission:
+    def submit(
+        self,
+        tenant: str,
+        job: Job,
+        *,
+        idempotency_key: str | None = None,
+        fingerprint: str | None = None,
+        most_open: int | None = None,
+        most_open_of_tenant: int | None = None,
+    ) -> Submission:
         """Record a job as queued and due. With a known key and the same fingerprint: the job recorded then.
 
-        Raises IdempotencyMismatch, StoreUnavailable.
+        most_open            jobs that may wait or run at the same time, of all tenants; this one included
+        most_open_of_tenant  likewise of this tenant
+
+        Raises IdempotencyMismatch, QueueFull, TooManyJobs, StoreUnavailable.
         """
+        ...
+
+    def open_jobs(self, tenant: str | None = None) -> int:
+        """How many jobs wait or run, of a tenant or of all."""
+        ...
+
+    def memory_used(self) -> float:
+        """Share of the store's memory that is in use, 0 to 1; 0 where it knows no bound."""
         ...
 
     def get(self, tenant: str, job_id: str) -> JobRecord | None:
@@ -176,6 +208,10 @@ class DatasetStore(Protocol):
         ...
 
     def delete(self, tenant: str, dataset_id: str) -> bool: ...
+
+    def bytes_stored(self, tenant: str) -> int:
+        """What the tenant's datasets take."""
+        ...
 
 
 class ResultStore(Protocol):

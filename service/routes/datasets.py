@@ -2,10 +2,11 @@
 
 from typing import Annotated, Any
 
+from anyio.to_thread import run_sync
 from fastapi import APIRouter, Query, Request, Response
 
 from contract.datasets import Dataset, DatasetList, Layout
-from service import incoming, uploads
+from service import bodies, incoming, uploads
 from service.dependencies import Parts, Tenant
 from service.errors import Refusal
 from service.paging import Page
@@ -54,7 +55,7 @@ _ACCEPTED: dict[str, Any] = {
             "headers": headers(Location="Its address.", ETag="Its version.", Content_Digest="SHA-256 of the answer (RFC 9530)."),
         },
         200: {"model": Dataset, "description": "The same bytes with the same layout were uploaded before."},
-        **problems(400, 401, 408, 413, 415, 422, 503),
+        **problems(400, 401, 408, 413, 415, 422, 503, 507),
     },
     openapi_extra={"requestBody": {"required": True, "content": _ACCEPTED}},
 )
@@ -63,6 +64,7 @@ async def create_dataset(request: Request, parts: Parts, tenant: Tenant, query: 
     `file` of a multipart form. How to read it may be said by query parameters or in a JSON part `layout`; whatever is left
     out is inferred, and the report says how.
     """
+    await run_sync(parts.admission.body, bodies.announced(request))
     with uploads.scratch_folder(parts.settings.scratch) as folder:
         if incoming.media_type(request) == incoming.FORM:
             form = await incoming.form(request, parts.settings, folder, "layout")
@@ -103,6 +105,7 @@ def delete_dataset(parts: Parts, tenant: Tenant, dataset_id: str) -> Response:
     """Forget the data. Results computed from them stay; jobs that have not started will fail."""
     if not parts.stores.datasets.delete(tenant, dataset_id):
         raise _unknown()
+    parts.admission.freed(tenant)
     return Response(status_code=204)
 
 

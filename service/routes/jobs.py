@@ -78,7 +78,7 @@ class JobCheck(Document):
     responses={
         202: {"description": "Accepted; it will run.", "headers": _FOLLOWED},
         200: {"model": JobRecord, "description": "Ended within the wait asked for.", "headers": _FOLLOWED},
-        **problems(400, 401, 408, 413, 415, 422, 503),
+        **problems(400, 401, 408, 413, 415, 422, 503, 507),
     },
     openapi_extra={"requestBody": {"required": True, "content": _ACCEPTED}, "parameters": [_WAIT]},
 )
@@ -88,10 +88,18 @@ async def create_job(
     """Send the job as JSON, naming a `dataset` or holding the `data`; or send the file along, in a multipart form with the
     parts `file`, `job` (JSON) and, if need be, `layout` (JSON, or as query parameters).
     """
+    await run_sync(parts.admission.job)
     job = await _received(request, parts, tenant, query)
     fingerprint = hashlib.sha256(strict_json.canonical(job.model_dump(mode="json", by_alias=True))).hexdigest()
     submission = await run_sync(
-        lambda: parts.stores.jobs.submit(tenant, job, idempotency_key=idempotency_key, fingerprint=fingerprint)
+        lambda: parts.stores.jobs.submit(
+            tenant,
+            job,
+            idempotency_key=idempotency_key,
+            fingerprint=fingerprint,
+            most_open=parts.settings.max_open_jobs,
+            most_open_of_tenant=parts.settings.max_open_jobs_of_tenant,
+        )
     )
     record: JobRecord | None = submission.record
     assert record is not None
@@ -107,7 +115,7 @@ async def create_job(
     "/validate",
     summary="Check a job",
     response_model=JobCheck,
-    responses=problems(400, 401, 408, 413, 415, 422, 503),
+    responses=problems(400, 401, 408, 413, 415, 422, 503, 507),
     openapi_extra={"requestBody": {"required": True, "content": _ACCEPTED}},
 )
 async def validate_job(request: Request, parts: Parts, tenant: Tenant, query: Annotated[Layout, Query()]) -> Response:
@@ -186,6 +194,7 @@ def delete_job(parts: Parts, tenant: Tenant, job_id: str) -> Response:
 
 
 async def _received(request: Request, parts: Context, tenant: str, query: Layout) -> submissions.Job:
+    await run_sync(parts.admission.body, bodies.announced(request))
     with uploads.scratch_folder(parts.settings.scratch) as folder:
         media_type = incoming.media_type(request)
         if media_type == incoming.FORM:

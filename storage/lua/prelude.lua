@@ -17,6 +17,11 @@ local function terminal(state)
   return state == 'succeeded' or state == 'failed' or state == 'cancelled'
 end
 
+-- The set of a tenant's jobs that have not ended.
+local function open_jobs(tenant)
+  return 'tenant:' .. tenant .. ':open'
+end
+
 -- Tell whoever follows the job what its record says now.
 local function announce(job)
   local record = redis.call('HMGET', job, 'state', 'attempt', 'fraction', 'stage', 'message')
@@ -30,6 +35,7 @@ local function finish(job, due, id, state)
   redis.call('HSET', job, 'state', state, 'finished', at)
   redis.call('HDEL', job, 'owner', 'token', 'lease_until')
   redis.call('ZREM', due, id)
+  redis.call('SREM', open_jobs(redis.call('HGET', job, 'tenant')), id)
   redis.call('ZADD', ENDED, at, id)
   announce(job)
 end

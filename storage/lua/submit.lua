@@ -1,7 +1,7 @@
--- → queued. Answers {outcome, record}; outcome is created, known or mismatch.
+-- → queued. Answers {outcome, record}; outcome is created, known, mismatch, full or too many.
 -- KEYS  record, due set, the tenant's jobs, the tenant's counter, idempotency entry (optional)
 local id, tenant, request, timeout, grace = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local fingerprint, remember_seconds = ARGV[6], ARGV[7]
+local fingerprint, remember_seconds, most, most_of_tenant = ARGV[6], ARGV[7], ARGV[8], ARGV[9]
 
 -- Ids are random, so a record under this one is this very call's, tried again after its answer was lost.
 if redis.call('EXISTS', KEYS[1]) == 1 then
@@ -15,6 +15,12 @@ if KEYS[5] then
     if known[2] ~= fingerprint then return {'mismatch', {}} end
     return {'known', redis.call('HGETALL', 'job:' .. known[1])}
   end
+end
+
+if most ~= '' and redis.call('ZCARD', KEYS[2]) >= tonumber(most) then return {'full', {}} end
+if most_of_tenant ~= '' and redis.call('SCARD', open_jobs(tenant)) >= tonumber(most_of_tenant) then return {'too many', {}} end
+
+if KEYS[5] then
   redis.call('HSET', KEYS[5], 'job', id, 'fingerprint', fingerprint)
   redis.call('EXPIRE', KEYS[5], remember_seconds)
 end
@@ -24,6 +30,7 @@ redis.call('HSET', KEYS[1], 'id', id, 'tenant', tenant, 'request', request, 'tim
   'attempt', 0, 'created', stamp(at), 'published', stamp(at), 'publications', 1,
   'fraction', 0, 'stage', 'queued', 'message', '')
 redis.call('ZADD', KEYS[2], stamp(at + grace), id)
+redis.call('SADD', open_jobs(tenant), id)
 redis.call('ZADD', KEYS[3], redis.call('INCR', KEYS[4]), id)
 announce(KEYS[1])
 return {'created', redis.call('HGETALL', KEYS[1])}

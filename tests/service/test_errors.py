@@ -67,7 +67,7 @@ def test_a_full_disk_is_not_the_callers_fault(service: Any, monkeypatch: Any) ->
 
     monkeypatch.setattr(type(service.stores.datasets), "put", full)
     answer = service.client.post("/v1/datasets", content=b"1")
-    assert (answer.status_code, answer.json()["code"]) == (503, "store-unavailable")
+    assert (answer.status_code, answer.json()["code"]) == (507, "storage-full")
     assert "secret" not in answer.text
 
 

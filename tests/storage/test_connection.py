@@ -10,7 +10,7 @@ from redis import Redis
 from contract.jobs import IdentificationJob
 from storage.connection import connect
 from storage.jobs import RedisJobStore
-from storage.stores import StoreUnavailable
+from storage.stores import StorageFull, StoreUnavailable
 
 JOB = IdentificationJob(kind="identification", dataset="ds_abc")
 
@@ -41,12 +41,12 @@ def test_a_mute_server_is_unavailable_after_the_timeout(mute_url: str) -> None:
         RedisJobStore(connect(mute_url, timeout=0.2)).beat("worker")
 
 
-def test_a_full_server_is_unavailable_and_takes_jobs_again_later(empty_redis_url: str) -> None:
+def test_a_full_server_says_so_and_takes_jobs_again_later(empty_redis_url: str) -> None:
     jobs = RedisJobStore(connect(empty_redis_url))
     with Redis.from_url(empty_redis_url) as admin:
         admin.config_set("maxmemory", 1)
         try:
-            with pytest.raises(StoreUnavailable):
+            with pytest.raises(StorageFull):
                 jobs.submit("lab", JOB)
         finally:
             admin.config_set("maxmemory", "1gb")

@@ -14,7 +14,7 @@ from contract.generator import AnalysisParameters, ModelTerms, PassageRequest
 from contract.jobs import GeneratorJob, IdentificationJob, Progress
 from contract.problems import problem
 from storage.names import new_job_id, result_name
-from storage.stores import Forgotten, IdempotencyMismatch, InvalidCursor, Job, JobStore
+from storage.stores import Forgotten, IdempotencyMismatch, InvalidCursor, Job, JobStore, QueueFull, TooManyJobs
 
 T = TypeVar("T")
 OpenJobs = Callable[..., JobStore]
@@ -485,3 +485,40 @@ def test_the_idempotency_key_of_a_forgotten_job_may_be_used_again(jobs: JobStore
     second = jobs.submit(TENANT, a_job(), idempotency_key="key", fingerprint="f")
     assert second.created
     assert second.record.id != first.record.id
+
+
+def test_no_more_jobs_are_taken_than_may_wait_or_run(jobs: JobStore) -> None:
+    first = jobs.submit(TENANT, a_job(), idempotency_key="key", most_open=2).record.id
+    submitted(jobs)
+    with pytest.raises(QueueFull):
+        jobs.submit("stranger", a_job(), most_open=2)
+    assert jobs.open_jobs() == 2
+    assert not jobs.submit(TENANT, a_job(), idempotency_key="key", most_open=2).created, "what was taken is taken"
+    jobs.cancel(TENANT, first)
+    assert jobs.submit("stranger", a_job(), most_open=2).created
+
+
+def test_a_tenant_has_a_share_of_its_own(jobs: JobStore) -> None:
+    job_id = submitted(jobs)
+    with pytest.raises(TooManyJobs):
+        jobs.submit(TENANT, a_job(), idempotency_key="key", most_open_of_tenant=1)
+    assert jobs.submit("stranger", a_job(), most_open_of_tenant=1).created
+    jobs.claim(job_id, "worker", LEASE)
+    assert jobs.open_jobs(TENANT) == 1, "a running job counts"
+    jobs.succeed(job_id, 1, result_name(job_id, 1))
+    assert jobs.open_jobs(TENANT) == 0
+    assert jobs.submit(TENANT, a_job(), idempotency_key="key", most_open_of_tenant=1).created, "a refusal is not remembered"
+
+
+def test_of_submissions_that_race_for_the_last_place_one_is_taken(jobs: JobStore) -> None:
+    def submit() -> bool:
+        try:
+            return jobs.submit(TENANT, a_job(), most_open_of_tenant=1).created
+        except TooManyJobs:
+            return False
+
+    assert sum(at_once([submit] * 8)) == 1
+
+
+def test_the_share_of_memory_in_use_is_known(jobs: JobStore) -> None:
+    assert 0 <= jobs.memory_used() < 1

@@ -1,0 +1,135 @@
+"""Who may come in is settled elsewhere; here is how much of it: requests, jobs, bytes, and room to keep them.
+
+Every refusal comes before anything breaks, leaves everything as it was, and says when or how to go on.
+"""
+
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from limits import RateLimitItemPerMinute
+from limits.storage import MemoryStorage
+from limits.strategies import FixedWindowRateLimiter
+
+from service.errors import Refusal
+from service.settings import ServiceSettings
+from storage.stores import Stores
+
+MEMORY_MARK = 0.9
+"""Share of the job store's memory above which no more jobs are taken: those it has still need room to end."""
+LOOK_SECONDS = 1.0
+"""For so long the last look at the store's memory will do."""
+TALLY_SECONDS = 30.0
+"""For so long the last count of a tenant's bytes will do; what was kept since is added."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """Requests of one key in one minute (draft-ietf-httpapi-ratelimit-headers)."""
+
+    limit: int
+    remaining: int
+    reset: int
+    """Seconds until the next minute begins."""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """As every answer carries it."""
+        return {
+            "RateLimit-Policy": f'"requests";q={self.limit};w=60',
+            "RateLimit": f'"requests";r={self.remaining};t={self.reset}',
+        }
+
+
+class Admission:
+    """The limits of one service process. Requests are counted in this process, everything else where it is kept."""
+
+    def __init__(self, settings: ServiceSettings, stores: Stores) -> None:
+        self._settings = settings
+        self._stores = stores
+        self._minute = RateLimitItemPerMinute(settings.max_requests_per_minute)
+        self._requests = FixedWindowRateLimiter(MemoryStorage())
+        self._memory = _Remembered(LOOK_SECONDS)
+        self._bytes = _Remembered(TALLY_SECONDS)
+
+    def request(self, key_id: str) -> Allowance:
+        """Count a request. Raises Refusal (too-many-requests)."""
+        counts = self._requests.hit(self._minute, key_id)
+        window = self._requests.get_window_stats(self._minute, key_id)
+        allowance = Allowance(self._minute.amount, window.remaining, max(1, round(window.reset_time - time.time())))
+        if not counts:
+            raise Refusal(
+                "too-many-requests",
+                f"This key may send {allowance.limit} requests a minute.",
+                hints=("Wait with Prefer: wait=60 instead of asking often.",),
+                headers={**allowance.headers, "Retry-After": str(allowance.reset)},
+            )
+        return allowance
+
+    def job(self) -> None:
+        """Is there room for another record? Raises Refusal (storage-full), StoreUnavailable."""
+        if self._memory.value("", self._stores.jobs.memory_used) > MEMORY_MARK:
+            raise Refusal(
+                "storage-full",
+                "The store of jobs is nearly full.",
+                hints=("Delete jobs that are no longer needed (DELETE /v1/jobs/{id}), or tell the operator.",),
+                headers={"Retry-After": "60"},
+            )
+
+    def body(self, size: int) -> None:
+        """Is there room on the disk for a body of so many bytes? Raises Refusal (storage-full)."""
+        # Thrice: as it came, as it is read, and as it is copied into place.
+        if shutil.disk_usage(_existing(self._settings.data_dir)).free < self._settings.min_free_bytes + 3 * size:
+            raise Refusal(
+                "storage-full",
+                "The disk is nearly full; nothing was kept.",
+                hints=("Delete datasets that are no longer needed, or tell the operator.",),
+                headers={"Retry-After": "60"},
+            )
+
+    def dataset(self, tenant: str, size: int) -> None:
+        """May the tenant keep so many bytes more? Raises Refusal (quota-exceeded)."""
+        stored = self._bytes.value(tenant, lambda: self._stores.datasets.bytes_stored(tenant))
+        if stored + size > self._settings.max_stored_bytes:
+            raise Refusal(
+                "quota-exceeded",
+                f"Your datasets take {stored / 1e6:.0f} MB, and may take {self._settings.max_stored_bytes / 1e6:.0f} MB.",
+                hints=("DELETE /v1/datasets/{id} makes room; results computed from a dataset stay.",),
+            )
+
+    def kept(self, tenant: str, size: int) -> None:
+        """Note that a tenant has so many bytes more."""
+        self._bytes.add(tenant, size)
+
+    def freed(self, tenant: str) -> None:
+        """Note that a tenant has made room."""
+        self._bytes.forget(tenant)
+
+
+class _Remembered:
+    """Numbers that are dear to find, looked up no more often than so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._found: dict[str, tuple[float, float]] = {}
+
+    def value(self, name: str, look: Callable[[], float]) -> float:
+        known, until = self._found.get(name, (0.0, 0.0))
+        if until <= time.monotonic():
+            known = look()
+            self._found[name] = known, time.monotonic() + self._seconds
+        return known
+
+    def add(self, name: str, change: float) -> None:
+        if name in self._found:
+            known, until = self._found[name]
+            self._found[name] = known + change, until
+
+    def forget(self, name: str) -> None:
+        self._found.pop(name, None)
+
+
+def _existing(folder: Path) -> Path:
+    return folder if folder.exists() else _existing(folder.absolute().parent)

@@ -1,0 +1,158 @@
+"""API keys: 256 random bits each, known to the service by their SHA-256 only, in a file that is read again when it changes.
+
+A line is `tenant sha256 [scopes [name]]`; scopes are `read`, `write`, `admin` with commas between, both of the first two where
+none are said, or `revoked`.
+"""
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+SCOPES = ("read", "write", "admin")
+"""What a key may do: look at its tenant's things; add, cancel and delete them; read the service's metrics."""
+USUAL = frozenset({"read", "write"})
+
+_TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,63}")
+_LINE = re.compile(r"(?P<tenant>\S+) (?P<sha256>[0-9a-f]{64})(?: (?P<scopes>[a-z,]+)(?: (?P<name>\S+))?)?")
+_REVOKED = "revoked"
+
+
+class BadKeyFile(ValueError):
+    """A line of the key file says nothing we understand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What is known of a key. One without scopes is revoked: it opens nothing, yet the door stays locked."""
+
+    tenant: str
+    sha256: str
+    scopes: frozenset[str] = USUAL
+    name: str | None = None
+
+    @property
+    def id(self) -> str:
+        """What the key is called where it is listed, revoked or counted."""
+        return self.sha256[:12]
+
+    @property
+    def line(self) -> str:
+        """The key as a line of the file."""
+        scopes = ",".join(scope for scope in SCOPES if scope in self.scopes) or _REVOKED
+        return " ".join((self.tenant, self.sha256, scopes, *([self.name] if self.name else [])))
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Every key there is or was."""
+
+    entries: tuple[Key, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.entries)
+
+    def holder(self, key: str) -> Key | None:
+        """What is known of the key that was given. Looks at every entry, so that time tells nothing."""
+        given = hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
+        found = None
+        for entry in self.entries:
+            if hmac.compare_digest(given, entry.sha256):
+                found = entry
+        return found if found is not None and found.scopes else None
+
+
+def read(path: Path) -> Keys:
+    """The keys in a file; none where there is no file. Raises BadKeyFile, OSError."""
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        return Keys()
+    except UnicodeDecodeError:
+        raise BadKeyFile(f"{path} is not a text file") from None
+    return Keys(tuple(_parsed(path, number, line.strip()) for number, line in _lines(text)))
+
+
+class KeyRing:
+    """The keys of a file, read again when it changes. A file that turns bad leaves the last good keys in force."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._stamp = self._look()
+        self._keys = read(path)
+
+    def current(self) -> Keys:
+        """The keys in force now."""
+        stamp = self._look()
+        if stamp != self._stamp:
+            try:
+                self._keys = read(self._path)
+            except (BadKeyFile, OSError):
+                return self._keys
+            self._stamp = stamp
+        return self._keys
+
+    def _look(self) -> tuple[int, int, int] | None:
+        try:
+            status = self._path.stat()
+        except OSError:
+            return None
+        return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def add(path: Path, tenant: str, scopes: Iterable[str] = USUAL, name: str | None = None) -> str:
+    """Make a key for `tenant` and append its hash to the file. The key itself is kept nowhere. Raises BadKeyFile, OSError."""
+    if _TENANT.fullmatch(tenant) is None:
+        raise BadKeyFile(f"a tenant is up to 63 lowercase letters, digits, - and _, not {tenant!r}")
+    if name is not None and _NAME.fullmatch(name) is None:
+        raise BadKeyFile(f"a key's name is up to 63 letters, digits, '.', - and _, not {name!r}")
+    unknown = set(scopes) - set(SCOPES)
+    if unknown or not scopes:
+        raise BadKeyFile(f"a key's scopes are some of {', '.join(SCOPES)}, not {', '.join(sorted(unknown)) or 'none'}")
+    read(path)  # a line after a bad one would never count
+    key = "ito_" + secrets.token_urlsafe(32)
+    entry = Key(tenant, hashlib.sha256(key.encode()).hexdigest(), frozenset(scopes), name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8") as file:
+        file.write(entry.line + "\n")
+    return key
+
+
+def revoke(path: Path, key_id: str) -> Key:
+    """Take every right from the key whose id begins so. Raises BadKeyFile where not exactly one does, OSError."""
+    found = [key for key in read(path).entries if key.id.startswith(key_id)] if key_id else []
+    if len(found) != 1:
+        raise BadKeyFile(f"{len(found) or 'no'} keys have an id that begins with {key_id!r}; `list` shows them")
+    revoked = Key(found[0].tenant, found[0].sha256, frozenset(), found[0].name)
+    kept = [revoked.line if found[0].sha256 in line else line for line in path.read_text("utf-8").splitlines()]
+    # Written aside and moved into place: the service never reads half a file.
+    descriptor, aside = tempfile.mkstemp(dir=path.parent, prefix=".api-keys-")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write("\n".join(kept) + "\n")
+        Path(aside).replace(path)
+    except BaseException:
+        Path(aside).unlink(missing_ok=True)
+        raise
+    return revoked
+
+
+def _lines(text: str) -> Iterable[tuple[int, str]]:
+    return ((number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip() and not line.startswith("#"))
+
+
+def _parsed(path: Path, number: int, line: str) -> Key:
+    match = _LINE.fullmatch(line)
+    scopes = USUAL if match is None or match["scopes"] is None else frozenset(match["scopes"].split(","))
+    known = scopes <= set(SCOPES) or scopes == {_REVOKED}
+    if match is None or not known or not _TENANT.fullmatch(match["tenant"]):
+        raise BadKeyFile(
+            f"{path}, line {number}: expected a tenant, a SHA-256 in hexadecimal and, if you like, scopes and a name"
+        )
+    return Key(match["tenant"], match["sha256"], scopes & set(SCOPES), match["name"])
