@@ -1,7 +1,7 @@
-"""Relaxation rates of many models at once: bisection on the number of rates below a bound, all models and rates in one loop."""
+"""Bisection on the number of rates below a bound, all rates of a model in one compiled loop."""
 
+import numba as nb
 import numpy as np
-from numpy.typing import NDArray
 
 from worker.generator.cells import Cells
 from worker.generator.process import FloatArray
@@ -18,33 +18,57 @@ def slowest_rates(cells: Cells, guess: FloatArray) -> FloatArray:
     """
     log_mass = cells.log_node_mass
     total = np.logaddexp.reduce(log_mass, axis=-1, keepdims=True)
-    # One row per cell, so that the loop runs over contiguous memory: (n, m, 1).
-    mass = np.ascontiguousarray(np.exp(log_mass - total).T)[..., None]
-    resistance = np.ascontiguousarray(np.exp(cells.log_resistance + total).T)[..., None]
-    wanted = np.arange(1, len(guess) + 1)
-    low, high = (np.tile(np.log(guess) + side * np.log(1.5), (mass.shape[1], 1)) for side in (-1, 1))
-    step = 0.5
-    while (above := _rates_below(np.exp(low), mass, resistance) >= wanted).any():
-        low, step = np.where(above, low - step, low), 2 * step
-    step = 0.5
-    while (below := _rates_below(np.exp(high), mass, resistance) < wanted).any():
-        high, step = np.where(below, high + step, high), 2 * step
-    while np.max(high - low) > ACCURACY:
-        middle = (low + high) / 2
-        above = _rates_below(np.exp(middle), mass, resistance) >= wanted
-        low, high = np.where(above, low, middle), np.where(above, middle, high)
-    return np.asarray(np.exp((low + high) / 2))
+    return np.asarray(_bisected(np.exp(log_mass - total), np.exp(cells.log_resistance + total), guess))
 
 
-def _rates_below(bound: FloatArray, mass: FloatArray, resistance: FloatArray) -> NDArray[np.int64]:
-    """How many non-zero rates lie below each bound (m, k): the sign changes of the solution of L u = −bound · u that starts
+@nb.njit(cache=True, nogil=True)
+def _bisected(mass: FloatArray, resistance: FloatArray, guess: FloatArray) -> FloatArray:
+    count = len(guess)
+    rates = np.empty((len(mass), count))
+    for i in range(len(mass)):
+        low, high = np.log(guess) - np.log(1.5), np.log(guess) + np.log(1.5)
+        step = 0.5
+        while _move(low, -step, _rates_below(np.exp(low), mass[i], resistance[i]), True):
+            step *= 2
+        step = 0.5
+        while _move(high, step, _rates_below(np.exp(high), mass[i], resistance[i]), False):
+            step *= 2
+        while np.max(high - low) > ACCURACY:
+            middle = (low + high) / 2
+            below = _rates_below(np.exp(middle), mass[i], resistance[i])
+            for k in range(count):
+                if below[k] > k:
+                    high[k] = middle[k]
+                else:
+                    low[k] = middle[k]
+        rates[i] = np.exp((low + high) / 2)
+    return rates
+
+
+@nb.njit(cache=True, nogil=True)
+def _move(bound: FloatArray, step: float, below: FloatArray, lower: bool) -> bool:
+    """Moves the bounds that are on the wrong side of their rates; whether there were any."""
+    moved = False
+    for k in range(len(bound)):
+        if (below[k] > k) == lower:
+            bound[k] += step
+            moved = True
+    return moved
+
+
+@nb.njit(cache=True, nogil=True)
+def _rates_below(bound: FloatArray, mass: FloatArray, resistance: FloatArray) -> FloatArray:
+    """How many non-zero rates lie below each bound (k,): the sign changes of the solution of L u = −bound · u that starts
     without flux at the lower end, followed by its ratio of flux to value, in sums and quotients that lose no digits."""
     ratio = bound * mass[0]
-    negative = np.zeros(bound.shape, dtype=np.int64)
-    for r, m in zip(resistance, mass[1:], strict=True):
-        factor = 1 - r * ratio + TINY
-        negative += factor < 0
-        ratio /= factor
-        ratio += bound * m
+    negative = np.zeros(len(bound))
+    for j in range(len(resistance)):
+        # The quotients of all bounds are independent of each other, and computed at once.
+        for k in range(len(bound)):
+            factor = 1 - resistance[j] * ratio[k] + TINY
+            negative[k] += factor < 0
+            ratio[k] = ratio[k] / factor + bound[k] * mass[j + 1]
     # The constant, the eigenfunction of zero, is one of those counted.
-    return np.asarray(negative + (ratio > 0) - 1)
+    for k in range(len(bound)):
+        negative[k] += (ratio[k] > 0) - 1.0
+    return negative
