@@ -11,6 +11,7 @@ from worker.identification import efficient, memory
 from worker.identification.choice import Selected
 from worker.identification.cross_validation import KernelChoice
 from worker.identification.diagnostics import Finding, check_smoothness, findings, step_errors
+from worker.identification.draws import draw_models
 from worker.identification.fitting import Problem, walk
 from worker.identification.kernel_findings import kernel_findings
 from worker.identification.kernels import Kernels
@@ -142,7 +143,7 @@ def by_efficient_estimator(
     said = (*findings(identified, scores, library, scales), *kernel_findings(identified, library))
     found = tuple(f for f in said if noise != "none" or f.code != "measurement-noise")
     process = process_of(library, b.internal, a.internal, scales, bounds)
-    normal = np.random.default_rng(seed).standard_normal((n_draws, 2, library.internal_size))
+    drawn = draw_models((fit.drift, fit.diffusion), n_draws, seed)
     return Answer(
         drift=component_of(
             fit.drift, identified.coarse[0], library, problem.selection.method, fit.rule.order, scales.unit / scales.time
@@ -151,10 +152,7 @@ def by_efficient_estimator(
             fit.diffusion, identified.coarse[1], library, problem.selection.method, fit.rule.order, scales.unit**2 / scales.time
         ),
         process=process,
-        draws=tuple(
-            process_of(library, b.internal + b.internal_factor @ z[0], a.internal + a.internal_factor @ z[1], scales, bounds)
-            for z in normal
-        ),
+        draws=tuple(process_of(library, drawn_b, drawn_a, scales, bounds) for drawn_b, drawn_a in drawn),
         findings=found,
         residuals=identified.residuals,
         noise_variance=None if noise == "none" else identified.noise_variance * scales.unit**2,
@@ -184,7 +182,7 @@ def component_of(
             continue
         i = place[k]
         robust = None if estimate.robust_std_error is None else float(estimate.robust_std_error[i] * factor)
-        shift = 0.0 if selected.shift is None else float(selected.shift[i] * factor)
+        shift = 0.0 if selected.shift is None else float(selected.shift.raw[i] * factor)
         error = float(estimate.std_error[i] * factor)
         terms.append(TermFit(name, float(estimate.raw[i] * factor), True, error, robust, shift))
     path = tuple(_entry(c, library, factor) for c in selected.path)

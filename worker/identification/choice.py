@@ -18,8 +18,31 @@ FINE_SAMPLING = 0.03
 """Relative disagreement of two sampling rules up to which both describe the data."""
 
 
+UNLIKELY = 0.005
+"""Weight of a support below which no model is drawn from it."""
+
 TRACE = 1e-5
 """Share of a noise-free variable's mean square motion that the sampling rule's own error may account for."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shift:
+    """How far the other sampling rule moves an estimate, where both describe the data.
+
+    raw        (k,) the raw coefficients       internal   (n_functions,) those along the internal functions
+    """
+
+    raw: Floats
+    internal: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rival:
+    """Another support that may be the right one, with the probability that it is; see equation (M35)."""
+
+    estimate: Estimate
+    weight: float
+    shift: Shift | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,15 +51,17 @@ class Selected:
 
     path      the supports that were considered, smallest first
     doubted   terms the criterion wants under this sampling rule only; they are left out
-    shift     (k,) how far the other sampling rule moves the raw coefficients, where both describe the data; else None
+    shift     by the other sampling rule; None where it does not describe the data
     curve     of cross-validation, where that chose
+    rivals    supports that fit nearly as well for what their terms cost; the rest of the probability is this one's
     """
 
     estimate: Estimate
     path: tuple[Candidate, ...]
     doubted: Support
-    shift: Floats | None = None
+    shift: Shift | None = None
     curve: Curve | None = None
+    rivals: tuple[Rival, ...] = ()
 
 
 def choose(
@@ -53,7 +78,30 @@ def choose(
     kept = tuple(k for k in best if k not in doubted)
     ranked = [kept, *(c.support for c in sorted(path, key=lambda c: -c.score))]
     estimate = _first_estimate(equations, library, ranked)
-    return Selected(estimate, path, doubted, _shift(equations, of_other_rule, library, estimate), curve)
+    shift = _shift(equations, of_other_rule, library, estimate)
+    # Held-out errors are not probabilities.
+    costs = None if criterion.method == "lasso_cv" else costs_of(criterion, library, n_windows)
+    judged = [] if costs is None else _judged_by(costs, equations, library, estimate, path, doubted)
+    rivals = tuple(Rival(e, weight, _shift(equations, of_other_rule, library, e)) for e, weight in judged)
+    return Selected(estimate, path, doubted, shift, curve, rivals)
+
+
+def _judged_by(
+    costs: Floats,
+    equations: NormalEquations,
+    library: Library,
+    chosen: Estimate,
+    path: tuple[Candidate, ...],
+    doubted: Support,
+) -> list[tuple[Estimate, float]]:
+    """The supports of the path besides the chosen one that weigh `UNLIKELY` at least, with their weights, equation (M35)."""
+    supports = dict.fromkeys(support for c in path for support in (c.support, *c.equivalent))
+    found = [estimate_on(equations, library, s) for s in supports if s != chosen.support and not set(s) & set(doubted)]
+    estimates = [chosen, *(e for e in found if e is not None)]
+    scores = np.array([0.5 * equations.score @ e.internal - costs[list(e.support)].sum() for e in estimates])
+    weights = np.exp(scores - scores.max())
+    weights /= weights.sum()
+    return [(e, float(w)) for e, w in zip(estimates[1:], weights[1:], strict=True) if w > UNLIKELY]
 
 
 def _searched(
@@ -102,15 +150,15 @@ def _hanging_on_the_rule(
     return extra
 
 
-def _shift(equations: NormalEquations, of_other_rule: NormalEquations | None, library: Library, here: Estimate) -> Floats | None:
-    """Change of the raw coefficients (k,) by the other rule; None where there is none, or it does not describe the data."""
+def _shift(equations: NormalEquations, of_other_rule: NormalEquations | None, library: Library, here: Estimate) -> Shift | None:
+    """Change by the other rule; None where there is none, or it does not describe the data."""
     there = None if of_other_rule is None else estimate_on(of_other_rule, library, here.support)
     if there is None:
         return None
     difference, information = there.internal - here.internal, equations.information
     if difference @ information @ difference > FINE_SAMPLING**2 * (here.internal @ information @ here.internal):
         return None
-    return there.raw - here.raw
+    return Shift(there.raw - here.raw, difference)
 
 
 def _first_estimate(equations: NormalEquations, library: Library, supports: list[Support]) -> Estimate:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.choice import Selected, choose
+from worker.identification.choice import Selected, Shift, choose
 from worker.identification.criteria import Criterion
 from worker.identification.gains import Support
 from worker.identification.library import Library
@@ -38,8 +38,16 @@ def choose_up_to(
         _estimate_in(library, found.estimate, terms, functions),
         tuple(_candidate_in(c, terms) for c in found.path),
         tuple(terms[k] for k in found.doubted),
-        found.shift,
+        _shift_in(library, found.shift, functions),
         found.curve,
+        tuple(
+            replace(
+                rival,
+                estimate=_estimate_in(library, rival.estimate, terms, functions),
+                shift=_shift_in(library, rival.shift, functions),
+            )
+            for rival in found.rivals
+        ),
     )
 
 
@@ -86,6 +94,14 @@ def _on(equations: NormalEquations, functions: Positions) -> NormalEquations:
 def _candidate_in(c: Candidate, terms: tuple[int, ...]) -> Candidate:
     equivalent = tuple(tuple(terms[k] for k in support) for support in c.equivalent)
     return replace(c, support=tuple(terms[k] for k in c.support), equivalent=equivalent)
+
+
+def _shift_in(library: Library, shift: Shift | None, functions: Positions) -> Shift | None:
+    if shift is None:
+        return None
+    internal = np.zeros(library.internal_size)
+    internal[functions] = shift.internal
+    return replace(shift, internal=internal)
 
 
 def _estimate_in(library: Library, e: Estimate, terms: tuple[int, ...], functions: Positions) -> Estimate:

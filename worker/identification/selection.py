@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from worker.identification.gains import Gains, Level, Support, all_supports, stepwise
 from worker.identification.library import Library
-from worker.identification.regression import NormalEquations, Solution, solve
+from worker.identification.regression import NormalEquations, Solution, solve, wider_root
 from worker.identification.supports import SupportBasis, support_basis
 
 Floats = NDArray[np.float64]
@@ -101,7 +101,8 @@ class Estimate:
 
     support             positions in the library
     internal            (n_functions,) along the internal functions
-    internal_factor     (n_functions, n_functions) a square root F of their covariance F Fᵀ, zero outside the support's span
+    internal_factor     (n_functions, n_functions) a square root F of their covariance F Fᵀ, zero outside the support's span; the
+                        blocks' where they say more than the model's, equation (M36)
     raw                 (k,) of the raw terms, in order of the support
     std_error, robust_std_error   (k,)
     """
@@ -122,10 +123,9 @@ def estimate_on(equations: NormalEquations, library: Library, support: Support) 
         return None
     n = library.internal_size
     factor = np.zeros((n, n))
-    if support:
-        values, vectors = np.linalg.eigh(solution.covariance)
-        factor[:, : len(support)] = basis.rows.T @ (vectors * np.sqrt(values.clip(min=0)))
     robust = solution.robust_covariance
+    if support:
+        factor[:, : len(support)] = basis.rows.T @ wider_root(solution.covariance, robust, len(equations.block_score))
     return Estimate(
         support=support,
         internal=basis.rows.T @ solution.values if support else np.zeros(n),

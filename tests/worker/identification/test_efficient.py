@@ -132,7 +132,7 @@ def test_on_exact_euler_steps_the_rules_disagreement_covers_the_bias_of_the_trap
     selected, factor = identified.fit.diffusion, scales.unit**2 / scales.time
     assert selected.shift is not None
     value, error, shift = (
-        float(v) * factor for v in (selected.estimate.raw[0], selected.estimate.std_error[0], selected.shift[0])
+        float(v) * factor for v in (selected.estimate.raw[0], selected.estimate.std_error[0], selected.shift.raw[0])
     )
     # −a⟨b′⟩Δt with ⟨b′⟩ = 1 − 3⟨x²⟩ = −1.56: the trapezoid is 0.31 % too high, and Euler's rule right.
     assert shift == pytest.approx(-0.0031 * 0.25, rel=0.1)

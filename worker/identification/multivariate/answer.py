@@ -102,18 +102,25 @@ def joint_answer(
 
 
 def _draws(problem: JointProblem, fit: JointFit, bounds: Bounds, n_draws: int, seed: int) -> Iterator[SymbolicSystem]:
-    """Each component's coefficients from its own covariance; an isotropic tensor's are one component's."""
+    """Each component's coefficients from its own covariance, an isotropic tensor's being one component's; every second model is
+    that of the other sampling rule, where both describe the data, as in one variable (`draws.py`)."""
     d = problem.space.dimension
     b, tensor = fit.coefficients, fit.tensor
     generator = np.random.default_rng(seed)
-    for _ in range(n_draws):
+    for n in range(n_draws):
         z = generator.standard_normal((d + len(fit.diffusion), problem.library.internal_size))
-        drawn_b = np.stack([b[p] + fit.drift[p].estimate.internal_factor @ z[p] for p in range(d)])
+        drawn_b = np.stack([b[p] + _drawn_from(fit.drift[p], z[p], n) for p in range(d)])
         drawn = tensor.copy()
         for i, ((p, q), selected) in enumerate(fit.diffusion.items()):
             noise = z[d] if problem.structure == "isotropic" else z[d + i]
-            drawn[p, q] = drawn[q, p] = tensor[p, q] + selected.estimate.internal_factor @ noise
+            drawn[p, q] = drawn[q, p] = tensor[p, q] + _drawn_from(selected, noise, n)
         yield _process(problem, drawn_b, drawn, bounds)
+
+
+def _drawn_from(selected: Selected, normal: Floats, n: int) -> Floats:
+    """The n-th model's distance from the estimate."""
+    away = selected.estimate.internal_factor @ normal
+    return np.asarray(away + selected.shift.internal if n % 2 and selected.shift is not None else away)
 
 
 def _process(problem: JointProblem, drift: Floats, tensor: Floats, bounds: Bounds) -> SymbolicSystem:

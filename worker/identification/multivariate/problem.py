@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.choice import Selected
+from worker.identification.choice import Selected, Shift
 from worker.identification.criteria import BIC, Criterion
 from worker.identification.library import Library
 from worker.identification.multivariate.equations import Shares
@@ -82,7 +82,8 @@ def _rescaled(selected: Selected, factor: float) -> Selected:
             robust_std_error=None if e.robust_std_error is None else e.robust_std_error * factor,
         ),
         path=tuple(replace(c, raw=c.raw * factor) for c in selected.path),
-        shift=None if selected.shift is None else selected.shift * factor,
+        shift=None if selected.shift is None else Shift(selected.shift.raw * factor, selected.shift.internal * factor),
+        rivals=(),
     )
 
 
