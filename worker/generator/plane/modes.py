@@ -40,7 +40,7 @@ def stationary_masses(matrix: csc_array, start: int) -> FloatArray:
     keep = np.delete(np.arange(matrix.shape[0]), start)
     masses = np.ones(matrix.shape[0])
     try:
-        masses[keep] = _factorised(csc_array(matrix[keep][:, keep])).solve(-matrix[keep][:, [start]].toarray()[:, 0])
+        masses[keep] = factorised(csc_array(matrix[keep][:, keep])).solve(-matrix[keep][:, [start]].toarray()[:, 0])
     except RuntimeError:
         return np.full(len(masses), np.nan)
     with np.errstate(all="ignore"):
@@ -51,7 +51,7 @@ def slow_modes(matrix: csc_array, count: int, rate: float, masses: FloatArray, e
     """The `count` slowest eigenvalues that are not zero, of `extra` more that are nearest to −rate, a typical rate of the process
     [1/time]; `masses` is where to begin. Raises UnresolvedLandscapeError where the matrix cannot be solved."""
     try:
-        solver = _factorised(csc_array(rate * eye_array(matrix.shape[0]) - matrix))
+        solver = factorised(csc_array(rate * eye_array(matrix.shape[0]) - matrix))
     except RuntimeError as error:
         raise UnresolvedLandscapeError(UNSOLVED) from error
     wanted = min(count + 1 + extra, matrix.shape[0] - 2)
@@ -75,7 +75,7 @@ def slow_modes(matrix: csc_array, count: int, rate: float, masses: FloatArray, e
     return Modes(rates[: _whole_pairs(rates, count)], law)
 
 
-def _factorised(matrix: csc_array):  # type: ignore[no-untyped-def]
+def factorised(matrix: csc_array):  # type: ignore[no-untyped-def]
     # The matrices are nearly symmetric in structure and their diagonal is large: no pivoting, and little fill.
     return splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01, options={"SymmetricMode": True})
 

@@ -11,7 +11,7 @@ from worker.generator.plane.chart import lowest_diffusion
 from worker.generator.plane.coarse_law import dominated
 from worker.generator.plane.grid import Grid
 from worker.generator.plane.modes import EXTRA, ComplexArray, Modes, slow_modes
-from worker.generator.plane.volumes import Coefficients, Scheme, currents, generator_matrix
+from worker.generator.plane.volumes import Coefficients, Schemes, currents, generator_matrix
 from worker.generator.process import FloatArray
 
 LEVELS = (32, 48, 72, 108, 162)
@@ -25,8 +25,6 @@ UNSETTLED = 0.1
 """Relative change of the covariance by the extrapolation above which there is no answer."""
 SINGULAR = 1e-6
 """Smaller over larger part of the diffusion below which the noise counts as singular."""
-
-Schemes = tuple[Scheme, Scheme]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

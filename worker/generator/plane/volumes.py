@@ -17,6 +17,7 @@ from worker.generator.process import FloatArray
 Scheme = Literal["exponential", "upwind"]
 """How the density at a face is had from the cells: exponential fitting (Scharfetter and Gummel; positive, exact for a constant
 drift along the face's normal), or a parabola through three cells, two of them upwind (third order where noise is weak)."""
+Schemes = tuple[Scheme, Scheme]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +53,7 @@ class Coefficients:
         return np.where(np.isnan(ratio), 0.0, ratio)
 
 
-def generator_matrix(grid: Grid, coefficients: Coefficients, schemes: tuple[Scheme, Scheme]) -> csc_array:
+def generator_matrix(grid: Grid, coefficients: Coefficients, schemes: Schemes) -> csc_array:
     """(n, n): rate of change of the cells' masses; its transpose acts on functions."""
     parts = [_flows(grid, coefficients, axis, schemes[axis]) for axis in (0, 1)]
     rows, columns, rates = (np.concatenate([part[k] for part in parts]) for k in range(3))
@@ -60,7 +61,7 @@ def generator_matrix(grid: Grid, coefficients: Coefficients, schemes: tuple[Sche
     return csc_array(coo_array((rates / grid.volumes.ravel()[columns], (rows, columns)), shape=(n, n)))
 
 
-def currents(grid: Grid, coefficients: Coefficients, schemes: tuple[Scheme, Scheme], density: FloatArray) -> FloatArray:
+def currents(grid: Grid, coefficients: Coefficients, schemes: Schemes, density: FloatArray) -> FloatArray:
     """(n₀, n₁, 2): probability current J at the cells' centres, the mean of its values on opposite faces; nothing at walls."""
     result = np.zeros((*grid.shape, 2))
     for axis in (0, 1):
@@ -78,45 +79,75 @@ def _flows(grid: Grid, coefficients: Coefficients, axis: int, scheme: Scheme) ->
     """Rows, columns and rates of what one axis contributes, per unit of the column's density."""
     own, other = grid.axes[axis], grid.axes[1 - axis]
     face, column, coefficient = _face_terms(grid, coefficients, axis, scheme)
-    numbers = _numbers(grid, axis)
+    numbers = cell_numbers(grid, axis)
     before, after = numbers[own.neighbour(0)[0]].ravel()[face], numbers[own.neighbour(1)[0]].ravel()[face]
     rate = coefficient * np.tile(other.widths, len(own.faces))[face]
     return np.concatenate([before, after]), np.concatenate([column, column]), np.concatenate([-rate, rate])
 
 
-def _face_terms(grid: Grid, coefficients: Coefficients, axis: int, scheme: Scheme) -> tuple[IndexArray, IndexArray, FloatArray]:
-    """The flux through every face of one axis as a sum of cells' densities: face, cell and coefficient, flat arrays."""
+FaceTerm = tuple[IndexArray, FloatArray, IndexArray, int]
+"""Cell, coefficient, and the cell next to the face, with the axis along which the first lies from it; (faces, cells of the other
+axis) each."""
+
+
+def face_terms(grid: Grid, coefficients: Coefficients, axis: int, scheme: Scheme) -> list[FaceTerm]:
+    """The flux through every face of one axis as a sum of cells' densities."""
     own, other = grid.axes[axis], grid.axes[1 - axis]
-    b, a = coefficients.normal[axis]
-    numbers = _numbers(grid, axis)
-    (before, _), (after, _) = own.neighbour(0), own.neighbour(1)
+    _, a = coefficients.normal[axis]
+    numbers = cell_numbers(grid, axis)
+    before, after = numbers[own.neighbour(0)[0]], numbers[own.neighbour(1)[0]]
     gap = own.gaps[:, None]
-    a_cells = _along(coefficients.diffusion[:, axis, axis], grid, axis)
-    v = b - (a_cells[after] - a_cells[before]) / (2 * gap)
+    v = _velocity(grid, coefficients, axis)
     spread = a / 2
-    terms: list[tuple[IndexArray, FloatArray]] = []
+    terms: list[FaceTerm] = []
     if scheme == "exponential":
         fitted = _fitted(v * gap / 2, spread) / gap
-        terms += [(numbers[before], v / 2 + fitted), (numbers[after], v / 2 - fitted)]
+        terms += [(before, v / 2 + fitted, before, axis), (after, v / 2 - fitted, after, axis)]
     else:
-        terms += [(numbers[before], spread / gap), (numbers[after], -spread / gap)]
-        terms += [(numbers[own.neighbour(step)[0]], v * share) for step, share in _parabola(own, v)]
+        terms += [(before, spread / gap, before, axis), (after, -spread / gap, after, axis)]
+        nearest = {-1: before, 0: before, 1: after, 2: after}
+        terms += [(numbers[own.neighbour(step)[0]], v * share, nearest[step], axis) for step, share in _parabola(own, v)]
     # ½ ∂_other(a p) across, from central differences on both sides of the face.
     mixed = _along(coefficients.diffusion[:, 0, 1], grid, axis)
     if np.any(mixed):
         lower, upper, distance = _differences(other)
-        for cell in (before, after):
-            terms += [(numbers[cell][:, upper], -0.25 / distance * mixed[cell][:, upper])]
-            terms += [(numbers[cell][:, lower], 0.25 / distance * mixed[cell][:, lower])]
-    faces = np.arange(v.size).reshape(v.shape)
+        for step, cell in ((0, before), (1, after)):
+            here = mixed[own.neighbour(step)[0]]
+            terms += [(cell[:, upper], -0.25 / distance * here[:, upper], cell, 1 - axis)]
+            terms += [(cell[:, lower], 0.25 / distance * here[:, lower], cell, 1 - axis)]
+    return terms
+
+
+def absorbed_flux(grid: Grid, coefficients: Coefficients, axis: int, side: int) -> FloatArray:
+    """(faces, cells of the other axis) flux through each face per density of the cell before it (side 1) or after it (−1), if
+    the density vanishes on the face."""
+    own = grid.axes[axis]
+    out = side * _velocity(grid, coefficients, axis)
+    half = own.widths[own.neighbour(0 if side == 1 else 1)[0]][:, None] / 2
+    return np.asarray(out / 2 + _fitted(out * half / 2, coefficients.normal[axis][1] / 2) / half)
+
+
+def _velocity(grid: Grid, coefficients: Coefficients, axis: int) -> FloatArray:
+    """v across every face (faces, cells of the other axis); the mixed part of ½∇·a is in the mixed terms."""
+    own = grid.axes[axis]
+    a_cells = _along(coefficients.diffusion[:, axis, axis], grid, axis)
+    (before, _), (after, _) = own.neighbour(0), own.neighbour(1)
+    return np.asarray(coefficients.normal[axis][0] - (a_cells[after] - a_cells[before]) / (2 * own.gaps[:, None]))
+
+
+def _face_terms(grid: Grid, coefficients: Coefficients, axis: int, scheme: Scheme) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """`face_terms` as flat arrays: face, cell and coefficient."""
+    shape = coefficients.normal[axis][0].shape
+    terms = face_terms(grid, coefficients, axis, scheme)
+    faces = np.arange(shape[0] * shape[1])
     return (
-        np.concatenate([faces.ravel()] * len(terms)),
-        np.concatenate([np.broadcast_to(cells, v.shape).ravel() for cells, _ in terms]),
-        np.concatenate([np.broadcast_to(coefficient, v.shape).ravel() for _, coefficient in terms]),
+        np.concatenate([faces] * len(terms)),
+        np.concatenate([cells.ravel() for cells, _, _, _ in terms]),
+        np.concatenate([np.broadcast_to(coefficient, shape).ravel() for _, coefficient, _, _ in terms]),
     )
 
 
-def _numbers(grid: Grid, axis: int) -> IndexArray:
+def cell_numbers(grid: Grid, axis: int) -> IndexArray:
     """The cells' numbers as an array (cells of the axis, cells of the other axis)."""
     table = np.arange(grid.volumes.size).reshape(grid.shape)
     return table if axis == 0 else table.T
