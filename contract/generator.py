@@ -44,11 +44,31 @@ class ModelOfJob(Document):
     job: Name
 
 
-class PassageRequest(Document):
-    """A first passage to be timed [state]."""
+Place = (
+    float
+    | Annotated[tuple[float, ...], Field(min_length=1, max_length=64)]
+    | Annotated[dict[Name, Interval], Field(max_length=64)]
+)
+"""Of one variable a number. Of several a point, `[0.5, 0]`, or a region: an interval for each variable, open where an end is
+`null` and for variables that are not named, e.g. `{"x": [0.8, null]}` [state]."""
 
-    from_: Annotated[float, Field(alias="from")]
-    to: float
+
+class PassageRequest(Document):
+    """A first passage to be timed [state].
+
+    Between two numbers of one variable. In two variables the goal is a region; the start is a point, or a region: then the time
+    is the mean over the stationary law in it.
+    """
+
+    from_: Annotated[Place, Field(alias="from")]
+    to: Place
+
+
+class CommittorRequest(Document):
+    """Two regions of two variables: how likely is the second entered before the first? [state]"""
+
+    from_: Annotated[Place, Field(alias="from")]
+    to: Place
 
 
 class AnalysisParameters(Document):
@@ -56,6 +76,8 @@ class AnalysisParameters(Document):
 
     passages: Annotated[tuple[PassageRequest, ...], Field(max_length=100)] = ()
     """Passages to time, besides those between neighbouring wells."""
+    committors: Annotated[tuple[CommittorRequest, ...], Field(max_length=20)] = ()
+    """Committors to give, in two variables besides those between neighbouring wells."""
     density_points: Annotated[int, Field(ge=10, le=20_000)] = 400
     """Points of the grid on which stationary density and local relaxation rate are given."""
     eigenpairs: Annotated[int, Field(ge=1, le=50)] = 5

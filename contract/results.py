@@ -234,19 +234,40 @@ class Quantile(Document):
     time: float
 
 
-class Passage(Document):
-    """First passage from one state to another."""
+Place = float | tuple[float, ...] | dict[str, Interval]
+"""Of one variable a number, of several a point, or a region: the interval of each variable [state]."""
 
-    from_: Annotated[float, Field(alias="from")]
-    to: float
+
+class Passage(Document):
+    """First passage from one place to another.
+
+    In two variables those between neighbouring wells start and end in the box around each stable fixed point that reaches one
+    standard deviation of the linear process next to it along each variable.
+    """
+
+    from_: Annotated[Place, Field(alias="from")]
+    to: Place
     mean_time: Estimate
-    """Exact mean first-passage time of the model, by quadrature [time]."""
+    """Exact mean first-passage time of the model [time]; from a region the mean over the stationary law in it."""
     kramers: Estimate
     """Eyring–Kramers asymptotic formula for the same passage [time]."""
     standard_deviation: Estimate | None = None
     """Of the passage time itself, from one passage to the next [time]; not the error of its mean."""
     quantiles: tuple[Quantile, ...] = ()
     """Of the passage time; empty where there is no mean."""
+
+
+class Committor(Document):
+    """The probability of entering `to` before `from`, from each state."""
+
+    from_: Annotated[Place, Field(alias="from")]
+    to: Place
+    grid: tuple[Array, ...] = ()
+    """Points of each variable [state]."""
+    values: Array | tuple[tuple[float | None, ...], ...] = ()
+    """At each point; of two variables at each pair of points, the first variable's rows."""
+    reason: str | None = None
+    """Why there are no values."""
 
 
 class LocalRelaxation(Document):
@@ -320,6 +341,7 @@ class GeneratorAnalysis(Document):
     fixed_points: tuple[FixedPoint, ...] = ()
     barriers: tuple[Barrier, ...] = ()
     passages: tuple[Passage, ...] = ()
+    committors: tuple[Committor, ...] = ()
     local_relaxation: LocalRelaxation | None = None
     simulated: SimulatedLaw | None = None
     """Beside the linear process next to the stable fixed points, in three variables and more."""

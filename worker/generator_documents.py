@@ -12,6 +12,8 @@ from worker.generator.analysis import GeneratorReport
 from worker.generator.correlations import Memory
 from worker.generator.passage_law import PROBABILITIES
 from worker.generator.passages import Passage
+from worker.generator.places import Place, Region
+from worker.generator.plane.between import SpatialCommittor, SpatialPassage
 from worker.generator.spatial_law import SpatialLaw
 from worker.generator.timing import Timing
 from worker.generator.uncertainty import GeneratorSpread
@@ -46,7 +48,11 @@ def analysis_of(report: GeneratorReport, spread: GeneratorSpread | None) -> resu
             for b in report.barriers
             if math.isfinite(b.height_over_noise)
         ),
-        passages=tuple(_passage(p, i, spread) for i, p in enumerate(report.passages)),
+        passages=(
+            *(_passage(p, i, spread) for i, p in enumerate(report.passages)),
+            *(_between(p, i, spread) for i, p in enumerate(report.between)),
+        ),
+        committors=tuple(_committor(c) for c in report.committors),
         local_relaxation=None
         if report.local_relaxation is None
         else results.LocalRelaxation(grid=_array(report.local_relaxation.grid), rate=_array(report.local_relaxation.rate)),
@@ -96,7 +102,6 @@ def _stationary(report: GeneratorReport, spread: GeneratorSpread | None) -> resu
     if law is None:
         return None
     spatial = law if isinstance(law, SpatialLaw) else None
-    values = _array(law.density) if law.density.size > LONGEST_PLAIN_ARRAY or law.density.ndim == 1 else _rows(law.density)
     return results.Stationary(
         mean=law.mean,
         mean_ci=() if spread is None else spread.mean,
@@ -104,7 +109,7 @@ def _stationary(report: GeneratorReport, spread: GeneratorSpread | None) -> resu
         covariance_ci=() if spread is None else spread.covariance,
         skewness=law.skewness,
         kurtosis=law.kurtosis,
-        density=results.Density(grid=tuple(_array(g) for g in law.grid), values=values),
+        density=results.Density(grid=tuple(_array(g) for g in law.grid), values=_table(law.density)),
         reason=law.reason,
         current=None if spatial is None or spatial.current is None else _encoded(spatial.current),
         circulation=None if spatial is None else spatial.circulation,
@@ -145,6 +150,35 @@ def _passage(passage: Passage, index: int, spread: GeneratorSpread | None) -> re
     )
 
 
+def _between(passage: SpatialPassage, index: int, spread: GeneratorSpread | None) -> results.Passage:
+    known = spread is not None and index < len(spread.between)
+    return results.Passage(
+        from_=_place(passage.start),
+        to=_place(passage.to),
+        mean_time=_estimate(passage.mean_time, spread.between[index] if spread is not None and known else None),
+        kramers=results.Estimate(value=None, reason="the formula is given for one variable"),
+        standard_deviation=None if passage.deviation is None else _estimate(passage.deviation, None),
+    )
+
+
+def _committor(committor: SpatialCommittor) -> results.Committor:
+    found = committor.found
+    return results.Committor(
+        from_=_place(committor.start),
+        to=_place(committor.to),
+        grid=() if found is None else tuple(_array(points) for points in found.grid),
+        values=() if found is None else _table(found.values),
+        reason=committor.reason,
+    )
+
+
+def _place(place: Place) -> results.Place:
+    if not isinstance(place, Region):
+        return place
+    ends = {variable_name(i): (number(low), number(high)) for i, (low, high) in enumerate(place.intervals)}
+    return ends | dict.fromkeys(place.unknown, (None, None))
+
+
 def _estimate(timing: Timing, ci: tuple[float, float] | None) -> results.Estimate:
     interval = None if ci is None else (number(ci[0]), number(ci[1]))
     return results.Estimate(value=timing.value, ci=interval, reason=timing.reason)
@@ -152,6 +186,10 @@ def _estimate(timing: Timing, ci: tuple[float, float] | None) -> results.Estimat
 
 def _array(values: Floats) -> results.Array:
     return _encoded(values) if values.size > LONGEST_PLAIN_ARRAY else tuple(number(v) for v in values)
+
+
+def _table(values: Floats) -> results.Array | tuple[tuple[float | None, ...], ...]:
+    return _array(values) if values.size > LONGEST_PLAIN_ARRAY or values.ndim == 1 else _rows(values)
 
 
 def _rows(values: Floats) -> tuple[tuple[float | None, ...], ...]:

@@ -4,7 +4,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from contract import generator
 from contract.base import Interval
+from worker.generator.places import Place, Region
+from worker.identification.variables import variable_name
 
 
 def bounds_of(domain: Mapping[str, Interval], variable: str = "x") -> tuple[float, float]:
@@ -16,3 +19,11 @@ def bounds_of(domain: Mapping[str, Interval], variable: str = "x") -> tuple[floa
 def period_of(periodic: Mapping[str, float], variable: str = "x") -> float | None:
     """Period of a variable, or None."""
     return periodic.get(variable)
+
+
+def place_of(place: generator.Place, dimension: int) -> Place:
+    """A number, a point, or the region whose intervals are given by variable."""
+    if not isinstance(place, dict):
+        return place
+    variables = [variable_name(i) for i in range(dimension)]
+    return Region(tuple(bounds_of(place, v) for v in variables), tuple(name for name in place if name not in variables))

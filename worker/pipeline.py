@@ -40,7 +40,7 @@ from worker.identification.trajectories import Trajectories, measure_scales
 from worker.identification.unvisited import unvisited
 from worker.identification.variables import check_independent, check_unwrapped, variable_name
 from worker.identification.walls import NO_WALLS, find_walls
-from worker.parameters import bounds_of, period_of
+from worker.parameters import bounds_of, period_of, place_of
 
 Report = Callable[[float, str, str], None]
 """Progress: fraction, stage, message."""
@@ -246,7 +246,8 @@ def process_of(model: ModelTerms) -> SymbolicProcess | SymbolicSystem:
 def _analyse(process: DiffusionProcess, wanted: AnalysisParameters, observed: Range | Sequence[Range] | None) -> GeneratorReport:
     return analyse(
         process,
-        passages=[(p.from_, p.to) for p in wanted.passages],
+        passages=[(place_of(p.from_, process.dimension), place_of(p.to, process.dimension)) for p in wanted.passages],
+        committors=[(place_of(c.from_, process.dimension), place_of(c.to, process.dimension)) for c in wanted.committors],
         density_points=wanted.density_points,
         eigenpairs=wanted.eigenpairs,
         lags=wanted.lags,

@@ -5,8 +5,12 @@ import pytest
 
 from contract.generator import AnalysisParameters, ModelTerms
 from contract.identification import PAPER_PRESET, IdentificationParameters, KernelParameters, SelectionParameters
+from contract.jobs import GeneratorJob
+from contract.results import EncodedArray
 from worker import pipeline
+from worker.documents import generator_result
 from worker.fit_documents import diagnostics_of, model_of, selection_of
+from worker.generator_documents import analysis_of
 from worker.identification.errors import DimensionNotSupported
 from worker.identification.simulation import simulate_system
 from worker.identification.trajectories import Trajectories, from_arrays
@@ -77,3 +81,49 @@ def test_a_model_given_by_its_terms_may_leave_out_what_is_zero() -> None:
     assert report.ergodic
     assert report.spectrum.eigenvalues[0] == pytest.approx(1 + 2j)
     np.testing.assert_allclose(report.stationary.covariance, np.eye(2) / 2, atol=1e-9)
+
+
+def test_passages_between_regions_are_described_with_the_regions() -> None:
+    job = GeneratorJob.model_validate(
+        {
+            "kind": "generator",
+            "model": {"drift": {"x": {"x": 1, "x^3": -1}, "y": {"y": -2}}, "diffusion": {"x,x": {"1": 0.25}, "y,y": {"1": 0.25}}},
+            "analysis": {
+                "passages": [
+                    {"from": [-1, 0.1], "to": {"x": [0.8, None]}},
+                    {"from": -1, "to": 1},
+                    {"from": [-1, 0], "to": [1, 0]},
+                ],
+                "committors": [{"from": {"x": [None, -0.9]}, "to": {"x": [0.8, None]}}],
+            },
+        }
+    )
+    assert isinstance(job.model, ModelTerms)
+    analysed = pipeline.analyse_terms(job.model, job.analysis, _silent)
+    generator = generator_result("job", job, job.model, analysed, 0.0).generator
+    numbers, region, point, there, back = generator.passages
+    assert numbers.mean_time.value is None
+    assert "two numbers name no states" in str(numbers.mean_time.reason)
+    assert (region.from_, region.to) == ((-1, 0.1), {"x": (0.8, None), "y": (None, None)})
+    # On the line from −1 to 0.8.
+    assert region.mean_time.value == pytest.approx(39.2017, rel=1e-3)
+    assert region.standard_deviation is not None
+    assert "never hit" in str(point.mean_time.reason)
+    assert there.to == back.from_
+    assert len(generator.committors) == 2
+    values = generator.committors[0].values
+    assert isinstance(values, EncodedArray)
+    assert values.shape == tuple(len(points) for points in generator.committors[0].grid)
+
+
+def test_passages_have_intervals_over_the_models_that_the_data_allow(data: Trajectories) -> None:
+    wanted = AnalysisParameters.model_validate({"passages": [{"from": [0, 0], "to": {"x": [1, None]}}]})
+    answer = pipeline.identify(data, IdentificationParameters(), _silent)
+    analysed = pipeline.analyse_answer(answer, data, wanted, _silent)
+    (timed,) = analysis_of(analysed.generator, analysed.spread).passages
+    assert timed.mean_time.value is not None
+    assert timed.mean_time.ci is not None
+    low, high = timed.mean_time.ci
+    assert low < timed.mean_time.value < high
+    # 300 units of time and passages of three: about a tenth.
+    assert high - low < timed.mean_time.value

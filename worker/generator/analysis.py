@@ -12,17 +12,21 @@ from worker.generator.errors import NoFiniteRangeError
 from worker.generator.held import held_before_escape
 from worker.generator.interval import reflecting_interval
 from worker.generator.line import analysed_on_the_line
+from worker.generator.places import Pair, numbers_and_places
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view
-from worker.generator.report import GeneratorReport, Questions, Range, observed_ranges
+from worker.generator.report import GeneratorReport, Questions, Range, observed_ranges, unanswered
 from worker.generator.space import analysed_in_space, closed_in_space
 
 __all__ = ["GeneratorReport", "analyse"]
+
+FOR_NUMBERS = "in one coordinate passages are between two numbers; give these"
 
 
 def analyse(
     process: DiffusionProcess,
     *,
-    passages: Sequence[Range] = (),
+    passages: Sequence[Pair] | Sequence[Range] = (),
+    committors: Sequence[Pair] = (),
     density_points: int = 400,
     eigenpairs: int = 5,
     lags: int = 100,
@@ -39,13 +43,28 @@ def analyse(
     Raises a GeneratorError for a process that cannot be analysed at all. Having no stationary law is no error.
     """
     ranges = observed_ranges(observed_range, process.dimension)
+    numbers, places = numbers_and_places(passages, process.dimension)
     questions = Questions(
-        tuple(passages), density_points, eigenpairs, eigenfunctions, lags, frequencies, ranges[0] if ranges else None, ranges
+        passages=numbers,
+        places=places,
+        committors=tuple(committors),
+        density_points=density_points,
+        eigenpairs=eigenpairs,
+        eigenfunctions=eigenfunctions,
+        lags=lags,
+        frequencies=frequencies,
+        observed_range=ranges[0] if ranges else None,
+        observed_ranges=ranges,
     )
     if process.dimension > 1:
         report = analysed_in_space(process, questions)
         return report if report.ergodic or not reflecting_ends else closed_in_space(process, questions, report)
-    model = scalar_view(process)
+    report = _analysed_in_one(scalar_view(process), questions, reflecting_ends)
+    between, committed = unanswered(questions, FOR_NUMBERS)
+    return replace(report, between=between, committors=committed)
+
+
+def _analysed_in_one(model: ScalarProcess, questions: Questions, reflecting_ends: bool) -> GeneratorReport:
     if model.period is not None:
         return analysed_on_the_circle(model, questions)
     report = analysed_on_the_line(model, questions)

@@ -21,6 +21,7 @@ class GeneratorSpread:
     mean           (d,) intervals [state]
     covariance     (d, d) intervals [state²]
     passages       one interval for each passage of the reference, its mean time [time]
+    between        one interval for each passage between places of several coordinates; empty in one [time]
     kramers        likewise for the asymptotic formula [time]
     frequencies    one interval for the imaginary part of each eigenvalue; None where it is zero, empty in one coordinate [1/time]
     ergodic_share  share of the samples that have a stationary law; None without samples
@@ -35,6 +36,7 @@ class GeneratorSpread:
     ergodic_share: float | None
     n_samples: int
     frequencies: tuple[Range | None, ...] = ()
+    between: tuple[Range | None, ...] = ()
 
 
 def central_interval(numbers: Sequence[float | None], confidence: float) -> Range | None:

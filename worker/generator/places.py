@@ -1,5 +1,6 @@
 """Where a passage begins or ends: a state, or a box of states."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +15,11 @@ class Region:
     """A box of states.
 
     intervals  (low, high) of each coordinate, ±inf where open [state]
+    unknown    names that were given an interval and are no coordinates
     """
 
     intervals: tuple[tuple[float, float], ...]
+    unknown: tuple[str, ...] = ()
 
     def holds(self, x: FloatArray, periods: tuple[float | None, ...] | None = None) -> np.ndarray:
         """(n, d) → (n,) whether each state lies in the box, its edge included; angles on whichever turn."""
@@ -32,6 +35,8 @@ class Region:
     @property
     def problem(self) -> str | None:
         """Why it is no region of positive area; None where it is one."""
+        if self.unknown:
+            return f"the region names {', '.join(self.unknown)}, which the model has not"
         for low, high in self.intervals:
             if not low < high:
                 return f"the interval [{low:g}, {high:g}] of a region is empty; give a lower end below the upper end"
@@ -42,3 +47,25 @@ class Region:
 
 Place = float | Point | Region
 """A number in one coordinate, a point or a region in several."""
+
+
+Pair = tuple[Place, Place]
+
+
+def numbers_and_places(passages: Sequence[Pair], dimension: int) -> tuple[tuple[tuple[float, float], ...], tuple[Pair, ...]]:
+    """The passages between two numbers, and the others. On the line the goal may be an interval: its nearer end is meant."""
+    numbers, places = [], []
+    for start, to in passages:
+        first, goal = (_number(place) if dimension == 1 else place for place in (start, to))
+        if dimension == 1 and isinstance(first, float) and isinstance(goal, Region) and len(goal.intervals) == 1:
+            (low, high) = goal.intervals[0]
+            goal = min(max(first, low), high)
+        if isinstance(first, float | int) and isinstance(goal, float | int):
+            numbers.append((float(first), float(goal)))
+        else:
+            places.append((start, to))
+    return tuple(numbers), tuple(places)
+
+
+def _number(place: Place) -> Place:
+    return float(place[0]) if isinstance(place, tuple) and len(place) == 1 else place

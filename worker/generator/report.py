@@ -11,6 +11,8 @@ from worker.generator.boundaries import End
 from worker.generator.correlations import Memory, NoMemory
 from worker.generator.errors import InvalidDomainError
 from worker.generator.passages import Passage
+from worker.generator.places import Pair
+from worker.generator.plane.between import SpatialCommittor, SpatialPassage
 from worker.generator.plane.solution import Solution
 from worker.generator.process import FloatArray
 from worker.generator.relaxation import LocalRelaxation
@@ -23,12 +25,16 @@ from worker.generator.wells import Barrier, FixedPoint
 
 Range = tuple[float, float]
 
+NO_LAW = "there is no stationary law, which tells where the process goes"
+
 
 @dataclass(frozen=True, slots=True)
 class Questions:
     """What is asked.
 
-    passages         (from, to) pairs to time, before those between neighbouring wells [state]
+    passages         (from, to) pairs of numbers to time, before those between neighbouring wells [state]
+    places           likewise pairs that are not two numbers: points and regions of several coordinates
+    committors       pairs of regions of two coordinates, before those between neighbouring wells
     density_points   points of the density's grid
     eigenpairs       number of non-zero eigenvalues
     eigenfunctions   also give the eigenfunctions, on the density's grid
@@ -38,6 +44,8 @@ class Questions:
     """
 
     passages: tuple[Range, ...] = ()
+    places: tuple[Pair, ...] = ()
+    committors: tuple[Pair, ...] = ()
     density_points: int = 400
     eigenpairs: int = 5
     eigenfunctions: bool = False
@@ -60,6 +68,7 @@ class GeneratorReport:
     stationary, spectrum, memory   None without a stationary law; `memory` is the autocorrelation function and power spectrum
     fixed_points, barriers, passages, local_relaxation   as far as they exist without one
     probability_current   net flow of probability through every point of a circle [1/time]; None on the line, where it is 0
+    between, committors   passages and committors between places of several coordinates
     extrapolated      sentences that name what rests on no data
     domains           the domain of each of two coordinates or more; empty in one [state]
     approximation     why the numbers are those of another, simpler process; None where they are the process's own
@@ -79,6 +88,8 @@ class GeneratorReport:
     barriers: tuple[Barrier, ...] = ()
     passages: tuple[Passage, ...] = ()
     local_relaxation: LocalRelaxation | None = None
+    between: tuple[SpatialPassage, ...] = ()
+    committors: tuple[SpatialCommittor, ...] = ()
     probability_current: float | None = None
     extrapolated: tuple[str, ...] = ()
     domains: tuple[Range, ...] = ()
@@ -112,8 +123,16 @@ def power_spectrum(report: GeneratorReport, frequencies: FloatArray) -> FloatArr
 
 def untimed(passages: tuple[Range, ...], dimension: int) -> tuple[Passage, ...]:
     """Passages between two numbers that were asked of a process of several coordinates."""
-    why = Timing(None, f"two numbers name no states of a process of {dimension} coordinates; passages are timed in one")
+    why = Timing(None, f"two numbers name no states of a process of {dimension} coordinates; give points or regions")
     return tuple(Passage(start, to, why, why) for start, to in passages)
+
+
+def unanswered(questions: Questions, why: str) -> tuple[tuple[SpatialPassage, ...], tuple[SpatialCommittor, ...]]:
+    """The passages and committors between places that were asked for, with one reason for all of them."""
+    return (
+        tuple(SpatialPassage(start, to, Timing(None, why)) for start, to in questions.places),
+        tuple(SpatialCommittor(start, to, None, why) for start, to in questions.committors),
+    )
 
 
 def observed_ranges(given: Range | Sequence[Range] | None, dimension: int) -> tuple[Range, ...] | None:

@@ -9,11 +9,13 @@ from worker.generator.equilibria import fixed_point_at, gaussian_covariance
 from worker.generator.errors import InvalidDomainError, NoFiniteRangeError, UnsupportedDimensionError
 from worker.generator.extrapolation import extrapolated_outside
 from worker.generator.linear import LinearProcess, linear_view
+from worker.generator.plane.between import committors_between, passages_between
 from worker.generator.plane.first_look import first_rectangle, fixed_points_in
 from worker.generator.plane.picture import MOST_POINTS
 from worker.generator.plane.planar import analysed_in_the_plane
+from worker.generator.plane.stage import gaussian_stage
 from worker.generator.process import DiffusionProcess, FloatArray, WithDomain, read_only
-from worker.generator.report import GeneratorReport, Questions, untimed
+from worker.generator.report import NO_LAW, GeneratorReport, Questions, unanswered, untimed
 from worker.generator.simulation.beside import with_simulation
 from worker.generator.spatial_law import SpatialLaw
 from worker.generator.spectrum import Spectrum
@@ -22,6 +24,7 @@ from worker.generator.wells import FixedPoint
 LATTICE = {3: 7, 4: 5, 5: 4, 6: 3}
 """Starts of Newton's method along each coordinate."""
 NO_PRODUCTION = "the noise does not act in every direction, so entropy production is not defined"
+FOR_TWO = "passages and committors between regions are for two coordinates"
 UNCHECKED = "what the drift does far away was not looked at"
 DEVIATIONS = 4.5
 """Half width of a Gaussian density's grid, in standard deviations."""
@@ -64,7 +67,15 @@ def analysed_as_linear(process: DiffusionProcess, linear: LinearProcess, questio
         circulation=linear.circulation(covariance),
         entropy_production=production,
     )
-    return replace(_report(process, found, None, questions), ergodic=True, stationary=law, spectrum=spectrum)
+    report = replace(_report(process, found, None, questions), ergodic=True, stationary=law, spectrum=spectrum)
+    if process.dimension != 2 or not (questions.places or questions.committors):
+        return report
+    stage = gaussian_stage(process, mean, covariance)
+    return replace(
+        report,
+        between=passages_between(stage, questions.places, found),
+        committors=committors_between(stage, questions.committors, found),
+    )
 
 
 def analysed_at_fixed_points(process: DiffusionProcess, fixed: tuple[FixedPoint, ...], questions: Questions) -> GeneratorReport:
@@ -148,6 +159,7 @@ def gaussian_law(mean: FloatArray, covariance: FloatArray, questions: Questions,
 def _report(
     process: DiffusionProcess, fixed: tuple[FixedPoint, ...], reason: str | None, questions: Questions
 ) -> GeneratorReport:
+    why = NO_LAW if process.dimension == 2 else FOR_TWO
     return GeneratorReport(
         ergodic=False,
         reason=reason,
@@ -156,6 +168,8 @@ def _report(
         boundaries="natural",
         fixed_points=fixed,
         passages=untimed(questions.passages, process.dimension),
+        between=unanswered(questions, why)[0],
+        committors=unanswered(questions, why)[1],
         extrapolated=extrapolated_outside(fixed, questions.observed_ranges),
     )
 

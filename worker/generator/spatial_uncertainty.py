@@ -8,7 +8,7 @@ from worker.generator.equilibria import fixed_points_near
 from worker.generator.errors import GeneratorError
 from worker.generator.intervals import GeneratorSpread, central_interval
 from worker.generator.linear import LinearProcess, linear_view
-from worker.generator.plane.sample import SpatialSample, sampled_in_the_plane
+from worker.generator.plane.sample import SpatialSample, sampled_in_the_plane, sampled_times
 from worker.generator.plane.solution import matched
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.report import GeneratorReport, Range
@@ -24,7 +24,8 @@ def spread_in_space(samples: Sequence[DiffusionProcess], reference: GeneratorRep
     law, spectrum = reference.stationary, reference.spectrum
     if not isinstance(law, SpatialLaw) or spectrum is None:
         return _nothing(reference)
-    analysed = [_sampled(sample, reference, law, spectrum) for sample in samples[:MOST_SAMPLES]]
+    taken = samples[:MOST_SAMPLES]
+    analysed = [_sampled(sample, reference, law, spectrum) for sample in taken]
     settled = [sample for sample in analysed if sample.rates is not None]
 
     def interval(numbers: list[float | None]) -> Range | None:
@@ -32,6 +33,15 @@ def spread_in_space(samples: Sequence[DiffusionProcess], reference: GeneratorRep
 
     def rate(k: int, part: str) -> Range | None:
         return interval([None if s.rates is None else float(getattr(s.rates[k], part)) for s in settled])
+
+    # A model without a law of its own may never arrive; where it is no process at all there is no time.
+    lawful = [process for process, sample in zip(taken, analysed, strict=True) if sample.rates is not None]
+    logs = [sampled_times(process, reference.between) for process in lawful]
+
+    def time(i: int) -> Range | None:
+        found = interval([log[i] for log in logs])
+        with np.errstate(over="ignore"):
+            return None if found is None else (float(np.exp(found[0])), float(np.exp(found[1])))
 
     d = len(law.mean)
     count = len(spectrum.eigenvalues)
@@ -56,6 +66,7 @@ def spread_in_space(samples: Sequence[DiffusionProcess], reference: GeneratorRep
         ergodic_share=sum(sample.ergodic for sample in analysed) / len(analysed) if analysed else None,
         n_samples=len(analysed),
         frequencies=tuple(rate(k, "imag") if turning[k] else None for k in range(count)),
+        between=tuple(time(i) for i in range(len(reference.between))),
     )
 
 

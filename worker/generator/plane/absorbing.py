@@ -35,40 +35,49 @@ def absorbing_generator(
     The density next to an edge is the odd continuation of that outside; the flux into a set is fitted exponentially over the
     half cell before it, and so right with and without noise across the edge.
     """
-    flat = absorbed.ravel()
-    n = flat.size
-    rows, columns, rates = [], [], []
-    exits = np.zeros((n, sets))
+    owner = absorbed.ravel()
+    pieces: list[tuple[IndexArray, IndexArray, FloatArray]] = []
+    exits = np.zeros((owner.size, sets))
     for axis in (0, 1):
         own, other = grid.axes[axis], grid.axes[1 - axis]
         numbers = cell_numbers(grid, axis)
         before, after = (numbers[own.neighbour(step)[0]].ravel() for step in (0, 1))
         length = np.tile(other.widths, len(own.faces))
-        inner = (flat[before] == 0) & (flat[after] == 0)
-        widths = [np.broadcast_to(w, grid.shape).ravel() for w in (grid.axes[0].widths[:, None], grid.axes[1].widths)]
-        for column, coefficient, anchor, along in face_terms(grid, coefficients, axis, schemes[axis]):
-            cells, values, owner = (np.broadcast_to(part, numbers[own.neighbour(0)[0]].shape).ravel() for part in (column, coefficient, anchor))
-            lost = flat[cells] > 0
-            values = np.where(lost, -values * widths[along][cells] / widths[along][owner], values)
-            cells = np.where(lost, owner, cells)
-            rate = np.where(inner, values * length, 0.0)
-            rows += [before, after]
-            columns += [cells, cells]
-            rates += [-rate, rate]
+        pieces += _between_free_cells(grid, coefficients, schemes, axis, owner, before, after, length)
         for cell, beyond, side in ((before, after, 1), (after, before, -1)):
-            entering = np.flatnonzero((flat[cell] == 0) & (flat[beyond] > 0))
-            flux = absorbed_flux(grid, coefficients, axis, side).ravel()[entering] * length[entering]
-            at = cell[entering]
-            rows.append(at)
-            columns.append(at)
-            rates.append(-flux)
-            np.add.at(exits, (at, flat[beyond[entering]] - 1), flux)
+            entering = np.flatnonzero((owner[cell] == 0) & (owner[beyond] > 0))
+            flux = (absorbed_flux(grid, coefficients, axis, side).ravel() * length)[entering]
+            pieces.append((cell[entering], cell[entering], -flux))
+            np.add.at(exits, (cell[entering], owner[beyond[entering]] - 1), flux)
     volumes = grid.volumes.ravel()
-    row, column, rate = (np.concatenate(part) for part in (rows, columns, rates))
-    free = np.flatnonzero(flat == 0)
-    place = np.full(n, -1)
+    row, column, rate = (np.concatenate(part) for part in zip(*pieces, strict=True))
+    free = np.flatnonzero(owner == 0)
+    place = np.zeros(owner.size, dtype=np.int64)
     place[free] = np.arange(len(free))
-    used = (flat[row] == 0) & (flat[column] == 0) & (rate != 0)
-    row, column, rate = row[used], column[used], rate[used]
-    matrix = csc_array(coo_array((rate / volumes[column], (place[row], place[column])), shape=(len(free), len(free))))
-    return Absorbing(free, matrix, exits[free] / volumes[free, None])
+    matrix = coo_array((rate / volumes[column], (place[row], place[column])), shape=(len(free), len(free)))
+    return Absorbing(free, csc_array(matrix), exits[free] / volumes[free, None])
+
+
+def _between_free_cells(
+    grid: Grid,
+    coefficients: Coefficients,
+    schemes: Schemes,
+    axis: int,
+    owner: IndexArray,
+    before: IndexArray,
+    after: IndexArray,
+    length: FloatArray,
+) -> list[tuple[IndexArray, IndexArray, FloatArray]]:
+    """Rows, columns and rates, per unit of the column's density, of an axis's faces with no absorbing cell beside them."""
+    inner = np.flatnonzero((owner[before] == 0) & (owner[after] == 0))
+    widths = [np.broadcast_to(w, grid.shape).ravel() for w in (grid.axes[0].widths[:, None], grid.axes[1].widths)]
+    pieces: list[tuple[IndexArray, IndexArray, FloatArray]] = []
+    for cells, coefficient, nearest, along in face_terms(grid, coefficients, axis, schemes[axis]):
+        column, own = cells.ravel()[inner], nearest.ravel()[inner]
+        rate = np.broadcast_to(coefficient, cells.shape).ravel()[inner] * length[inner]
+        # Beyond the edge of a set the density is continued oddly, so that it vanishes on the edge.
+        lost = owner[column] > 0
+        rate = np.where(lost, -rate * widths[along][column] / widths[along][own], rate)
+        column = np.where(lost, own, column)
+        pieces += [(before[inner], column, -rate), (after[inner], column, rate)]
+    return pieces

@@ -19,9 +19,14 @@ SETTLED = 2e-4
 """Change of the logarithm of the mean time by the last step at which the levels end."""
 LARGEST_ERROR = 0.02
 """Likewise, above which no time is given."""
-ORDERS = {"exponential": (2, 4), "upwind": (2, 3)}
+ORDERS: dict[str, tuple[float, float]] = {"exponential": (2, 4), "upwind": (2, 3)}
 """Powers of the cells' length in the error of each scheme."""
+CORNERED = (4 / 3, 2)
+"""Likewise where the goal has corners, from which the time grows like the distance to the power 2/3."""
 FITTED: Schemes = ("exponential", "exponential")
+UNSETTLED = (
+    "the time does not settle on the finest cells: a place is too narrow for them, the noise too weak, or the time too long"
+)
 UPWIND: Schemes = ("upwind", "upwind")
 LIGHT = 1e-12
 """Share of the law in a region below which there is no mean over it."""
@@ -47,20 +52,22 @@ class Hit:
 def hit(scene: Scene) -> Hit | str:
     """The passage, or why it has no time."""
     tried = []
-    for schemes in (UPWIND,) if _weak_noise(scene) else (FITTED, UPWIND):
+    for schemes in (UPWIND,) if weak_noise(scene) else (FITTED, UPWIND):
+        orders = orders_of(scene.goal, schemes)
         logs = np.array([log_moments(scene, cells, schemes) for cells in LEVELS[:3]])
-        before, now = _extrapolated(logs[:2], LEVELS[:2], schemes), _extrapolated(logs, LEVELS[:3], schemes)
+        before, now = _extrapolated(logs[:2], LEVELS[:2], orders), _extrapolated(logs, LEVELS[:3], orders)
         change = abs(now[0] - before[0])
         tried.append((change if np.isfinite(change) else np.inf, schemes, logs, now))
     change, schemes, logs, now = min(tried, key=lambda attempt: attempt[0])
+    orders = orders_of(scene.goal, schemes)
     for level in (3, 4):
         if change < SETTLED:
             break
         logs = np.vstack([logs, log_moments(scene, LEVELS[level], schemes)])
-        before, now = now, _extrapolated(logs[-3:], LEVELS[level - 2 : level + 1], schemes)
+        before, now = now, _extrapolated(logs[-3:], LEVELS[level - 2 : level + 1], orders)
         change = abs(now[0] - before[0])
     if not change < LARGEST_ERROR:
-        return "the time does not settle on the finest cells: a place is too narrow for them, the noise too weak, or the time too long"
+        return UNSETTLED
     return Hit(logs, float(now[0]), float(now[1]), schemes, float(change))
 
 
@@ -69,7 +76,7 @@ def log_moments(scene: Scene, cells: int, schemes: Schemes) -> FloatArray:
     grid = scene.grid(cells)
     coefficients = Coefficients.of(scene.chart, grid)
     weights = _start(scene, grid, coefficients, schemes)
-    left = absorbing_generator(grid, coefficients, schemes, scene.cells_of(scene.goal, grid).astype(np.int64), 1)
+    left = absorbing_on(scene, grid, schemes, (scene.goal,))
     try:
         solver = factorised(left.matrix)
     except RuntimeError:
@@ -80,7 +87,7 @@ def log_moments(scene: Scene, cells: int, schemes: Schemes) -> FloatArray:
     with np.errstate(all="ignore"):
         mean = float(here @ first)
         # Both moments about a mean of the same size lose no digits: the deviation is at least a good part of it.
-        return np.log(np.array([mean, np.sqrt(here @ second - mean**2)]))
+        return np.asarray(np.log(np.array([mean, np.sqrt(here @ second - mean**2)])))
 
 
 def _start(scene: Scene, grid: Grid, coefficients: Coefficients, schemes: Schemes) -> FloatArray:
@@ -100,7 +107,7 @@ def law_on(scene: Scene, grid: Grid, coefficients: Coefficients, schemes: Scheme
     return stationary_masses(generator_matrix(grid, coefficients, schemes), pin)
 
 
-def _weak_noise(scene: Scene) -> bool:
+def weak_noise(scene: Scene) -> bool:
     """Whether drift dominates noise over the coarsest cells, where the process is."""
     grid = scene.grid(LEVELS[1])
     coefficients = Coefficients.of(scene.chart, grid)
@@ -108,11 +115,18 @@ def _weak_noise(scene: Scene) -> bool:
     return any(dominated(coefficients.peclet(grid, axis), np.abs(masses)) for axis in (0, 1))
 
 
-def _extrapolated(logs: FloatArray, levels: tuple[int, ...], schemes: Schemes) -> FloatArray:
+def orders_of(goal: Region, schemes: Schemes) -> tuple[float, float]:
+    """The two leading powers of the cells' length in the error."""
+    if np.isfinite(np.array(goal.intervals)).any(axis=1).all():
+        return CORNERED
+    return ORDERS["upwind" if "upwind" in schemes else "exponential"]
+
+
+def _extrapolated(logs: FloatArray, levels: tuple[int, ...], orders: tuple[float, float]) -> FloatArray:
     """(levels, …) → (…): without the leading powers of the cells' length in the error."""
-    orders = ORDERS["upwind" if "upwind" in schemes else "exponential"][: len(levels) - 1]
+    n = len(levels)
     lengths = levels[0] / np.array(levels, dtype=float)
-    weights = np.linalg.solve(np.array([np.ones(len(levels)), *(lengths**order for order in orders)]), np.eye(len(levels))[0])
+    weights = np.linalg.solve(np.array([np.ones(n), *(lengths**order for order in orders[: n - 1])]), np.eye(n)[0])
     return np.asarray(weights @ logs)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from worker.generator.errors import UnresolvedLandscapeError
 from worker.generator.extrapolation import extrapolated_outside
+from worker.generator.plane.between import committors_between, passages_between
 from worker.generator.plane.box import Box, first_box
 from worker.generator.plane.coarse_law import with_law
 from worker.generator.plane.first_look import first_rectangle, fixed_points_in
@@ -16,9 +17,10 @@ from worker.generator.plane.grid import points
 from worker.generator.plane.picture import picture
 from worker.generator.plane.search import settled_box
 from worker.generator.plane.solution import Solution, solve
+from worker.generator.plane.stage import stage_of
 from worker.generator.plane.verdicts import escape_of, hold_problem, negative_problem, noise_problem
 from worker.generator.process import DiffusionProcess, FloatArray, read_only
-from worker.generator.report import GeneratorReport, Questions, untimed
+from worker.generator.report import NO_LAW, GeneratorReport, Questions, unanswered, untimed
 from worker.generator.spatial_law import SpatialLaw
 from worker.generator.spectrum import Spectrum
 from worker.generator.wells import FixedPoint
@@ -66,6 +68,7 @@ def analysed_in_the_plane(process: DiffusionProcess, questions: Questions) -> Ge
     if problem is not None or (escaping is not None and not escaping.unseen):
         return _without_law(process, fixed, escaping.reason if escaping is not None else problem, questions)
     solution = solve(box, questions.eigenpairs)
+    stage = stage_of(solution)
     # The box may reach where the first look did not, and be finer than it.
     fixed = fixed_points_in(process, _surroundings(box), LATTICE) or fixed
     return replace(
@@ -75,6 +78,8 @@ def analysed_in_the_plane(process: DiffusionProcess, questions: Questions) -> Ge
         boundaries="reflecting" if _touches_a_wall(box) else "natural",
         stationary=law_of(solution, questions),
         spectrum=spectrum_of_plane(solution),
+        between=passages_between(stage, questions.places, fixed),
+        committors=committors_between(stage, questions.committors, fixed),
         solution=solution,
     )
 
@@ -135,6 +140,8 @@ def _without_law(
         boundaries="natural",
         fixed_points=fixed,
         passages=untimed(questions.passages, process.dimension),
+        between=unanswered(questions, NO_LAW)[0],
+        committors=unanswered(questions, NO_LAW)[1],
         extrapolated=extrapolated_outside(fixed, questions.observed_ranges),
     )
 

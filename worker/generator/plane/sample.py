@@ -4,10 +4,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from worker.generator.plane.between import SpatialPassage
 from worker.generator.plane.box import Box
 from worker.generator.plane.chart import lowest_diffusion
 from worker.generator.plane.escape import escape
+from worker.generator.plane.hitting import LEVELS, log_moments
 from worker.generator.plane.modes import ComplexArray
+from worker.generator.plane.scene import with_process
 from worker.generator.plane.solution import Solution, matched, solve_on
 from worker.generator.process import DiffusionProcess, FloatArray
 
@@ -56,6 +59,23 @@ def sampled_in_the_plane(process: DiffusionProcess, solution: Solution) -> Spati
     moved = solution.numbers.moments + level.numbers.moments - coarse.moments
     own, reference = (matched(rates, solution.numbers.rates) for rates in (level.numbers.rates, coarse.rates))
     return SpatialSample(ergodic, _moved(own, reference, solution.numbers.rates), moved[:2], moved[2:6].reshape(2, 2))
+
+
+def sampled_times(process: DiffusionProcess, passages: tuple[SpatialPassage, ...]) -> list[float | None]:
+    """Logarithm of each passage's mean time in the model, from the ratio to the reference's on the coarsest cells; None where the
+    reference has none or the cells cannot tell."""
+    logs: list[float | None] = []
+    for passage in passages:
+        if passage.scene is None or passage.hit is None:
+            logs.append(None)
+            continue
+        try:
+            own, _ = log_moments(with_process(passage.scene, process), LEVELS[0], passage.hit.schemes)
+        except (RuntimeError, ValueError):
+            own = np.nan
+        moved = passage.hit.log_mean + float(own) - float(passage.hit.logs[0, 0])
+        logs.append(moved if np.isfinite(moved) else None)
+    return logs
 
 
 def _moved(own: ComplexArray, coarse: ComplexArray, exact: ComplexArray) -> ComplexArray:

@@ -77,9 +77,7 @@ def scene_of(stage: Stage, start: Point | Region, goal: Region) -> Scene | str:
             if wide is None:
                 return "a place of the passage lies so far out that the process is never seen near it"
             span = wide
-        low, high, middle = (
-            float((end - origin[axis]) / scale[axis]) for end in (span.low, span.high, span.middle)
-        )
+        low, high, middle = (float((end - origin[axis]) / scale[axis]) for end in (span.low, span.high, span.middle))
         scaled = Span(low, high, middle, float(span.core / scale[axis]), span.circle)
         fitted = aligned(scaled, [float((line - origin[axis]) / scale[axis]) for line in lines])
         if fitted is None:
