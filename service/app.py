@@ -7,6 +7,7 @@ from service import errors, interface
 from service.admission import Admission
 from service.dependencies import Context, Queue, Reader
 from service.keyring import KeyRing
+from service.metrics import Metrics
 from service.middleware import ExchangeMiddleware
 from service.queue import CeleryQueue
 from service.readers.process import read_upload
@@ -34,6 +35,7 @@ def create_app(
         queue=queue or CeleryQueue(settings.redis_url),
         keys=KeyRing(settings.key_file),
         admission=Admission(settings, stores),
+        metrics=Metrics(stores.jobs, settings.worker_silence_seconds),
         reading=CapacityLimiter(settings.readers),
     )
     app = FastAPI(

@@ -14,6 +14,7 @@ from contract.datasets import DatasetReport, Layout
 from service.admission import Admission
 from service.errors import Refusal
 from service.keyring import SCOPES, Key, KeyRing
+from service.metrics import Metrics
 from service.settings import ServiceSettings, is_loopback
 from storage.stores import Stores
 
@@ -43,6 +44,7 @@ class Context:
     queue: Queue
     keys: KeyRing
     admission: Admission
+    metrics: Metrics
     reading: CapacityLimiter
     """Uploads read at the same time."""
     stopping: threading.Event = field(default_factory=threading.Event)

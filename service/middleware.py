@@ -1,4 +1,4 @@
-"""Every exchange has an id, a log line and, come what may, an answer."""
+"""Every exchange has an id, a log line, a place in the statistics and, come what may, an answer."""
 
 import re
 import time
@@ -58,5 +58,8 @@ class ExchangeMiddleware:
                 )
                 await answer(request, refusal)(scope, receive, send_with_id)
             finally:
-                seconds = round(time.perf_counter() - started, 4)
-                _log.info("request", method=request.method, path=scope["path"], status=status, seconds=seconds)
+                seconds = time.perf_counter() - started
+                request.app.state.context.metrics.request(
+                    request.method, getattr(scope.get("route"), "path", None), status, seconds
+                )
+                _log.info("request", method=request.method, path=scope["path"], status=status, seconds=round(seconds, 4))

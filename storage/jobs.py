@@ -4,6 +4,8 @@
 - `job:<id>:events`, stream: what the record said after each change
 - `jobs:due`, sorted set: open jobs, by the time at which someone should look after them
 - `jobs:ended`, `jobs:kept`, sorted sets: ended jobs by that time, with a result to be deleted one day, and without
+- `jobs:queued`, sorted set: jobs that wait for a worker, by the time since when
+- `jobs:counts`, `jobs:stages`, hashes: what happened how often, how long each stage took
 - `jobs:workers`, sorted set: workers, by their last beat
 - `tenant:<tenant>:open`, set: those of the tenant's jobs that have not ended
 - `tenant:<tenant>:jobs`, sorted set: the tenant's jobs, by order of arrival, which `tenant:<tenant>:sequence` counts
@@ -27,7 +29,18 @@ from storage.connection import store_errors
 from storage.ends import timed_out, worker_lost
 from storage.names import checked_event, checked_tenant, is_job_id, is_result_name, new_job_id
 from storage.paging import job_number
-from storage.stores import Claim, Ended, Forgotten, IdempotencyMismatch, Job, QueueFull, Redelivery, Submission, TooManyJobs
+from storage.stores import (
+    Claim,
+    Ended,
+    Forgotten,
+    IdempotencyMismatch,
+    Job,
+    QueueFull,
+    Redelivery,
+    Submission,
+    Tally,
+    TooManyJobs,
+)
 
 ATTEMPT_CAP = 5
 IDEMPOTENCY_SECONDS = 24 * 3600
@@ -105,6 +118,21 @@ class RedisJobStore:
             if tenant is None:
                 return self._client.zcard(_DUE)
             return self._client.scard(f"tenant:{checked_tenant(tenant)}:open")
+
+    def tally(self) -> Tally:
+        queued, unfinished, waited, happened, stages = self._run("tally", [_DUE])
+        counts: dict[str, float] = {}
+        seconds: dict[str, float] = {}
+        for name, value in _pairs(stages).items():
+            stage, _, what = name.rpartition(":")
+            (counts if what == "count" else seconds)[stage] = float(value)
+        return Tally(
+            queued=queued,
+            running=unfinished - queued,
+            oldest_queued_seconds=float(waited),
+            happened={name: int(value) for name, value in _pairs(happened).items()},
+            stages={stage: (int(number), seconds.get(stage, 0.0)) for stage, number in counts.items()},
+        )
 
     def memory_used(self) -> float:
         with store_errors():

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -13,7 +14,18 @@ from storage.ends import timed_out, worker_lost
 from storage.jobs import ATTEMPT_CAP, IDEMPOTENCY_SECONDS, LONGEST_WAIT_SECONDS, QUEUED_GRACE_SECONDS
 from storage.names import checked_event, checked_tenant, is_result_name, new_job_id
 from storage.paging import job_number
-from storage.stores import Claim, Ended, Forgotten, IdempotencyMismatch, Job, QueueFull, Redelivery, Submission, TooManyJobs
+from storage.stores import (
+    Claim,
+    Ended,
+    Forgotten,
+    IdempotencyMismatch,
+    Job,
+    QueueFull,
+    Redelivery,
+    Submission,
+    Tally,
+    TooManyJobs,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +45,8 @@ class _Entry:
     committed: int | None = None
     result: str | None = None
     blobs_kept: bool = True
+    since: float = field(default_factory=time.time)
+    """Its present stage."""
 
 
 @dataclass(slots=True)
@@ -48,6 +62,8 @@ class MemoryJobStore:
     _events: dict[str, list[JobEvent]] = field(default_factory=dict)
     _forgotten: dict[str, tuple[str, float]] = field(default_factory=dict)
     _beats: dict[str, float] = field(default_factory=dict)
+    _happened: Counter[str] = field(default_factory=Counter)
+    _stages: dict[str, tuple[int, float]] = field(default_factory=dict)
     _submitted: int = 0
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -86,6 +102,7 @@ class MemoryJobStore:
             if idempotency_key is not None:
                 self._idempotency[tenant, idempotency_key] = record.id, fingerprint or "", at + IDEMPOTENCY_SECONDS
             self._submitted += 1
+            self._happened["submitted"] += 1
             self._announce(
                 _Entry(tenant=tenant, sequence=self._submitted, record=record, due=at + self.queued_grace, published=at)
             )
@@ -95,6 +112,19 @@ class MemoryJobStore:
         with self._lock:
             entries = list(self._entries.values())
         return sum(not entry.record.terminal and tenant in (None, entry.tenant) for entry in entries)
+
+    def tally(self) -> Tally:
+        with self._lock:
+            at, records = time.time(), [entry.record for entry in self._entries.values()]
+            happened, stages = dict(self._happened), dict(self._stages)
+        waiting = [record.created_at.timestamp() for record in records if record.state == "queued"]
+        return Tally(
+            queued=len(waiting),
+            running=sum(record.state == "running" for record in records),
+            oldest_queued_seconds=max(0.0, at - min(waiting)) if waiting else 0.0,
+            happened=happened,
+            stages=stages,
+        )
 
     def memory_used(self) -> float:
         return 0.0
@@ -140,6 +170,7 @@ class MemoryJobStore:
                 }
             )
             until = at + lease_seconds
+            self._happened["started"] += 1
             self._announce(replace(entry, record=record, owner=owner, started=at, seen=at, lease_until=until, due=until))
             return Claim(job_id=job_id, tenant=entry.tenant, attempt=record.attempt, job=record.request)
 
@@ -219,7 +250,9 @@ class MemoryJobStore:
                     self._entries[job_id] = replace(entry, due=at + self.queued_grace)
                 else:
                     again_queued = self._requeued(entry, at)
+                    self._happened["republished"] += 1
                     if entry.record.state == "running":
+                        self._happened["lease_lost"] += 1
                         self._announce(again_queued)
                     self._entries[job_id] = again_queued
                     again.append(Redelivery(job_id, timeout))
@@ -272,12 +305,19 @@ class MemoryJobStore:
         if state == "succeeded":
             update["progress"] = Progress(fraction=1.0, stage="succeeded")
         finished = replace(entry, record=entry.record.model_copy(update=update), due=None, owner=None)
+        self._happened[state] += 1
         self._announce(finished)
         return finished
 
     def _announce(self, entry: _Entry) -> None:
         """Keep the entry, and tell whoever follows the job what its record says now."""
         record, at = entry.record, time.time()
+        known = self._entries.get(record.id)
+        if known is not None and (known.record.progress.stage != record.progress.stage or record.terminal):
+            left = known.record.progress.stage
+            number, seconds = self._stages.get(left, (0, 0.0))
+            self._stages[left] = number + 1, seconds + at - entry.since
+            entry = replace(entry, since=at)
         self._entries[record.id] = entry
         told = self._events.setdefault(record.id, [])
         told.append(

@@ -1,6 +1,6 @@
 """What a store must do, whatever it is made of. Implementations: jobs, datasets, results, and their twins in memory."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,6 +76,24 @@ class Redelivery:
     timeout_seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What an operator wants to know of all tenants' jobs.
+
+    queued, running         jobs in that state
+    oldest_queued_seconds   how long the first of those waiting has waited; 0 where none does
+    happened                how often jobs were `submitted`, `started`, `succeeded`, `failed`, `cancelled`, how often a worker
+                            fell silent (`lease_lost`) and a message was sent again (`republished`)
+    stages                  how often jobs have left each stage, and after how many seconds in all
+    """
+
+    queued: int
+    running: int
+    oldest_queued_seconds: float
+    happened: Mapping[str, int]
+    stages: Mapping[str, tuple[int, float]]
+
+
 class JobStore(Protocol):
     """The job record is the only truth. Every transition is atomic; time is the store's own, never the host's.
 
@@ -103,6 +121,10 @@ class JobStore(Protocol):
 
     def open_jobs(self, tenant: str | None = None) -> int:
         """How many jobs wait or run, of a tenant or of all."""
+        ...
+
+    def tally(self) -> Tally:
+        """Numbers for the operator."""
         ...
 
     def memory_used(self) -> float:

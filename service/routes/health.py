@@ -1,12 +1,13 @@
-"""Is it alive, and would a job sent now be worked on?"""
+"""Is it alive, would a job sent now be worked on, and how is it going?"""
 
 from anyio import fail_after
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Response
 
 from contract.base import Document
-from service.dependencies import Parts
+from service.dependencies import Administered, Parts
 from service.errors import RETRY_SECONDS, Refusal
+from service.metrics import MEDIA_TYPE
 from service.routes.responses import problems
 
 router = APIRouter(tags=["health"])
@@ -57,3 +58,20 @@ async def readyz(parts: Parts, response: Response) -> Readiness:
             headers={"Retry-After": str(RETRY_SECONDS)},
         )
     return Readiness(status="ready", workers=workers)
+
+
+@router.get(
+    "/metrics",
+    summary="Numbers for the operator",
+    response_model=None,
+    dependencies=[Administered],
+    responses={
+        200: {"description": "In Prometheus's text format.", "content": {"text/plain": {"schema": {"type": "string"}}}},
+        **problems(401),
+    },
+)
+def metrics(parts: Parts) -> Response:
+    """Jobs waiting and running, the age of the oldest, what happened to jobs, how long each stage took, workers, requests. Where
+    there are keys, it takes one that may `admin`.
+    """
+    return Response(parts.metrics.text(), media_type=MEDIA_TYPE)

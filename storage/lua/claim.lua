@@ -22,7 +22,10 @@ end
 
 redis.call('HSET', KEYS[1], 'state', 'running', 'attempt', attempt + 1, 'owner', owner, 'token', token,
   'started', stamp(at), 'seen', stamp(at), 'lease_until', stamp(at + lease),
-  'fraction', 0, 'stage', 'starting', 'message', '')
+  'fraction', 0, 'message', '')
+enter(KEYS[1], 'starting')
+redis.call('ZREM', QUEUED, id)
+count('started')
 redis.call('ZADD', KEYS[2], stamp(at + lease), id)
 announce(KEYS[1])
 return {attempt + 1, tenant, request}

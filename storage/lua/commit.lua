@@ -11,7 +11,7 @@ end
 
 redis.call('HSET', KEYS[1], field, value, 'committed', attempt)
 if outcome == 'succeeded' then
-  redis.call('HSET', KEYS[1], 'fraction', 1, 'stage', 'succeeded', 'message', '')
+  redis.call('HSET', KEYS[1], 'fraction', 1, 'message', '')
 end
 finish(KEYS[1], KEYS[2], id, outcome)
 return 1

@@ -1,6 +1,7 @@
 -- Put in front of every transition. Time is the server's: hosts' clocks never meet.
 
 local ENDED = 'jobs:ended'
+local QUEUED = 'jobs:queued'
 local EVENTS_KEPT = 1000
 
 local function now()
@@ -29,12 +30,34 @@ local function announce(job)
     'attempt', record[2], 'fraction', record[3], 'stage', record[4], 'message', record[5])
 end
 
+-- For the operator: how often this happened.
+local function count(what)
+  redis.call('HINCRBY', 'jobs:counts', what, 1)
+end
+
+-- The job's stage changes, or not; for the operator, how long jobs stay in each.
+local function enter(job, stage)
+  local record, at = redis.call('HMGET', job, 'stage', 'since'), now()
+  if record[1] == stage and record[2] then return end
+  if record[2] then
+    redis.call('HINCRBY', 'jobs:stages', record[1] .. ':count', 1)
+    redis.call('HINCRBYFLOAT', 'jobs:stages', record[1] .. ':seconds', stamp(math.max(0, at - record[2])))
+  end
+  redis.call('HSET', job, 'stage', stage, 'since', stamp(at))
+end
+
 -- The one way into a terminal state.
 local function finish(job, due, id, state)
   local at = stamp(now())
+  local stage = redis.call('HGET', job, 'stage')
+  enter(job, state)
+  -- Of a job that did not succeed, the stage it came to is worth knowing.
+  if state ~= 'succeeded' then redis.call('HSET', job, 'stage', stage) end
   redis.call('HSET', job, 'state', state, 'finished', at)
-  redis.call('HDEL', job, 'owner', 'token', 'lease_until')
+  redis.call('HDEL', job, 'owner', 'token', 'lease_until', 'since')
   redis.call('ZREM', due, id)
+  redis.call('ZREM', QUEUED, id)
+  count(state)
   redis.call('SREM', open_jobs(redis.call('HGET', job, 'tenant')), id)
   redis.call('ZADD', ENDED, at, id)
   announce(job)

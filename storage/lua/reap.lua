@@ -22,12 +22,16 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', stamp(at), 'LIM
 
   elseif state == 'queued' or state == 'running' then
     if state == 'running' then
-      redis.call('HSET', job, 'state', 'queued', 'fraction', 0, 'stage', 'queued',
+      redis.call('HSET', job, 'state', 'queued', 'fraction', 0,
         'message', 'The worker fell silent; the job waits for another.')
+      enter(job, 'queued')
+      redis.call('ZADD', QUEUED, stamp(at), id)
+      count('lease_lost')
       announce(job)
     end
     local wait = math.min(grace * 2 ^ (tonumber(record[4]) - 1), longest_wait)
     redis.call('HINCRBY', job, 'publications', 1)
+    count('republished')
     redis.call('HSET', job, 'published', stamp(at))
     redis.call('ZADD', KEYS[1], stamp(at + wait), id)
     again[#again + 1] = id

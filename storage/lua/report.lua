@@ -7,7 +7,8 @@ if not record[1] or terminal(record[1]) or record[2] ~= attempt then return 0 en
 
 -- Queued again, but nobody has claimed it: the attempt may still finish first, the record just does not say "running".
 if record[1] == 'running' then
-  redis.call('HSET', KEYS[1], 'fraction', fraction, 'stage', stage, 'message', message)
+  enter(KEYS[1], stage)
+  redis.call('HSET', KEYS[1], 'fraction', fraction, 'message', message)
   announce(KEYS[1])
 end
 return 1

@@ -28,7 +28,10 @@ end
 local at = now()
 redis.call('HSET', KEYS[1], 'id', id, 'tenant', tenant, 'request', request, 'timeout', timeout, 'state', 'queued',
   'attempt', 0, 'created', stamp(at), 'published', stamp(at), 'publications', 1,
-  'fraction', 0, 'stage', 'queued', 'message', '')
+  'fraction', 0, 'message', '')
+enter(KEYS[1], 'queued')
+redis.call('ZADD', QUEUED, stamp(at), id)
+count('submitted')
 redis.call('ZADD', KEYS[2], stamp(at + grace), id)
 redis.call('SADD', open_jobs(tenant), id)
 redis.call('ZADD', KEYS[3], redis.call('INCR', KEYS[4]), id)

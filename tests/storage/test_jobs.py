@@ -522,3 +522,26 @@ def test_of_submissions_that_race_for_the_last_place_one_is_taken(jobs: JobStore
 
 def test_the_share_of_memory_in_use_is_known(jobs: JobStore) -> None:
     assert 0 <= jobs.memory_used() < 1
+
+
+def test_the_operator_sees_what_waits_what_runs_and_what_happened(open_jobs: OpenJobs) -> None:
+    jobs = open_jobs()
+    assert (jobs.tally().queued, jobs.tally().running, jobs.tally().oldest_queued_seconds) == (0, 0, 0)
+    waiting, lost, done = (submitted(jobs) for _ in range(3))
+    jobs.claim(lost, "lost", BRIEF)
+    jobs.claim(done, "worker", LEASE)
+    jobs.report(done, 1, Progress(stage="fitting"))
+    time.sleep(2 * BRIEF)
+    tally = jobs.tally()
+    assert (tally.queued, tally.running) == (1, 2)
+    assert 2 * BRIEF <= tally.oldest_queued_seconds < 5
+    jobs.reap()
+    jobs.succeed(done, 1, result_name(done, 1))
+    jobs.cancel(TENANT, waiting)
+    tally = jobs.tally()
+    assert (tally.queued, tally.running) == (1, 0)
+    assert tally.happened == {
+        "submitted": 3, "started": 2, "lease_lost": 1, "republished": 1, "succeeded": 1, "cancelled": 1
+    }  # fmt: skip
+    assert {stage: number for stage, (number, _) in tally.stages.items()} == {"queued": 3, "starting": 2, "fitting": 1}
+    assert 2 * BRIEF <= tally.stages["fitting"][1] < 5

@@ -1,0 +1,88 @@
+"""Numbers for the operator, in Prometheus's format.
+
+Those of jobs are read from the store when they are asked for, so that it does not matter which process answers; those of
+requests are this process's own.
+"""
+
+from collections.abc import Iterator
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric, SummaryMetricFamily
+from prometheus_client.registry import Collector
+
+from storage.stores import JobStore, StoreUnavailable
+
+MEDIA_TYPE = CONTENT_TYPE_LATEST
+NOWHERE = "(none)"
+"""The route of a request that none matched; its own path must not become a label, for it could be anything."""
+
+
+class Metrics:
+    """One registry for each application."""
+
+    def __init__(self, jobs: JobStore, worker_silence_seconds: float) -> None:
+        self._registry = CollectorRegistry()
+        self._registry.register(_Jobs(jobs, worker_silence_seconds))
+        ProcessCollector(registry=self._registry)
+        labels = ("method", "route")
+        self._answers = Counter(
+            "itoscope_http_requests", "Requests answered by this process.", (*labels, "status"), registry=self._registry
+        )
+        self._seconds = Histogram(
+            "itoscope_http_request_seconds",
+            "Seconds from a request's header to the end of its answer, waiting that was asked for included.",
+            labels,
+            registry=self._registry,
+        )
+
+    def request(self, method: str, route: str | None, status: int | None, seconds: float) -> None:
+        """Note a request; no status where it broke off."""
+        route = route or NOWHERE
+        method = method if route != NOWHERE else "ANY"
+        self._answers.labels(method, route, str(status or 0)).inc()
+        self._seconds.labels(method, route).observe(seconds)
+
+    def text(self) -> bytes:
+        """All of them, now."""
+        return generate_latest(self._registry)
+
+
+class _Jobs(Collector):
+    """What the store knows; nothing but that it is away while it is."""
+
+    def __init__(self, jobs: JobStore, worker_silence_seconds: float) -> None:
+        self._jobs = jobs
+        self._silence = worker_silence_seconds
+
+    def describe(self) -> Iterator[Metric]:
+        """Nothing, so that the store is not asked before there is a request."""
+        return iter(())
+
+    def collect(self) -> Iterator[Metric]:
+        try:
+            tally, workers, memory = self._jobs.tally(), self._jobs.workers_alive(self._silence), self._jobs.memory_used()
+        except StoreUnavailable:
+            yield GaugeMetricFamily("itoscope_store_up", "Whether the store of jobs answers.", 0)
+            return
+        yield GaugeMetricFamily("itoscope_store_up", "Whether the store of jobs answers.", 1)
+        yield GaugeMetricFamily("itoscope_store_memory_ratio", "Share of the store's memory that is in use.", memory)
+        yield GaugeMetricFamily("itoscope_workers", "Workers heard of lately.", workers)
+        jobs = GaugeMetricFamily("itoscope_jobs", "Jobs that wait or run.", labels=("state",))
+        jobs.add_metric(("queued",), tally.queued)
+        jobs.add_metric(("running",), tally.running)
+        yield jobs
+        yield GaugeMetricFamily(
+            "itoscope_oldest_queued_seconds", "How long the first of the waiting jobs has waited.", tally.oldest_queued_seconds
+        )
+        happened = CounterMetricFamily(
+            "itoscope_job_events",
+            "How often jobs were submitted, started, ended, lost their worker (lease_lost), or were sent again (republished).",
+            labels=("event",),
+        )
+        for event, number in tally.happened.items():
+            happened.add_metric((event,), number)
+        yield happened
+        stages = SummaryMetricFamily("itoscope_stage_seconds", "How long jobs were in each stage.", labels=("stage",))
+        for stage, (number, seconds) in tally.stages.items():
+            stages.add_metric((stage,), count_value=number, sum_value=seconds)
+        yield stages
