@@ -260,9 +260,8 @@ class RedisJobStore:
         """The stored record, or None where this tenant has no such job."""
         if not is_job_id(job_id):
             return None
-        with store_errors():
-            fields = cast("dict[str, str]", self._client.hgetall(_record_key(job_id)))
-        return _present(fields) if fields.get("tenant") == tenant else None
+        fields = _pairs(self._run("fetch", [_record_key(job_id)], tenant))
+        return _present(fields) if fields else None
 
 
 def _record_key(job_id: str) -> str:
