@@ -12,6 +12,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service.errors import Refusal, answer
 
 _GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+_GUARDS = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+}
+"""What no answer may do in a browser, unless its route allows it."""
 _log = structlog.get_logger("service")
 
 
@@ -38,7 +45,8 @@ class ExchangeMiddleware:
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
                 headers["X-Request-Id"] = request_id
-                headers.setdefault("X-Content-Type-Options", "nosniff")
+                for name, value in _GUARDS.items():
+                    headers.setdefault(name, value)
                 allowance = scope.get("allowance")
                 if allowance is not None:
                     headers.update(allowance.headers)

@@ -97,3 +97,13 @@ def test_log_of_a_request_carries_its_id(service: Any) -> None:
         service.client.get("/v1/jobs/job_none", headers={"X-Request-Id": "trap-17"})
     event = next(event for event in events if event["event"] == "request")
     assert (event["request_id"], event["status"], event["path"]) == ("trap-17", 404, "/v1/jobs/job_none")
+
+
+@pytest.mark.parametrize("path", ["/v1/jobs", "/nowhere", "/docs", "/healthz", "/metrics"])
+def test_no_answer_can_do_anything_in_a_browser(service: Any, path: str) -> None:
+    headers = service.client.get(path).headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["content-security-policy"].startswith("default-src 'none'")
+    assert "frame-ancestors 'none'" in headers["content-security-policy"]
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cross-origin-resource-policy"] == "same-origin"
