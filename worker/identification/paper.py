@@ -17,7 +17,7 @@ from worker.identification.errors import NoDataUnderKernels, TooFewSamples
 from worker.identification.kernels import Kernels
 from worker.identification.library import Library
 from worker.identification.sampling import Euler
-from worker.identification.statistics import KernelStatistics, gather
+from worker.identification.statistics import gather
 from worker.identification.trajectories import Scales, Trajectories, block_edges, chunks
 
 Floats = NDArray[np.float64]
@@ -33,24 +33,60 @@ class SparseFit:
 
     coefficients   (K,) of the raw terms; inactive ones are exactly zero
     support        positions of the active terms
+    of_lasso       positions of those that the lasso had left, before the threshold
     alpha          the penalty that cross-validation chose
     alphas, errors   the path: penalties and mean squared error over the folds
     """
 
     coefficients: Floats
     support: tuple[int, ...]
+    of_lasso: tuple[int, ...]
     alpha: float
     alphas: Floats
     errors: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class StackedSystem:
+    """What Algorithm 1 regresses, of R trajectories, M kernels and K terms, in the data's units.
+
+    design         (R, M, K)        A_jk of every trajectory
+    increments     (R, M)           B_j [state]
+    squares        (R, M)           Q_j [state²]
+    time_squared   (R, n_nodes)     quadrature weights of Σ f(X_n) Δt² [time²]
+    terms          (n_nodes, K)     of the library at these nodes
+    kernels        (M, n_nodes)     likewise
+    """
+
+    design: Floats
+    increments: Floats
+    squares: Floats
+    time_squared: Floats
+    terms: Floats
+    kernels: Floats
+
+    @property
+    def rows(self) -> Floats:
+        """(R·M, K)."""
+        return self.design.reshape(-1, self.design.shape[-1])
+
+    @property
+    def groups(self) -> NDArray[np.intp]:
+        """(R·M,) number of the trajectory of each row."""
+        return np.repeat(np.arange(len(self.design)), self.design.shape[1])
+
+    def corrected(self, drift: Floats) -> Floats:
+        """Q_j − Σ K_j b̂² Δt², equation (M6), of the drift with these raw coefficients (K,); (R, M) [state²]."""
+        return np.asarray(self.squares - (self.time_squared * (self.terms @ drift) ** 2) @ self.kernels.T)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class PaperModel:
-    """Drift and diffusion by Algorithm 1, in the data's units."""
+    """Drift and diffusion by Algorithm 1, in the data's units, and what they were found from."""
 
     drift: SparseFit
     diffusion: SparseFit
-    n_increments: int
+    system: StackedSystem
 
 
 def identify_by_paper(
@@ -67,33 +103,35 @@ def identify_by_paper(
             "The paper's algorithm cross-validates over trajectories and needs at least two; there is one.",
             hints=("Use the default estimator (leave out the preset), or upload several trajectories.",),
         )
+    system = stacked_system(data, scales, library, kernels)
+    drift = sparse_fit(system.rows, system.increments.ravel(), system.groups, threshold)
+    diffusion = sparse_fit(system.rows, system.corrected(drift.coefficients).ravel(), system.groups, threshold)
+    return PaperModel(drift, diffusion, system)
+
+
+def stacked_system(data: Trajectories, scales: Scales, library: Library, kernels: Kernels) -> StackedSystem:
+    """Lines 1 to 7 of Algorithm 1: the sums (M3) of every trajectory by itself, in one pass."""
     walk = chunks(data, scales, block_edges(data, 0, one_per_trajectory=True))
     euler = Euler()
-    cells = make_cells(kernels, scales)
-    statistics = gather(walk, library, kernels, cells, lambda chunk: euler.weights(chunk, library))
+    statistics = gather(walk, library, kernels, make_cells(kernels, scales), lambda chunk: euler.weights(chunk, library))
     to_raw = np.array([[float(v) for v in row] for row in library.change_of_basis]).T
-    design = statistics.at_instrument @ to_raw * scales.time
-    n_trajectories, n_kernels, n_terms = design.shape
-    groups = np.repeat(np.arange(n_trajectories), n_kernels)
-    stacked = design.reshape(-1, n_terms)
-
-    drift = _sparse_fit(stacked, statistics.sums[..., 0].ravel() * scales.unit, groups, threshold)
-    corrected = _corrected_variation(statistics, library, kernels, scales, to_raw @ drift.coefficients)
-    diffusion = _sparse_fit(stacked, corrected.ravel(), groups, threshold)
-    return PaperModel(drift, diffusion, statistics.n_windows)
-
-
-def _corrected_variation(
-    statistics: KernelStatistics, library: Library, kernels: Kernels, scales: Scales, internal_drift: Floats
-) -> Floats:
-    """Q_j − Σ K_j b̂² Δt², equation (M6); (n_trajectories, n_kernels) [state²]."""
-    squared = (library.internal(statistics.nodes) @ internal_drift) ** 2
-    correction = (statistics.time_squared * squared) @ kernels.at(statistics.nodes).T
-    return np.asarray(statistics.sums[..., 1] * scales.unit**2 - correction * scales.time**2)
+    return StackedSystem(
+        design=statistics.at_instrument @ to_raw * scales.time,
+        increments=statistics.sums[..., 0] * scales.unit,
+        squares=statistics.sums[..., 1] * scales.unit**2,
+        time_squared=statistics.time_squared * scales.time**2,
+        terms=library.internal(statistics.nodes) @ to_raw,
+        kernels=kernels.at(statistics.nodes),
+    )
 
 
-def _sparse_fit(design: Floats, response: Floats, groups: NDArray[np.intp], threshold: float) -> SparseFit:
-    """LassoCV on normalised columns, then least squares on its support, then STLSQ."""
+def sparse_fit(design: Floats, response: Floats, groups: NDArray[np.intp], threshold: float) -> SparseFit:
+    """LassoCV on normalised columns, then least squares on its support, then STLSQ.
+
+    design, response, groups   (n_rows, K), (n_rows,), (n_rows,) number of the trajectory
+
+    Raises NoDataUnderKernels.
+    """
     norms = np.linalg.norm(design, axis=0)
     if not (norms > 0).all():
         raise NoDataUnderKernels(
@@ -117,6 +155,7 @@ def _sparse_fit(design: Floats, response: Floats, groups: NDArray[np.intp], thre
     return SparseFit(
         coefficients=coefficients,
         support=tuple(int(k) for k in support),
+        of_lasso=tuple(int(k) for k in np.flatnonzero(lasso.coef_)),
         alpha=float(lasso.alpha_),
         alphas=np.asarray(lasso.alphas_),
         errors=np.asarray(lasso.mse_path_.mean(axis=1)),
