@@ -198,7 +198,7 @@ def analyse_answer(answer: Answer | JointAnswer, data: Trajectories, wanted: Ana
     report(0.8, "analysing", "intervals of derived quantities")
     uncertainty = spread(answer.draws, generator, wanted.confidence, observed) if answer.draws else None
     findings = (
-        *(Finding("diffusion-cut", f"{sentence[:1].upper()}{sentence[1:]}.") for sentence in narrowed.sentences),
+        *_cut(narrowed.sentences),
         *_extrapolated(generator),
         *_few_crossings(generator, data),
     )
@@ -212,7 +212,14 @@ def _analyse_several(answer: JointAnswer, wanted: AnalysisParameters, report: Re
         everywhere = (-np.inf, np.inf)
         return Analysed(GeneratorReport(False, error.args[0], everywhere, "natural", domains=answer.process.domain), None)
     report(0.8, "analysing", "intervals of derived quantities")
-    return Analysed(generator, spread(answer.draws, generator, wanted.confidence), tuple(_extrapolated(generator)))
+    return Analysed(
+        generator, spread(answer.draws, generator, wanted.confidence), (*_cut(generator.cut), *_extrapolated(generator))
+    )
+
+
+def _cut(sentences: Sequence[str]) -> Iterator[Finding]:
+    for sentence in sentences:
+        yield Finding("diffusion-cut", f"{sentence[:1].upper()}{sentence[1:]}.")
 
 
 def _extrapolated(generator: GeneratorReport) -> Iterator[Finding]:

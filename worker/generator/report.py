@@ -73,6 +73,7 @@ class GeneratorReport:
     domains           the domain of each of two coordinates or more; empty in one [state]
     approximation     why the numbers are those of another, simpler process; None where they are the process's own
     simulated         what simulated paths show, of three coordinates and more that are not linear
+    cut               sentences that name where the analysis ends because the model's noise is not positive beyond
     solution          what a two-dimensional answer was read from, for samples to be compared with; None for others
     """
 
@@ -94,6 +95,7 @@ class GeneratorReport:
     extrapolated: tuple[str, ...] = ()
     domains: tuple[Range, ...] = ()
     approximation: str | None = None
+    cut: tuple[str, ...] = ()
     solution: Solution | None = None
     simulated: SimulatedLaw | None = None
 

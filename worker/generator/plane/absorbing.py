@@ -10,6 +10,9 @@ from worker.generator.plane.grid import Grid, IndexArray
 from worker.generator.plane.volumes import Coefficients, Schemes, absorbed_flux, cell_numbers, face_terms
 from worker.generator.process import FloatArray
 
+SHUT = -1
+"""Owner of the cells that the process never enters."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Absorbing:
@@ -30,7 +33,7 @@ def absorbing_generator(
 ) -> Absorbing:
     """The generator with p = 0 on the edges of the absorbing sets, which are faces of the grid.
 
-    absorbed  (n₀, n₁) number of the set, 1 … sets, that each cell belongs to; 0 outside them
+    absorbed  (n₀, n₁) number of the set, 1 … sets, that each cell belongs to; 0 outside them, SHUT for cells never entered
 
     The density next to an edge is the odd continuation of that outside; the flux into a set is fitted exponentially over the
     half cell before it, and so right with and without noise across the edge.
@@ -76,8 +79,8 @@ def _between_free_cells(
         column, own = cells.ravel()[inner], nearest.ravel()[inner]
         rate = np.broadcast_to(coefficient, cells.shape).ravel()[inner] * length[inner]
         # Beyond the edge of a set the density is continued oddly, so that it vanishes on the edge.
-        lost = owner[column] > 0
-        rate = np.where(lost, -rate * widths[along][column] / widths[along][own], rate)
-        column = np.where(lost, own, column)
+        # Into cells that are shut it goes on evenly.
+        rate = np.where(owner[column] > 0, -rate * widths[along][column] / widths[along][own], rate)
+        column = np.where(owner[column] != 0, own, column)
         pieces += [(before[inner], column, -rate), (after[inner], column, rate)]
     return pieces

@@ -16,12 +16,14 @@ class Chart:
     origin   (2,) [state]
     matrix   (2, 2) [1/state]; diagonal where an axis is an angle or ends
     inverse  (2, 2) [state]
+    cut      the process is kept, by reflection, where its diffusion is positive in every direction
     """
 
     process: DiffusionProcess
     origin: FloatArray
     matrix: FloatArray
     inverse: FloatArray
+    cut: bool = False
 
     def state(self, u: FloatArray) -> FloatArray:
         """(n, 2) → (n, 2): x at u."""

@@ -23,7 +23,7 @@ class Committed:
     """The committor on a grid of states, equation (G51).
 
     grid    points of each coordinate [state]
-    values  (n₀, n₁) probability of entering the goal before the start
+    values  (n₀, n₁) probability of entering the goal before the start; nan where the process never is
     """
 
     grid: tuple[FloatArray, FloatArray]
@@ -37,7 +37,8 @@ def committed(scene: Scene, start: Region) -> Committed | str:
     order = orders_of(scene.goal, schemes)[0]
     ratio = (LEVELS[1] / LEVELS[0]) ** order
     values = (ratio * fine - coarse) / (ratio - 1)
-    if not np.max(np.abs(values - fine)) < LARGEST_ERROR:
+    known = np.isfinite(values)
+    if not known.any() or not np.max(np.abs(values - fine)[known]) < LARGEST_ERROR:
         return "the committor does not settle on the finest cells: a region is too narrow for them, or the noise too weak"
     grid = scene.grid(LEVELS[0])
     x, y = (scene.chart.state(np.column_stack([axis.edges] * 2))[:, k] for k, axis in enumerate(grid.axes))
@@ -48,7 +49,8 @@ def _at_corners(scene: Scene, start: Region, cells: int, schemes: Schemes) -> Fl
     """(n + 1, n + 1) values at the corners of the coarsest cells; those of the regions are exact."""
     grid = scene.grid(cells)
     left = absorbing_on(scene, grid, schemes, (start, scene.goal))
-    values = scene.cells_of(scene.goal, grid).astype(float).ravel()
+    values = np.where(scene.cells_of(scene.goal, grid), 1.0, np.nan).ravel()
+    values[scene.cells_of(start, grid).ravel()] = 0.0
     try:
         values[left.free] = factorised(left.matrix).solve(-left.exits[:, 1], "T")
     except RuntimeError:

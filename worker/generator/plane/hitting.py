@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from worker.generator.places import Region
-from worker.generator.plane.absorbing import Absorbing, absorbing_generator
+from worker.generator.plane.absorbing import SHUT, Absorbing, absorbing_generator
 from worker.generator.plane.coarse_law import dominated
 from worker.generator.plane.grid import Grid
 from worker.generator.plane.modes import factorised, stationary_masses
@@ -132,7 +132,10 @@ def _extrapolated(logs: FloatArray, levels: tuple[int, ...], orders: tuple[float
 
 def absorbing_on(scene: Scene, grid: Grid, schemes: Schemes, sets: tuple[Region, ...]) -> Absorbing:
     """The process on the grid until it enters one of the regions."""
+    coefficients = Coefficients.of(scene.chart, grid)
     absorbed = np.zeros(grid.shape, dtype=np.int64)
+    if coefficients.closed is not None:
+        absorbed[coefficients.closed.reshape(grid.shape)] = SHUT
     for number, region in enumerate(sets, start=1):
         absorbed[scene.cells_of(region, grid) & (absorbed == 0)] = number
-    return absorbing_generator(grid, Coefficients.of(scene.chart, grid), schemes, absorbed, len(sets))
+    return absorbing_generator(grid, coefficients, schemes, absorbed, len(sets))

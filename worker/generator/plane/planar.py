@@ -14,6 +14,7 @@ from worker.generator.plane.box import Box, first_box
 from worker.generator.plane.coarse_law import with_law
 from worker.generator.plane.first_look import first_rectangle, fixed_points_in
 from worker.generator.plane.grid import points
+from worker.generator.plane.narrowed import narrowed_to_positive_plane
 from worker.generator.plane.picture import picture
 from worker.generator.plane.search import settled_box
 from worker.generator.plane.solution import Solution, solve
@@ -49,9 +50,12 @@ def analysed_in_the_plane(process: DiffusionProcess, questions: Questions) -> Ge
     rectangle = first_rectangle(process, questions.observed_ranges)
     fixed = fixed_points_in(process, rectangle, LATTICE)
     first = first_box(process, rectangle)
-    problem = noise_problem(first) or negative_problem(with_law(first))
+    problem = noise_problem(first)
     if problem is not None:
         return _without_law(process, fixed, problem, questions)
+    problem = negative_problem(with_law(first))
+    if problem is not None:
+        return _narrowed(process, fixed, problem, questions)
     escaping = escape_of(first, questions)
     if escaping is not None and not escaping.unseen:
         return _without_law(process, fixed, escaping.reason, questions)
@@ -64,17 +68,26 @@ def analysed_in_the_plane(process: DiffusionProcess, questions: Questions) -> Ge
             raise
         return _without_law(process, fixed, escaping.reason, questions)
     escaping = escaping or escape_of(box, questions)
-    problem = hold_problem(box) or negative_problem(box)
+    problem = hold_problem(box)
     if problem is not None or (escaping is not None and not escaping.unseen):
         return _without_law(process, fixed, escaping.reason if escaping is not None else problem, questions)
-    solution = solve(box, questions.eigenpairs)
-    stage = stage_of(solution)
+    problem = negative_problem(box)
+    if problem is not None:
+        return _narrowed(process, fixed, problem if escaping is None else escaping.reason, questions)
     # The box may reach where the first look did not, and be finer than it.
     fixed = fixed_points_in(process, _surroundings(box), LATTICE) or fixed
+    report = _with_law(box, fixed, questions)
+    if escaping is None:
+        return report
+    return replace(report, ergodic=False, reason=escaping.reason, approximation=BEFORE_ESCAPE)
+
+
+def _with_law(box: Box, fixed: tuple[FixedPoint, ...], questions: Questions) -> GeneratorReport:
+    solution = solve(box, questions.eigenpairs)
+    stage = stage_of(solution)
     return replace(
-        _without_law(process, fixed, None if escaping is None else escaping.reason, questions),
-        ergodic=escaping is None,
-        approximation=None if escaping is None else BEFORE_ESCAPE,
+        _without_law(box.chart.process, fixed, None, questions),
+        ergodic=True,
         boundaries="reflecting" if _touches_a_wall(box) else "natural",
         stationary=law_of(solution, questions),
         spectrum=spectrum_of_plane(solution),
@@ -82,6 +95,18 @@ def analysed_in_the_plane(process: DiffusionProcess, questions: Questions) -> Ge
         committors=committors_between(stage, questions.committors, fixed),
         solution=solution,
     )
+
+
+def _narrowed(process: DiffusionProcess, fixed: tuple[FixedPoint, ...], problem: str, questions: Questions) -> GeneratorReport:
+    """The analysis where the noise is positive, labelled; the problem, where that cannot be had."""
+    found = narrowed_to_positive_plane(process, questions)
+    if found is None:
+        return _without_law(process, fixed, problem, questions)
+    try:
+        report = _with_law(settled_box(found.box), fixed, questions)
+    except UnresolvedLandscapeError:
+        return _without_law(process, fixed, problem, questions)
+    return replace(report, boundaries="reflecting", approximation=found.sentence, cut=(found.sentence,))
 
 
 def law_of(solution: Solution, questions: Questions) -> SpatialLaw:

@@ -24,11 +24,13 @@ class Stage:
     process  the process
     spans    along each coordinate [state]
     peak     (2,) a state of high density [state]
+    cut      see `Chart`
     """
 
     process: DiffusionProcess
     spans: tuple[Span, Span]
     peak: FloatArray
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +86,7 @@ def scene_of(stage: Stage, start: Point | Region, goal: Region) -> Scene | str:
             return "the places of the passage have too many edges"
         spans.append(fitted)
     chart = make_chart(process, origin, np.diag(scale**2), np.eye(2), free=False)
-    return Scene(chart, (spans[0], spans[1]), stage.peak, start, goal)
+    return Scene(replace(chart, cut=stage.cut), (spans[0], spans[1]), stage.peak, start, goal)
 
 
 def with_process(scene: Scene, process: DiffusionProcess) -> Scene:

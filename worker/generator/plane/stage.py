@@ -37,7 +37,7 @@ def stage_of(solution: Solution) -> Stage:
         margin = MARGIN * (last - first)
         # A wall nearer than the margin is where the stage ends: the outermost centres lie half a cell before it.
         spans.append(Span(max(first - margin, low), min(last + margin, high), float(mean[axis]), CORE * float(deviation[axis])))
-    return Stage(process, (spans[0], spans[1]), states[int(np.argmax(density))])
+    return Stage(process, (spans[0], spans[1]), states[int(np.argmax(density))], chart.cut)
 
 
 def gaussian_stage(process: DiffusionProcess, mean: FloatArray, covariance: FloatArray) -> Stage:

@@ -74,13 +74,18 @@ def hold_problem(box: Box) -> str | None:
     return f"no stationary law: nothing holds the process back towards {place}, so the density is not normalisable"
 
 
+def negative_share(box: Box) -> float:
+    """Share of its time that the process would spend where the model's diffusion is not positive, its negative part cut off."""
+    return float(box.masses[lowest_diffusion(box.chart.raw_diffusion(box.grid(CELLS).centres)) < -1e-9].sum())
+
+
 def negative_problem(box: Box) -> str | None:
     """Whether the process would spend time where the model's diffusion is not positive."""
+    share = negative_share(box)
+    if box.chart.cut or share < NEGATIVE:
+        return None
     centres = box.grid(CELLS).centres
     negative = lowest_diffusion(box.chart.raw_diffusion(centres)) < -1e-9
-    share = float(box.masses[negative].sum())
-    if share < NEGATIVE:
-        return None
     at = box.chart.state(centres[negative][[np.argmax(box.masses[negative])]])[0]
     return (
         f"no stationary law: the diffusion tensor is not positive at {words(at)} and elsewhere, where the process would spend "

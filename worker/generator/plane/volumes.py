@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.sparse import coo_array, csc_array
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csc_array, diags_array
 
 from worker.generator.plane.chart import Chart
+from worker.generator.plane.cut import without_noise
 from worker.generator.plane.grid import Axis, Grid, IndexArray
 from worker.generator.process import FloatArray
 
@@ -27,11 +29,13 @@ class Coefficients:
     drift     (n, 2) at the cells' centres
     diffusion (n, 2, 2) likewise
     normal    for either axis, drift and diffusion across its faces: two arrays (faces, cells of the other axis)
+    closed    (n,) cells that are shut: nothing flows through their faces; None where all are open
     """
 
     drift: FloatArray
     diffusion: FloatArray
     normal: tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
+    closed: NDArray[np.bool_] | None = None
 
     @classmethod
     def of(cls, chart: Chart, grid: Grid) -> "Coefficients":
@@ -42,7 +46,8 @@ class Coefficients:
             shape = (-1, grid.axes[1 - axis].count)
             return chart.drift(x)[:, axis].reshape(shape), chart.diffusion(x)[:, axis, axis].reshape(shape)
 
-        return cls(chart.drift(grid.centres), chart.diffusion(grid.centres), (across(0), across(1)))
+        closed = without_noise(chart, grid) if chart.cut else None
+        return cls(chart.drift(grid.centres), chart.diffusion(grid.centres), (across(0), across(1)), closed)
 
     def peclet(self, grid: Grid, axis: int) -> FloatArray:
         """Drift over noise across the cells' width, |b| h / (½ a), at the cells' centres (n₀, n₁); inf without noise."""
@@ -58,7 +63,11 @@ def generator_matrix(grid: Grid, coefficients: Coefficients, schemes: Schemes) -
     parts = [_flows(grid, coefficients, axis, schemes[axis]) for axis in (0, 1)]
     rows, columns, rates = (np.concatenate([part[k] for part in parts]) for k in range(3))
     n = grid.volumes.size
-    return csc_array(coo_array((rates / grid.volumes.ravel()[columns], (rows, columns)), shape=(n, n)))
+    matrix = csc_array(coo_array((rates / grid.volumes.ravel()[columns], (rows, columns)), shape=(n, n)))
+    if coefficients.closed is None:
+        return matrix
+    # What is shut loses its mass at once: no slow mode lives there.
+    return csc_array(matrix - diags_array(np.where(coefficients.closed, np.abs(matrix.diagonal()).max(), 0.0)))
 
 
 def currents(grid: Grid, coefficients: Coefficients, schemes: Schemes, density: FloatArray) -> FloatArray:
@@ -139,12 +148,18 @@ def _face_terms(grid: Grid, coefficients: Coefficients, axis: int, scheme: Schem
     """`face_terms` as flat arrays: face, cell and coefficient."""
     shape = coefficients.normal[axis][0].shape
     terms = face_terms(grid, coefficients, axis, scheme)
-    faces = np.arange(shape[0] * shape[1])
-    return (
-        np.concatenate([faces] * len(terms)),
-        np.concatenate([cells.ravel() for cells, _, _, _ in terms]),
-        np.concatenate([np.broadcast_to(coefficient, shape).ravel() for _, coefficient, _, _ in terms]),
-    )
+    faces = np.concatenate([np.arange(shape[0] * shape[1])] * len(terms))
+    columns = np.concatenate([cells.ravel() for cells, _, _, _ in terms])
+    rates = np.concatenate([np.broadcast_to(coefficient, shape).ravel() for _, coefficient, _, _ in terms])
+    closed = coefficients.closed
+    if closed is not None:
+        own, numbers = grid.axes[axis], cell_numbers(grid, axis)
+        shut = (closed[numbers[own.neighbour(0)[0]]] | closed[numbers[own.neighbour(1)[0]]]).ravel()
+        nearest = np.concatenate([cells.ravel() for _, _, cells, _ in terms])
+        rates = np.where(shut[faces], 0.0, rates)
+        # The density goes on evenly into what is shut.
+        columns = np.where(closed[columns], nearest, columns)
+    return faces, columns, rates
 
 
 def cell_numbers(grid: Grid, axis: int) -> IndexArray:
