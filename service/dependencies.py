@@ -11,6 +11,7 @@ from anyio import CapacityLimiter
 from fastapi import Depends, Request
 
 from contract.datasets import DatasetReport, Layout
+from contract.messages import Message
 from service.admission import Admission
 from service.errors import Refusal
 from service.keyring import SCOPES, Key, KeyRing
@@ -29,7 +30,7 @@ Reader = Callable[[Path, str | None, str | None, Layout, Path], DatasetReport]
 class Queue(Protocol):
     """Where the ids of accepted jobs go."""
 
-    def publish(self, job_id: str, timeout_seconds: float) -> None:
+    def publish(self, message: Message) -> None:
         """Tell a worker. May raise anything: the reaper publishes again what did not arrive."""
         ...
 

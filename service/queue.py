@@ -2,7 +2,7 @@
 
 from celery import Celery
 
-from contract.messages import HARD_LIMIT_GRACE_SECONDS, QUEUE, RUN_JOB
+from contract.messages import RUN_JOB, Message
 
 
 class CeleryQueue:
@@ -14,7 +14,6 @@ class CeleryQueue:
             task_serializer="json",
             accept_content=["json"],
             task_ignore_result=True,
-            task_default_queue=QUEUE,
             broker_connection_retry=False,
             broker_transport_options={
                 "visibility_timeout": 86_400,
@@ -24,15 +23,11 @@ class CeleryQueue:
             },
         )
 
-    def publish(self, job_id: str, timeout_seconds: float) -> None:
+    def publish(self, message: Message) -> None:
         """Ask for a job to be run. Raises the broker's error at once when it does not answer."""
         self._celery.send_task(
             RUN_JOB,
-            args=[job_id],
-            queue=QUEUE,
-            soft_time_limit=timeout_seconds,
-            time_limit=timeout_seconds + HARD_LIMIT_GRACE_SECONDS,
-            ignore_result=True,
+            **message.options,
             # Once more: after a restart of the broker the first connection of the pool is a dead one.
             retry=True,
             retry_policy={"max_retries": 1, "interval_start": 0.05},

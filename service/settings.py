@@ -43,6 +43,8 @@ class ServiceSettings(BaseSettings):
     """Jobs of all tenants that may wait or run."""
     max_open_jobs_of_tenant: Annotated[int, Field(ge=1)] = 10_000
     """Jobs of one tenant that may wait or run."""
+    large_job_seconds: Annotated[float, Field(ge=0)] = 30.0
+    """A job that will take longer than this, as far as can be told, goes to the queue `large`."""
     max_stored_bytes: Annotated[int, Field(ge=1)] = 100_000 * MEGABYTE
     """What the datasets of one tenant may take."""
     min_free_bytes: Annotated[int, Field(ge=0)] = 1_000 * MEGABYTE

@@ -23,7 +23,7 @@ from typing import Any, Literal, cast
 from redis import Redis
 
 from contract.jobs import JOB_REQUEST, IdentificationJob, JobEvent, JobRecord, Progress
-from contract.messages import QUEUE
+from contract.messages import QUEUES, Message, QueueName, broker_queue
 from contract.problems import Problem
 from storage.connection import store_errors
 from storage.ends import timed_out, worker_lost
@@ -36,7 +36,6 @@ from storage.stores import (
     IdempotencyMismatch,
     Job,
     QueueFull,
-    Redelivery,
     Submission,
     Tally,
     TooManyJobs,
@@ -82,6 +81,7 @@ class RedisJobStore:
         *,
         idempotency_key: str | None = None,
         fingerprint: str | None = None,
+        queue: QueueName = "small",
         most_open: int | None = None,
         most_open_of_tenant: int | None = None,
     ) -> Submission:
@@ -103,6 +103,7 @@ class RedisJobStore:
             IDEMPOTENCY_SECONDS,
             "" if most_open is None else most_open,
             "" if most_open_of_tenant is None else most_open_of_tenant,
+            queue,
         )
         match outcome:
             case "mismatch":
@@ -238,17 +239,21 @@ class RedisJobStore:
         keys = [record, f"{record}:events", jobs, _ENDED, _KEPT]
         return bool(self._run("forget", keys, job_id, tenant, int(1000 * min(remember_seconds, LONGEST_MEMORY_SECONDS))))
 
-    def reap(self) -> Sequence[Redelivery]:
+    def reap(self) -> Sequence[Message]:
         found = self._run(
             "reap",
-            [_DUE, QUEUE],
+            [_DUE],
             AT_ONCE,
             self._queued_grace,
             LONGEST_WAIT_SECONDS,
             LONGEST_WAIT_SECONDS,
             timed_out().model_dump_json(by_alias=True),
+            *(broker_queue(queue) for queue in QUEUES),
         )
-        return [Redelivery(job_id, float(timeout)) for job_id, timeout in zip(found[::2], found[1::2], strict=True)]
+        return [
+            Message(job_id, float(timeout), queue)
+            for job_id, timeout, queue in zip(found[::3], found[1::3], found[2::3], strict=True)
+        ]
 
     def beat(self, worker: str) -> None:
         self._run("beat", [_WORKERS], worker)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from contract.jobs import IdentificationJob, JobEvent, JobRecord, Progress, State
+from contract.messages import Message, QueueName
 from contract.problems import Problem
 from storage.ends import timed_out, worker_lost
 from storage.jobs import ATTEMPT_CAP, IDEMPOTENCY_SECONDS, LONGEST_WAIT_SECONDS, QUEUED_GRACE_SECONDS
@@ -21,7 +22,6 @@ from storage.stores import (
     IdempotencyMismatch,
     Job,
     QueueFull,
-    Redelivery,
     Submission,
     Tally,
     TooManyJobs,
@@ -44,6 +44,7 @@ class _Entry:
     seen: float = 0.0
     committed: int | None = None
     result: str | None = None
+    queue: QueueName = "small"
     blobs_kept: bool = True
     since: float = field(default_factory=time.time)
     """Its present stage."""
@@ -74,6 +75,7 @@ class MemoryJobStore:
         *,
         idempotency_key: str | None = None,
         fingerprint: str | None = None,
+        queue: QueueName = "small",
         most_open: int | None = None,
         most_open_of_tenant: int | None = None,
     ) -> Submission:
@@ -104,7 +106,14 @@ class MemoryJobStore:
             self._submitted += 1
             self._happened["submitted"] += 1
             self._announce(
-                _Entry(tenant=tenant, sequence=self._submitted, record=record, due=at + self.queued_grace, published=at)
+                _Entry(
+                    tenant=tenant,
+                    sequence=self._submitted,
+                    record=record,
+                    due=at + self.queued_grace,
+                    published=at,
+                    queue=queue,
+                )
             )
             return Submission(record, created=True)
 
@@ -237,7 +246,7 @@ class MemoryJobStore:
             self._forgotten[job_id] = tenant, time.time() + remember_seconds
             return True
 
-    def reap(self) -> Sequence[Redelivery]:
+    def reap(self) -> Sequence[Message]:
         with self._lock:
             at, waiting, again = time.time(), self.messages_waiting(), []
             for job_id, entry in list(self._entries.items()):
@@ -255,7 +264,7 @@ class MemoryJobStore:
                         self._happened["lease_lost"] += 1
                         self._announce(again_queued)
                     self._entries[job_id] = again_queued
-                    again.append(Redelivery(job_id, timeout))
+                    again.append(Message(job_id, timeout, entry.queue))
             return again
 
     def beat(self, worker: str) -> None:

@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 from contract.datasets import Dataset
 from contract.jobs import GeneratorJob, IdentificationJob, JobEvent, JobRecord, Progress
+from contract.messages import Message, QueueName
 from contract.problems import Problem
 
 Job = IdentificationJob | GeneratorJob
@@ -69,14 +70,6 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Redelivery:
-    """A job that must be published again, with the time limit its message carries."""
-
-    job_id: str
-    timeout_seconds: float
-
-
-@dataclass(frozen=True, slots=True)
 class Tally:
     """What an operator wants to know of all tenants' jobs.
 
@@ -107,11 +100,13 @@ class JobStore(Protocol):
         *,
         idempotency_key: str | None = None,
         fingerprint: str | None = None,
+        queue: QueueName = "small",
         most_open: int | None = None,
         most_open_of_tenant: int | None = None,
     ) -> Submission:
         """Record a job as queued and due. With a known key and the same fingerprint: the job recorded then.
 
+        queue                where its messages go
         most_open            jobs that may wait or run at the same time, of all tenants; this one included
         most_open_of_tenant  likewise of this tenant
 
@@ -188,7 +183,7 @@ class JobStore(Protocol):
         """
         ...
 
-    def reap(self) -> Sequence[Redelivery]:
+    def reap(self) -> Sequence[Message]:
         """Jobs whose message or worker seems lost; each is queued again with backoff and must be published again.
 
         A job that outlived its own time limit without saying so is failed with `timed-out` instead.

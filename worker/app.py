@@ -13,7 +13,7 @@ from celery import Celery, signals
 from celery.worker import state
 from pydantic import ValidationError
 
-from contract.messages import HARD_LIMIT_GRACE_SECONDS, QUEUE, RUN_JOB
+from contract.messages import HARD_LIMIT_GRACE_SECONDS, RUN_JOB, Message, broker_queue
 from storage.connection import connect
 from storage.datasets import LocalDatasetStore
 from storage.durability import WeakDurability, check_durability
@@ -31,7 +31,7 @@ LONGEST_JOB_SECONDS = 86_400
 ALIVE_SECONDS = 30.0
 
 _CONFIGURATION = {
-    "task_default_queue": QUEUE,
+    "task_create_missing_queues": True,
     "task_serializer": "json",
     "accept_content": ["json"],
     "task_ignore_result": True,
@@ -113,6 +113,7 @@ def run(settings: WorkerSettings, execute: Execute | None = None) -> int:
         hostname=f"itoscope-{os.getpid()}@{socket.gethostname()}",
         pool="prefork",
         concurrency=settings.worker_processes,
+        queues=[broker_queue(queue) for queue in settings.queues],
         quiet=True,
         without_gossip=True,
         without_mingle=True,
@@ -140,13 +141,10 @@ def create_app(settings: WorkerSettings, execute: Execute) -> Celery:
 
     app.task(name=RUN_JOB, bind=True)(run_claimed)
 
-    def publish(job_id: str, timeout_seconds: float) -> None:
+    def publish(message: Message) -> None:
         app.send_task(
             RUN_JOB,
-            args=[job_id],
-            queue=QUEUE,
-            soft_time_limit=timeout_seconds,
-            time_limit=timeout_seconds + HARD_LIMIT_GRACE_SECONDS,
+            **message.options,
             # Once for the connection that Redis may have dropped since the last time; the record stays due if it fails again.
             retry=True,
             retry_policy={"max_retries": 2, "interval_start": 0.1, "interval_step": 0.2},

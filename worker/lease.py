@@ -14,7 +14,7 @@ import structlog
 from celery import bootsteps
 from celery.worker import state
 
-from contract.messages import RUN_JOB
+from contract.messages import RUN_JOB, Message
 from storage.retention import Retention, sweep
 from storage.stores import JobStore, Stores, StoreUnavailable
 from worker.pulse import Pulse
@@ -24,8 +24,8 @@ REAP_SECONDS = 5.0
 BEAT_SECONDS = 5.0
 SWEEP_SECONDS = 60.0
 
-Publish = Callable[[str, float], None]
-"""Sends a job's message; takes the job's id and time limit [s]."""
+Publish = Callable[[Message], None]
+"""Sends a job's message."""
 
 _log = structlog.get_logger(__name__)
 
@@ -45,7 +45,7 @@ def republish_lost(jobs: JobStore, publish: Publish) -> None:
     """Publish again what seems lost. A publication that fails is repeated by a later reaper: the record stays due."""
     for again in jobs.reap():
         _log.info("job published again", job_id=again.job_id)
-        publish(again.job_id, again.timeout_seconds)
+        publish(again)
 
 
 def delete_outdated(stores: Stores, retention: Retention) -> None:

@@ -1,12 +1,17 @@
 """What the worker can be told from outside (`ITOSCOPE_*`), read once at the composition root."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BeforeValidator, Field
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from contract.messages import QUEUES, QueueName
 from storage.retention import DAY, Retention
+
+
+def _listed(given: Any) -> Any:
+    return [name.strip() for name in given.split(",")] if isinstance(given, str) else given
 
 
 class WorkerSettings(BaseSettings):
@@ -26,6 +31,8 @@ class WorkerSettings(BaseSettings):
     """Results are deleted this long after their job ended; `inf`: never."""
     keep_records_days: Annotated[float, Field(ge=0)] = 365.0
     """Likewise the jobs' records, though not before the results; that there was such a job is known for as long again."""
+    queues: Annotated[tuple[QueueName, ...], NoDecode, BeforeValidator(_listed), Field(min_length=1)] = QUEUES
+    """Which jobs this worker runs: `small,large`, or only one of them."""
     worker_processes: Annotated[int, Field(ge=1, le=1024)] = 1
     """Jobs that run at the same time."""
     threads: Annotated[int, Field(ge=1, le=1024)] = 1

@@ -9,8 +9,9 @@ from fastapi import APIRouter, Header, Query, Request, Response
 
 from contract.base import Document
 from contract.datasets import Layout
-from contract.jobs import JobList, JobRecord, JobRequest
-from service import bodies, forms, incoming, strict_json, submissions, uploads, waiting
+from contract.jobs import IdentificationJob, JobList, JobRecord, JobRequest
+from contract.messages import Message, QueueName
+from service import bodies, cost, forms, incoming, strict_json, submissions, uploads, waiting
 from service.dependencies import Context, Parts, Tenant
 from service.errors import Refusal
 from service.paging import Page
@@ -68,6 +69,8 @@ class JobCheck(Document):
 
     request: JobRequest
     """The job as it would be recorded."""
+    estimated_seconds: float
+    """About how long it will take on one core, once a worker has it; right to a factor of three or so."""
 
 
 @router.post(
@@ -91,12 +94,14 @@ async def create_job(
     await run_sync(parts.admission.job)
     job = await _received(request, parts, tenant, query)
     fingerprint = hashlib.sha256(strict_json.canonical(job.model_dump(mode="json", by_alias=True))).hexdigest()
+    queue: QueueName = "large" if await _estimated(parts, tenant, job) > parts.settings.large_job_seconds else "small"
     submission = await run_sync(
         lambda: parts.stores.jobs.submit(
             tenant,
             job,
             idempotency_key=idempotency_key,
             fingerprint=fingerprint,
+            queue=queue,
             most_open=parts.settings.max_open_jobs,
             most_open_of_tenant=parts.settings.max_open_jobs_of_tenant,
         )
@@ -104,7 +109,7 @@ async def create_job(
     record: JobRecord | None = submission.record
     assert record is not None
     if submission.created:
-        await _publish(parts, record.id, job.timeout_seconds)
+        await _publish(parts, Message(record.id, job.timeout_seconds, queue))
     extra = {"Location": f"/v1/jobs/{record.id}"}
     if not submission.created:
         extra["Idempotent-Replayed"] = "true"
@@ -122,7 +127,8 @@ async def validate_job(request: Request, parts: Parts, tenant: Tenant, query: An
     """The same checks as starting it, and the job with every default filled in. Nothing is run; data sent along become a
     dataset, to be named when the job is started.
     """
-    return document(request, JobCheck(request=await _received(request, parts, tenant, query)))
+    job = await _received(request, parts, tenant, query)
+    return document(request, JobCheck(request=job, estimated_seconds=await _estimated(parts, tenant, job)))
 
 
 @router.get("", summary="List jobs", response_model=JobList, responses=problems(401, 422, 503))
@@ -217,12 +223,18 @@ async def _received(request: Request, parts: Context, tenant: str, query: Layout
         return await submissions.resolved(parts, tenant, given, folder=folder, layout=incoming.layout(query, None))
 
 
-async def _publish(parts: Context, job_id: str, timeout_seconds: float) -> None:
+async def _estimated(parts: Context, tenant: str, job: submissions.Job) -> float:
+    named = job.dataset if isinstance(job, IdentificationJob) else None
+    dataset = None if named is None else await run_sync(parts.stores.datasets.get, tenant, named)
+    return cost.estimated_seconds(job, dataset)
+
+
+async def _publish(parts: Context, message: Message) -> None:
     try:
-        await run_sync(parts.queue.publish, job_id, timeout_seconds)
+        await run_sync(parts.queue.publish, message)
     except Exception as error:
         # The record is what counts: it is due, and the reaper publishes what no worker has claimed.
-        _log.warning("not published", job_id=job_id, error=type(error).__name__)
+        _log.warning("not published", job_id=message.job_id, error=type(error).__name__)
 
 
 async def _followed(

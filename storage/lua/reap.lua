@@ -1,14 +1,18 @@
--- Jobs that are due: their message or their worker seems lost. Answers {id, timeout, id, timeout, …} to publish again.
--- KEYS  due set, the broker's queue
+-- Jobs that are due: their message or their worker seems lost. Answers {id, timeout, queue, …} to publish again.
+-- KEYS  due set
+-- ARGV[6] and further: the broker's queues
 local limit, grace, longest_wait, patience, timed_out = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 
 local at = now()
-local messages_waiting = redis.call('LLEN', KEYS[2]) > 0
+local messages_waiting = {}
+for i = 6, #ARGV do
+  messages_waiting[ARGV[i]] = redis.call('LLEN', ARGV[i]) > 0
+end
 local again = {}
 
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', stamp(at), 'LIMIT', 0, limit)) do
   local job = 'job:' .. id
-  local record = redis.call('HMGET', job, 'state', 'timeout', 'published', 'publications', 'started', 'seen')
+  local record = redis.call('HMGET', job, 'state', 'timeout', 'published', 'publications', 'started', 'seen', 'queue')
   local state, timeout = record[1], record[2]
 
   if state == 'running' and tonumber(record[6]) - tonumber(record[5]) >= tonumber(timeout) then
@@ -16,7 +20,7 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', stamp(at), 'LIM
     redis.call('HSET', job, 'error', timed_out)
     finish(job, KEYS[1], id, 'failed')
 
-  elseif state == 'queued' and messages_waiting and at - tonumber(record[3]) < patience then
+  elseif state == 'queued' and messages_waiting['celery-' .. record[7]] and at - tonumber(record[3]) < patience then
     -- Most likely its message just stands in line.
     redis.call('ZADD', KEYS[1], stamp(at + grace), id)
 
@@ -36,6 +40,7 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', stamp(at), 'LIM
     redis.call('ZADD', KEYS[1], stamp(at + wait), id)
     again[#again + 1] = id
     again[#again + 1] = timeout
+    again[#again + 1] = record[7]
 
   else
     redis.call('ZREM', KEYS[1], id)

@@ -1,7 +1,7 @@
 -- → queued. Answers {outcome, record}; outcome is created, known, mismatch, full or too many.
 -- KEYS  record, due set, the tenant's jobs, the tenant's counter, idempotency entry (optional)
 local id, tenant, request, timeout, grace = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local fingerprint, remember_seconds, most, most_of_tenant = ARGV[6], ARGV[7], ARGV[8], ARGV[9]
+local fingerprint, remember_seconds, most, most_of_tenant, queue = ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10]
 
 -- Ids are random, so a record under this one is this very call's, tried again after its answer was lost.
 if redis.call('EXISTS', KEYS[1]) == 1 then
@@ -26,7 +26,7 @@ if KEYS[5] then
 end
 
 local at = now()
-redis.call('HSET', KEYS[1], 'id', id, 'tenant', tenant, 'request', request, 'timeout', timeout, 'state', 'queued',
+redis.call('HSET', KEYS[1], 'id', id, 'tenant', tenant, 'request', request, 'timeout', timeout, 'queue', queue, 'state', 'queued',
   'attempt', 0, 'created', stamp(at), 'published', stamp(at), 'publications', 1,
   'fraction', 0, 'message', '')
 enter(KEYS[1], 'queued')

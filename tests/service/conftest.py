@@ -9,6 +9,7 @@ import structlog
 from fastapi.testclient import TestClient
 
 from contract.datasets import DatasetReport, Layout, LengthReport, SamplingReport, Variable
+from contract.messages import Message
 from contract.problems import ProblemError
 from service.app import create_app
 from service.readers.errors import UnreadableData
@@ -52,13 +53,13 @@ class RecordingReader:
 class RecordingQueue:
     """Notes what was published; `broken` makes it fail as a broker that is away."""
 
-    published: list[tuple[str, float]] = field(default_factory=list)
+    published: list[Message] = field(default_factory=list)
     broken: bool = False
 
-    def publish(self, job_id: str, timeout_seconds: float) -> None:
+    def publish(self, message: Message) -> None:
         if self.broken:
             raise ConnectionError("the broker is away")
-        self.published.append((job_id, timeout_seconds))
+        self.published.append(message)
 
 
 @dataclass

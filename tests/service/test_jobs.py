@@ -1,10 +1,12 @@
 """Jobs over HTTP: accepted, followed, answered."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from contract.messages import Message
 from contract.problems import ProblemError, problem
 
 MODEL = {"drift": {"x": {"x": 1, "x^3": -1}}, "diffusion": {"x,x": {"1": 0.25}}}
@@ -20,7 +22,7 @@ def test_a_job_is_recorded_and_its_id_published(service: Any) -> None:
     assert (record["state"], record["dataset"]) == ("queued", dataset)
     assert record["request"]["parameters"]["library"]["polynomial_degree"] == 4
     assert record["links"]["cancel"] == f"/v1/jobs/{record['id']}/cancel"
-    assert service.queue.published == [(record["id"], 5.0)]
+    assert service.queue.published == [Message(record["id"], 5.0)]
 
 
 def test_a_job_is_accepted_while_the_broker_is_away(service: Any) -> None:
@@ -231,3 +233,16 @@ def test_a_model_of_a_deleted_job_is_refused_where_it_stands(service: Any) -> No
     service.client.delete(f"/v1/jobs/{job_id}")
     answer = service.client.post("/v1/jobs", json={"kind": "generator", "model": {"job": job_id}})
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "#/model/job")
+
+
+def test_a_job_of_minutes_stands_in_a_line_of_its_own(service: Any) -> None:
+    context = service.client.app.state.context
+    settings = context.settings.model_copy(update={"large_job_seconds": 0.5})
+    service.client.app.state.context = replace(context, settings=settings)
+    service.job()
+    assert service.queue.published[-1].queue == "large"
+
+
+def test_validation_says_about_how_long_it_will_take(service: Any) -> None:
+    body = {"kind": "identification", "dataset": service.upload()}
+    assert 0.5 < service.client.post("/v1/jobs/validate", json=body).json()["estimated_seconds"] < 5

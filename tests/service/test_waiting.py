@@ -43,7 +43,7 @@ def test_a_job_that_ends_within_the_wait_is_answered_with_200(service: Any) -> N
     def work() -> None:
         while not service.queue.published:
             time.sleep(0.01)
-        service.finish(service.queue.published[0][0])
+        service.finish(service.queue.published[0].job_id)
 
     worker = threading.Thread(target=work)
     worker.start()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from contract.messages import QUEUE
+from contract.messages import broker_queue
 from storage.connection import connect
 from storage.datasets import LocalDatasetStore
 from storage.jobs import RedisJobStore
@@ -38,7 +38,7 @@ def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
     client = connect(request.getfixturevalue("restricted_url"))
 
     def set_queue(value: bool) -> None:
-        client.lpush(QUEUE, "message") if value else client.delete(QUEUE)
+        client.lpush(broker_queue("small"), "message") if value else client.delete(broker_queue("small"))
 
     yield partial(RedisJobStore, client), set_queue
     client.close()

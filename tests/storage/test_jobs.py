@@ -545,3 +545,10 @@ def test_the_operator_sees_what_waits_what_runs_and_what_happened(open_jobs: Ope
     }  # fmt: skip
     assert {stage: number for stage, (number, _) in tally.stages.items()} == {"queued": 3, "starting": 2, "fitting": 1}
     assert 2 * BRIEF <= tally.stages["fitting"][1] < 5
+
+
+def test_a_lost_job_goes_back_to_its_own_queue(open_jobs: OpenJobs) -> None:
+    jobs = open_jobs(queued_grace=BRIEF)
+    small, large = (jobs.submit(TENANT, a_job(), queue=queue).record.id for queue in ("small", "large"))
+    time.sleep(2 * BRIEF)
+    assert {(again.job_id, again.queue) for again in jobs.reap()} == {(small, "small"), (large, "large")}

@@ -14,7 +14,7 @@ import pytest
 from celery import Celery
 
 from contract.jobs import GeneratorJob, JobRecord
-from contract.messages import QUEUE, RUN_JOB
+from contract.messages import RUN_JOB, Message
 from standalone.valkey import answers, embedded, find_server
 from storage.connection import connect
 from storage.jobs import RedisJobStore
@@ -72,8 +72,7 @@ class Surroundings:
         )
         job_id = self.jobs.submit(TENANT, request).record.id
         if publish:
-            limits = {"soft_time_limit": timeout_seconds, "time_limit": timeout_seconds + 30}
-            self.celery.send_task(RUN_JOB, args=[job_id], queue=QUEUE, ignore_result=True, **limits)
+            self.celery.send_task(RUN_JOB, **Message(job_id, timeout_seconds).options)
         return job_id
 
     def record(self, job_id: str) -> JobRecord:

@@ -4,6 +4,7 @@ import threading
 import time
 
 from contract.jobs import IdentificationJob
+from contract.messages import Message
 from storage.memory_jobs import MemoryJobStore
 from storage.stores import StoreUnavailable
 from worker.lease import every, owner, renew_leases, republish_lost
@@ -24,12 +25,12 @@ def test_a_lease_is_renewed_in_the_name_it_was_claimed_in() -> None:
 
 
 def test_a_lost_job_is_published_with_its_time_limit() -> None:
-    jobs, published = MemoryJobStore(), list[tuple[str, float]]()
-    job_id = jobs.submit(TENANT, JOB).record.id
+    jobs, published = MemoryJobStore(), list[Message]()
+    job_id = jobs.submit(TENANT, JOB, queue="large").record.id
     jobs.claim(job_id, "lost", 0.01)
     time.sleep(0.05)
-    republish_lost(jobs, lambda *message: published.append(message))
-    assert published == [(job_id, 7.0)]
+    republish_lost(jobs, published.append)
+    assert published == [Message(job_id, 7.0, "large")]
 
 
 def test_a_loop_goes_on_whatever_happens() -> None:

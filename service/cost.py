@@ -1,0 +1,41 @@
+"""About how long a job will take, from what is known before it starts: the number of increments, variables and terms.
+
+From measurements on one core (`python -m benchmarks.speed`, `benchmarks.plane`); right to a factor of three or so, which is enough
+to tell jobs of seconds from jobs of minutes.
+"""
+
+from math import comb
+
+from contract.datasets import Dataset
+from contract.identification import IdentificationParameters
+from contract.jobs import GeneratorJob, IdentificationJob
+
+START = 0.3
+ONE_VARIABLE = 8e-8
+"""Seconds an increment, in one variable."""
+SEVERAL = 1.6e-7
+"""Seconds an increment and term, in several."""
+ALGORITHM_1 = 3e-6
+"""Seconds an increment, of the paper's estimator."""
+ANALYSIS = {1: 1.0, 2: 15.0}
+"""Seconds for the generator, by the number of variables; three and more take little."""
+
+
+def estimated_seconds(job: IdentificationJob | GeneratorJob, dataset: Dataset | None) -> float:
+    """Seconds on one core."""
+    if isinstance(job, GeneratorJob) or dataset is None:
+        drift = getattr(getattr(job, "model", None), "drift", {"x": {}})
+        return START + ANALYSIS.get(len(drift), 3.0)
+    report = dataset.report
+    variables = len(report.variables)
+    return START + report.n_increments * _increment(job.parameters, variables) + ANALYSIS.get(variables, 3.0)
+
+
+def _increment(parameters: IdentificationParameters, variables: int) -> float:
+    if parameters.estimator == "paper":
+        return ALGORITHM_1
+    if variables == 1:
+        return ONE_VARIABLE
+    library = parameters.library
+    terms = comb(variables + library.polynomial_degree, variables) + 2 * library.fourier_harmonics * len(parameters.periodic)
+    return SEVERAL * (terms + len(library.extra_terms)) * variables / 2
