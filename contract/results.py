@@ -238,6 +238,19 @@ Place = float | tuple[float, ...] | dict[str, Interval]
 """Of one variable a number, of several a point, or a region: the interval of each variable [state]."""
 
 
+class PassageDistribution(Document):
+    """Law of a first-passage time, between the times by which it is over with probabilities 0.001 and 0.999."""
+
+    times: Array = ()
+    """Close together both at the beginning and at the end [time]."""
+    density: Array = ()
+    """[1/time]."""
+    cumulative: Array = ()
+    """Probability that the passage is over by then."""
+    reason: str | None = None
+    """Why there is none."""
+
+
 class Passage(Document):
     """First passage from one place to another.
 
@@ -255,6 +268,8 @@ class Passage(Document):
     """Of the passage time itself, from one passage to the next [time]; not the error of its mean."""
     quantiles: tuple[Quantile, ...] = ()
     """Of the passage time; empty where there is no mean."""
+    distribution: PassageDistribution | None = None
+    """Law of the passage time; null where it is not looked at."""
 
 
 class Committor(Document):

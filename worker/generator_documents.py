@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from contract import results
 from worker.generator.analysis import GeneratorReport
 from worker.generator.correlations import Memory
-from worker.generator.passage_law import PROBABILITIES
+from worker.generator.passage_curve import PROBABILITIES, NoCurve, PassageCurve
 from worker.generator.passages import Passage
 from worker.generator.places import Place, Region
 from worker.generator.plane.between import SpatialCommittor, SpatialPassage
@@ -146,7 +146,10 @@ def _passage(passage: Passage, index: int, spread: GeneratorSpread | None) -> re
         mean_time=_estimate(passage.mean_time, None if spread is None else spread.passages[index]),
         kramers=_estimate(passage.kramers, None if spread is None else spread.kramers[index]),
         standard_deviation=None if passage.deviation is None else _estimate(passage.deviation, None),
-        quantiles=tuple(results.Quantile(probability=p, time=t) for p, t in zip(PROBABILITIES, passage.quantiles, strict=False)),
+        quantiles=()
+        if not isinstance(passage.law, PassageCurve)
+        else tuple(results.Quantile(probability=p, time=t) for p, t in zip(PROBABILITIES, passage.law.quantiles, strict=True)),
+        distribution=_distribution(passage.law),
     )
 
 
@@ -177,6 +180,12 @@ def _place(place: Place) -> results.Place:
         return place
     ends = {variable_name(i): (number(low), number(high)) for i, (low, high) in enumerate(place.intervals)}
     return ends | dict.fromkeys(place.unknown, (None, None))
+
+
+def _distribution(law: PassageCurve | NoCurve | None) -> results.PassageDistribution | None:
+    if not isinstance(law, PassageCurve):
+        return None if law is None else results.PassageDistribution(reason=law.reason)
+    return results.PassageDistribution(times=_array(law.times), density=_array(law.density), cumulative=_array(law.cumulative))
 
 
 def _estimate(timing: Timing, ci: tuple[float, float] | None) -> results.Estimate:

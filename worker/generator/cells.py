@@ -60,6 +60,10 @@ class Cells:
         masses = _after(self.log_mass, self.tails[1])[..., ::-1]
         return np.asarray(np.logaddexp.accumulate(masses, axis=-1))[..., ::-1]
 
+    def edge_at(self, x: float) -> int:
+        """Number of the edge nearest to x [state]."""
+        return int(np.argmin(np.abs(self.edges - x)))
+
     def halved(self) -> "Cells":
         """Neighbouring cells merged in pairs (their number is even), equation (G9)."""
         (r_first, r_second), (left_first, left_second), (right_first, right_second) = (

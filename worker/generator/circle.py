@@ -7,21 +7,19 @@ from numpy.typing import NDArray
 from scipy.linalg import eigvals
 
 from worker.generator.boundaries import classify_end
-from worker.generator.cells import Cells, cut_into_cells
 from worker.generator.circle_correlations import memory_on_the_circle
+from worker.generator.circle_passages import circular_passage
 from worker.generator.errors import InvalidDomainError
 from worker.generator.extrapolation import extrapolated_beyond
 from worker.generator.fourier import MODES, fourier_generator
 from worker.generator.landscape import Landscape
 from worker.generator.panels import build_landscape
-from worker.generator.passages import Passage
 from worker.generator.process import ScalarProcess, read_only, values
 from worker.generator.quadrature import CUMULATIVE, WEIGHTS
 from worker.generator.relaxation import local_relaxation
 from worker.generator.report import GeneratorReport, Questions, pairs_to_time
 from worker.generator.spectrum import Spectrum
 from worker.generator.stationary import StationaryLaw, law_on_grid
-from worker.generator.timing import Timing
 from worker.generator.wells import Barrier, FixedPoint, work_between
 from worker.generator.window import choose_window, roots
 
@@ -30,7 +28,6 @@ SCAN = 2048
 SETTLED = 1e-8
 ROUNDING = 1e-9
 """Relative imaginary part of a rate below which it is rounding error."""
-TWO_WAYS = "on a circle a passage may go either way round, over either barrier; only the exact time is given"
 ANGLE = "the coordinate is an angle: its moments depend on where the circle is cut, so none are given"
 
 
@@ -60,10 +57,7 @@ def analysed_on_the_circle(model: ScalarProcess, questions: Questions) -> Genera
     law, current = circular_law(circle, questions.density_points)
     fixed = circular_fixed_points(circle)
     barriers = circular_barriers(model, fixed)
-    passages = tuple(
-        Passage(start, to, circular_time(model, start, to), Timing(None, TWO_WAYS))
-        for start, to in pairs_to_time(questions, fixed, model.period)
-    )
+    passages = tuple(circular_passage(model, start, to) for start, to in pairs_to_time(questions, fixed, model.period))
     spectrum = circular_spectrum(circle, questions.eigenpairs)
     return GeneratorReport(
         ergodic=True,
@@ -179,26 +173,3 @@ def circular_barriers(model: ScalarProcess, fixed: tuple[FixedPoint, ...]) -> tu
             height = -work_between(circle.model, circle.landscape, start, well + distance)
             barriers.append(Barrier(well, top, to, height, float(psi[0] - psi[1] + log_a[1] - log_a[0])))
     return tuple(barriers)
-
-
-def circular_time(model: ScalarProcess, start: float, to: float) -> Timing:
-    """Mean time from `start` until `to` is reached from either side, equation (G19): the circle cut open at `to`."""
-    assert model.period is not None
-    distance = float(np.mod(start - to, model.period))
-    if distance == 0:
-        return Timing(0.0)
-    line = replace(model, bounds=(to, to + model.period), period=None)
-    window = choose_window(line, None)
-    ends = classify_end(line, window, -1), classify_end(line, window, 1)
-    cells = cut_into_cells(build_landscape(line, window, ends, (*line.bounds, to + distance), (), np.inf), 4)
-    return Timing.from_log(_exit_time(cells, int(np.argmin(np.abs(cells.edges - to - distance)))))
-
-
-def _exit_time(cells: Cells, at: int) -> float:
-    """Log of the mean time to leave the cells at either end, from edge number `at`."""
-    resistance = np.append(-np.inf, np.logaddexp.accumulate(cells.log_resistance))
-    remaining = np.append(np.logaddexp.accumulate(cells.log_resistance[::-1])[::-1], -np.inf)
-    left = np.logaddexp(resistance[:-1] + cells.log_mass, cells.log_resistance + cells.log_right)[:at]
-    right = np.logaddexp(remaining[1:] + cells.log_mass, cells.log_resistance + cells.log_left)[at:]
-    below, above = np.logaddexp.reduce(left), np.logaddexp.reduce(right)
-    return float(np.logaddexp(remaining[at] + below, resistance[at] + above) - resistance[-1])

@@ -1,11 +1,10 @@
-"""The cells as a chain that steps from edge to edge: how soon it arrives, by its Laplace transform.
+"""The cells as a chain that steps from edge to edge until it arrives: the Laplace transform of how long that takes.
 
-From an edge the chain steps ahead at the rate 1/(m R) of the cell ahead and back at that of the cell behind. The transform of
-the time from one edge to the next follows from that of the step before, equation (G29): a recursion without a subtraction.
+Edges are capacities, cells are resistances between them, and where the passage ends the voltage is one: what is then seen at the
+start is the transform, equation (G29), from sums and quotients without a subtraction.
 """
 
 from dataclasses import dataclass
-from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +16,12 @@ ComplexArray = NDArray[np.complex128]
 
 UNSEEN = 40.0
 """Depth of the mass behind the start below which cells are left out: e^−40 of it changes no time."""
-ABSCISSA = 18.4
-"""Of the Euler summation: its error is e^−18.4 = 1e-8."""
-TERMS, AVERAGED = 40, 12
-"""Partial sums, and how many of the last ones are averaged with binomial weights."""
 
 
 def oriented(cells: Cells, start: float, to: float) -> tuple[int, int, list[FloatArray]]:
     """First and last cell of the passage, and log R, log of the mass before each cell, of the part of the cell's mass that
     belongs to its near edge, and of all of it, in the direction of the passage."""
-    first, last = sorted(int(np.argmin(np.abs(cells.edges - point))) for point in (start, to))
+    first, last = sorted((cells.edge_at(start), cells.edge_at(to)))
     if start < to:
         return first, last, [cells.log_resistance, cells.log_below[:-1], cells.log_left, cells.log_mass]
     n = len(cells.log_resistance)
@@ -36,46 +31,61 @@ def oriented(cells: Cells, start: float, to: float) -> tuple[int, int, list[Floa
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chain:
-    """Edges from far behind the start up to the goal, in the direction of the passage.
+    """The edges at which the passage may be before it ends.
 
-    ahead, back   (n,) rates of the steps from each edge before the goal [1/time]
-    start         number of the edge at which the passage begins
+    ahead, back         (n,) rates of the steps from each of them; 0 where there is no way out on that side [1/time]
+    start               number of the edge at which the passage begins
+    log_amplification   bound on log Σ|w| where the probability that it is not over is Σ w exp(−λt)
     """
 
     ahead: FloatArray
     back: FloatArray
     start: int
+    log_amplification: float
 
     @classmethod
     def along(cls, cells: Cells, start: float, to: float) -> "Chain":
-        """Of the passage from `start` to `to`, both edges of the cells."""
+        """Of the passage from `start` to `to`, both edges of the cells, or `to` an end of the domain that is reached."""
         first, last, (resistance, *_) = oriented(cells, start, to)
         mass = cells.log_node_mass if start < to else cells.log_node_mass[::-1]
         gathered = np.logaddexp.accumulate(mass[:last])
         begin = min(first, int(np.argmax(gathered > gathered[first] - UNSEEN)))
-        ahead = np.exp(-mass[begin:last] - resistance[begin:last])
-        back = np.append(0.0, np.exp(-mass[begin + 1 : last] - resistance[begin : last - 1]))
-        return cls(ahead, back, first - begin)
+        between = resistance[begin:last].copy()
+        if not cells.edges[0] <= to <= cells.edges[-1]:
+            between[-1] = np.logaddexp(between[-1], cells.gaps[0 if to < start else 1])
+        return cls._of(mass[begin:last], np.append(np.inf, between), first - begin)
+
+    @classmethod
+    def out_of(cls, cells: Cells, at: int) -> "Chain":
+        """Of leaving the cells at either end, from edge number `at`."""
+        return cls._of(cells.log_node_mass[1:-1], cells.log_resistance, at - 1)
+
+    @classmethod
+    def _of(cls, log_mass: FloatArray, log_resistance: FloatArray, start: int) -> "Chain":
+        """From the masses (n,) and the resistances around and between them (n + 1,), inf where there is no way."""
+        amplification = (np.logaddexp.reduce(log_mass) - log_mass[start]) / 2
+        ahead, back = np.exp(-log_mass - log_resistance[1:]), np.exp(-log_mass - log_resistance[:-1])
+        return cls(ahead, back, start, float(amplification))
+
+    def transform(self, s: ComplexArray) -> ComplexArray:
+        """E[exp(−s T)] of the passage time T at s (k,), off the negative axis."""
+        n, end = self.start, len(self.ahead)
+        before, after = slice(0, n + 1), slice(end, n - 1 if n else None, -1)
+        left, from_left = _seen(self.back[before], self.ahead[before], s)
+        right, from_right = _seen(self.ahead[after], self.back[after], s)
+        return np.asarray((from_left + from_right) / (left + right + s))
 
 
-def transform(chain: Chain, s: ComplexArray) -> ComplexArray:
-    """E[exp(−s T)] of the passage time T, at (k,) of positive real part."""
-    # `rest` is one minus the transform of a step, which is tiny where the step is quick.
-    rest, total = np.zeros(s.shape, np.complex128), np.ones(s.shape, np.complex128)
-    for n, (ahead, back) in enumerate(zip(chain.ahead, chain.back, strict=True)):
-        stay = s + back * rest
-        rest = stay / (ahead + stay)
-        if n >= chain.start:
-            total *= ahead / (ahead + stay)
-    return total
+def _seen(outward: FloatArray, inward: FloatArray, s: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
+    """Admittance and current, per mass of the start, that the start sees on one side (k,).
 
-
-def distribution(chain: Chain, times: FloatArray) -> FloatArray:
-    """P(T < t) at times (k,) by the Euler summation of the transform (Abate and Whitt 1995), 1e-8 where T is smooth."""
-    k = np.arange(TERMS + AVERAGED)
-    s = np.asarray((ABSCISSA + 2j * np.pi * k) / (2 * times[:, None]), dtype=np.complex128)
-    terms = np.real(transform(chain, s.ravel()).reshape(s.shape) / s) * (-1.0) ** k
-    terms[:, 0] /= 2
-    partial = np.cumsum(terms, axis=1)[:, TERMS - 1 :]
-    weights = np.array([comb(AVERAGED, j) for j in range(AVERAGED + 1)]) / 2.0**AVERAGED
-    return np.asarray(np.exp(ABSCISSA / 2) / times * (partial @ weights))
+    outward, inward   (m,) rates of the steps towards the end on that side and away from it, those of the start last
+    """
+    admittance = np.full(s.shape, outward[0], np.complex128)
+    current = admittance.copy()
+    for ahead, back in zip(inward[:-1], outward[1:], strict=True):
+        admittance = admittance + s
+        passed = back / (ahead + admittance)
+        admittance = admittance * passed
+        current = current * passed
+    return admittance, current

@@ -6,20 +6,23 @@ from dataclasses import replace
 import numpy as np
 
 from worker.generator.boundaries import End, classify_end
-from worker.generator.cells import cut_into_cells
+from worker.generator.cells import Cells, cut_into_cells
 from worker.generator.ergodicity import Verdict, ends_verdict, noise_verdict
 from worker.generator.extrapolation import extrapolated_beyond
+from worker.generator.first_passage_chain import Chain
 from worker.generator.kramers import Extrema, extrema_of, kramers_time
 from worker.generator.landscape import Landscape
 from worker.generator.line_correlations import memory_on_the_line
 from worker.generator.panels import build_landscape
-from worker.generator.passage_law import quantiles, standard_deviation
+from worker.generator.passage_curve import RISE, NoCurve, PassageCurve, passage_cells, passage_curve, rise_on_the_way
+from worker.generator.passage_law import standard_deviation
 from worker.generator.passages import Passage, mean_time
 from worker.generator.process import FloatArray, ScalarProcess, values
 from worker.generator.relaxation import local_relaxation
 from worker.generator.report import GeneratorReport, Questions, Range, pairs_to_time
 from worker.generator.spectrum import spectrum_of
 from worker.generator.stationary import stationary_law
+from worker.generator.timing import Timing
 from worker.generator.wells import FixedPoint, barriers_of, fixed_points_of
 from worker.generator.window import Window, choose_window
 
@@ -99,15 +102,24 @@ def _kinetics(
 
 def _passages(landscape: Landscape, ends: tuple[End, End], extrema: Extrema, pairs: Sequence[Range]) -> tuple[Passage, ...]:
     cells = cut_into_cells(landscape, 4)
-    finer = cut_into_cells(landscape, 32) if pairs else cells
     found = []
     for start, to in pairs:
         mean = mean_time(cells, ends, start, to)
-        deviation = standard_deviation(finer, ends, start, to, mean)
+        deviation = standard_deviation(_fine_cells(landscape, start, to), ends, start, to, mean)
         found.append(
-            Passage(start, to, mean, kramers_time(extrema, start, to), deviation, quantiles(cells, start, to, mean, deviation))
+            Passage(start, to, mean, kramers_time(extrema, start, to), deviation, _law_of(landscape, start, to, mean, deviation))
         )
     return tuple(found)
+
+
+def _fine_cells(landscape: Landscape, start: float, to: float) -> Cells:
+    rise = rise_on_the_way(landscape, min(start, to), max(start, to))
+    return cut_into_cells(landscape, 2 ** np.ceil(np.log2(np.clip(rise / RISE, 32, 1024))).astype(np.int64))
+
+
+def _law_of(landscape: Landscape, start: float, to: float, mean: Timing, deviation: Timing) -> PassageCurve | NoCurve:
+    cells = passage_cells(landscape, min(start, to), max(start, to))
+    return passage_curve(cells, lambda level: Chain.along(level, start, to), mean, deviation)
 
 
 def _without_noise(model: ScalarProcess, window: Window, verdict: Verdict, questions: Questions) -> GeneratorReport:

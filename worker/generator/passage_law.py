@@ -1,22 +1,14 @@
-"""The law of a first-passage time beyond its mean: its standard deviation, and quantiles."""
+"""How much a first-passage time varies from one passage to the next."""
 
 import numpy as np
-from scipy.special import ndtri
 
 from worker.generator.boundaries import TOLERANCE, End
 from worker.generator.cells import Cells
-from worker.generator.first_passage_chain import Chain, distribution, oriented
-from worker.generator.process import FloatArray
+from worker.generator.first_passage_chain import oriented
 from worker.generator.timing import Timing
 
-PROBABILITIES = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""Quantiles that are given."""
 RESOLVED = 0.1
 """Change of the logarithm of a variance on doubling the cells up to which its error can be extrapolated."""
-NEARLY_CERTAIN = 0.05
-"""Relative standard deviation below which the passage time is taken for Gaussian."""
-LOWEST, HIGHEST, N_TIMES, N_BETWEEN = 1e-6, 30.0, 60, 9
-"""Times at which the distribution is first looked at, in mean times, and then between two of them."""
 
 
 def standard_deviation(cells: Cells, ends: tuple[End, End], start: float, to: float, mean: Timing) -> Timing:
@@ -34,30 +26,6 @@ def standard_deviation(cells: Cells, ends: tuple[End, End], start: float, to: fl
         return Timing(None, "the landscape is too steep for its spread to be resolved")
     # The error goes with the third power of the cells' length.
     return Timing.from_log(0.5 * (fine + float(np.log1p(-np.expm1(coarse - fine) / 7))))
-
-
-def quantiles(cells: Cells, start: float, to: float, mean: Timing, deviation: Timing) -> tuple[float, ...]:
-    """Times by which the passage is over with `PROBABILITIES`, to a thousandth; empty where there is no mean time."""
-    if mean.value is None or not mean.value > 0:
-        return ()
-    if deviation.value is not None and deviation.value < NEARLY_CERTAIN * mean.value:
-        return tuple(float(q) for q in mean.value + deviation.value * ndtri(PROBABILITIES))
-    fine, coarse = (_quantiles(Chain.along(c, start, to), mean.value) for c in (cells, cells.halved()))
-    # The error goes with the square of the cells' length.
-    return tuple(float(q) for q in (4 * fine - coarse) / 3)
-
-
-def _quantiles(chain: Chain, mean: float) -> FloatArray:
-    log_times = np.log(np.geomspace(LOWEST, HIGHEST, N_TIMES) * mean)[:, None].repeat(len(PROBABILITIES), axis=1)
-    for _ in range(3):
-        unique, place = np.unique(log_times, return_inverse=True)
-        over = distribution(chain, np.exp(unique))[place].reshape(log_times.shape)
-        after = np.clip((over < PROBABILITIES).sum(axis=0), 1, len(over) - 1)
-        low, high = (np.take_along_axis(log_times, k[None, :], axis=0)[0] for k in (after - 1, after))
-        below, above = (np.take_along_axis(over, k[None, :], axis=0)[0] for k in (after - 1, after))
-        log_times = np.linspace(low, high, N_BETWEEN)
-    share = (PROBABILITIES - below) / np.where(above > below, above - below, 1)
-    return np.asarray(np.exp(low + np.clip(share, 0, 1) * (high - low)))
 
 
 def _variance_diverges(behind: End) -> bool:

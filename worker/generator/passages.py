@@ -6,6 +6,7 @@ import numpy as np
 
 from worker.generator.boundaries import End
 from worker.generator.cells import Cells
+from worker.generator.passage_curve import NoCurve, PassageCurve
 from worker.generator.process import FloatArray
 from worker.generator.timing import Timing
 
@@ -17,7 +18,7 @@ class Passage:
     mean_time  exact mean first-passage time of the model, equation (G14) [time]
     kramers    Eyring–Kramers asymptotic formula for the same passage, equation (G15) [time]
     deviation  standard deviation of the passage time, equation (G28) [time]; None where it is not looked at
-    quantiles  times by which it is over with each of `PROBABILITIES` of passage_law.py, equation (G29) [time]; or none
+    law        of the passage time, equation (G29); or why it is not given
     """
 
     start: float
@@ -25,7 +26,7 @@ class Passage:
     mean_time: Timing
     kramers: Timing
     deviation: Timing | None = None
-    quantiles: tuple[float, ...] = ()
+    law: PassageCurve | NoCurve | None = None
 
 
 def mean_time(cells: Cells, ends: tuple[End, End], start: float, to: float) -> Timing:
@@ -53,7 +54,7 @@ def mean_time(cells: Cells, ends: tuple[End, End], start: float, to: float) -> T
 
 def log_mean_time(cells: Cells, start: float, to: float) -> FloatArray:
     """Log of the mean time between two edges of the cells, equation (G14), one for each model (...)."""
-    first, last = sorted(int(np.argmin(np.abs(cells.edges - point))) for point in (start, to))
+    first, last = sorted((cells.edge_at(start), cells.edge_at(to)))
     if start < to:
         terms = np.logaddexp(cells.log_below[..., :-1], cells.log_left)
     else:

@@ -6,7 +6,8 @@ import numpy as np
 
 from worker.generator.boundaries import classify_end
 from worker.generator.cells import cut_into_cells
-from worker.generator.circle import circular_spectrum, circular_time, opened
+from worker.generator.circle import circular_spectrum, opened
+from worker.generator.circle_passages import circular_time
 from worker.generator.ergodicity import ends_verdict, noise_verdict
 from worker.generator.errors import GeneratorError
 from worker.generator.interval import narrowed_to_positive

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 
 from worker.generator.analysis import analyse
-from worker.generator.passage_law import PROBABILITIES
+from worker.generator.passage_curve import PROBABILITIES
 from worker.generator.passages import Passage
 from worker.generator.process import ScalarProcess
 
@@ -65,7 +65,7 @@ def test_brownian_motion_between_a_wall_and_a_goal() -> None:
     assert found.deviation is not None
     assert found.deviation.value == pytest.approx(np.sqrt(2 / 3), rel=1e-9)
     k = np.arange(200)
-    for p, time in zip(PROBABILITIES, found.quantiles, strict=True):
+    for p, time in zip(PROBABILITIES, found.law.quantiles, strict=True):
         survival = 4 / np.pi * np.sum((-1.0) ** k / (2 * k + 1) * np.exp(-((2 * k + 1) ** 2) * np.pi**2 * time / 8))
         assert 1 - survival == pytest.approx(p, abs=2e-4)
 
@@ -76,10 +76,10 @@ def test_over_a_high_barrier_the_time_is_exponential() -> None:
     assert mean is not None
     assert found.deviation is not None
     assert found.deviation.value == pytest.approx(mean, rel=1e-6)
-    np.testing.assert_allclose(found.quantiles, -mean * np.log1p(-np.array(PROBABILITIES)), rtol=1e-4)
+    np.testing.assert_allclose(found.law.quantiles, -mean * np.log1p(-np.array(PROBABILITIES)), rtol=1e-4)
     # Negative control: at 2 kT it is not.
     low = passage(double_well(0.25), -1.0, 1.0)
-    assert low.quantiles[0] > 2 * -low.mean_time.value * np.log1p(-PROBABILITIES[0])
+    assert low.law.quantiles[0] > 2 * -low.mean_time.value * np.log1p(-PROBABILITIES[0])
 
 
 def test_without_a_barrier_the_spread_is_small() -> None:
@@ -88,7 +88,7 @@ def test_without_a_barrier_the_spread_is_small() -> None:
     found = passage(model, 0.0, 1.0)
     assert found.deviation is not None
     assert found.deviation.value == pytest.approx(0.1, rel=1e-6)
-    assert found.quantiles[2] == pytest.approx(1 - 0.005, abs=1e-3)
+    assert found.law.quantiles[2] == pytest.approx(1 - 0.005, abs=1e-3)
 
 
 @pytest.mark.parametrize(("depth", "finite"), [(1.2, False), (6.0, True)])
@@ -123,6 +123,6 @@ def test_simulated_passages_have_this_mean_spread_and_these_quantiles() -> None:
     # Three standard errors; that of the standard deviation is σ √((kurtosis − 1)/4n) with 9 for an exponential.
     assert abs(times.mean() - found.mean_time.value) < 3 * times.std() / np.sqrt(n)
     assert abs(times.std() - found.deviation.value) < 3 * times.std() * np.sqrt(8 / (4 * n))
-    over = (times[:, None] <= np.array(found.quantiles)).mean(axis=0)
+    over = (times[:, None] <= np.array(found.law.quantiles)).mean(axis=0)
     p = np.array(PROBABILITIES)
     assert (np.abs(over - p) < 3.5 * np.sqrt(p * (1 - p) / n)).all()
