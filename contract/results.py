@@ -178,6 +178,10 @@ class Stationary(Document):
     """Which numbers do not exist or are only approximate, and why."""
     current: EncodedArray | None = None
     """Probability current of two variables on the density's grid, (n₀, n₁, 2) [1/(state·time)]."""
+    probability_current: float | None = None
+    """Of an angle: net flow of probability through every point, in turns per time [1/time]."""
+    mean_velocity: float | None = None
+    """Of an angle: mean of dx/dt, the probability current times the period [state/time]."""
     circulation: float | None = None
     """Area that the process of two variables sweeps per time, ½⟨x b_y − y b_x⟩ [state²/time]."""
     entropy_production: float | None = None
@@ -285,6 +289,27 @@ class Committor(Document):
     """Why there are no values."""
 
 
+class EffectivePotential(Document):
+    """Φ(x) = −∫2b/a dx + log a, zero at its lowest point; −log of the stationary density where there is one."""
+
+    grid: Array
+    """[state]."""
+    values: Array
+    """[kT]; on a circle that is driven round they do not close."""
+
+
+class End(Document):
+    """An end of the state space of one variable, in Feller's classification."""
+
+    at: float | None
+    """[state]; null at infinity, the lower end first."""
+    kind: Literal["natural", "entrance", "regular", "exit"]
+    """`natural`: never reached, and the process cannot start there. `entrance`: never reached, but it can. `regular`: reached and
+    left again. `exit`: reached and never left; of an open end, that the process runs away in finite time."""
+    reason: str | None = None
+    """Why there is no stationary law because of this end."""
+
+
 class LocalRelaxation(Document):
     """γ(x) = |b'(x)| / a(x), the source paper's local relaxation rate. It is not the spectral gap."""
 
@@ -357,6 +382,10 @@ class GeneratorAnalysis(Document):
     barriers: tuple[Barrier, ...] = ()
     passages: tuple[Passage, ...] = ()
     committors: tuple[Committor, ...] = ()
+    effective_potential: EffectivePotential | None = None
+    """Of one variable; on the density's grid where there is a stationary law."""
+    ends: tuple[End, ...] = ()
+    """Lower and upper end of the domain of one variable; empty for an angle, and where the noise is not positive."""
     local_relaxation: LocalRelaxation | None = None
     simulated: SimulatedLaw | None = None
     """Beside the linear process next to the stable fixed points, in three variables and more."""

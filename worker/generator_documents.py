@@ -53,6 +53,15 @@ def analysis_of(report: GeneratorReport, spread: GeneratorSpread | None) -> resu
             *(_between(p, i, spread) for i, p in enumerate(report.between)),
         ),
         committors=tuple(_committor(c) for c in report.committors),
+        effective_potential=None
+        if report.effective_potential is None
+        else results.EffectivePotential(
+            grid=_array(report.effective_potential.grid), values=_array(report.effective_potential.values)
+        ),
+        ends=tuple(
+            results.End(at=number(end.at), kind=end.kind, reason=None if end.problem is None else f"{end.problem} {end.place}")
+            for end in report.ends
+        ),
         local_relaxation=None
         if report.local_relaxation is None
         else results.LocalRelaxation(grid=_array(report.local_relaxation.grid), rate=_array(report.local_relaxation.rate)),
@@ -112,6 +121,10 @@ def _stationary(report: GeneratorReport, spread: GeneratorSpread | None) -> resu
         density=results.Density(grid=tuple(_array(g) for g in law.grid), values=_table(law.density)),
         reason=law.reason,
         current=None if spatial is None or spatial.current is None else _encoded(spatial.current),
+        probability_current=report.probability_current,
+        mean_velocity=None
+        if report.probability_current is None
+        else report.probability_current * (report.domain[1] - report.domain[0]),
         circulation=None if spatial is None else spatial.circulation,
         entropy_production=None if spatial is None else spatial.entropy_production,
     )

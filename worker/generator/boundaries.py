@@ -11,10 +11,17 @@ from worker.generator.quadrature import NODES, ORDER, TO_LEGENDRE
 from worker.generator.window import DOUBLINGS, Window
 
 Kind = Literal["natural", "entrance", "regular", "exit"]
-"""Feller's classes: natural and entrance ends are never reached, regular ones are reached and left again, exits swallow."""
+"""Feller's classes, equation (G33): natural and entrance ends are never reached, and from an entrance the process can start;
+regular ends are reached and left again, exits are reached and never left."""
 
 ZERO = 1e-10
 """Relative size below which a(end) counts as zero."""
+ZERO_SEEN, SIMPLE = 1e4, 0.01
+"""a, in units of the rounding error of zero, from which its power in the distance shows, and how near to 1 a simple zero's is."""
+DIVERGING = 1e-6
+"""2b/a times the distance to an end, next to it, above which the drift counts as singular there."""
+STEEP = 1e6
+"""Power of ψ in the distance beyond which it is steeper than any power."""
 TOLERANCE = 1e-9
 """Distance of an exponent from its critical value below which it counts as critical."""
 
@@ -79,14 +86,33 @@ def classify_end(model: ScalarProcess, window: Window, side: Literal[-1, 1]) -> 
     a_end = abs(legval(-1.0, TO_LEGENDRE @ a_inside))
     # An end far from the origin is itself rounded, and a does not vanish exactly there.
     zero = max(ZERO, 64 * float(np.spacing(abs(at))) / room) * np.max(np.abs(a_inside))
-    if min(a_end, abs(value(model.a, at))) > zero:
-        return End(at, "regular", place, wall=True)
-    slope = abs(legval(-1.0, TO_LEGENDRE @ (a_inside / distance)))
-    if slope * room / 8 > 1e-6 * np.max(np.abs(a_inside)):
-        return _simple_zero(model, window, side, at, place)
     nearest = max(1e-9 * abs(at), room * 2.0**-DOUBLINGS)
     halvings = room * 2.0 ** -np.arange(2.0, max(np.log2(room / nearest), 4))
+    if min(a_end, abs(value(model.a, at))) > zero:
+        if _drift_diverges(model, at, -side * halvings):
+            return _far_end(model, at, place, at, -side, halvings)
+        return End(at, "regular", place, wall=True)
+    slope = abs(legval(-1.0, TO_LEGENDRE @ (a_inside / distance)))
+    vanishes = slope * room / 8 > 1e-6 * np.max(np.abs(a_inside)) and np.isfinite(values(model.b, np.array([at]))[0])
+    if vanishes and _simple(values(model.a, at - side * halvings), halvings, zero):
+        return _simple_zero(model, window, side, at, place)
     return _far_end(model, at, place, at, -side, halvings)
+
+
+def _simple(a: FloatArray, distances: FloatArray, zero: float) -> bool:
+    """Whether a goes to zero like the distance itself, judged where it is still far above rounding error."""
+    above = np.flatnonzero(a > max(ZERO_SEEN * zero, np.finfo(float).tiny))
+    if len(above) < 2:
+        return True
+    last = above[-1]
+    growth = np.log(a[last - 1] / a[last]) / np.log(distances[last - 1] / distances[last])
+    return bool(abs(growth - 1) < SIMPLE)
+
+
+def _drift_diverges(model: ScalarProcess, at: float, offsets: FloatArray) -> bool:
+    """Whether, where a is positive at the end, 2b/a times the distance does not go to zero: a drift of 1/distance or steeper."""
+    push = np.abs(2 * values(model.b, at + offsets) / values(model.a, at + offsets) * offsets)
+    return bool(push[-1] > DIVERGING and push[-1] > 0.5 * push[-3])
 
 
 def _simple_zero(model: ScalarProcess, window: Window, side: int, at: float, place: str) -> End:
@@ -108,7 +134,7 @@ def _simple_zero(model: ScalarProcess, window: Window, side: int, at: float, pla
     if exponent <= ZERO:
         why = "the drift pushes outward" if exponent < -ZERO else "drift and noise both vanish"
         return End(at, "exit", place, f"{why}, and the process stays for ever, at", power=exponent - 1, zone=zone)
-    return End(at, "regular" if exponent < 1 else "entrance", place, power=exponent - 1, zone=zone)
+    return End(at, "regular" if exponent < 1 - TOLERANCE else "entrance", place, power=exponent - 1, zone=zone)
 
 
 def _far_end(model: ScalarProcess, at: float, place: str, base: float, sign: int, distances: FloatArray) -> End:
@@ -126,16 +152,33 @@ def _far_end(model: ScalarProcess, at: float, place: str, base: float, sign: int
     power = beta - gamma
     infinite = not np.isfinite(at)
     outwards = 1 if infinite else -1
-    light = outwards * power < -1e6
+    light = outwards * power < -STEEP
     with np.errstate(all="ignore"):
         log_threshold = 2 * np.log(np.abs(beta - gamma / 2) / distances[last - 1]) + np.log(a[last - 1] / 8)
         threshold = float(np.exp(log_threshold))
-    if outwards * (beta - 1) > TOLERANCE:
-        return End(at, "natural", place, "the drift pushes outward, without return, towards", power=power, threshold=threshold)
-    if outwards * (power + 1) > -TOLERANCE:
-        return End(at, "natural", place, "nothing holds the process back from", power=power, threshold=threshold)
-    # From infinity in finite time: ∫ dx/|b| for light tails, ∫ x dx/a for power laws, converges.
+    # Steeper than any power, the drift alone carries the process: ∫ dx/|b| converges, or does not.
     ratio = distances[last - 1] / distances[last - 2]
-    drift_growth = float(np.log(abs(b[last - 1] / b[last - 2])) / np.log(ratio)) if light else gamma - 1
-    kind: Kind = "entrance" if infinite and drift_growth > 1 + TOLERANCE else "natural"
+    with np.errstate(all="ignore"):
+        drift_growth = float(np.log(abs(b[last - 1] / b[last - 2])) / np.log(ratio))
+    kind = _feller(outwards * beta, outwards * gamma, outwards * drift_growth, outwards)
+    if kind == "regular" and not infinite:
+        return End(at, kind, place, power=power, growth=gamma, threshold=threshold)
+    if kind == "exit" and not infinite:
+        why = "the drift pushes outward, or does not hold it off, and the process stays for ever, at"
+        return End(at, kind, place, why, power=power, threshold=threshold)
+    if outwards * (beta - 1) > TOLERANCE:
+        return End(at, kind, place, "the drift pushes outward, without return, towards", power=power, threshold=threshold)
+    if outwards * (power + 1) > -TOLERANCE:
+        return End(at, kind, place, "nothing holds the process back from", power=power, threshold=threshold)
     return End(at, kind, place, power=None if light else power, growth=gamma, threshold=threshold)
+
+
+def _feller(beta: float, gamma: float, drift_growth: float, outwards: int) -> Kind:
+    """Feller's class from the powers of exp(ψ) and a in the distance, and that of b where ψ is steeper than any power, equation
+    (G33), all times `outwards`, +1 at infinity and −1 at a finite end."""
+    quick = drift_growth > outwards + TOLERANCE if abs(beta) > STEEP else gamma > 2 * outwards + TOLERANCE
+    if not quick:
+        return "natural"
+    if not beta > outwards + TOLERANCE:
+        return "entrance"
+    return "regular" if beta - gamma < -outwards - TOLERANCE and abs(beta) <= STEEP else "exit"

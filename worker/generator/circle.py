@@ -9,6 +9,7 @@ from scipy.linalg import eigvals
 from worker.generator.boundaries import classify_end
 from worker.generator.circle_correlations import memory_on_the_circle
 from worker.generator.circle_passages import circular_passage
+from worker.generator.effective_potential import effective_potential
 from worker.generator.errors import InvalidDomainError
 from worker.generator.extrapolation import extrapolated_beyond
 from worker.generator.fourier import MODES, fourier_generator
@@ -70,6 +71,7 @@ def analysed_on_the_circle(model: ScalarProcess, questions: Questions) -> Genera
         fixed_points=fixed,
         barriers=barriers,
         passages=passages,
+        effective_potential=effective_potential(circle.landscape, law.grid[0]),
         local_relaxation=local_relaxation(model, law.grid[0]),
         probability_current=current,
         extrapolated=extrapolated_beyond(fixed, barriers, passages, questions.observed_range),

@@ -7,6 +7,7 @@ import numpy as np
 
 from worker.generator.boundaries import End, classify_end
 from worker.generator.cells import Cells, cut_into_cells
+from worker.generator.effective_potential import effective_potential
 from worker.generator.ergodicity import Verdict, ends_verdict, noise_verdict
 from worker.generator.extrapolation import extrapolated_beyond
 from worker.generator.first_passage_chain import Chain
@@ -46,7 +47,14 @@ def analysed_on_the_line(model: ScalarProcess, questions: Questions) -> Generato
     grid = law.grid[0]
     spectrum = spectrum_of(landscape, ends, questions.eigenpairs, grid=grid if questions.eigenfunctions else None)
     memory = memory_on_the_line(landscape, ends, law, spectrum, questions.lags, questions.frequencies)
-    return replace(report, stationary=law, spectrum=spectrum, memory=memory, local_relaxation=local_relaxation(model, grid))
+    return replace(
+        report,
+        stationary=law,
+        spectrum=spectrum,
+        memory=memory,
+        effective_potential=effective_potential(landscape, grid),
+        local_relaxation=local_relaxation(model, grid),
+    )
 
 
 def resolve(
@@ -86,6 +94,7 @@ def _kinetics(
     """The part of the report that needs no stationary law."""
     extrema, barriers = extrema_of(model, landscape, fixed), barriers_of(model, landscape, fixed)
     passages = _passages(landscape, ends, extrema, pairs_to_time(questions, fixed, window.scale))
+    grid = _plain_grid(model, window, questions)
     return GeneratorReport(
         ergodic=verdict.ergodic,
         reason=verdict.reason,
@@ -95,7 +104,8 @@ def _kinetics(
         fixed_points=fixed,
         barriers=barriers,
         passages=passages,
-        local_relaxation=local_relaxation(model, _plain_grid(model, window, questions)),
+        effective_potential=effective_potential(landscape, grid),
+        local_relaxation=local_relaxation(model, grid),
         extrapolated=extrapolated_beyond(fixed, barriers, passages, questions.observed_range),
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from worker.generator.boundaries import End
 from worker.generator.correlations import Memory, NoMemory
+from worker.generator.effective_potential import EffectivePotential
 from worker.generator.errors import InvalidDomainError
 from worker.generator.passages import Passage
 from worker.generator.places import Pair
@@ -66,7 +67,7 @@ class GeneratorReport:
                       be reflected: by a declared end, or on request (then `ergodic` is still False)
     ends              lower and upper end, classified; empty where the noise is not positive, and in more coordinates than one
     stationary, spectrum, memory   None without a stationary law; `memory` is the autocorrelation function and power spectrum
-    fixed_points, barriers, passages, local_relaxation   as far as they exist without one
+    fixed_points, barriers, passages, effective_potential, local_relaxation   as far as they exist without one
     probability_current   net flow of probability through every point of a circle [1/time]; None on the line, where it is 0
     between, committors   passages and committors between places of several coordinates
     extrapolated      sentences that name what rests on no data
@@ -88,6 +89,7 @@ class GeneratorReport:
     fixed_points: tuple[FixedPoint, ...] = ()
     barriers: tuple[Barrier, ...] = ()
     passages: tuple[Passage, ...] = ()
+    effective_potential: EffectivePotential | None = None
     local_relaxation: LocalRelaxation | None = None
     between: tuple[SpatialPassage, ...] = ()
     committors: tuple[SpatialCommittor, ...] = ()
