@@ -13,10 +13,9 @@ from service.queue import CeleryQueue
 from service.readers.process import read_upload
 from service.routes import datasets, events, health, jobs, reference, schemas
 from service.settings import ServiceSettings
+from storage.blobs import open_blobs
 from storage.connection import connect
-from storage.datasets import LocalDatasetStore
 from storage.jobs import RedisJobStore
-from storage.results import LocalResultStore
 from storage.stores import Stores
 
 
@@ -57,9 +56,6 @@ def create_app(
 
 
 def open_stores(settings: ServiceSettings) -> Stores:
-    """The stores that live in Redis and in the data folder."""
-    return Stores(
-        jobs=RedisJobStore(connect(settings.redis_url)),
-        datasets=LocalDatasetStore(settings.data_dir),
-        results=LocalResultStore(settings.data_dir),
-    )
+    """The stores that live in Redis and in the data folder, or in an object store."""
+    datasets, results = open_blobs(settings.data_dir, settings.blob_url)
+    return Stores(jobs=RedisJobStore(connect(settings.redis_url)), datasets=datasets, results=results)

@@ -1,7 +1,7 @@
 """About how long a job will take, from what is known before it starts: the number of increments, variables and terms.
 
-From measurements on one core (`python -m benchmarks.speed`, `benchmarks.plane`); right to a factor of three or so, which is enough
-to tell jobs of seconds from jobs of minutes.
+From measurements on one core (`python -m benchmarks.speed`, `benchmarks.plane`); right to a factor of three or so: enough to tell
+jobs of seconds from jobs of minutes.
 """
 
 from math import comb

@@ -23,6 +23,8 @@ class ServiceSettings(BaseSettings):
     """Port to listen on; 0 takes any free one."""
     data_dir: Path = Path("data")
     """Folder of datasets, results and keys."""
+    blob_url: Annotated[str, Field(pattern="^s3://[^/]+")] | None = None
+    """`s3://bucket/prefix` to keep datasets and results in an object store; the data folder if not set."""
     redis_url: str = "redis://127.0.0.1:6379/0"
     """Job records and queue."""
     allow_weak_durability: bool = False

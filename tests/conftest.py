@@ -1,12 +1,15 @@
 """One real server for every test that needs one. It listens on a free loopback port and keeps its log in a temporary folder."""
 
 import os
+import secrets
 import subprocess
 import time
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
+from moto.server import ThreadedMotoServer
 from redis import Redis
 from redis.exceptions import RedisError
 
@@ -61,6 +64,26 @@ def restricted_url(empty_redis_url: str) -> str:
         admin.execute_command("ACL", "SETUSER", "itoscope", "reset", "on", ">secret", *ACCESS_RULES)
     parts = urlsplit(empty_redis_url)
     return parts._replace(netloc=f"itoscope:secret@{parts.hostname}:{parts.port}").geturl()
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[str]:
+    """Address of an S3-speaking server of this session's own."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def bucket(s3: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """URL of a place in a bucket where nothing is yet; the variables that say how to get there are set."""
+    credentials = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
+    for name, value in {"AWS_ENDPOINT_URL": s3, **credentials}.items():
+        monkeypatch.setenv(name, value)
+    httpx.put(f"{s3}/itoscope").raise_for_status()
+    return f"s3://itoscope/{secrets.token_hex(8)}"
 
 
 def _answers(store: Store, process: "subprocess.Popen[bytes]") -> bool:

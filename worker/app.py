@@ -14,11 +14,10 @@ from celery.worker import state
 from pydantic import ValidationError
 
 from contract.messages import HARD_LIMIT_GRACE_SECONDS, RUN_JOB, Message, broker_queue
+from storage.blobs import open_blobs
 from storage.connection import connect
-from storage.datasets import LocalDatasetStore
 from storage.durability import WeakDurability, check_durability
 from storage.jobs import RedisJobStore
-from storage.results import LocalResultStore
 from storage.stores import Claim, Stores, StoreUnavailable
 from worker import lease, logs
 from worker.pulse import Pulse, pulse_taker
@@ -177,12 +176,8 @@ def _warm_up(**_: Any) -> None:
 
 
 def _stores(settings: WorkerSettings, timeout: float = 5.0) -> Stores:
-    data_dir = settings.data_dir.absolute()
-    return Stores(
-        jobs=RedisJobStore(connect(settings.redis_url, timeout=timeout)),
-        datasets=LocalDatasetStore(data_dir),
-        results=LocalResultStore(data_dir),
-    )
+    datasets, results = open_blobs(settings.data_dir.absolute(), settings.blob_url)
+    return Stores(jobs=RedisJobStore(connect(settings.redis_url, timeout=timeout)), datasets=datasets, results=results)
 
 
 def _wait_for_redis(settings: WorkerSettings) -> None:

@@ -21,6 +21,8 @@ class WorkerSettings(BaseSettings):
 
     data_dir: Path = Path("data")
     """Folder of datasets and results; the service's."""
+    blob_url: Annotated[str, Field(pattern="^s3://[^/]+")] | None = None
+    """`s3://bucket/prefix` to keep datasets and results in an object store; the data folder if not set."""
     redis_url: str = "redis://127.0.0.1:6379/0"
     """Job records and queue; the service's."""
     allow_weak_durability: bool = False

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from contract.messages import broker_queue
+from storage.blobs import Blobs, open_blobs
 from storage.connection import connect
-from storage.datasets import LocalDatasetStore
 from storage.jobs import RedisJobStore
 from storage.memory import MemoryDatasetStore, MemoryResultStore
 from storage.memory_jobs import MemoryJobStore
-from storage.results import LocalResultStore
 from storage.stores import DatasetStore, JobStore, ResultStore
 
 Backend = tuple[Callable[..., JobStore], Callable[[bool], None]]
@@ -61,11 +60,22 @@ def jobs(open_jobs: Callable[..., JobStore]) -> JobStore:
     return open_jobs()
 
 
-@pytest.fixture(params=["local", "memory"])
-def datasets(request: pytest.FixtureRequest, tmp_path: Path) -> DatasetStore:
-    return LocalDatasetStore(tmp_path / "data") if request.param == "local" else MemoryDatasetStore()
+@pytest.fixture(params=["local", "memory", "s3"])
+def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> Blobs:
+    match request.param:
+        case "memory":
+            return MemoryDatasetStore(), MemoryResultStore()
+        case "local":
+            return open_blobs(tmp_path / "data", None)
+        case _:
+            return open_blobs(tmp_path, request.getfixturevalue("bucket"))
 
 
-@pytest.fixture(params=["local", "memory"])
-def results(request: pytest.FixtureRequest, tmp_path: Path) -> ResultStore:
-    return LocalResultStore(tmp_path / "data") if request.param == "local" else MemoryResultStore()
+@pytest.fixture
+def datasets(blobs: Blobs) -> DatasetStore:
+    return blobs[0]
+
+
+@pytest.fixture
+def results(blobs: Blobs) -> ResultStore:
+    return blobs[1]
