@@ -9,6 +9,7 @@ from worker.generator.equilibria import fixed_point_at, gaussian_covariance
 from worker.generator.errors import InvalidDomainError, NoFiniteRangeError, UnsupportedDimensionError
 from worker.generator.extrapolation import extrapolated_outside
 from worker.generator.linear import LinearProcess, linear_view
+from worker.generator.linear_correlations import memory_of_linear
 from worker.generator.plane.between import committors_between, passages_between
 from worker.generator.plane.first_look import first_rectangle, fixed_points_in
 from worker.generator.plane.picture import MOST_POINTS
@@ -67,7 +68,8 @@ def analysed_as_linear(process: DiffusionProcess, linear: LinearProcess, questio
         circulation=linear.circulation(covariance),
         entropy_production=production,
     )
-    report = replace(_report(process, found, None, questions), ergodic=True, stationary=law, spectrum=spectrum)
+    memory = memory_of_linear(linear, covariance, questions.lags, questions.frequencies)
+    report = replace(_report(process, found, None, questions), ergodic=True, stationary=law, spectrum=spectrum, memory=memory)
     if process.dimension != 2 or not (questions.places or questions.committors):
         return report
     stage = gaussian_stage(process, mean, covariance)
@@ -104,6 +106,7 @@ def analysed_at_fixed_points(process: DiffusionProcess, fixed: tuple[FixedPoint,
         spectrum=Spectrum(
             read_only(rates), read_only(1 / rates.real), None, read_only(np.full(len(rates), np.nan)), approximation
         ),
+        memory=memory_of_linear(linear, covariance, questions.lags, questions.frequencies),
         approximation=approximation,
     )
 

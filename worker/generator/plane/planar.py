@@ -12,6 +12,7 @@ from worker.generator.extrapolation import extrapolated_outside
 from worker.generator.plane.between import committors_between, passages_between
 from worker.generator.plane.box import Box, first_box
 from worker.generator.plane.coarse_law import with_law
+from worker.generator.plane.correlations import memory_in_the_plane
 from worker.generator.plane.first_look import first_rectangle, fixed_points_in
 from worker.generator.plane.grid import points
 from worker.generator.plane.narrowed import narrowed_to_positive_plane
@@ -91,6 +92,7 @@ def _with_law(box: Box, fixed: tuple[FixedPoint, ...], questions: Questions) -> 
         boundaries="reflecting" if _touches_a_wall(box) else "natural",
         stationary=law_of(solution, questions),
         spectrum=spectrum_of_plane(solution),
+        memory=memory_in_the_plane(solution, questions.lags, questions.frequencies),
         between=passages_between(stage, questions.places, fixed),
         committors=committors_between(stage, questions.committors, fixed),
         solution=solution,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from scipy.sparse import csc_array
 
 from worker.generator.errors import UnresolvedLandscapeError
 from worker.generator.plane.box import CELLS, Box, moments
@@ -44,10 +45,12 @@ class Numbers:
 class Level:
     """The answer on one grid.
 
+    matrix            (n, n) rate of change of the cells' masses [1/time]
     density, current  (n₀, n₁) and (n₀, n₁, 2), in the chart's coordinates
     """
 
     grid: Grid
+    matrix: csc_array
     numbers: Numbers
     density: FloatArray
     current: FloatArray
@@ -59,8 +62,7 @@ class Solution:
 
     box, schemes  the rectangle, and how fluxes are had along its axes
     rate          a typical rate of the process [1/time]
-    first         the answer on the coarsest level, for comparison with other models there
-    finest        the answer on the finest level
+    ladder        the answers level by level; the coarsest is there for comparison with other models
     numbers       extrapolated from the two finest levels
     errors        (k,) relative change of each rate by the last step
     """
@@ -68,10 +70,19 @@ class Solution:
     box: Box
     schemes: Schemes
     rate: float
-    first: Level
-    finest: Level
+    ladder: tuple[Level, ...]
     numbers: Numbers
     errors: FloatArray
+
+    @property
+    def first(self) -> Level:
+        """The coarsest level."""
+        return self.ladder[0]
+
+    @property
+    def finest(self) -> Level:
+        """The finest level."""
+        return self.ladder[-1]
 
 
 def solve(box: Box, count: int) -> Solution:
@@ -91,7 +102,7 @@ def solve(box: Box, count: int) -> Solution:
         previous, numbers = numbers, _extrapolated(ladder[-3:], schemes)
         change = _changes(numbers.rates, previous.rates)
     _check_the_law(numbers.moments[2:6], ladder[-1].numbers.moments[2:6])
-    return Solution(box, schemes, rate, ladder[0], ladder[-1], numbers, change)
+    return Solution(box, schemes, rate, tuple(ladder), numbers, change)
 
 
 def solve_on(box: Box, cells: int, schemes: Schemes, count: int, rate: float, extra: int = EXTRA) -> Level:
@@ -102,7 +113,7 @@ def solve_on(box: Box, cells: int, schemes: Schemes, count: int, rate: float, ex
     modes = slow_modes(matrix, count, rate, grid.volumes.ravel(), extra)
     density = modes.masses.reshape(grid.shape) / grid.volumes
     current = currents(grid, coefficients, schemes, density)
-    return Level(grid, Numbers(modes.rates, _moments(box, grid, coefficients, modes, current)), density, current)
+    return Level(grid, matrix, Numbers(modes.rates, _moments(box, grid, coefficients, modes, current)), density, current)
 
 
 def _check_the_law(covariance: FloatArray, on_cells: FloatArray) -> None:
@@ -155,14 +166,19 @@ def _best_schemes(box: Box, count: int, rate: float) -> tuple[Schemes, list[Leve
 
 def _extrapolated(ladder: list[Level], schemes: Schemes) -> Numbers:
     """Three levels without the two leading powers of the cells' length in their error."""
-    orders = ORDERS["upwind" if "upwind" in schemes else "exponential"]
-    lengths = ladder[0].grid.shape[0] / np.array([level.grid.shape[0] for level in ladder])
-    weights = np.linalg.solve(np.array([np.ones(3), *(lengths**order for order in orders)]), [1.0, 0.0, 0.0])
+    weights = weights_of(ladder, schemes)
     finest = ladder[-1].numbers
     rates = np.array([matched(level.numbers.rates, finest.rates) for level in ladder])
     known = np.isfinite(rates).all(axis=0)
     extrapolated = np.where(known, weights @ np.where(np.isfinite(rates), rates, 0.0), finest.rates)
     return Numbers(extrapolated, weights @ np.array([level.numbers.moments for level in ladder]))
+
+
+def weights_of(ladder: list[Level], schemes: Schemes) -> FloatArray:
+    """(3,) weights of three levels, coarse to fine, that remove the two leading powers of the cells' length."""
+    orders = ORDERS["upwind" if "upwind" in schemes else "exponential"]
+    lengths = ladder[0].grid.shape[0] / np.array([level.grid.shape[0] for level in ladder])
+    return np.asarray(np.linalg.solve(np.array([np.ones(3), *(lengths**order for order in orders)]), [1.0, 0.0, 0.0]))
 
 
 def _changes(rates: ComplexArray, before: ComplexArray) -> FloatArray:

@@ -1,0 +1,194 @@
+"""Autocorrelation and power spectrum in the plane, from small models of the cells' matrix that share its slow part."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csc_array, eye_array
+from scipy.sparse.linalg import SuperLU
+
+from worker.generator.correlations import Memory, NoMemory, memory_of
+from worker.generator.plane.modes import ComplexArray, factorised
+from worker.generator.plane.solution import Level, Solution, weights_of
+from worker.generator.process import FloatArray
+from worker.generator.timing import Timing
+
+STEPS = 8
+"""Steps by which a small model grows."""
+MOST_STEPS = 64
+LEAST = {"exponential": 1e-14, "upwind": 1e-6}
+"""Mass, over the largest, below which a cell's counts as this: the upwind scheme's are not right further down."""
+CLOSED = 1e-10
+"""Relative size of what a step adds below which it adds nothing."""
+SETTLED = 1e-5
+"""Change of the autocorrelation, and relative change of its integral, at which a small model is large enough."""
+LARGEST_CELLS = 108
+"""Cells along each axis above which a level is not used: the extrapolation does the rest."""
+LARGEST_ERROR = 0.02
+"""Change of the autocorrelation by the extrapolation above which there is no answer."""
+REACH = 5.0
+"""Longest time, in slowest relaxation times, for which a small model is built."""
+WELL_CONDITIONED = 1e8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SmallModel:
+    """The generator on the Krylov space of (s − L)⁻¹ that a function's deviation from its mean starts, equation (G52).
+
+    rates     (m,) eigenvalues of −L there [1/time]
+    weights   (m,) share of each mode in the covariance [unit of the function, squared]
+    """
+
+    rates: ComplexArray
+    weights: ComplexArray
+
+    def covariance(self, lags: FloatArray) -> FloatArray:
+        """At lags (n,) [time]: (n,)."""
+        return np.asarray(np.real(np.exp(-np.abs(lags)[:, None] * self.rates) @ self.weights))
+
+    def spectrum(self, frequencies: FloatArray) -> FloatArray:
+        """One-sided density at frequencies (n,) [1/time]: (n,)."""
+        return np.asarray(4 * np.real((1 / (self.rates + 2j * np.pi * frequencies[:, None])) @ self.weights))
+
+    @property
+    def integral(self) -> float:
+        """Of the covariance over all lags from 0."""
+        return float(np.sum(self.weights / self.rates).real)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelModel:
+    """Small models on one level: of each coordinate one, of an angle those of its cosine and sine."""
+
+    coordinates: tuple[tuple[SmallModel, ...], tuple[SmallModel, ...]]
+
+    def covariances(self, lags: FloatArray) -> FloatArray:
+        """(2, n) at lags (n,) [time]."""
+        return np.array([sum(model.covariance(lags) for model in models) for models in self.coordinates])
+
+    def spectra(self, frequencies: FloatArray) -> FloatArray:
+        """(2, n) at frequencies (n,) [1/time]."""
+        return np.array([sum(model.spectrum(frequencies) for model in models) for models in self.coordinates])
+
+    @property
+    def integrals(self) -> FloatArray:
+        """(2,) of the covariances over all lags from 0."""
+        return np.array([sum(model.integral for model in models) for models in self.coordinates])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlaneCorrelations:
+    """A `Correlations`: small models on three levels, extrapolated."""
+
+    models: tuple[LevelModel, ...]
+    shares: FloatArray
+
+    def autocorrelation(self, lags: FloatArray) -> FloatArray:
+        """C of each coordinate at lags (n,): (2, n)."""
+        lags = np.asarray(lags, dtype=np.float64)
+        zero = np.zeros(1)
+        return self._extrapolated([model.covariances(lags) / model.covariances(zero) for model in self.models])
+
+    def power_spectrum(self, frequencies: FloatArray) -> FloatArray:
+        """One-sided density of each coordinate at frequencies (n,) [1/time]: (2, n)."""
+        return self._extrapolated([model.spectra(np.asarray(frequencies, dtype=np.float64)) for model in self.models])
+
+    @property
+    def integrated_times(self) -> FloatArray:
+        """(2,) ∫_0^∞ C dt [time]."""
+        return self._extrapolated([model.integrals / model.covariances(np.zeros(1))[:, 0] for model in self.models])
+
+    def _extrapolated(self, values: list[FloatArray]) -> FloatArray:
+        return np.asarray(np.tensordot(self.shares, np.stack(values), 1))
+
+
+def memory_in_the_plane(solution: Solution, n_lags: int, n_frequencies: int) -> Memory | NoMemory:
+    """Autocorrelation, power spectrum and integrated times of both coordinates."""
+    rates = solution.numbers.rates
+    if not len(rates) or not solution.errors[0] < LARGEST_ERROR:
+        return NoMemory("the slowest rate does not settle on the finest cells, and so no autocorrelation does")
+    levels = [level for level in solution.ladder if level.grid.shape[0] <= LARGEST_CELLS][-3:]
+    models = [_level_model(solution, level) for level in levels]
+    found = PlaneCorrelations(tuple(model for model in models if model is not None), weights_of(levels, solution.schemes))
+    if len(found.models) < len(levels):
+        return NoMemory("the autocorrelation does not settle: rates differ too much from place to place")
+    slowest, fastest = float(rates[0].real), float(np.max(np.abs(rates)))
+    times = tuple(Timing(float(time)) for time in found.integrated_times)
+    memory = memory_of(found, times, slowest=slowest, fastest=fastest, n_lags=n_lags, n_frequencies=n_frequencies)
+    finest = found.models[-1]
+    on_cells = finest.covariances(memory.lags) / finest.covariances(np.zeros(1))
+    if not np.max(np.abs(memory.autocorrelation - on_cells)) < LARGEST_ERROR:
+        return NoMemory("the autocorrelation does not settle on the finest cells: the noise is too weak for them")
+    return memory
+
+
+def _level_model(solution: Solution, level: Level) -> LevelModel | None:
+    """The small models of a level; None where one does not settle."""
+    masses = (level.density * level.grid.volumes).ravel()
+    solver = factorised(csc_array(solution.rate * eye_array(masses.size) - level.matrix))
+    times = 1 / solution.rate, REACH / float(solution.numbers.rates[0].real)
+    least = LEAST["upwind" if "upwind" in solution.schemes else "exponential"]
+    coordinates = [
+        [_small_model(level.matrix, solver, masses, function, times, least) for function in functions]
+        for functions in _functions(solution, level)
+    ]
+    first, second = (tuple(model for model in models if model is not None) for models in coordinates)
+    return LevelModel((first, second)) if len(first) == len(coordinates[0]) and len(second) == len(coordinates[1]) else None
+
+
+def _small_model(
+    matrix: csc_array, solver: SuperLU, masses: FloatArray, function: FloatArray, times: tuple[float, float], least: float
+) -> SmallModel | None:
+    """The small model of a function of the cells (n,), grown until it settles between two times; None where it does not."""
+    shortest, longest = times
+    # In units of √π a process in equilibrium has a symmetric matrix, and none is far from normal.
+    unit = np.sqrt(np.maximum(masses, least * masses.max()))
+    function = function - masses @ function
+    start = masses * function / unit
+    total, lags = unit / np.linalg.norm(unit), np.linspace(0.0, longest, 40)
+    basis = np.zeros((len(start), MOST_STEPS + 1))
+    basis[:, 0] = start / np.linalg.norm(start)
+    before: FloatArray | None = None
+    for step in range(1, MOST_STEPS + 1):
+        new = solver.solve(basis[:, step - 1] * unit) / unit
+        size = np.linalg.norm(new)
+        for _ in range(2):
+            new -= basis[:, :step] @ (basis[:, :step].T @ new)
+            # Nor is there any of the stationary law, to which only rounding leads.
+            new -= total * (total @ new)
+        # Nothing new: the space is closed, and what is on it is exact.
+        closed = np.linalg.norm(new) < CLOSED * size
+        if closed or step % STEPS == 0:
+            small = basis[:, :step].T @ ((matrix @ (basis[:, :step] * unit[:, None])) / unit[:, None])
+            model = _in_modes(small, (function * unit) @ basis[:, :step], start @ basis[:, :step])
+            if closed:
+                return model
+            basis[:, step] = new / np.linalg.norm(new)
+            if model is None:
+                continue  # A space this small may still hold a mode that grows.
+            now = np.append(model.covariance(lags), model.integral) / model.covariance(lags[:1])
+            # The integral of a velocity's vanishes; it is seen beside a typical time.
+            sizes = np.append(np.ones(len(lags)), max(abs(now[-1]), shortest))
+            if before is not None and np.max(np.abs(now - before) / sizes) < SETTLED:
+                return model
+            before = now
+        basis[:, step] = new / np.linalg.norm(new)
+    return None
+
+
+def _in_modes(small: FloatArray, left: FloatArray, right: FloatArray) -> SmallModel | None:
+    """left · exp(small · t) · right as a sum of exponentials; None where it grows or has no such sum."""
+    rates, vectors = np.linalg.eig(-small)
+    if np.linalg.cond(vectors) > WELL_CONDITIONED or rates.real.min() <= 0:
+        return None
+    weights = (left @ vectors) * np.linalg.solve(vectors, right)
+    return SmallModel(rates.astype(np.complex128), weights.astype(np.complex128))
+
+
+def _functions(solution: Solution, level: Level) -> list[list[FloatArray]]:
+    """Each coordinate at the cells' centres (n,), an angle by its cosine and sine."""
+    chart = solution.box.chart
+    x = chart.state(level.grid.centres)
+    return [
+        [x[:, axis]] if period is None else [wave(2 * np.pi * x[:, axis] / period) for wave in (np.cos, np.sin)]
+        for axis, period in enumerate(chart.process.periods)
+    ]
