@@ -45,8 +45,8 @@ from worker.parameters import bounds_of, period_of, place_of
 Report = Callable[[float, str, str], None]
 """Progress: fraction, stage, message."""
 
-N_DRAWS = 100
-"""Models drawn from the coefficients' covariance for the intervals of derived quantities."""
+N_DRAWS, N_DRAWS_SEVERAL = 500, 100
+"""Models drawn around the estimate for the intervals of derived quantities, in one variable and in several."""
 
 FEW_CROSSINGS = 10
 
@@ -159,7 +159,7 @@ def _identify_several(data: Trajectories, parameters: IdentificationParameters, 
         rule=parameters.sampling_rule,
         noise=parameters.measurement_noise,
         bounds=tuple(bounds_of(parameters.domain, v) for v in variables),
-        n_draws=N_DRAWS,
+        n_draws=N_DRAWS_SEVERAL,
         seed=parameters.seed,
     )
     found = (*answer.findings, *collinear(library, y), *not_chosen(choice, problem.instruments.n_kernels))

@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.polynomial.legendre import legval, legvander
+from numpy.typing import NDArray
 
 from worker.generator.process import FloatArray, ScalarProcess, value, values
 from worker.generator.quadrature import NODES, ORDER, TO_LEGENDRE
@@ -182,3 +183,18 @@ def _feller(beta: float, gamma: float, drift_growth: float, outwards: int) -> Ki
     if not beta > outwards + TOLERANCE:
         return "entrance"
     return "regular" if beta - gamma < -outwards - TOLERANCE and abs(beta) <= STEEP else "exit"
+
+
+def far_limits(distance: FloatArray, b: FloatArray, a: FloatArray, side: int) -> tuple[NDArray[np.bool_], FloatArray, FloatArray]:
+    """Of m models towards x → ±∞: whether the end allows a law, (G5); the power of the density; and the bottom of the continuous
+    spectrum, (G12) [1/time].
+
+    distance   (n,) increasing distances from the centre, the last far out      b, a   (m, n) drift and diffusion there
+    """
+    with np.errstate(all="ignore"):
+        gamma = np.log(a[:, -1] / a[:, -2]) / np.log(distance[-1] / distance[-2])
+        beta = 2 * side * b[:, -1] / a[:, -1] * distance[-1]
+        power = beta - gamma
+        threshold = np.exp(2 * np.log(np.abs(beta - gamma / 2) / distance[-1]) + np.log(a[:, -1] / 8))
+        lawful = (beta - 1 <= TOLERANCE) & (power + 1 < -TOLERANCE)
+    return lawful, power, threshold

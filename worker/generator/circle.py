@@ -123,7 +123,7 @@ def circular_spectrum(circle: Circle, count: int) -> Spectrum:
     """The slowest rates by Fourier's method, equation (G18); complex where the process goes round."""
     rates, error = np.zeros(0, complex), np.full(count, np.inf)
     for modes in MODES:
-        previous, rates = rates, _fourier_rates(circle, modes)[:count]
+        previous, rates = rates, fourier_rates(circle.model, *circle.model.bounds, modes)[:count]
         if len(previous) == len(rates):
             error = np.abs(rates - previous) / np.abs(rates)
             if np.all(error < SETTLED):
@@ -136,10 +136,9 @@ def circular_spectrum(circle: Circle, count: int) -> Spectrum:
     return Spectrum(read_only(rates), read_only(1 / rates.real), None, read_only(error), reason)
 
 
-def _fourier_rates(circle: Circle, modes: int) -> NDArray[np.complex128]:
-    found = np.asarray(
-        eigvals(-fourier_generator(circle.model, circle.model.bounds[0], circle.period, modes)), dtype=np.complex128
-    )
+def fourier_rates(model: ScalarProcess, low: float, high: float, modes: int) -> NDArray[np.complex128]:
+    """(2 modes,) all rates on so many modes of the turn [low, high], the slowest first, equation (G18) [1/time]."""
+    found = np.asarray(eigvals(-fourier_generator(model, low, high - low, modes)), dtype=np.complex128)
     # The constant is the eigenfunction of zero; of a complex pair, the positive frequency comes first.
     order = np.lexsort((-found.imag, np.round(found.real / np.abs(found).max(), 12)))
     rates = found[order][1:]

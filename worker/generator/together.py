@@ -4,93 +4,39 @@ A model that does not fit there, because it is not resolved, has other fixed poi
 is left to be analysed alone. The numbers are those of its own analysis to about 1e-4 of their value.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.polynomial.legendre import legder, legval
 from numpy.typing import NDArray
 
 from worker.generator.bisection import slowest_rates
-from worker.generator.boundaries import End, classify_end
 from worker.generator.cells import cut_into_cells
-from worker.generator.errors import GeneratorError
+from worker.generator.held import SMALLEST_BARRIER
 from worker.generator.kramers import Extrema, log_kramers_time, with_widths
 from worker.generator.landscape import Landscape
 from worker.generator.panels import MAX_RISE
 from worker.generator.passages import log_mean_time
-from worker.generator.process import DiffusionProcess, FloatArray, scalar_view, values
+from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.quadrature import CUMULATIVE, NODES, ORDER, TO_LEGENDRE, WEIGHTS
 from worker.generator.report import GeneratorReport, Range
-from worker.generator.sample import DEPTH, Sample, looked_at, rates_of
+from worker.generator.sample import DEPTH, Sample, rates_of
+from worker.generator.shared_panels import Frame, Models, frame_of, models_on
 from worker.generator.spectrum import CLOSE, mesh
-from worker.generator.stationary import StationaryLaw
 from worker.generator.wells import FixedPoint
-from worker.generator.window import Window, choose_window
+from worker.generator.window import Window
 
 BATCH = 100
 """Models whose arrays are held at once."""
 RESOLVED = 1e-6
 """Last Legendre coefficients of ψ and log a with which a model counts as resolved on the reference's panels."""
-DIP = 0.1
-"""A minimum of a below this part of its surroundings may be a zero; the model is analysed alone."""
-HEAVY = -3.5
-"""Power of a tail above which what lies beyond the panels counts in the variance."""
+RARE = 12.0
+"""Fall of the log-density from its peak beyond which a panel need not be resolved: what is there counts for e^−12."""
 LARGEST_SPAN = 300.0
 """Range of the logarithms of masses and resistances that floating numbers hold with room to spare."""
 
-SIDES: tuple[Literal[-1], Literal[1]] = (-1, 1)
-
 Bools = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Model:
-    """A model with a stationary law on the reference's domain: b and a at the panels' nodes (P, ORDER), its ends there.
-
-    ergodic   it has one on its own domain too
-    """
-
-    b: FloatArray
-    a: FloatArray
-    ends: tuple[End, End]
-    ergodic: bool = True
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Frame:
-    """What the models share: the reference, its panels, the points of the first look at it; all points, and their order."""
-
-    reference: GeneratorReport
-    landscape: Landscape
-    window: Window
-    points: FloatArray
-    order: NDArray[np.int64]
-
-    def model_of(self, process: DiffusionProcess) -> _Model | None:
-        """The model, or None where something about it is not like the reference."""
-        open_model = scalar_view(process)
-        model = open_model if self.reference.ergodic else replace(open_model, bounds=self.reference.domain)
-        if model.bounds != self.reference.domain:
-            return None
-        b, a = values(model.b, self.points), values(model.a, self.points)
-        if not (np.isfinite(b).all() and np.isfinite(a).all() and (a > 0).all()):
-            return None
-        scanned, shape = len(self.window.points), self.landscape.psi.shape
-        rising = (b > 0)[self.order[b[self.order] != 0]]
-        if _may_vanish(a[:scanned]) or np.count_nonzero(rising[1:] != rising[:-1]) != len(_inside(self.reference)):
-            return None
-        window = replace(self.window, drift=b[:scanned], diffusion=a[:scanned])
-        ends = classify_end(model, window, -1), classify_end(model, window, 1)
-        if any(end.problem is not None or end.zone is not None for end in ends):
-            return None
-        if any(end.power is not None and np.isinf(end.at) and end.power > HEAVY for end in ends):
-            return None
-        ergodic = self.reference.ergodic or not any(
-            classify_end(open_model, self.window, side).problem is not None for side in SIDES
-        )
-        return _Model(b[scanned:].reshape(shape), a[scanned:].reshape(shape), ends, ergodic)
 
 
 def analysed_together(
@@ -98,79 +44,51 @@ def analysed_together(
 ) -> list[Sample | None]:
     """A sample for each process; None for one that has to be analysed alone."""
     found: list[Sample | None] = [None] * len(processes)
-    frame = _frame(processes, reference, observed)
-    if frame is None:
+    frame = frame_of(processes, reference, pairs, observed)
+    if frame is None or _too_wide(frame.landscape):
         return found
     for first in range(0, len(processes), BATCH):
-        models = {}
-        for index, process in enumerate(processes[first : first + BATCH], first):
-            try:
-                model = frame.model_of(process)
-            except GeneratorError:
-                continue
-            if model is not None:
-                models[index] = model
-        if models:
-            for index, sample in zip(models, _samples(list(models.values()), frame, pairs), strict=True):
+        models = models_on(frame, processes[first : first + BATCH], first)
+        if len(models.rows):
+            for index, sample in _samples(models, frame, pairs):
                 found[index] = sample
     return found
 
 
-def _frame(processes: Sequence[DiffusionProcess], reference: GeneratorReport, observed: Range | None) -> _Frame | None:
-    law = reference.stationary
-    if not processes or not isinstance(law, StationaryLaw) or processes[0].periods[0] is not None:
-        return None
-    landscape = law.landscape
+def _too_wide(landscape: Landscape) -> bool:
     cells = cut_into_cells(landscape)
-    too_wide = max(np.ptp(cells.log_resistance), np.ptp(cells.log_mass)) > LARGEST_SPAN
-    if too_wide or landscape.exponent.any() or landscape.order.any():
-        return None
-    try:
-        window = choose_window(replace(scalar_view(processes[0]), bounds=reference.domain), looked_at(reference, observed))
-    except GeneratorError:
-        return None
-    points = np.concatenate([window.points, landscape.at_nodes[0].ravel()])
-    return _Frame(reference, landscape, window, points, np.argsort(points, kind="stable"))
+    return bool(max(np.ptp(cells.log_resistance), np.ptp(cells.log_mass)) > LARGEST_SPAN)
 
 
-def _inside(reference: GeneratorReport) -> list[FixedPoint]:
-    """The reference's fixed points in its domain: those of a model held before it escapes may lie further out."""
-    return [point for point in reference.fixed_points if reference.domain[0] < point.at[0] < reference.domain[1]]
-
-
-def _may_vanish(a: FloatArray) -> bool:
-    lower, middle, upper = a[:-2], a[1:-1], a[2:]
-    return bool(np.any((middle < DIP * np.maximum(lower, upper)) & (middle <= lower) & (middle <= upper)))
-
-
-def _samples(models: list[_Model], frame: _Frame, pairs: tuple[Range, ...]) -> list[Sample | None]:
-    b, a = np.stack([model.b for model in models]), np.stack([model.a for model in models])
-    landscape = _stacked(frame.landscape, b, a)
-    fits = _resolved(landscape, frame.landscape, b, a) & np.array([_fallen(landscape, i, m.ends) for i, m in enumerate(models)])
+def _samples(models: Models, frame: Frame, pairs: tuple[Range, ...]) -> Iterator[tuple[int, Sample]]:
+    """The samples of those models that the panels resolve, each with the number of its process."""
+    landscape = _stacked(frame.landscape, models.b, models.a)
+    fits = _resolved(landscape, frame.landscape, models.b, models.a) & _fallen(landscape, models)
     if not fits.any():
-        return [None] * len(models)
-    landscape = replace(landscape, psi=landscape.psi[fits], log_a=landscape.log_a[fits])
+        return
+    landscape, models = replace(landscape, psi=landscape.psi[fits], log_a=landscape.log_a[fits]), models.where(fits)
     rates = _rates(landscape, frame)
     mean, variance = _moments(landscape, frame.window)
-    extrema = _extrema(landscape, b[fits], frame.reference)
+    extrema = _extrema(landscape, models.b, frame.inside)
     cells = cut_into_cells(landscape)
     known = [passage.mean_time.log_value is not None for passage in frame.reference.passages]
     endless = np.full(len(rates), np.inf)
     times = [log_mean_time(cells, *pair) if finite else endless for pair, finite in zip(pairs, known, strict=True)]
     kramers = [log_kramers_time(extrema, *pair) for pair in pairs]
-    samples: list[Sample | None] = [None] * len(models)
-    for row, index in enumerate(np.flatnonzero(fits)):
-        threshold = min(end.threshold for end in models[index].ends) * (1 - CLOSE)
-        samples[index] = Sample(
-            ergodic=models[index].ergodic,
-            settled=True,
-            rates=tuple(float(rate) for rate in rates[row] if rate < threshold),
-            mean=float(mean[row]),
-            variance=float(variance[row]),
-            log_times=tuple(float(time[row]) for time in times),
-            log_kramers=tuple(None if np.isnan(time[row]) else float(time[row]) for time in kramers),
+    threshold = models.threshold * (1 - CLOSE)
+    for row, index in enumerate(models.rows):
+        yield (
+            int(index),
+            Sample(
+                ergodic=bool(models.ergodic[row]),
+                settled=True,
+                rates=tuple(float(rate) for rate in rates[row] if rate < threshold[row]),
+                mean=float(mean[row]),
+                variance=float(variance[row]),
+                log_times=tuple(float(time[row]) for time in times),
+                log_kramers=tuple(None if np.isnan(time[row]) else float(time[row]) for time in kramers),
+            ),
         )
-    return samples
 
 
 def _stacked(reference: Landscape, b: FloatArray, a: FloatArray) -> Landscape:
@@ -183,22 +101,30 @@ def _stacked(reference: Landscape, b: FloatArray, a: FloatArray) -> Landscape:
 
 
 def _resolved(landscape: Landscape, reference: Landscape, b: FloatArray, a: FloatArray) -> Bools:
-    """Whether each model is as smooth as the panels need, and not much steeper there than the reference."""
+    """Whether each model, where its probability is, is as smooth as the panels need and not much steeper than the reference."""
     half = reference.half[:, None]
     left = np.abs((2 * b / a) @ TO_LEGENDRE[-2:].T) * half, np.abs(landscape.log_a @ TO_LEGENDRE[-2:].T)
-    smooth = np.max(np.maximum(*left), axis=(-2, -1)) < RESOLVED
+    smooth = np.max(np.maximum(*left), axis=-1) < RESOLVED
     rise, usual = (np.ptp(psi, axis=-1) for psi in (landscape.psi, reference.psi))
-    return np.asarray(smooth & np.all(rise < 2 * np.maximum(usual, MAX_RISE), axis=-1))
+    height = (landscape.psi - landscape.log_a).max(axis=-1)
+    rare = height < height.max(axis=-1, keepdims=True) - RARE
+    return np.asarray(np.all(rare | (smooth & (rise < 2 * np.maximum(usual, MAX_RISE))), axis=-1))
 
 
-def _fallen(landscape: Landscape, index: int, ends: tuple[End, End]) -> bool:
-    """Whether the density is low enough at both ends of the panels that nothing beyond them counts."""
-    height = landscape.psi[index] - landscape.log_a[index] / 2
-    fall = np.max(height) - np.array([height[0, 0], height[-1, -1]])
-    return all(end.wall or depth > DEPTH for end, depth in zip(ends, fall, strict=True))
+def _fallen(landscape: Landscape, models: Models) -> Bools:
+    """Whether nothing beyond the panels counts, and whether a barrier holds the models that turn outward there."""
+    height = landscape.psi - landscape.log_a / 2
+    peak = height.max(axis=(-2, -1))
+    fits = np.full(len(height), True)
+    rows = np.arange(len(height))
+    for column, panel, node in ((0, 0, 0), (1, -1, -1)):
+        fits &= models.walled[:, column] | (peak - height[:, panel, node] > DEPTH)
+        cut = models.cut[:, column]
+        fits &= (cut < 0) | (peak - height[rows, cut, -1 - node] > SMALLEST_BARRIER)
+    return np.asarray(fits)
 
 
-def _rates(landscape: Landscape, frame: _Frame) -> FloatArray:
+def _rates(landscape: Landscape, frame: Frame) -> FloatArray:
     """(m, k) rates: the reference's, times the ratio of both on the same coarse cells, where most of the cells' error cancels."""
     exact = rates_of(frame.reference)
     if not len(exact):
@@ -225,9 +151,8 @@ def _moments(landscape: Landscape, window: Window) -> tuple[FloatArray, FloatArr
     return window.centre + window.scale * mean, window.scale**2 * variance
 
 
-def _extrema(landscape: Landscape, b: FloatArray, reference: GeneratorReport) -> Extrema:
+def _extrema(landscape: Landscape, b: FloatArray, inside: tuple[FixedPoint, ...]) -> Extrema:
     """The fixed points of each model (m, n), found as roots of the polynomials that the panels hold of b."""
-    inside = _inside(reference)
     count, stable = len(inside), np.array([point.stable for point in inside], bool)
     flat = b.reshape(len(b), -1)
     # A node that is a fixed point itself has the sign of the one before it.

@@ -11,6 +11,9 @@ from worker.generator.sample import analysed_alone
 from worker.generator.spatial_uncertainty import spread_in_space
 from worker.generator.together import analysed_together
 
+MOST_ALONE = 70
+"""Samples that are analysed on panels of their own; from the next of these on all samples are left out."""
+
 __all__ = ["GeneratorSpread", "spread"]
 
 
@@ -37,6 +40,10 @@ def spread(
     ranges = observed_ranges(observed_range, 1)
     seen = ranges[0] if ranges else None
     together = analysed_together(samples, reference, pairs, seen)
+    # Any of the samples are as good as all of them; one alone takes as long as a dozen together.
+    alone = [index for index, found in enumerate(together) if found is None]
+    if len(alone) > MOST_ALONE:
+        samples, together = samples[: alone[MOST_ALONE]], together[: alone[MOST_ALONE]]
     analysed = [
         found if found is not None else analysed_alone(sample, reference, pairs, seen)
         for sample, found in zip(samples, together, strict=True)

@@ -1,6 +1,7 @@
 """The support of one component: judged by the criterion, less the terms that hang on the sampling rule."""
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ FINE_SAMPLING = 0.03
 
 UNLIKELY = 0.005
 """Weight of a support below which no model is drawn from it."""
+
+MOST_ADDED = 5
+"""Terms below the highest degree of which all combinations are tried."""
 
 TRACE = 1e-5
 """Share of a noise-free variable's mean square motion that the sampling rule's own error may account for."""
@@ -94,14 +98,28 @@ def _judged_by(
     path: tuple[Candidate, ...],
     doubted: Support,
 ) -> list[tuple[Estimate, float]]:
-    """The supports of the path besides the chosen one that weigh `UNLIKELY` at least, with their weights, equation (M35)."""
-    supports = dict.fromkeys(support for c in path for support in (c.support, *c.equivalent))
+    """The supports besides the chosen one that weigh `UNLIKELY` at least, with their weights, equation (M35): those of the path,
+    and the chosen one with further terms below its highest degree."""
+    lower = [k for k in _below_its_degree(library, chosen.support) if k not in doubted][:MOST_ADDED]
+    costs = costs.copy()
+    costs[lower] = 1.0
+    added = [tuple(sorted((*chosen.support, *more))) for n in range(1, len(lower) + 1) for more in combinations(lower, n)]
+    supports = dict.fromkeys([*added, *(support for c in path for support in (c.support, *c.equivalent))])
     found = [estimate_on(equations, library, s) for s in supports if s != chosen.support and not set(s) & set(doubted)]
     estimates = [chosen, *(e for e in found if e is not None)]
     scores = np.array([0.5 * equations.score @ e.internal - costs[list(e.support)].sum() for e in estimates])
     weights = np.exp(scores - scores.max())
     weights /= weights.sum()
     return [(e, float(w)) for e, w in zip(estimates[1:], weights[1:], strict=True) if w > UNLIKELY]
+
+
+def _below_its_degree(library: Library, support: Support) -> list[int]:
+    """Monomials of one variable that a support does not have, of lower degree than its highest."""
+    if library.dimension > 1:
+        return []
+    degrees = [-1 if d is None else d for d in library.degrees]
+    highest = max((degrees[k] for k in support), default=-1)
+    return [k for k, degree in enumerate(degrees) if 0 <= degree < highest and k not in support]
 
 
 def _searched(

@@ -1,6 +1,7 @@
 """Analysing many models on the reference's panels changes no number; what does not fit there is left alone."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -87,3 +88,35 @@ def test_models_without_any_fixed_point_are_sampled_too() -> None:
     assert reference.ergodic
     assert not reference.fixed_points
     assert spread([process] * 20, reference, 0.95).ergodic_share == 1
+
+
+def with_tail(x4: float, a4: float = 0.0) -> ScalarProcess:
+    return ScalarProcess(lambda x: x - x**3 + x4 * x**4, lambda x: 0.25 + a4 * x**4, lambda x: 1 - 3 * x**2 + 4 * x4 * x**3)
+
+
+OBSERVED = (-1.8, 1.8)
+
+
+@pytest.mark.parametrize(
+    ("x4", "a4"), [(0.02, 0.0), (-0.02, 0.0), (0.3, 0.0), (0.0, -0.006)], ids=["above", "below", "nearer", "no noise"]
+)
+def test_a_model_that_turns_outward_beyond_the_data_is_held_there(x4: float, a4: float) -> None:
+    reference = analyse(double_well(), observed_range=OBSERVED)
+    (sample,) = analysed_together([with_tail(x4, a4)], reference, pairs_of(reference), OBSERVED)
+    assert sample is not None
+    assert sample.settled
+    # The noise's zero is no way out: the drift points back there.
+    assert sample.ergodic == (x4 == 0)
+    held = replace(with_tail(x4, a4), bounds=(-2.2, 2.2))
+    alone = analyse(held, passages=pairs_of(reference), observed_range=OBSERVED)
+    assert alone.spectrum is not None
+    assert sample.rates[0] == pytest.approx(alone.spectrum.eigenvalues[0].real, rel=3e-3)
+    assert sample.log_times == pytest.approx([p.mean_time.log_value for p in alone.passages[:2]], abs=3e-3)
+
+
+def test_a_model_that_turns_outward_where_the_data_were_is_not_held() -> None:
+    reference = analyse(double_well(), observed_range=OBSERVED)
+    stranger = ScalarProcess(lambda x: x - x**3 + 0.7 * x**4, lambda x: 0.25 + 0 * x, lambda x: 1 - 3 * x**2 + 2.8 * x**3)
+    assert analysed_together([stranger], reference, pairs_of(reference), OBSERVED) == [None]
+    # Without a range that was observed, nothing is unseen, and nothing is held.
+    assert analysed_together([with_tail(0.02)], reference, pairs_of(reference), None) == [None]

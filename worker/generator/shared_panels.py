@@ -1,0 +1,245 @@
+"""Models near a reference, on its panels: which of them fit there, and how those are held that turn outward beyond the data.
+
+What a model does where the data never were does not decide: it is continued inward from the panel on which its drift first
+points outward, or its noise vanishes, and the change counts in `ergodic` only.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.generator.boundaries import far_limits
+from worker.generator.errors import GeneratorError
+from worker.generator.held import DEEP
+from worker.generator.landscape import Landscape
+from worker.generator.panels import MAX_RISE
+from worker.generator.process import DiffusionProcess, FloatArray, scalar_view, values
+from worker.generator.report import GeneratorReport, Range
+from worker.generator.sample import looked_at
+from worker.generator.stationary import StationaryLaw
+from worker.generator.wells import FixedPoint
+from worker.generator.window import Window, choose_window
+
+DIP = 0.1
+"""A minimum of a below this part of its surroundings may be a zero; the model is analysed alone."""
+HEAVY = -3.5
+"""Power of a tail above which what lies beyond the panels counts in the variance."""
+SMALLEST_NOISE = 1e-3
+"""Share of the largest a on the panels that a has at a finite end with a wall."""
+
+FADED = 0.2
+"""Share of the least a where the data were at which a, further out, counts as vanishing."""
+
+SIDES: tuple[Literal[-1], Literal[1]] = (-1, 1)
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Models:
+    """m models with a law on the panels: b and a at the panels' nodes (m, P, ORDER).
+
+    rows       (m,) which of the processes they are
+    ergodic    (m,) they have a stationary law on their own domain too
+    cut        (m, 2) first panel below and above that was continued inward; −1 where none was
+    walled     (m, 2) held by a wall below and above, so that the density need not have fallen
+    threshold  (m,) bottom of the continuous spectrum [1/time]; inf where there is none
+    """
+
+    rows: NDArray[np.int64]
+    b: FloatArray
+    a: FloatArray
+    ergodic: Bools
+    cut: NDArray[np.int64]
+    walled: Bools
+    threshold: FloatArray
+
+    def where(self, chosen: Bools) -> "Models":
+        """Some of them."""
+        return Models(*(getattr(self, name)[chosen] for name in self.__slots__))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """What the models share.
+
+    landscape  the reference's, without panels next to a zero of a beyond the data
+    window     the points of the first look, on the whole domain of the models
+    bounds     the models' domain
+    inside     the reference's fixed points on the panels
+    kept       where models have to be like the reference: data, wells, and what is asked for; None where there are no data
+    """
+
+    reference: GeneratorReport
+    landscape: Landscape
+    window: Window
+    bounds: Range
+    inside: tuple[FixedPoint, ...]
+    kept: Range | None
+
+    @property
+    def points(self) -> FloatArray:
+        return np.concatenate([self.window.points, self.landscape.at_nodes[0].ravel()])
+
+
+def frame_of(
+    processes: Sequence[DiffusionProcess], reference: GeneratorReport, pairs: Sequence[Range], observed: Range | None
+) -> Frame | None:
+    """None where models like the processes have to be analysed alone."""
+    law = reference.stationary
+    if not processes or not isinstance(law, StationaryLaw) or processes[0].periods[0] is not None:
+        return None
+    first = scalar_view(processes[0])
+    if first.bounds != reference.domain and reference.ergodic and observed is None:
+        return None
+    landscape = _without_zeros(law.landscape, first.bounds, reference.domain)
+    if landscape is None:
+        return None
+    try:
+        window = choose_window(first, looked_at(reference, observed))
+    except GeneratorError:
+        return None
+    edges = landscape.edges
+    inside = tuple(point for point in reference.fixed_points if edges[0] < point.at[0] < edges[-1])
+    kept = None
+    if observed is not None:
+        wells = [point.at[0] for point in inside if point.stable]
+        needed = [*observed, *wells, *(point for pair in pairs for point in pair)]
+        kept = min(needed), max(needed)
+    return Frame(reference, landscape, window, first.bounds, inside, kept)
+
+
+def _without_zeros(landscape: Landscape, bounds: Range, domain: Range) -> Landscape | None:
+    """The panels less those next to an end at which a vanishes; None where that end matters, or is the model's own."""
+    singular = (landscape.exponent != 0) | (landscape.order != 0)
+    if not singular.any():
+        return landscape
+    plain = np.flatnonzero(~singular)
+    first, last = (int(plain[0]), int(plain[-1])) if len(plain) else (0, -1)
+    height = landscape.psi - landscape.log_a
+    for side, edge in ((0, first), (1, last)):
+        stripped = singular[:first] if side == 0 else singular[last + 1 :]
+        node = 0 if side == 0 else -1
+        if len(stripped) and (bounds[side] == domain[side] or height[plain].max() - height[edge, node] < DEEP):
+            return None
+    rows = slice(first, last + 1)
+    parts = {name: getattr(landscape, name)[rows] for name in ("base", "low", "high", "exponent", "order", "psi", "log_a")}
+    return Landscape(**parts)
+
+
+def models_on(frame: Frame, processes: Sequence[DiffusionProcess], first: int) -> Models:
+    """Those of the processes that are like the reference; `first` is the number of the first."""
+    scanned, points = len(frame.window.points), frame.points
+    rows, drift, noise = [], [], []
+    for row, process in enumerate(processes, first):
+        try:
+            model = scalar_view(process)
+        except GeneratorError:
+            continue
+        if model.bounds == frame.bounds:
+            rows.append(row)
+            drift.append(values(model.b, points))
+            noise.append(values(model.a, points))
+    b, a = np.array(drift).reshape(len(rows), len(points)), np.array(noise).reshape(len(rows), len(points))
+    shape = (len(rows), *frame.landscape.psi.shape)
+    models = Models(
+        rows=np.array(rows, dtype=np.int64),
+        b=b[:, scanned:].reshape(shape),
+        a=a[:, scanned:].reshape(shape),
+        ergodic=np.full(len(rows), True),
+        cut=np.full((len(rows), 2), -1),
+        walled=np.full((len(rows), 2), False),
+        threshold=np.full(len(rows), np.inf),
+    )
+    fits = np.full(len(rows), True)
+    for side in SIDES:
+        models, fit = _with_end(frame, models, b[:, :scanned], a[:, :scanned], side)
+        fits &= fit
+    models = models.where(fits)
+    flat = models.a.reshape(len(models.rows), shape[1] * shape[2])
+    sound = np.all(flat > 0, axis=1) & ~_may_vanish(flat) & np.isfinite(models.b).all(axis=(1, 2))
+    rising = models.b.reshape(flat.shape) > 0
+    return models.where(sound & (np.count_nonzero(np.diff(rising, axis=1), axis=1) == len(frame.inside)))
+
+
+def _with_end(frame: Frame, models: Models, b: FloatArray, a: FloatArray, side: Literal[-1, 1]) -> tuple[Models, Bools]:
+    """The models held on one side, and whether they can be told from the panels; b and a at the points of the first look."""
+    column, x = (0, frame.window.points[::-1]) if side < 0 else (1, frame.window.points)
+    b, a = (b[:, ::-1], a[:, ::-1]) if side < 0 else (b, a)
+    outside = side * (x - frame.window.centre) > 0
+    x, b, a = x[outside], b[:, outside], a[:, outside]
+    positive = np.isfinite(a) & np.isfinite(b) & (a > 0)
+    everywhere = np.asarray(positive.all(axis=1))
+    open_end = bool(np.isinf(frame.bounds[column]))
+    closed = frame.bounds[column] != frame.reference.domain[column]
+    if open_end:
+        returns, power, threshold = far_limits(np.abs(x - frame.window.centre), b, a, side)
+    else:
+        returns, power, threshold = everywhere.copy(), np.full(len(b), -np.inf), np.full(len(b), np.inf)
+    # Where the noise ends inside the domain, a drift that points back keeps the process from there.
+    first_bad = np.argmin(positive, axis=1)
+    pulled_back = side * b[np.arange(len(b)), np.maximum(first_bad - 1, 0)] < 0
+    lawful = np.where(everywhere, returns, pulled_back if frame.kept is not None else False)
+    models, cut = _continued_inward(frame, models, column, side, turning=open_end)
+    walled = np.logical_or(cut >= 0, np.full(len(cut), closed or not open_end))
+    # A model that runs away beyond the panels is held where they end.
+    fits: Bools = np.logical_or(walled | ~returns, ~(power > HEAVY))
+    if frame.kept is None:
+        fits &= everywhere
+    if not open_end and not closed:
+        fits &= a[:, -1] > SMALLEST_NOISE * a.max(axis=1)
+    if frame.kept is None and not closed:
+        fits &= returns
+    held = models.walled.copy()
+    held[:, column] = walled
+    cuts = models.cut.copy()
+    cuts[:, column] = cut
+    return replace(
+        models,
+        ergodic=models.ergodic & lawful,
+        walled=held,
+        cut=cuts,
+        threshold=np.minimum(models.threshold, np.where(walled | ~returns, np.inf, threshold)),
+    ), fits
+
+
+def _continued_inward(frame: Frame, models: Models, column: int, side: int, *, turning: bool) -> tuple[Models, NDArray[np.int64]]:
+    """The models with a drift that falls back by `MAX_RISE` a panel from the first panel on that is not like the others; and
+    which that is (m,), −1 where there is none.
+
+    turning   whether an outward drift is a reason, as it is not before a wall
+    """
+    none = np.full(len(models.rows), -1)
+    if frame.kept is None:
+        return models, none
+    x = frame.landscape.at_nodes[0]
+    beyond = side * (x - frame.kept[column]) > 0
+    outer = np.flatnonzero(beyond.all(axis=1))[::side]
+    if not len(outer) or len(outer) == len(beyond):
+        return models, none
+    seen = (x >= frame.kept[0]) & (x <= frame.kept[1])
+    least = np.where(seen, models.a, np.inf).min(axis=(1, 2), keepdims=True)
+    bad = ~(np.isfinite(models.a) & np.isfinite(models.b) & (models.a > FADED * np.maximum(least, 0)))
+    if turning:
+        bad = bad | (side * models.b > 0)
+    unlike = np.any(bad & beyond, axis=2)
+    flags = unlike[:, outer]
+    # A panel that is beyond in part only is kept whole.
+    flags[:, 0] |= np.delete(unlike, outer, axis=1).any(axis=1)
+    found = flags.any(axis=1)
+    cut = np.where(found, outer[np.argmax(flags, axis=1)], -1)
+    b, a = models.b.copy(), models.a.copy()
+    for model in np.flatnonzero(found):
+        at = int(cut[model])
+        rows, last = (slice(at, None), a[model, at - 1, -1]) if side > 0 else (slice(0, at + 1), a[model, at + 1, 0])
+        a[model, rows] = last
+        b[model, rows] = (-side * MAX_RISE / 4 / frame.landscape.half[rows] * last)[:, None]
+    return replace(models, b=b, a=a), cut
+
+
+def _may_vanish(a: FloatArray) -> Bools:
+    lower, middle, upper = a[:, :-2], a[:, 1:-1], a[:, 2:]
+    return np.asarray(np.any((middle < DIP * np.maximum(lower, upper)) & (middle <= lower) & (middle <= upper), axis=1))
