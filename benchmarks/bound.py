@@ -67,7 +67,7 @@ class Found:
 def measure(name: str, n_seeds: int, n_trajectories: int, n_paper: int) -> dict[str, Found]:
     """By estimator: the default with each library, and the paper's preset."""
     library = {f"x^{d}": IdentificationParameters(library=LibraryParameters(polynomial_degree=d)) for d in DEGREES}
-    paper = PAPER_PRESET.model_validate({**PAPER_PRESET.model_dump(), **_merged(name)})
+    paper = paper_parameters(name)
     found = {estimator: Found() for estimator in (*library, "paper")}
     for seed in range(n_seeds):
         paths = paths_of(name, n_trajectories, seed)
@@ -79,9 +79,11 @@ def measure(name: str, n_seeds: int, n_trajectories: int, n_paper: int) -> dict[
     return found
 
 
-def _merged(name: str) -> dict[str, object]:
+def paper_parameters(name: str) -> IdentificationParameters:
+    """The paper's preset with what its system takes beside it."""
     preset = PAPER_PRESET.model_dump()
-    return {key: {**preset[key], **value} for key, value in SYSTEMS[name].paper.items()}
+    own = {key: {**preset[key], **value} for key, value in SYSTEMS[name].paper.items()}
+    return PAPER_PRESET.model_validate({**preset, **own})
 
 
 def rows_of(name: str, estimator: str, found: Found) -> Iterator[str]:

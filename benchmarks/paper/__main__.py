@@ -1,0 +1,182 @@
+"""Run every table and figure of the source paper and write docs/paper.md.
+
+    python -m benchmarks.paper [--quick] [--seeds 20] [--jobs 2] [--output docs/paper.md]
+
+`--quick` takes a minute: few seeds, few trajectories, and prints the document unless an output is named.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from benchmarks.paper import (
+    bandwidth,
+    coefficients,
+    convergence,
+    correction,
+    density,
+    escape,
+    local_rate,
+    measurement_noise,
+    methods,
+    noise_scaling,
+    penalties,
+    recovered,
+    relaxation,
+    temporal,
+)
+from benchmarks.paper.document import document
+from benchmarks.paper.parts import Part
+from benchmarks.paper.runs import NAMES, run_of
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "paper.md"
+
+ON_RUNS: tuple[ModuleType, ...] = (
+    coefficients,
+    correction,
+    convergence,
+    bandwidth,
+    recovered,
+    penalties,
+    density,
+    relaxation,
+    escape,
+    local_rate,
+    measurement_noise,
+)
+"""Items that measure on the shared runs."""
+ON_THEIR_OWN: tuple[ModuleType, ...] = (temporal, noise_scaling)
+"""Items with paths of their own."""
+ORDER: tuple[ModuleType, ...] = (
+    coefficients,
+    correction,
+    convergence,
+    temporal,
+    bandwidth,
+    recovered,
+    penalties,
+    density,
+    relaxation,
+    escape,
+    local_rate,
+    noise_scaling,
+    measurement_noise,
+    methods,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much is run: seeds, trajectories and duration of the shared runs, seeds of the others and their settings."""
+
+    seeds: int = 20
+    n_trajectories: int = 120
+    duration: float = 100.0
+    own_seeds: int = temporal.SEEDS
+    durations: tuple[float, ...] = temporal.DURATIONS
+    steps: tuple[float, ...] = noise_scaling.STEPS
+
+
+QUICK = Size(2, 30, 100.0, 3, (25.0, 50.0, 100.0), (0.02, 0.005))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--seeds", type=int, default=Size().seeds)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--output", type=Path)
+    options = parser.parse_args(arguments)
+    size = QUICK if options.quick else Size(options.seeds)
+    begun = time.perf_counter()
+    measured = measure(size, options.jobs)
+    how = (
+        f"Written by `python -m benchmarks.paper{' --quick' if options.quick else ''}` in {time.perf_counter() - begun:.0f} s "
+        f"on {options.jobs} processes ({measured.seconds:.0f} s of CPU time): {size.seeds} seeds of {size.n_trajectories} "
+        f"paths for each system, {size.own_seeds} seeds where the paper has 25. Do not edit it: run that."
+    )
+    text = document(parts_of(measured), how)
+    output = options.output or (None if options.quick else DOCUMENT)
+    if output is None:
+        print(text)
+    else:
+        output.write_text(text, encoding="utf-8")
+        print(f"{output}: {measured.seconds:.0f} s of CPU time")
+    return 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """What the items measured.
+
+    on_runs   by system, for each seed what every item has, by the name of its module
+    own       for each seed, by the name of the module
+    seconds   of CPU time
+    """
+
+    on_runs: dict[str, list[dict[str, Any]]]
+    own: dict[str, list[Any]]
+    seconds: float
+
+
+def measure(size: Size, jobs: int) -> Measured:
+    """All items on all seeds, in so many processes."""
+    runs: list[Callable[[], Any]] = [partial(on_run, name, seed, size) for name in NAMES for seed in range(size.seeds)]
+    seeds = range(size.own_seeds)
+    own: list[Callable[[], Any]] = [
+        *(partial(temporal.measure, seed, size.durations) for seed in seeds),
+        *(partial(noise_scaling.measure, seed, size.steps) for seed in seeds),
+    ]
+    calls = [*runs, *own]
+    results = list(map(_timed, calls)) if jobs == 1 else _in_processes(calls, jobs)
+    found = iter([one for one, _ in results])
+    return Measured(
+        {name: [next(found) for _ in range(size.seeds)] for name in NAMES},
+        {item.__name__: [next(found) for _ in seeds] for item in ON_THEIR_OWN},
+        sum(seconds for _, seconds in results),
+    )
+
+
+def parts_of(measured: Measured) -> list[Part]:
+    """In the paper's order."""
+    parts = []
+    for item in ORDER:
+        if item in ON_RUNS:
+            parts.append(item.part({name: [run[item.__name__] for run in measured.on_runs[name]] for name in item.SYSTEMS}))
+        elif item in ON_THEIR_OWN:
+            parts.append(item.part(measured.own[item.__name__]))
+        else:
+            parts.append(item.part())
+    return parts
+
+
+def on_run(name: str, seed: int, size: Size) -> dict[str, Any]:
+    """What all items measure on one run, by the name of their module."""
+    run = run_of(name, seed, size.n_trajectories, size.duration)
+    return {item.__name__: item.measure(run) for item in ON_RUNS if name in item.SYSTEMS}
+
+
+def _timed(call: Callable[[], Any]) -> tuple[Any, float]:
+    """The result, and the CPU time it took [s]."""
+    begun = time.process_time()
+    with threadpool_limits(1):
+        found = call()
+    return found, time.process_time() - begun
+
+
+def _in_processes(calls: Sequence[Callable[[], Any]], jobs: int) -> list[tuple[Any, float]]:
+    with ProcessPoolExecutor(jobs) as pool:
+        return list(pool.map(_timed, calls))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

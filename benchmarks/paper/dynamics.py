@@ -1,0 +1,43 @@
+"""What the generator says about a model given by its terms; every model is analysed once."""
+
+from functools import cache
+
+import numpy as np
+
+from benchmarks.paper.runs import Model
+from benchmarks.recovery import Floats
+from worker.generator.analysis import GeneratorReport, analyse
+from worker.generator.report import autocorrelation as correlation_of
+from worker.generator.stationary import StationaryLaw
+from worker.identification.model import SymbolicProcess, from_terms
+
+
+@cache
+def report_of(model: Model, passages: tuple[tuple[float, float], ...] = ()) -> GeneratorReport:
+    """The analysis of a job."""
+    process = SymbolicProcess(from_terms(dict(model.drift)), from_terms(dict(model.diffusion)))
+    return analyse(process, passages=passages)
+
+
+def density_at(model: Model, x: Floats) -> Floats:
+    """Stationary density at states (n,); nan for a model without one."""
+    law = report_of(model).stationary
+    return law.density_at(x) if isinstance(law, StationaryLaw) else np.full(x.shape, np.nan)
+
+
+def gap_of(model: Model) -> float:
+    """λ₁ [1/time]; nan for a model without a stationary law."""
+    spectrum = report_of(model).spectrum
+    return float(spectrum.eigenvalues[0].real) if spectrum is not None and len(spectrum.eigenvalues) else np.nan
+
+
+def autocorrelation(model: Model, lags: Floats) -> Floats:
+    """Of the model itself, at lags (n,) [time]; nan for a model without a stationary law."""
+    found = correlation_of(report_of(model), lags)
+    return np.full(lags.shape, np.nan) if found is None else np.asarray(found[0])
+
+
+def total_variation(first: Model, second: Model) -> float:
+    """½ ∫ |π₁ − π₂| dx."""
+    x = np.linspace(-8, 8, 16_001)
+    return float(0.5 * np.trapezoid(np.abs(density_at(first, x) - density_at(second, x)), x))
