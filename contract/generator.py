@@ -65,10 +65,18 @@ class PassageRequest(Document):
 
 
 class CommittorRequest(Document):
-    """Two regions of two variables: how likely is the second entered before the first? [state]"""
+    """Two numbers of one variable, or two regions of two: how likely is the second entered before the first? [state]"""
 
     from_: Annotated[Place, Field(alias="from")]
     to: Place
+
+
+class ExitRequest(Document):
+    """An interval of one variable, and a state in it; of an angle the arc from `low` up to `high` [state]."""
+
+    from_: Annotated[float, Field(alias="from")]
+    low: float
+    high: float
 
 
 class AnalysisParameters(Document):
@@ -77,7 +85,9 @@ class AnalysisParameters(Document):
     passages: Annotated[tuple[PassageRequest, ...], Field(max_length=100)] = ()
     """Passages to time, besides those between neighbouring wells."""
     committors: Annotated[tuple[CommittorRequest, ...], Field(max_length=20)] = ()
-    """Committors to give, in two variables besides those between neighbouring wells."""
+    """Committors to give, besides those between neighbouring wells."""
+    exits: Annotated[tuple[ExitRequest, ...], Field(max_length=100)] = ()
+    """Intervals of one variable: at which end, and how soon, are they left?"""
     density_points: Annotated[int, Field(ge=10, le=20_000)] = 400
     """Points of the grid on which stationary density and local relaxation rate are given."""
     eigenpairs: Annotated[int, Field(ge=1, le=50)] = 5

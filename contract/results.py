@@ -289,6 +289,18 @@ class Committor(Document):
     """Why there are no values."""
 
 
+class Exit(Document):
+    """How an interval of one variable is left, from a state inside."""
+
+    from_: Annotated[float, Field(alias="from")]
+    low: float
+    high: float
+    probability_high: Estimate
+    """That it is left at `high` and not at `low` (splitting probability)."""
+    mean_time: Estimate
+    """Mean time until it is left at either end [time]."""
+
+
 class EffectivePotential(Document):
     """Φ(x) = −∫2b/a dx + log a, zero at its lowest point; −log of the stationary density where there is one."""
 
@@ -382,6 +394,7 @@ class GeneratorAnalysis(Document):
     barriers: tuple[Barrier, ...] = ()
     passages: tuple[Passage, ...] = ()
     committors: tuple[Committor, ...] = ()
+    exits: tuple[Exit, ...] = ()
     effective_potential: EffectivePotential | None = None
     """Of one variable; on the density's grid where there is a stationary law."""
     ends: tuple[End, ...] = ()

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from contract import results
 from worker.generator.analysis import GeneratorReport
+from worker.generator.committor import Committor
 from worker.generator.correlations import Memory
 from worker.generator.passage_curve import PROBABILITIES, NoCurve, PassageCurve
 from worker.generator.passages import Passage
 from worker.generator.places import Place, Region
-from worker.generator.plane.between import SpatialCommittor, SpatialPassage
+from worker.generator.plane.between import SpatialPassage
 from worker.generator.spatial_law import SpatialLaw
 from worker.generator.timing import Timing
 from worker.generator.uncertainty import GeneratorSpread
@@ -53,6 +54,16 @@ def analysis_of(report: GeneratorReport, spread: GeneratorSpread | None) -> resu
             *(_between(p, i, spread) for i, p in enumerate(report.between)),
         ),
         committors=tuple(_committor(c) for c in report.committors),
+        exits=tuple(
+            results.Exit(
+                from_=e.start,
+                low=e.low,
+                high=e.high,
+                probability_high=results.Estimate(value=e.probability_high, reason=e.reason),
+                mean_time=_estimate(e.mean_time, None),
+            )
+            for e in report.exits
+        ),
         effective_potential=None
         if report.effective_potential is None
         else results.EffectivePotential(
@@ -177,7 +188,7 @@ def _between(passage: SpatialPassage, index: int, spread: GeneratorSpread | None
     )
 
 
-def _committor(committor: SpatialCommittor) -> results.Committor:
+def _committor(committor: Committor) -> results.Committor:
     found = committor.found
     return results.Committor(
         from_=_place(committor.start),

@@ -255,6 +255,7 @@ def _analyse(process: DiffusionProcess, wanted: AnalysisParameters, observed: Ra
         process,
         passages=[(place_of(p.from_, process.dimension), place_of(p.to, process.dimension)) for p in wanted.passages],
         committors=[(place_of(c.from_, process.dimension), place_of(c.to, process.dimension)) for c in wanted.committors],
+        exits=[(e.from_, e.low, e.high) for e in wanted.exits],
         density_points=wanted.density_points,
         eigenpairs=wanted.eigenpairs,
         lags=wanted.lags,

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from worker.generator.circle import analysed_on_the_circle
 from worker.generator.errors import NoFiniteRangeError
+from worker.generator.exits import Exit, Triple
 from worker.generator.held import held_before_escape
 from worker.generator.interval import reflecting_interval
 from worker.generator.line import analysed_on_the_line
@@ -19,6 +20,7 @@ from worker.generator.space import analysed_in_space, closed_in_space
 
 __all__ = ["GeneratorReport", "analyse"]
 
+FOR_ONE = "intervals are left in one coordinate; ask for the passage to a region"
 FOR_NUMBERS = "in one coordinate passages are between two numbers; give these"
 
 
@@ -27,6 +29,7 @@ def analyse(
     *,
     passages: Sequence[Pair] | Sequence[Range] = (),
     committors: Sequence[Pair] = (),
+    exits: Sequence[Triple] = (),
     density_points: int = 400,
     eigenpairs: int = 5,
     lags: int = 100,
@@ -48,6 +51,7 @@ def analyse(
         passages=numbers,
         places=places,
         committors=tuple(committors),
+        exits=tuple(exits),
         density_points=density_points,
         eigenpairs=eigenpairs,
         eigenfunctions=eigenfunctions,
@@ -58,10 +62,11 @@ def analyse(
     )
     if process.dimension > 1:
         report = analysed_in_space(process, questions)
-        return report if report.ergodic or not reflecting_ends else closed_in_space(process, questions, report)
+        if reflecting_ends and not report.ergodic:
+            report = closed_in_space(process, questions, report)
+        return replace(report, exits=tuple(Exit.without(asked, FOR_ONE) for asked in exits))
     report = _analysed_in_one(scalar_view(process), questions, reflecting_ends)
-    between, committed = unanswered(questions, FOR_NUMBERS)
-    return replace(report, between=between, committors=committed)
+    return replace(report, between=unanswered(questions, FOR_NUMBERS)[0])
 
 
 def _analysed_in_one(model: ScalarProcess, questions: Questions, reflecting_ends: bool) -> GeneratorReport:

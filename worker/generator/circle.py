@@ -8,12 +8,13 @@ from scipy.linalg import eigvals
 
 from worker.generator.boundaries import classify_end
 from worker.generator.circle_correlations import memory_on_the_circle
-from worker.generator.circle_passages import circular_passage
+from worker.generator.circle_passages import circular_committor, circular_exit, circular_passage
 from worker.generator.effective_potential import effective_potential
 from worker.generator.errors import InvalidDomainError
 from worker.generator.extrapolation import extrapolated_beyond
 from worker.generator.fourier import MODES, fourier_generator
 from worker.generator.landscape import Landscape
+from worker.generator.line_committors import with_neighbours
 from worker.generator.panels import build_landscape
 from worker.generator.process import ScalarProcess, read_only, values
 from worker.generator.quadrature import CUMULATIVE, WEIGHTS
@@ -71,6 +72,8 @@ def analysed_on_the_circle(model: ScalarProcess, questions: Questions) -> Genera
         fixed_points=fixed,
         barriers=barriers,
         passages=passages,
+        committors=tuple(circular_committor(model, pair) for pair in with_neighbours(questions.committors, fixed)),
+        exits=tuple(circular_exit(model, asked) for asked in questions.exits),
         effective_potential=effective_potential(circle.landscape, law.grid[0]),
         local_relaxation=local_relaxation(model, law.grid[0]),
         probability_current=current,

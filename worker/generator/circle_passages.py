@@ -6,12 +6,15 @@ import numpy as np
 
 from worker.generator.boundaries import classify_end
 from worker.generator.cells import cut_into_cells
-from worker.generator.exits import log_exit_time
+from worker.generator.committor import Committor
+from worker.generator.exits import Exit, Triple, exit_between, log_exit_time
 from worker.generator.first_passage_chain import Chain
 from worker.generator.landscape import Landscape
+from worker.generator.line_committors import NUMBERS, round_the_circle
 from worker.generator.panels import build_landscape
 from worker.generator.passage_curve import passage_cells, passage_curve
 from worker.generator.passages import Passage
+from worker.generator.places import Pair, facing_numbers
 from worker.generator.process import ScalarProcess
 from worker.generator.timing import Timing
 from worker.generator.window import choose_window
@@ -38,6 +41,30 @@ def circular_passage(model: ScalarProcess, start: float, to: float) -> Passage:
     cells = passage_cells(landscape, min(nearest, at), max(nearest, at))
     law = passage_curve(cells, lambda level: Chain.out_of(level, level.edge_at(at)), mean, None)
     return Passage(start, to, mean, Timing(None, TWO_WAYS), law=law)
+
+
+def circular_committor(model: ScalarProcess, pair: Pair) -> Committor:
+    """The committor on one turn from the start on."""
+    assert model.period is not None
+    numbers = facing_numbers(pair)
+    ahead = 0.0 if numbers is None else float(np.mod(numbers[1] - numbers[0], model.period))
+    if numbers is None or ahead == 0:
+        return Committor(*pair, None, NUMBERS)
+    start = numbers[0]
+    return round_the_circle(cut_open(model, start, (start + ahead,)), pair, start, start + ahead, model.period)
+
+
+def circular_exit(model: ScalarProcess, asked: Triple) -> Exit:
+    """How the arc from `low` up to `high` is left; angles on whichever turn."""
+    assert model.period is not None
+    start, low, high = asked
+    inside, over = (float(np.mod(x - low, model.period)) for x in (start, high))
+    over = over or model.period
+    if inside > over:
+        return Exit.without(asked, f"x = {start:g} does not lie on the arc from {low:g} up to {high:g}")
+    landscape = cut_open(model, low, tuple(low + x for x in (inside, over) if 0 < x < model.period))
+    found = exit_between(cut_into_cells(landscape, 4), (low + inside, low, low + over))
+    return replace(found, start=start, low=low, high=high)
 
 
 def cut_open(model: ScalarProcess, at: float, points: tuple[float, ...]) -> Landscape:

@@ -1,15 +1,86 @@
 """Leaving an interval: at which end, and when."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from worker.generator.boundaries import End
 from worker.generator.cells import Cells
+from worker.generator.process import FloatArray
+from worker.generator.timing import Timing
+
+Triple = tuple[float, float, float]
+"""From where, and the lower and the upper end."""
 
 
-def log_exit_time(cells: Cells, at: int) -> float:
-    """Log of the mean time to leave the cells at either end, from edge number `at`, equation (G19)."""
-    resistance = np.append(-np.inf, np.logaddexp.accumulate(cells.log_resistance))
-    remaining = np.append(np.logaddexp.accumulate(cells.log_resistance[::-1])[::-1], -np.inf)
-    left = np.logaddexp(resistance[:-1] + cells.log_mass, cells.log_resistance + cells.log_right)[:at]
-    right = np.logaddexp(remaining[1:] + cells.log_mass, cells.log_resistance + cells.log_left)[at:]
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How an interval is left [state].
+
+    probability_high   that it is left at its upper end, equation (G34)
+    mean_time          until it is left at either, equation (G19) [time]
+    reason             why there is no probability
+    """
+
+    start: float
+    low: float
+    high: float
+    probability_high: float | None
+    mean_time: Timing
+    reason: str | None = None
+
+    @classmethod
+    def without(cls, asked: Triple, reason: str) -> "Exit":
+        """The exit that has no answer."""
+        return cls(*asked, None, Timing(None, reason), reason)
+
+
+def exit_on_the_line(cells: Cells, ends: tuple[End, End], asked: Triple) -> Exit:
+    """The exit asked for; its three points are edges of the cells, or ends of the domain that are reached. What is outside does
+    not matter, and there may be no stationary law."""
+    start, low, high = asked
+    if not low <= start <= high or low == high:
+        return Exit.without(asked, f"x = {start:g} does not lie between {low:g} and {high:g}; give low ≤ from ≤ high")
+    for point, end in ((low, ends[0]), (high, ends[1])):
+        if not ends[0].at <= point <= ends[1].at:
+            return Exit.without(asked, f"x = {point:g} lies outside the domain [{ends[0].at:g}, {ends[1].at:g}]")
+        if point == end.at and end.kind in ("natural", "entrance"):
+            return Exit.without(asked, f"the end x = {point:g} of the domain is never reached; time the passage to the other")
+        if not cells.edges[0] <= point <= cells.edges[-1] and point != end.at:
+            return Exit.without(asked, "the density at an end of the interval is below e^-2000 of its peak")
+    gaps = (cells.gaps[0] if low < cells.edges[0] else -np.inf, cells.gaps[1] if high > cells.edges[-1] else -np.inf)
+    return exit_between(cells, asked, gaps)
+
+
+def exit_between(cells: Cells, asked: Triple, gaps: tuple[float, float] = (-np.inf, -np.inf)) -> Exit:
+    """The exit through edges of the cells; `gaps` are log resistances beyond them to where the process leaves."""
+    start, low, high = asked
+    if start in (low, high):
+        return Exit(*asked, float(start == high), Timing(0.0))
+    first, at, last = (cells.edge_at(x) for x in (low, start, high))
+    before, after = _resistances(cells.log_resistance[first:last], gaps)
+    whole = np.logaddexp(before[-1], after[-1])
+    mean = log_exit_time(cells, at, first, last, gaps)
+    return Exit(*asked, float(np.exp(before[at - first] - whole)), Timing.from_log(mean))
+
+
+def log_exit_time(
+    cells: Cells, at: int, first: int = 0, last: int | None = None, gaps: tuple[float, float] = (-np.inf, -np.inf)
+) -> float:
+    """Log of the mean time to leave the cells between edges `first` and `last` at either end, from edge `at`, equation (G19)."""
+    rows = slice(first, last)
+    r, mass = cells.log_resistance[rows], cells.log_mass[rows]
+    before, after = _resistances(r, gaps)
+    at -= first
+    left = np.logaddexp(before[:-1] + mass, r + cells.log_right[rows])[:at]
+    right = np.logaddexp(after[1:] + mass, r + cells.log_left[rows])[at:]
     below, above = np.logaddexp.reduce(left), np.logaddexp.reduce(right)
-    return float(np.logaddexp(remaining[at] + below, resistance[at] + above) - resistance[-1])
+    whole = np.logaddexp(before[-1], after[-1])
+    return float(np.logaddexp(after[at] + below, before[at] + above) - whole)
+
+
+def _resistances(r: FloatArray, gaps: tuple[float, float]) -> tuple[FloatArray, FloatArray]:
+    """(n + 1,) log of the resistance from the lower end up to each edge, and from each edge to the upper end."""
+    before = np.logaddexp.accumulate(np.append(gaps[0], r))
+    after = np.logaddexp.accumulate(np.append(gaps[1], r[::-1]))[::-1]
+    return before, after

@@ -55,7 +55,7 @@ def held_before_escape(model: ScalarProcess, questions: Questions, report: Gener
 
 def _nearer(bounds: Range, deep: Range, walls: list[int], questions: Questions) -> Range:
     """The ends moved in to where the density is low, not beyond the data and what was asked for."""
-    asked = [point for passage in questions.passages for point in passage if bounds[0] < point < bounds[1]]
+    asked = [point for numbers in questions.on_the_line for point in numbers if bounds[0] < point < bounds[1]]
     needed = [*(questions.observed_range or ()), *asked]
     inner = min(deep[0], *needed), max(deep[1], *needed)
     low, high = (inner[side] if side in walls else bounds[side] for side in (0, 1))

@@ -7,12 +7,15 @@ import numpy as np
 
 from worker.generator.boundaries import End, classify_end
 from worker.generator.cells import Cells, cut_into_cells
+from worker.generator.committor import Committor
 from worker.generator.effective_potential import effective_potential
 from worker.generator.ergodicity import Verdict, ends_verdict, noise_verdict
+from worker.generator.exits import Exit, exit_on_the_line
 from worker.generator.extrapolation import extrapolated_beyond
 from worker.generator.first_passage_chain import Chain
 from worker.generator.kramers import Extrema, extrema_of, kramers_time
 from worker.generator.landscape import Landscape
+from worker.generator.line_committors import committors_on_the_line
 from worker.generator.line_correlations import memory_on_the_line
 from worker.generator.panels import build_landscape
 from worker.generator.passage_curve import RISE, NoCurve, PassageCurve, passage_cells, passage_curve, rise_on_the_way
@@ -27,18 +30,19 @@ from worker.generator.timing import Timing
 from worker.generator.wells import FixedPoint, barriers_of, fixed_points_of
 from worker.generator.window import Window, choose_window
 
+NO_NOISE = "the noise is not positive in the domain, so nothing can be said"
 DEPTH = 150.0
 """Fall of the log-density at which the panels end: e^−150 of the density changes no digit of any answer."""
 
 
 def analysed_on_the_line(model: ScalarProcess, questions: Questions) -> GeneratorReport:
     """The report; without a stationary law it keeps the fixed points, barriers and passages that make sense without one."""
-    window = choose_window(model, questions.observed_range)
+    window = choose_window(model, questions.observed_range, [x for numbers in questions.on_the_line for x in numbers])
     verdict = noise_verdict(model, window, questions.observed_range)
     if not verdict.usable:
         return _without_noise(model, window, verdict, questions)
     ends = classify_end(model, window, -1), classify_end(model, window, 1)
-    landscape, fixed = resolve(model, window, ends, questions.passages, depth_for(questions.eigenpairs, DEPTH))
+    landscape, fixed = resolve(model, window, ends, questions.on_the_line, depth_for(questions.eigenpairs, DEPTH))
     verdict = ends_verdict(ends, fixed, questions.observed_range)
     report = _kinetics(model, window, ends, landscape, fixed, verdict, questions)
     if not verdict.ergodic:
@@ -58,22 +62,22 @@ def analysed_on_the_line(model: ScalarProcess, questions: Questions) -> Generato
 
 
 def resolve(
-    model: ScalarProcess, window: Window, ends: tuple[End, End], passages: tuple[Range, ...], depth: float
+    model: ScalarProcess, window: Window, ends: tuple[End, End], asked: Sequence[tuple[float, ...]], depth: float
 ) -> tuple[Landscape, tuple[FixedPoint, ...]]:
-    """The landscape, with panels that break at the fixed points and at the passages' ends, and the fixed points.
+    """The landscape, with panels that break at the fixed points and at the points asked about, and the fixed points.
 
     depth   fall of the log-density, beyond the outermost of these, at which the panels end
     """
-    asked = [point for passage in passages for point in passage]
+    points = [point for numbers in asked for point in numbers]
     fixed = fixed_points_of(model, window)
-    landscape = build_landscape(model, window, ends, (point.at[0] for point in fixed), asked, depth)
+    landscape = build_landscape(model, window, ends, (point.at[0] for point in fixed), points, depth)
     b = values(model.b, landscape.at_nodes[0].ravel())
     if np.count_nonzero(np.diff(np.sign(b[b != 0]))) == len(fixed):
         return landscape, fixed
     # The panels are finer than the first scan, and show fixed points that it stepped over.
     finer = fixed_points_of(model, window, landscape)
     if len(finer) != len(fixed):
-        landscape = build_landscape(model, window, ends, (point.at[0] for point in finer), asked, depth)
+        landscape = build_landscape(model, window, ends, (point.at[0] for point in finer), points, depth)
     return landscape, finer
 
 
@@ -104,6 +108,8 @@ def _kinetics(
         fixed_points=fixed,
         barriers=barriers,
         passages=passages,
+        committors=committors_on_the_line(landscape, ends, questions.committors, fixed),
+        exits=tuple(exit_on_the_line(cut_into_cells(landscape, 4), ends, asked) for asked in questions.exits),
         effective_potential=effective_potential(landscape, grid),
         local_relaxation=local_relaxation(model, grid),
         extrapolated=extrapolated_beyond(fixed, barriers, passages, questions.observed_range),
@@ -141,6 +147,8 @@ def _without_noise(model: ScalarProcess, window: Window, verdict: Verdict, quest
         domain=model.bounds,
         boundaries="natural",
         fixed_points=fixed,
+        committors=tuple(Committor(*pair, None, NO_NOISE) for pair in questions.committors),
+        exits=tuple(Exit.without(asked, NO_NOISE) for asked in questions.exits),
         local_relaxation=local_relaxation(model, _plain_grid(model, window, questions)) if positive else None,
         extrapolated=extrapolated_beyond(fixed, (), (), questions.observed_range),
     )

@@ -67,5 +67,24 @@ def numbers_and_places(passages: Sequence[Pair], dimension: int) -> tuple[tuple[
     return tuple(numbers), tuple(places)
 
 
+def facing_numbers(pair: Pair) -> tuple[float, float] | None:
+    """Two places on the line as numbers: of intervals the ends that face each other. None where they are none, or meet."""
+    start, goal = _interval(pair[0]), _interval(pair[1])
+    if start is None or goal is None:
+        return None
+    if start[1] < goal[0]:
+        return start[1], goal[0]
+    return (start[0], goal[1]) if goal[1] < start[0] else None
+
+
+def _interval(place: Place) -> tuple[float, float] | None:
+    number = _number(place)
+    if isinstance(number, float | int):
+        return float(number), float(number)
+    if isinstance(number, Region) and len(number.intervals) == 1 and number.problem is None:
+        return number.intervals[0]
+    return None
+
+
 def _number(place: Place) -> Place:
     return float(place[0]) if isinstance(place, tuple) and len(place) == 1 else place

@@ -8,12 +8,14 @@ from typing import Literal
 import numpy as np
 
 from worker.generator.boundaries import End
+from worker.generator.committor import Committor
 from worker.generator.correlations import Memory, NoMemory
 from worker.generator.effective_potential import EffectivePotential
 from worker.generator.errors import InvalidDomainError
+from worker.generator.exits import Exit, Triple
 from worker.generator.passages import Passage
-from worker.generator.places import Pair
-from worker.generator.plane.between import SpatialCommittor, SpatialPassage
+from worker.generator.places import Pair, facing_numbers
+from worker.generator.plane.between import SpatialPassage
 from worker.generator.plane.solution import Solution
 from worker.generator.process import FloatArray
 from worker.generator.relaxation import LocalRelaxation
@@ -35,7 +37,8 @@ class Questions:
 
     passages         (from, to) pairs of numbers to time, before those between neighbouring wells [state]
     places           likewise pairs that are not two numbers: points and regions of several coordinates
-    committors       pairs of regions of two coordinates, before those between neighbouring wells
+    committors       pairs of numbers on the line, or of regions of two coordinates, before those between neighbouring wells
+    exits            (from, low, high) of intervals on the line or on a circle to be left [state]
     density_points   points of the density's grid
     eigenpairs       number of non-zero eigenvalues
     eigenfunctions   also give the eigenfunctions, on the density's grid
@@ -47,6 +50,7 @@ class Questions:
     passages: tuple[Range, ...] = ()
     places: tuple[Pair, ...] = ()
     committors: tuple[Pair, ...] = ()
+    exits: tuple[Triple, ...] = ()
     density_points: int = 400
     eigenpairs: int = 5
     eigenfunctions: bool = False
@@ -54,6 +58,12 @@ class Questions:
     frequencies: int = 100
     observed_range: Range | None = None
     observed_ranges: tuple[Range, ...] | None = None
+
+    @property
+    def on_the_line(self) -> tuple[tuple[float, ...], ...]:
+        """All that is asked about states of one coordinate: tuples of numbers [state]."""
+        committors = (facing_numbers(pair) for pair in self.committors)
+        return (*self.passages, *self.exits, *(pair for pair in committors if pair is not None))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +79,9 @@ class GeneratorReport:
     stationary, spectrum, memory   None without a stationary law; `memory` is the autocorrelation function and power spectrum
     fixed_points, barriers, passages, effective_potential, local_relaxation   as far as they exist without one
     probability_current   net flow of probability through every point of a circle [1/time]; None on the line, where it is 0
-    between, committors   passages and committors between places of several coordinates
+    between           passages between places of several coordinates
+    committors        between states on the line, and regions of two coordinates
+    exits             from intervals on the line and on the circle
     extrapolated      sentences that name what rests on no data
     domains           the domain of each of two coordinates or more; empty in one [state]
     approximation     why the numbers are those of another, simpler process; None where they are the process's own
@@ -92,7 +104,8 @@ class GeneratorReport:
     effective_potential: EffectivePotential | None = None
     local_relaxation: LocalRelaxation | None = None
     between: tuple[SpatialPassage, ...] = ()
-    committors: tuple[SpatialCommittor, ...] = ()
+    committors: tuple[Committor, ...] = ()
+    exits: tuple[Exit, ...] = ()
     probability_current: float | None = None
     extrapolated: tuple[str, ...] = ()
     domains: tuple[Range, ...] = ()
@@ -131,11 +144,11 @@ def untimed(passages: tuple[Range, ...], dimension: int) -> tuple[Passage, ...]:
     return tuple(Passage(start, to, why, why) for start, to in passages)
 
 
-def unanswered(questions: Questions, why: str) -> tuple[tuple[SpatialPassage, ...], tuple[SpatialCommittor, ...]]:
+def unanswered(questions: Questions, why: str) -> tuple[tuple[SpatialPassage, ...], tuple[Committor, ...]]:
     """The passages and committors between places that were asked for, with one reason for all of them."""
     return (
         tuple(SpatialPassage(start, to, Timing(None, why)) for start, to in questions.places),
-        tuple(SpatialCommittor(start, to, None, why) for start, to in questions.committors),
+        tuple(Committor(start, to, None, why) for start, to in questions.committors),
     )
 
 

@@ -1,5 +1,6 @@
 """Where on the line to look first: a centre and a length, found from the model alone, so that units do not matter."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,8 +33,10 @@ class Window:
     diffusion: FloatArray
 
 
-def choose_window(model: ScalarProcess, observed: tuple[float, float] | None) -> Window:
+def choose_window(model: ScalarProcess, observed: tuple[float, float] | None, asked: Sequence[float] = ()) -> Window:
     """Centre, scale and scan of the domain.
+
+    asked   states that are asked about: where to look if neither data nor a fixed point say it [state]
 
     Raises InvalidDomainError where the observed range is reversed or misses the domain, UndefinedCoefficientsError where a
     coefficient is not finite near the centre.
@@ -50,7 +53,10 @@ def choose_window(model: ScalarProcess, observed: tuple[float, float] | None) ->
     elif np.isfinite(low) and np.isfinite(high):
         centre, scale = low + (high - low) / 2, (high - low) / 4
     else:
-        centre = _anchor(model)
+        fixed, anywhere = _anchor(model)
+        centre = anywhere if fixed is None else fixed
+        if fixed is None and len(asked) and min(asked) < max(asked):
+            centre = (min(asked) + max(asked)) / 2
         scale = min(_scale(model, centre), min(abs(end - centre) for end in model.bounds) / 2)
     points = _scan(model.bounds, centre, scale)
     b, a = values(model.b, points), values(model.a, points)
@@ -102,7 +108,7 @@ def _scan(bounds: tuple[float, float], centre: float, scale: float) -> FloatArra
     return points[(points > bounds[0]) & (points < bounds[1])]
 
 
-def _anchor(model: ScalarProcess) -> float:
+def _anchor(model: ScalarProcess) -> tuple[float | None, float]:
     # A stable fixed point at any magnitude: the drift changes from pushing up to pushing down.
     low, high = model.bounds
     decades = 10.0 ** np.arange(-30, 30, 0.25)
@@ -114,8 +120,9 @@ def _anchor(model: ScalarProcess) -> float:
     points, b = points[usable], b[usable]
     found, stable = roots(model, points, b)
     if not len(found):
-        return origin if low < origin < high else origin + (_scale(model, origin) if origin == low else -_scale(model, origin))
-    return float(min(found[stable] if stable.any() else found, key=abs))
+        inside = origin if low < origin < high else origin + (_scale(model, origin) if origin == low else -_scale(model, origin))
+        return None, inside
+    return float(min(found[stable] if stable.any() else found, key=abs)), origin
 
 
 def _scale(model: ScalarProcess, centre: float) -> float:

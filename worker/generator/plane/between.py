@@ -6,9 +6,10 @@ from itertools import combinations
 
 import numpy as np
 
+from worker.generator.committor import Committor
 from worker.generator.equilibria import gaussian_covariance
 from worker.generator.places import Pair, Place, Region
-from worker.generator.plane.committor import Committed, committed
+from worker.generator.plane.committor import committed
 from worker.generator.plane.hitting import Hit, hit
 from worker.generator.plane.scene import Scene, Stage, scene_of
 from worker.generator.process import DiffusionProcess, FloatArray
@@ -38,19 +39,6 @@ class SpatialPassage:
     hit: Hit | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SpatialCommittor:
-    """The probability of entering the region `to` before the region `start`.
-
-    found   on a grid of states; None where there is a reason
-    """
-
-    start: Place
-    to: Place
-    found: Committed | None
-    reason: str | None = None
-
-
 def passages_between(stage: Stage, asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]) -> tuple[SpatialPassage, ...]:
     """The passages asked for, then those between neighbouring wells in both directions."""
     wells = wells_of(stage.process, fixed)
@@ -58,7 +46,7 @@ def passages_between(stage: Stage, asked: Sequence[Pair], fixed: tuple[FixedPoin
     return tuple(_passage(stage, *pair) for pair in (*asked, *(pair for pair in around if pair not in asked)))
 
 
-def committors_between(stage: Stage, asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]) -> tuple[SpatialCommittor, ...]:
+def committors_between(stage: Stage, asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]) -> tuple[Committor, ...]:
     """The committors asked for, then those between neighbouring wells."""
     around = neighbours(wells_of(stage.process, fixed))
     return tuple(_committor(stage, *pair) for pair in (*asked, *(pair for pair in around if pair not in asked)))
@@ -111,15 +99,15 @@ def _passage(stage: Stage, start: Place, to: Place) -> SpatialPassage:
     return SpatialPassage(start, to, Timing.from_log(found.log_mean), Timing.from_log(found.log_deviation), scene, found)
 
 
-def _committor(stage: Stage, start: Place, to: Place) -> SpatialCommittor:
+def _committor(stage: Stage, start: Place, to: Place) -> Committor:
     if not isinstance(start, Region) or not isinstance(to, Region):
-        return SpatialCommittor(start, to, None, "a committor of two coordinates is between two regions; a point is never hit")
+        return Committor(start, to, None, "a committor of two coordinates is between two regions; a point is never hit")
     problem = _problem(start) or _problem(to) or ("the two regions overlap" if _overlap(start, to) else None)
     scene = problem if problem is not None else scene_of(stage, start, to)
     found = scene if isinstance(scene, str) else committed(scene, start)
     if isinstance(found, str):
-        return SpatialCommittor(start, to, None, found)
-    return SpatialCommittor(start, to, found)
+        return Committor(start, to, None, found)
+    return Committor(start, to, found)
 
 
 def _problem(place: Place) -> str | None:

@@ -1,9 +1,8 @@
-"""The committor: where the process goes next."""
-
-from dataclasses import dataclass
+"""The committor in the plane, equation (G51)."""
 
 import numpy as np
 
+from worker.generator.committor import Committed
 from worker.generator.places import Region
 from worker.generator.plane.grid import Grid, points
 from worker.generator.plane.hitting import FITTED, UPWIND, absorbing_on, orders_of, weak_noise
@@ -16,18 +15,6 @@ LEVELS = (48, 96)
 """Cells along each axis; the corners of the first are corners of the second."""
 LARGEST_ERROR = 0.05
 """Change by the extrapolation above which there is no answer."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Committed:
-    """The committor on a grid of states, equation (G51).
-
-    grid    points of each coordinate [state]
-    values  (n₀, n₁) probability of entering the goal before the start; nan where the process never is
-    """
-
-    grid: tuple[FloatArray, FloatArray]
-    values: FloatArray
 
 
 def committed(scene: Scene, start: Region) -> Committed | str:

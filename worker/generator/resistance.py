@@ -1,0 +1,23 @@
+"""The resistance ∫2/(aπ) dx between any points of a landscape, to as many digits as it has."""
+
+import numpy as np
+
+from worker.generator.landscape import Landscape
+from worker.generator.process import FloatArray
+from worker.generator.quadrature import NODES, WEIGHTS
+
+
+def log_resistance_between(landscape: Landscape, points: FloatArray) -> FloatArray:
+    """(n − 1,) log ∫ 2/(aπ) dx from each of the increasing points (n,) inside the panels to the next, up to π's constant.
+
+    Sums of positive terms: panels, and parts of panels, on which ψ is a polynomial.
+    """
+    edges = landscape.edges
+    breaks = np.union1d(points, edges[(edges > points[0]) & (edges < points[-1])])
+    low, half = breaks[:-1], np.diff(breaks) / 2
+    x = low[:, None] + half[:, None] * (NODES + 1)
+    psi = landscape.psi_and_log_a(x.ravel())[0].reshape(x.shape)
+    bottom = psi.min(axis=1)
+    pieces = np.log(2 * half) - bottom + np.log(np.exp(bottom[:, None] - psi) @ WEIGHTS)
+    starts = np.searchsorted(breaks, points[:-1])
+    return np.asarray(np.logaddexp.reduceat(pieces, starts))
