@@ -455,6 +455,39 @@ class KernelChoice(Document):
     surface: tuple[KernelCandidate, ...]
 
 
+class ChapmanKolmogorov(Document):
+    """The model run for several sampling intervals at once, against what the data did in that time."""
+
+    variable: str
+    lag: float
+    """[time]"""
+    statistic: float
+    """χ² of the prediction's errors, seen by several kernels."""
+    degrees_of_freedom: int
+    p_value: float
+    """Probability of such a statistic if the model is right, at this lag alone. Conservative, as these data made the model."""
+    mean_difference: float
+    """Largest difference of the mean later state, from states near one of the kernels, in standard deviations of the state."""
+    spread_difference: float
+    """Likewise of its square, in variances."""
+    n_windows: int
+
+
+class DataAutocorrelation(Document):
+    """The data's autocorrelation and the model's. Empty where `reason` says why."""
+
+    lags: tuple[float, ...] = ()
+    """[time]"""
+    data: tuple[float, ...] = ()
+    """About the record's mean, of the state without its measurement noise; of an angle x of period P, of exp(2πix/P)."""
+    band: tuple[tuple[float, float], ...] = ()
+    """95 % interval of `data`, from the scatter between blocks of the record."""
+    model: tuple[float, ...] = ()
+    p_value: float | None = None
+    """Probability of such a difference, at four lags together, if the model is right."""
+    reason: str | None = None
+
+
 class Diagnostics(Document):
     """How far the answer can be trusted."""
 
@@ -470,7 +503,15 @@ class Diagnostics(Document):
     residuals_by_variable: dict[str, Residuals] = {}
     """Where there are several."""
     density_total_variation: float | None = None
-    """Total variation between the data's histogram and the model's stationary density, 0 to 1."""
+    """Total variation between the data's histogram and the model's stationary density, 0 to 1; of one variable or two."""
+    autocorrelation: dict[str, DataAutocorrelation] = {}
+    """By variable."""
+    chapman_kolmogorov: tuple[ChapmanKolmogorov, ...] = ()
+    """At lags of 1, 2, 4, … sampling intervals, up to about a relaxation time."""
+    comparison_share: float | None = None
+    """Share of the samples that these comparisons looked at, in stretches spread over the record."""
+    comparison_reason: str | None = None
+    """Why `chapman_kolmogorov` is empty."""
     coverage: Coverage | None = None
     kernel_choice: KernelChoice | None = None
     """Where `kernels.count` is `auto`."""

@@ -8,6 +8,7 @@ from contract import results
 from contract.datasets import Dataset
 from contract.generator import ModelTerms
 from contract.jobs import GeneratorJob, IdentificationJob
+from worker.comparison.comparing import Comparison
 from worker.fit_documents import data_of, diagnostics_of, model_of, selection_of
 from worker.generator_documents import analysis_of, findings_of
 from worker.identification.answers import Answer
@@ -19,17 +20,23 @@ from worker.pipeline import Analysed
 
 
 def identification_result(
-    job_id: str, job: IdentificationJob, dataset: Dataset, answer: Answer | JointAnswer, analysed: Analysed, seconds: float
+    job_id: str,
+    job: IdentificationJob,
+    dataset: Dataset,
+    answer: Answer | JointAnswer,
+    analysed: Analysed,
+    comparison: Comparison,
+    seconds: float,
 ) -> results.IdentificationResult:
     """The document of an identification."""
-    found = (*answer.findings, *analysed.findings, *findings_of(analysed.generator))
+    found = (*answer.findings, *comparison.findings, *analysed.findings, *findings_of(analysed.generator))
     return results.IdentificationResult(
         job=job_id,
         data=data_of(dataset, answer),
         model=model_of(answer, job.analysis.confidence),
         selection=selection_of(answer),
         generator=analysis_of(analysed.generator, analysed.spread),
-        diagnostics=diagnostics_of(answer, analysed.generator),
+        diagnostics=diagnostics_of(answer, comparison),
         warnings=(*dataset.report.warnings, *(_warning(f) for f in found)),
         provenance=results.Provenance(
             version=_version(),

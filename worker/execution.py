@@ -44,8 +44,9 @@ def _identification(claim: Claim, job: IdentificationJob, stores: Stores, report
     with _opened(stores, claim.tenant, dataset) as data:
         answer = pipeline.identify(data, job.parameters, report)
         analysed = pipeline.analyse_answer(answer, data, job.analysis, report)
+        comparison = pipeline.compare_with_data(answer, data, analysed, report)
     report(0.95, "writing", "result")
-    return documents.identification_result(claim.job_id, job, dataset, answer, analysed, time.monotonic() - begun)
+    return documents.identification_result(claim.job_id, job, dataset, answer, analysed, comparison, time.monotonic() - begun)
 
 
 def _generator(claim: Claim, job: GeneratorJob, stores: Stores, report: Report) -> GeneratorResult:

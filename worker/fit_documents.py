@@ -7,7 +7,8 @@ import numpy as np
 
 from contract import results
 from contract.datasets import Dataset
-from worker.generator.analysis import GeneratorReport
+from worker.comparison.comparing import Comparison
+from worker.comparison_documents import comparison_of
 from worker.identification.answers import Answer, ComponentFit
 from worker.identification.cross_validation import KernelChoice
 from worker.identification.intervals import confidence_interval
@@ -16,7 +17,6 @@ from worker.identification.multivariate.answer import JointAnswer
 from worker.identification.residuals import ResidualMoments
 from worker.identification.selection import Curve
 from worker.numbers import number
-from worker.pipeline import total_variation
 
 
 def data_of(dataset: Dataset, answer: Answer | JointAnswer) -> results.DataSummary:
@@ -50,15 +50,17 @@ def selection_of(answer: Answer | JointAnswer) -> results.Selection:
     )
 
 
-def diagnostics_of(answer: Answer | JointAnswer, generator: GeneratorReport) -> results.Diagnostics:
+def diagnostics_of(answer: Answer | JointAnswer, comparison: Comparison) -> results.Diagnostics:
     """How far the answer can be trusted."""
-    if isinstance(answer, JointAnswer):
-        return _of_several(answer)
+    of_fit = _of_several(answer) if isinstance(answer, JointAnswer) else _of_one(answer)
+    return of_fit.model_copy(update=comparison_of(comparison, tuple(_components(answer)[0])))
+
+
+def _of_one(answer: Answer) -> results.Diagnostics:
     return results.Diagnostics(
         measurement_noise_variance=answer.noise_variance,
         step_error={"drift": dict(answer.drift.step_errors), "diffusion": dict(answer.diffusion.step_errors)},
         residuals=_residuals((answer.residuals,)),
-        density_total_variation=total_variation(answer, generator),
         coverage=results.Coverage(
             n_kernels=len(answer.coverage.weights),
             n_sparse=int((answer.coverage.weights < 10).sum()),

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from contract.generator import AnalysisParameters, ModelTerms
 from contract.identification import IdentificationParameters
+from worker.comparison.comparing import Comparison, compare
 from worker.generator.analysis import GeneratorReport, analyse
 from worker.generator.errors import GeneratorError
 from worker.generator.interval import narrowed_to_positive
@@ -227,6 +228,12 @@ def _extrapolated(generator: GeneratorReport) -> Iterator[Finding]:
         yield Finding("extrapolated", f"{sentence[:1].upper()}{sentence[1:]}.")
 
 
+def compare_with_data(answer: Answer | JointAnswer, data: Trajectories, analysed: Analysed, report: Report) -> Comparison:
+    """Whether the model, run for longer than one sampling interval, is what the data are."""
+    report(0.9, "comparing", "the model with the data at longer times")
+    return compare(data, answer, analysed.generator)
+
+
 def analyse_terms(model: ModelTerms, wanted: AnalysisParameters, report: Report) -> Analysed:
     """A model given by its terms → its time scales. Raises GeneratorError, IdentificationError."""
     report(0.3, "analysing", "spectrum, stationary law and passage times")
@@ -283,16 +290,3 @@ def _few_crossings(generator: GeneratorReport, data: Trajectories) -> list[Findi
                 )
             )
     return found
-
-
-def total_variation(answer: Answer, generator: GeneratorReport) -> float | None:
-    """½ Σ |data's share − model's share| over bins; None without a stationary law."""
-    law, counts = generator.stationary, answer.histogram.counts
-    if law is None or not counts.sum():
-        return None
-    grid, density = law.grid[0], law.density
-    mass = np.concatenate([[0.0], np.cumsum(np.diff(grid) * (density[1:] + density[:-1]) / 2)])
-    at_edges = np.interp(answer.histogram.edges, grid, mass)
-    model = np.diff(at_edges)
-    data = counts / counts.sum()
-    return float(min(1.0, 0.5 * (np.abs(data - model).sum() + max(0.0, 1 - model.sum()))))

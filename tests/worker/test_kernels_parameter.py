@@ -10,6 +10,7 @@ from contract.generator import AnalysisParameters
 from contract.identification import IdentificationParameters
 from contract.jobs import JOB_REQUEST
 from worker import pipeline
+from worker.comparison.comparing import compare
 from worker.fit_documents import diagnostics_of
 from worker.identification.simulation import SYSTEMS, simulate
 from worker.identification.trajectories import Trajectories, from_arrays
@@ -57,7 +58,7 @@ def test_the_schema_says_both_spellings() -> None:
 def test_the_result_holds_the_surface_in_the_datas_units(wells: Trajectories) -> None:
     answer = pipeline.identify(wells, IdentificationParameters.model_validate({"kernels": "auto"}), _silent)
     analysed = pipeline.analyse_answer(answer, wells, AnalysisParameters(), _silent)
-    diagnostics = diagnostics_of(answer, analysed.generator)
+    diagnostics = diagnostics_of(answer, compare(wells, answer, analysed.generator))
     choice, coverage = diagnostics.kernel_choice, diagnostics.coverage
     assert (choice.count, choice.bandwidth) == (coverage.n_kernels, coverage.bandwidth)
     low, high = coverage.range

@@ -35,7 +35,8 @@ def data() -> Trajectories:
 def test_a_rotating_process_is_identified_analysed_and_described(data: Trajectories) -> None:
     answer = pipeline.identify(data, IdentificationParameters(), _silent)
     analysed = pipeline.analyse_answer(answer, data, AnalysisParameters(), _silent)
-    model, diagnostics = model_of(answer, 0.95), diagnostics_of(answer, analysed.generator)
+    comparison = pipeline.compare_with_data(answer, data, analysed, _silent)
+    model, diagnostics = model_of(answer, 0.95), diagnostics_of(answer, comparison)
     assert set(model.drift) == {"x", "y"}
     assert set(model.diffusion) == {"x,x", "x,y", "y,y"}
     assert set(selection_of(answer).diffusion) == set(model.diffusion)

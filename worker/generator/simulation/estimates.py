@@ -1,4 +1,4 @@
-"""Moments, marginals and correlation times from simulated paths, each with its standard error; equations (G35) and (G36)."""
+"""Moments, marginals and correlation times from simulated paths, each with its standard error; equations (G41) and (G42)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

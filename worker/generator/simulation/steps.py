@@ -1,4 +1,4 @@
-"""One step of many paths at once, equation (G34), and how long a step may be."""
+"""One step of many paths at once, equation (G40), and how long a step may be."""
 
 from dataclasses import dataclass
 from functools import cached_property

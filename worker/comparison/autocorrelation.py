@@ -1,0 +1,119 @@
+"""The data's autocorrelation with its band, and the model's; equations (C4) and (C5)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import f as fisher
+from scipy.stats import t as student
+
+from worker.comparison.lagged import lagged_products
+from worker.comparison.predictions import Measure
+from worker.comparison.stretches import Stretches
+from worker.generator.correlations import Correlations
+
+Floats = NDArray[np.float64]
+
+LAGS = 40
+RELAXATIONS = 5.0
+"""Lags reach so many relaxation times,"""
+ROOM = 10.0
+"""of which, in all, the record must be so many times as long: the blocks are to be independent."""
+FEWEST, MOST_BLOCKS = 10, 100
+THINNING = 8
+TESTED = (2, 4, 8, 16)
+"""Numbers of the lags that are tested together: an eighth of the way, a quarter … of three relaxation times."""
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Autocorrelation:
+    """Of one variable; of an angle x of period P, the real part of that of exp(2πix/P).
+
+    lags      (n,) [time]; empty where `reason` says why there is nothing to compare
+    data      (n,) about the record's mean, of the state without its measurement noise
+    band      (n, 2) of 95 %: by how much the estimate scatters between blocks of the record
+    model     (n,)
+    p_value   of the difference at four lags together; None where nothing was compared
+    """
+
+    lags: Floats
+    data: Floats
+    band: Floats
+    model: Floats
+    p_value: float | None
+    n_blocks: int
+    reason: str | None = None
+
+    @property
+    def difference(self) -> float:
+        """Largest, of the model's from the data's."""
+        return float(np.max(np.abs(self.data - self.model), initial=0.0))
+
+
+def nothing(reason: str) -> Autocorrelation:
+    """Why there is no comparison."""
+    empty = np.zeros(0)
+    return Autocorrelation(empty, empty, np.zeros((0, 2)), empty, None, 0, reason)
+
+
+def compared(
+    data: Stretches, measure: Measure, variable: int, correlations: Correlations, relaxation: float, duration: float
+) -> Autocorrelation:
+    """One variable's autocorrelation, up to five relaxation times.
+
+    measure        of the variable of that number
+    correlations   of the model, and `relaxation`, its slowest time [time]
+    duration       of the whole record [time]
+    """
+    reach = RELAXATIONS * relaxation
+    room = min(reach, data.longest * data.step / 4)
+    if duration < ROOM * reach or room < relaxation:
+        return nothing(
+            f"the record, {duration:.4g} units of time in pieces of up to {data.longest * data.step:.4g}, is too short to show "
+            f"the autocorrelation of a process that relaxes in {relaxation:.4g}"
+        )
+    unit = max(1, int(room / data.step / LAGS))
+    lags = np.arange(0, min(LAGS, int(room / data.step) // unit) + 1) * unit
+    n_blocks = min(MOST_BLOCKS, int(len(data.states) * data.step / (2 * reach)))
+    if n_blocks < FEWEST or len(lags) < 3:
+        return nothing("the sampling interval is too long, or the record too short, for several lags")
+    g = measure.values(data.states[:, variable])
+    columns = g.T if measure.period is not None else g.T[:1]
+    strides = np.maximum(1, lags // THINNING)
+    sums = np.stack([lagged_products(np.ascontiguousarray(z), data.runs, lags, strides, n_blocks) for z in columns])
+    noise = measure.noise / measure.deviation**2
+    whole = _correlation(sums.sum(axis=1)[:, None], noise)[0]
+    without = _correlation(sums.sum(axis=1)[:, None] - sums, noise)
+    estimate = n_blocks * whole - (n_blocks - 1) * without.mean(axis=0)
+    away = np.sqrt((n_blocks - 1) / n_blocks) * (without - without.mean(axis=0))
+    errors = np.sqrt(np.sum(away**2, axis=0))
+    model = correlations.autocorrelation(np.asarray(lags * data.step, dtype=np.float64))[variable]
+    if not np.isfinite(model).all():
+        return nothing("the model's own autocorrelation is not known")
+    quantile = student.ppf(0.5 + CONFIDENCE / 2, n_blocks - 1)
+    band = np.stack([estimate - quantile * errors, estimate + quantile * errors], axis=1)
+    p = _p_value((estimate - model)[1:], away[:, 1:], n_blocks)
+    return Autocorrelation(np.asarray(lags * data.step, dtype=np.float64), estimate, band, model, p, n_blocks)
+
+
+def _correlation(sums: Floats, noise: float) -> Floats:
+    """(m, n_lags) of sums (q, m, n_lags, 4) of q functions whose covariances add up, about the mean of all samples."""
+    count, left, right, products = np.moveaxis(sums, 3, 0)
+    mean = left[..., :1] / count[..., :1]
+    covariance = (products / count - mean * (left + right) / count + mean**2).sum(axis=0)
+    out = covariance / (covariance[:, :1] - noise)
+    out[:, 0] = 1.0
+    return np.asarray(out)
+
+
+def _p_value(difference: Floats, away: Floats, n_blocks: int) -> float:
+    """Hotelling's test of the difference at a few lags; `away` (n_blocks, n) are the jackknife's deviations."""
+    tested = [k for k in TESTED if k < len(difference)] or [0]
+    d, scores = difference[tested], away[:, tested]
+    scale = np.sqrt(np.sum(scores**2, axis=0))
+    values, vectors = np.linalg.eigh(scores.T @ scores / np.outer(scale, scale))
+    kept = values > 1e-6 * values[-1]
+    degrees = int(kept.sum())
+    statistic = float(np.sum((vectors[:, kept].T @ (d / scale)) ** 2 / values[kept]))
+    return float(fisher.sf(statistic * (n_blocks - degrees) / (degrees * (n_blocks - 1)), degrees, n_blocks - degrees))

@@ -1,0 +1,124 @@
+"""Does the model, run for several sampling intervals at once, predict the data's conditional moments? Equations (C2) and (C3)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import f as fisher
+
+from worker.comparison.lagged import lagged_residuals
+from worker.comparison.predictions import Measure, Prediction
+from worker.comparison.stretches import Stretches
+
+Floats = NDArray[np.float64]
+
+KERNELS = 5
+"""Along the variable that is predicted."""
+CENTRES = (0.1, 0.9)
+"""Quantiles of the samples at which the first and the last of them lie."""
+PER_BLOCK = 8
+"""Length of a block of the record, in lags, at the least."""
+FEWEST, MOST_BLOCKS = 30, 100
+THINNING = 8
+"""Windows start an eighth of the lag apart: neighbouring ones say the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class LagTest:
+    """One variable at one lag.
+
+    variable           its number
+    lag                [time]
+    statistic          χ² of the residuals' moments, in blocks' covariance, with so many degrees of freedom
+    p_value            of Hotelling's test, which knows that the covariance is estimated from few blocks
+    mean_difference    of the mean later state from the predicted one, largest over the kernels [standard deviations of the state]
+    spread_difference  likewise of its square [variances]
+    n_windows, n_blocks
+    """
+
+    variable: int
+    lag: float
+    statistic: float
+    degrees_of_freedom: int
+    p_value: float
+    mean_difference: float
+    spread_difference: float
+    n_windows: int
+    n_blocks: int
+
+
+def lag_tests(data: Stretches, prediction: Prediction, longest: float, first: int) -> Iterator[LagTest]:
+    """Every variable at lags of first, 2 first, 4 first, … steps up to `longest` [time], as far as blocks suffice."""
+    states = data.states
+    covered = prediction.covers(states)
+    before = int(any(measure.noise for measure in prediction.measures))
+    for variable, measure in enumerate(prediction.measures):
+        instruments = instruments_of(prediction.measures, variable, states)
+        if covered is not None:
+            instruments *= covered[:, None]
+        values = measure.values(states[:, variable])
+        lag = first
+        while lag * data.step <= longest and lag < data.longest:
+            stride = max(1, lag // THINNING)
+            n_blocks = min(MOST_BLOCKS, len(states) // (PER_BLOCK * (lag + before)))
+            if n_blocks < FEWEST:
+                break
+            increments = prediction.increments(variable, states, lag * data.step)
+            sums, weights, count = lagged_residuals(instruments, values, increments, data.runs, lag, stride, before, n_blocks)
+            found = _judged(sums, weights)
+            if found is not None:
+                statistic, degrees, p, mean, spread = found
+                yield LagTest(variable, lag * data.step, statistic, degrees, p, mean, spread, count, n_blocks)
+            lag *= 2
+
+
+def instruments_of(measures: tuple[Measure, ...], variable: int, states: Floats) -> Floats:
+    """(n, J): Gaussian kernels along the variable (harmonics of an angle), and the direction in which each other one lies."""
+    measure, x = measures[variable], states[:, variable]
+    if measure.period is not None:
+        phase = 2 * np.pi / measure.period * x
+        own = [np.ones_like(phase), np.cos(phase), np.sin(phase), np.cos(2 * phase), np.sin(2 * phase)]
+    else:
+        low, high = np.quantile(x[:: max(1, len(x) // 20_000)], CENTRES)
+        centres, width = np.linspace(low, high, KERNELS), (high - low) / (KERNELS - 1)
+        own = [np.exp(-0.5 * ((x - centre) / width) ** 2) for centre in centres]
+    for other, beside in enumerate(measures):
+        if other == variable:
+            continue
+        g = beside.values(states[:, other])
+        own += [g[:, 0], g[:, 1]] if beside.period is not None else [np.tanh(g[:, 0])]
+    return np.ascontiguousarray(np.stack(own, axis=1))
+
+
+def _judged(sums: Floats, weights: Floats) -> tuple[float, int, float, float, float] | None:
+    """Statistic, degrees of freedom, p-value and the two sizes; None where blocks are too few to tell."""
+    # So many equally heavy blocks would say as much: of kernels in the tails only few say anything.
+    effective = weights.sum(axis=0) ** 2 / np.maximum(np.sum(weights**2, axis=0), np.finfo(float).tiny)
+    enough = effective >= FEWEST / 2
+    if not enough.any():
+        return None
+    sums, weights, n_effective = sums[:, enough], weights[:, enough], float(effective[enough].min())
+    n_blocks = len(sums)
+    moments = sums.reshape(n_blocks, -1)
+    total = moments.sum(axis=0)
+    covariance = n_blocks / (n_blocks - 1) * (moments - moments.mean(axis=0)).T @ (moments - moments.mean(axis=0))
+    scale = np.sqrt(np.diag(covariance))
+    usable = scale > 0
+    if not usable.any():
+        return None
+    scale = scale[usable]
+    values, vectors = np.linalg.eigh(covariance[np.ix_(usable, usable)] / np.outer(scale, scale))
+    kept = values > 1e-8 * values[-1]
+    degrees = int(kept.sum())
+    if degrees > n_effective / 2:
+        kept[: len(kept) - int(n_effective / 2)] = False
+        degrees = int(kept.sum())
+    statistic = float(np.sum((vectors[:, kept].T @ (total[usable] / scale)) ** 2 / values[kept]))
+    left = n_effective - degrees
+    p = float(fisher.sf(statistic * left / (degrees * (n_effective - 1)), degrees, left))
+    own = int(enough[:KERNELS].sum())
+    if not own:
+        return None
+    away = sums.sum(axis=0)[:own] / weights.sum(axis=0)[:own, None]
+    return statistic, degrees, p, float(np.abs(away[:, 0]).max()), float(np.abs(away[:, 1]).max())

@@ -1,0 +1,92 @@
+"""The samples that are compared: stretches of the record on an even clock, all of it or an even selection, in bounded memory."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.trajectories import Trajectories
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+MOST = 500_000
+"""Samples; of a longer record, evenly spaced stretches."""
+STRETCHES = 100
+EVEN = 0.02
+"""Relative difference of a step from the median step up to which the clock is even; as in `Windows.even`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stretches:
+    """Samples gathered from the record.
+
+    states   (n, d), angles as they were [state]
+    runs     (m, 2) first sample and one past the last of each run of equal steps, as indices of `states`
+    step     of the clock [time]
+    share    of the record's samples that are in `states`
+    even     share of the steps among them that are in runs
+    """
+
+    states: Floats
+    runs: Integers
+    step: float
+    share: float
+    even: float
+
+    @property
+    def longest(self) -> int:
+        """Steps of the longest run."""
+        return int(np.max(self.runs[:, 1] - self.runs[:, 0], initial=1)) - 1
+
+    def windows(self, lag: int) -> int:
+        """Pairs of samples `lag` steps apart."""
+        return int((self.runs[:, 1] - self.runs[:, 0] - lag).clip(min=0).sum())
+
+
+def gather(data: Trajectories, step: float, longest_lag: int, most: int = MOST) -> Stretches:
+    """Up to `most` samples, in stretches that are at least twenty times as long as the longest lag where the record has such.
+
+    step   median step of the record [time]
+    """
+    pieces = _pieces(data.segments, longest_lag, most)
+    states, runs, steps, position = [], [], 0, 0
+    for start, stop in pieces:
+        times = np.asarray(data.times[start:stop])
+        even = np.abs(np.diff(times) - step) <= EVEN * step
+        states.append(np.asarray(data.states[start:stop], dtype=np.float64))
+        steps += len(even)
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], even.astype(np.int8), [0]])))
+        runs.append(edges.reshape(-1, 2) + np.array([position, position + 1]))
+        position += stop - start
+    found = np.concatenate(runs) if runs else np.zeros((0, 2), dtype=np.int64)
+    total = int((data.segments[:, 1] - data.segments[:, 0]).sum())
+    in_runs = int((found[:, 1] - found[:, 0] - 1).sum())
+    return Stretches(
+        np.concatenate(states) if states else np.zeros((0, data.dimension)),
+        found.astype(np.int64),
+        step,
+        position / total if total else 0.0,
+        in_runs / steps if steps else 0.0,
+    )
+
+
+def _pieces(segments: Integers, longest_lag: int, most: int) -> list[tuple[int, int]]:
+    """First sample and one past the last of what is read."""
+    whole = [(int(start), int(stop)) for start, stop, _ in segments if stop - start > 1]
+    total = sum(stop - start for start, stop in whole)
+    if total <= most:
+        return whole
+    count = int(np.clip(most // (20 * max(longest_lag, 1)), 8, STRETCHES))
+    period, length = total / count, most // count
+    # Stretch k is the samples k·period … k·period + length of the record, segments end to end.
+    wanted = [(int(k * period), int(k * period) + length) for k in range(count)]
+    out, passed = [], 0
+    for start, stop in whole:
+        size = stop - start
+        for first, last in wanted:
+            low, high = max(first - passed, 0), min(last - passed, size)
+            if high - low > 1:
+                out.append((start + low, start + high))
+        passed += size
+    return out
