@@ -15,9 +15,9 @@ from celery import Celery
 
 from contract.jobs import GeneratorJob, JobRecord
 from contract.messages import RUN_JOB, Message
-from standalone.valkey import answers, embedded, find_server
 from storage.connection import connect
 from storage.jobs import RedisJobStore
+from tests.own_redis import OwnRedis
 
 ROOT = Path(__file__).resolve().parents[2]
 TENANT = "lab"
@@ -112,43 +112,9 @@ def surroundings(restricted_url: str, surroundings_of: Callable[[str], Surroundi
     return surroundings_of(restricted_url)
 
 
-class OwnRedis:
-    """A server for one test, which may kill it. Its URL is known before it runs."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._store = embedded(find_server(), folder, None, os.environ)
-        self._process: subprocess.Popen[bytes] | None = None
-        self.url = self._store.url
-
-    def start(self) -> None:
-        program = self._store.program
-        self._process = subprocess.Popen(
-            program.command, cwd=self._folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        assert self._process.stdin is not None
-        with self._process.stdin as configuration:
-            configuration.write(program.stdin)
-        while not answers(self.url):
-            assert self._process.poll() is None
-            time.sleep(0.05)
-
-    def away(self, seconds: float) -> None:
-        """Killed, and back after so long with what its log holds."""
-        self.kill()
-        time.sleep(seconds)
-        self.start()
-
-    def kill(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-
-
 @pytest.fixture
 def own_redis(tmp_path: Path) -> Iterator[OwnRedis]:
     folder = tmp_path / "valkey"
-    folder.mkdir()
     server = OwnRedis(folder)
     yield server
     server.kill()
