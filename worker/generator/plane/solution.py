@@ -22,6 +22,8 @@ ORDERS = {"exponential": (2, 4), "upwind": (2, 3)}
 SETTLED = (1e-3, 5e-3, 5e-3)
 """Relative changes of the slowest rates by the last step at which the levels end."""
 
+SETTLED_LAW = 5e-4
+"""Change of the covariance on taking a second power of the cells' length out of its error; what is left is a tenth of it."""
 UNSETTLED = 0.1
 """Relative change of the covariance by the extrapolation above which there is no answer."""
 SINGULAR = 1e-6
@@ -96,7 +98,10 @@ def solve(box: Box, count: int) -> Solution:
     numbers = _extrapolated(ladder, schemes)
     change = _changes(numbers.rates, ladder[-1].numbers.rates)
     for cells in LEVELS[3:]:
-        if all(size < enough for size, enough in zip(change, SETTLED, strict=False)):
+        if (
+            all(size < enough for size, enough in zip(change, SETTLED, strict=False))
+            and _law_change(ladder, numbers) < SETTLED_LAW
+        ):
             break
         ladder.append(solve_on(box, cells, schemes, count, rate))
         previous, numbers = numbers, _extrapolated(ladder[-3:], schemes)
@@ -114,6 +119,14 @@ def solve_on(box: Box, cells: int, schemes: Schemes, count: int, rate: float, ex
     density = modes.masses.reshape(grid.shape) / grid.volumes
     current = currents(grid, coefficients, schemes, density)
     return Level(grid, matrix, Numbers(modes.rates, _moments(box, grid, coefficients, modes, current)), density, current)
+
+
+def _law_change(ladder: list[Level], numbers: Numbers) -> float:
+    """Relative difference of the covariance from that of two levels, without one power of the cells' length."""
+    coarse, fine = ladder[-2:]
+    ratio = (fine.grid.shape[0] / coarse.grid.shape[0]) ** 2
+    plain = (ratio * fine.numbers.moments[2:6] - coarse.numbers.moments[2:6]) / (ratio - 1)
+    return float(np.abs(numbers.moments[2:6] - plain).max() / np.abs(plain).max())
 
 
 def _check_the_law(covariance: FloatArray, on_cells: FloatArray) -> None:

@@ -62,7 +62,7 @@ def test_cells_give_the_closed_form_of_a_rotating_process_with_correlated_noise(
     assert sorted(rates_of(report), key=lambda v: (round(v.real, 2), v.imag)) == pytest.approx(
         [1 - 2j, 1 + 2j, 2 - 4j, 2, 2 + 4j], rel=1e-3
     )
-    assert np.array(law.covariance) == pytest.approx(covariance, abs=2.5e-4 * 0.52)
+    assert np.array(law.covariance) == pytest.approx(covariance, abs=1e-4 * 0.52)
     assert law.circulation == pytest.approx(linear.circulation(covariance), rel=1e-3)
     assert law.entropy_production == pytest.approx(linear.entropy_production(covariance), rel=1e-3)
     assert np.array(law.kurtosis) == pytest.approx(3, abs=0.02)
