@@ -97,7 +97,7 @@ def compared(data: Trajectories, parameters: dict[str, object]) -> tuple[Compari
 def smallest(found: Comparison) -> float:
     """p over all lags together (Bonferroni); 1 where nothing was tested."""
     tests = found.chapman_kolmogorov
-    return min(1.0, len(tests) * min((test.p_value for test in tests), default=1.0))
+    return min((len(tests) * test.p_value for test in tests), default=1.0)
 
 
 def false_alarms(first: int, records: int) -> Iterator[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import map_coordinates
-from scipy.sparse import csc_array
+from scipy.sparse import csr_array
 from scipy.sparse.linalg import expm_multiply
 
 from worker.comparison.predictions import Measure
@@ -15,7 +15,7 @@ from worker.generator.plane.volumes import Coefficients, generator_matrix
 
 Floats = NDArray[np.float64]
 
-CELLS = 48
+CELLS = 36
 """Along each axis."""
 AROUND = 8
 """Cells by which a circle is continued, for splines to be smooth where it is cut."""
@@ -31,7 +31,7 @@ class InThePlane:
 
     solution: Solution
     grid: Grid
-    generator: csc_array
+    generator: csr_array
     measures: tuple[Measure, ...]
     _expected: dict[float, Floats] = field(default_factory=dict, repr=False)
 
@@ -95,4 +95,4 @@ def in_the_plane(solution: Solution, measures: tuple[Measure, ...]) -> InThePlan
     """The generator of a solved model, transposed: it acts on functions."""
     grid = solution.box.grid(CELLS)
     matrix = generator_matrix(grid, Coefficients.of(solution.box.chart, grid), solution.schemes)
-    return InThePlane(solution, grid, csc_array(matrix.T), measures)
+    return InThePlane(solution, grid, csr_array(matrix.T), measures)
