@@ -246,7 +246,7 @@ class PassageDistribution(Document):
     """Law of a first-passage time, between the times by which it is over with probabilities 0.001 and 0.999."""
 
     times: Array = ()
-    """Close together both at the beginning and at the end [time]."""
+    """Close together where much happens [time]."""
     density: Array = ()
     """[1/time]."""
     cumulative: Array = ()

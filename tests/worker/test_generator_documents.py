@@ -37,7 +37,7 @@ def test_double_well_has_curves_of_everything_and_stays_small() -> None:
     found = results.GeneratorResult.model_validate_json(text).generator
     law = found.passages[0].distribution
     assert law is not None
-    assert len(law.times) == len(law.density) == len(law.cumulative) == 98
+    assert 80 <= len(law.times) == len(law.density) == len(law.cumulative) <= 100
     assert found.autocorrelation is not None
     assert found.power_spectrum is not None
     assert len(found.autocorrelation.values["x"]) == 50

@@ -6,6 +6,7 @@ start is the transform, equation (G29), from sums and quotients without a subtra
 
 from dataclasses import dataclass
 
+import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -71,11 +72,12 @@ class Chain:
         """E[exp(−s T)] of the passage time T at s (k,), off the negative axis."""
         n, end = self.start, len(self.ahead)
         before, after = slice(0, n + 1), slice(end, n - 1 if n else None, -1)
-        left, from_left = _seen(self.back[before], self.ahead[before], s)
-        right, from_right = _seen(self.ahead[after], self.back[after], s)
+        left, from_left = _seen(self.back[before].copy(), self.ahead[before].copy(), s)
+        right, from_right = _seen(self.ahead[after].copy(), self.back[after].copy(), s)
         return np.asarray((from_left + from_right) / (left + right + s))
 
 
+@nb.njit(cache=True, nogil=True)
 def _seen(outward: FloatArray, inward: FloatArray, s: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
     """Admittance and current, per mass of the start, that the start sees on one side (k,).
 
@@ -83,9 +85,10 @@ def _seen(outward: FloatArray, inward: FloatArray, s: ComplexArray) -> tuple[Com
     """
     admittance = np.full(s.shape, outward[0], np.complex128)
     current = admittance.copy()
-    for ahead, back in zip(inward[:-1], outward[1:], strict=True):
-        admittance = admittance + s
-        passed = back / (ahead + admittance)
-        admittance = admittance * passed
-        current = current * passed
+    for n in range(1, len(outward)):
+        for k in range(len(s)):
+            grown = admittance[k] + s[k]
+            passed = outward[n] / (inward[n - 1] + grown)
+            admittance[k] = grown * passed
+            current[k] = current[k] * passed
     return admittance, current

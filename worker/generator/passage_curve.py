@@ -7,7 +7,7 @@ import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
 from worker.generator.cells import Cells, cut_into_cells
-from worker.generator.contour import contour, points_for
+from worker.generator.contour import MOST_POINTS, contour, points_for
 from worker.generator.first_passage_chain import Chain
 from worker.generator.landscape import Landscape
 from worker.generator.process import FloatArray, read_only
@@ -17,10 +17,12 @@ PROBABILITIES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Quantiles that are given."""
 TAIL = 1e-3
 """Probability before the first and after the last time that is given."""
-LOWEST, HIGHEST, N_TIMES, N_BETWEEN = 1e-6, 1e4, 80, 12
-"""Times at which it is first looked at, in mean times, and then between two of them."""
-N_CURVE = 50
-"""Times at equal distances, and as many at equal ratios."""
+LOWEST, HIGHEST, PER_DECADE, N_TIMES, N_BETWEEN = 1e-4, 1e4, 5, 80, 8
+"""Times at which it is first looked at, from this part of the mean, or a single step, up to so many means; then between two."""
+N_CURVE = 34
+"""Times at equal steps of probability, as many at equal distances, and as many at equal ratios."""
+NARROW = 0.5
+"""Standard deviation, in means, below which a law that starts from a rare state is had from a Fourier series."""
 WINDOW = 30.0
 """Length, in standard deviations, of the stretch of time that a narrow law is a Fourier series on."""
 N_BLOCK, N_WAVES, SMALLEST_WAVE = 64, 4096, 1e-9
@@ -30,11 +32,11 @@ PER_DISTANCE, FEWEST_PARTS, MOST_PARTS = 32, 8, 512
 """Cells over the distance of a passage, and cells of a panel."""
 RISE, MOST_RISE = 0.5, 2000.0
 """Change of ψ over a cell on the way, and over the whole way beyond which it is not kept to."""
-MOST_EDGES = 10_000
+MOST_EDGES = 6_000
 """Edges of a chain that is still followed."""
 RESOLVED = 0.03
 """Change of the density with the cells, relative to its peak, up to which it can be extrapolated to a thousandth."""
-RARE = "the passage begins where the process hardly ever is, and its time varies too little to be resolved"
+RARE = "the passage begins where the process hardly ever is, and the law of its time is not resolved"
 
 Law = Callable[[FloatArray], FloatArray]
 """Times (k,) → density and distribution function there, (2, k)."""
@@ -44,7 +46,7 @@ Law = Callable[[FloatArray], FloatArray]
 class PassageCurve:
     """The law of a passage time at times that show its body and its tail.
 
-    times        (n,) between the times by which it is over with probabilities 0.001 and 0.999, close together at both [time]
+    times        (n,) between the times by which it is over with probabilities 0.001 and 0.999 [time]
     density      (n,) [1/time]
     cumulative   (n,) probability that it is over by then
     """
@@ -57,7 +59,9 @@ class PassageCurve:
     def quantiles(self) -> tuple[float, ...]:
         """Times by which it is over with each of `PROBABILITIES` [time]."""
         spline = CubicHermiteSpline(self.times, self.cumulative, self.density)
-        return tuple(float(spline.solve(p, extrapolate=False)[0]) for p in PROBABILITIES)
+        found = (spline.solve(p, extrapolate=False) for p in PROBABILITIES)
+        rough = np.interp(PROBABILITIES, self.cumulative, self.times)
+        return tuple(float(roots[0] if len(roots) else guess) for roots, guess in zip(found, rough, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,32 +107,44 @@ def passage_curve(
     if len(chains[0].ahead) > MOST_EDGES:
         return NoCurve("the landscape on the way is too steep for the law to be resolved")
     points = points_for(chains[0].log_amplification)
-    if points is not None:
-        fine, coarse = (_relaxing(chain, points) for chain in chains)
-        first_look = np.geomspace(LOWEST, HIGHEST, N_TIMES) * mean.value
-    elif deviation is not None and deviation.value is not None:
+    if points is None and deviation is not None and deviation.value is not None and deviation.value < NARROW * mean.value:
         fine, coarse = (_narrow(chain, mean.value, deviation.value) for chain in chains)
         first_look = mean.value + deviation.value * np.linspace(-WINDOW / 2, WINDOW / 2, N_TIMES)[1:-1]
         first_look = first_look[first_look > 0]
     else:
-        return NoCurve((None if deviation is None else deviation.reason) or RARE)
-    first, last = (_time_of(fine, first_look, p) for p in (TAIL, 1 - TAIL))
-    times = np.unique(np.concatenate([np.linspace(first, last, N_CURVE), np.geomspace(first, last, N_CURVE)[1:-1]]))
+        fine, coarse = (_relaxing(chain, points or MOST_POINTS) for chain in chains)
+        soonest = min(LOWEST * mean.value, 1 / float(chains[0].ahead[chains[0].start] + chains[0].back[chains[0].start]))
+        decades = np.log10(HIGHEST * mean.value) - np.log10(soonest)
+        first_look = np.geomspace(soonest, HIGHEST * mean.value, int(PER_DECADE * decades) + 2)
+    times = _times(fine, first_look)
     law, rougher = fine(times), coarse(times)
     if np.max(np.abs(law - rougher)[0]) > RESOLVED * np.max(law[0]):
         return NoCurve("the passage is over so soon that its law is not resolved")
+    if abs(law[1, 0] - TAIL) > TAIL or abs(law[1, -1] - (1 - TAIL)) > TAIL or np.any(np.diff(law[1]) < -TAIL / 10):
+        return NoCurve((None if deviation is None else deviation.reason) or RARE)
     # The error goes with the square of the cells' length.
     density, cumulative = (4 * law - rougher) / 3
     return PassageCurve(read_only(times), read_only(np.maximum(density, 0)), read_only(np.clip(cumulative, 0, 1)))
 
 
-def _time_of(law: Law, times: FloatArray, probability: float) -> float:
-    """When the distribution function passes the probability, to a few per cent."""
+def _times(law: Law, look: FloatArray) -> FloatArray:
+    """Times between the quantiles TAIL and 1 − TAIL: a third at equal steps of probability, of time, and of its logarithm."""
+    levels = np.linspace(TAIL, 1 - TAIL, N_CURVE)
     for _ in range(2):
-        over = np.maximum.accumulate(law(times)[1])
-        after = int(np.clip(np.searchsorted(over, probability), 1, len(over) - 1))
-        times = np.geomspace(times[after - 1], times[after], N_BETWEEN)
-    return float(np.interp(probability, np.maximum.accumulate(law(times)[1]), times))
+        over = np.maximum.accumulate(law(look)[1])
+        equal = np.exp(np.interp(levels, over, np.log(look)))
+        # Between its neighbours each of the outermost is not yet known well.
+        outer = np.concatenate([_between(look, over, TAIL), _between(look, over, 1 - TAIL)])
+        look = np.union1d(equal, outer)
+    over = np.maximum.accumulate(law(look)[1])
+    equal = np.exp(np.interp(levels, over, np.log(look)))
+    first, last = equal[0], equal[-1]
+    return np.unique(np.concatenate([equal, np.linspace(first, last, N_CURVE)[1:-1], np.geomspace(first, last, N_CURVE)[1:-1]]))
+
+
+def _between(look: FloatArray, over: FloatArray, probability: float) -> FloatArray:
+    after = int(np.clip(np.searchsorted(over, probability), 1, len(over) - 1))
+    return np.geomspace(look[after - 1], look[after], N_BETWEEN)
 
 
 def _relaxing(chain: Chain, points: int) -> Law:
