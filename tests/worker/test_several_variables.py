@@ -38,6 +38,10 @@ def test_a_rotating_process_is_identified_analysed_and_described(data: Trajector
     comparison = pipeline.compare_with_data(answer, data, analysed, _silent)
     model, diagnostics = model_of(answer, 0.95), diagnostics_of(answer, comparison)
     assert set(model.drift) == {"x", "y"}
+    assert {(test.variable, test.lag > 0) for test in diagnostics.chapman_kolmogorov} == {("x", True), ("y", True)}
+    assert len(diagnostics.autocorrelation["y"].lags) == len(diagnostics.autocorrelation["y"].model) > 10
+    assert diagnostics.density_total_variation < 0.1
+    assert diagnostics.model_validate_json(diagnostics.model_dump_json()) == diagnostics
     assert set(model.diffusion) == {"x,x", "x,y", "y,y"}
     assert set(selection_of(answer).diffusion) == set(model.diffusion)
     slowest = analysed.generator.spectrum.eigenvalues[0]

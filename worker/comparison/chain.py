@@ -51,11 +51,11 @@ class Chain:
         return np.vstack([inner[:1], inner, inner[-1:]])
 
 
-def chain_of(process: DiffusionProcess, low: float, high: float) -> Chain:
+def chain_of(process: DiffusionProcess, low: float, high: float) -> Chain | None:
     """The chain on [low, high], which turns back at both ends; all the way round where the coordinate is an angle.
 
     Rates up and down are ½a/h² ± ½b/h, which give drift and noise without an error where |b| h ≤ a; elsewhere, near an end
-    where a vanishes, noise of |b| h is added.
+    where a vanishes, noise of |b| h is added. None where b or a is not finite at some node.
     """
     period = process.periods[0]
     if period is not None:
@@ -64,7 +64,10 @@ def chain_of(process: DiffusionProcess, low: float, high: float) -> Chain:
     else:
         nodes = np.linspace(low, high, NODES)
         step = nodes[1] - nodes[0]
-    b, a = process.drift(nodes[:, None])[:, 0], process.diffusion(nodes[:, None])[:, 0, 0].clip(min=0)
+    with np.errstate(all="ignore"):
+        b, a = process.drift(nodes[:, None])[:, 0], process.diffusion(nodes[:, None])[:, 0, 0].clip(min=0)
+    if not (np.isfinite(b).all() and np.isfinite(a).all()):
+        return None
     a = np.maximum(a, np.abs(b) * step)
     up, down = (a / step + b) / (2 * step), (a / step - b) / (2 * step)
     index = np.arange(NODES)

@@ -81,6 +81,8 @@ def instruments_of(measures: tuple[Measure, ...], variable: int, states: Floats)
         own = [np.ones_like(phase), np.cos(phase), np.sin(phase), np.cos(2 * phase), np.sin(2 * phase)]
     else:
         low, high = np.quantile(x[:: max(1, len(x) // 20_000)], CENTRES)
+        if not high > low:
+            low, high = measure.middle - measure.deviation, measure.middle + measure.deviation
         centres, width = np.linspace(low, high, KERNELS), (high - low) / (KERNELS - 1)
         own = [np.exp(-0.5 * ((x - centre) / width) ** 2) for centre in centres]
     for other, beside in enumerate(measures):

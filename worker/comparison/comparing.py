@@ -66,13 +66,21 @@ def compare(data: Trajectories, answer: Answer | JointAnswer, generator: Generat
     reason = _not_comparable(sample, answer)
     prediction = None if reason is not None else _prediction(answer, scales, generator)
     if prediction is None:
-        reason = reason or "of three variables and more, conditional means are computed of a linear model only"
+        reason = reason or _no_prediction(answer)
         return Comparison(total_variation=distance, share=sample.share, reason=reason)
     tests = tuple(lag_tests(sample, prediction, longest, _first_lag(answer, sample.step)))
     memory = tuple(_autocorrelations(sample, prediction, generator, relaxation, scales[0].duration))
     return Comparison(
         tests, memory, distance, sample.share, None if tests else _too_short(scales[0]), tuple(_findings(tests, memory))
     )
+
+
+def _no_prediction(answer: Answer | JointAnswer) -> str:
+    if isinstance(answer, Answer):
+        return "drift or diffusion has no finite value at some state that was observed"
+    if len(answer.drift) == 2:
+        return "the model has no stationary law in the plane, on whose cells conditional means would be computed"
+    return "of three variables and more, conditional means are computed of a linear model only"
 
 
 def _slowest(generator: GeneratorReport) -> float | None:
@@ -122,7 +130,8 @@ def _prediction(answer: Answer | JointAnswer, scales: tuple[Scales, ...], genera
     return None if generator.solution is None else in_the_plane(generator.solution, measures)
 
 
-def _on_the_line(answer: Answer) -> Prediction:
+def _on_the_line(answer: Answer) -> Prediction | None:
+    """None where drift or diffusion has no finite value at some state that was observed."""
     scales, process = answer.scales, answer.process
     (low, high), margin = process.bounds, MARGIN * (scales.high - scales.low)
     walls = [float(w) for f in answer.findings if f.code == "wall" for w in f.details["walls"]]  # type: ignore[attr-defined]
@@ -133,7 +142,12 @@ def _on_the_line(answer: Answer) -> Prediction:
         else:
             last = min(last, wall)
     measure = Measure(scales.mean, scales.deviation, process.period, max(answer.noise_variance or 0.0, 0.0))
-    return OnTheLine(chain_of(process, first, last), measure)
+    # A term such as log(x) may end just beyond the data.
+    for ends in ((first, last), (max(low, scales.low), min(high, scales.high))):
+        chain = chain_of(process, *ends)
+        if chain is not None:
+            return OnTheLine(chain, measure)
+    return None
 
 
 def _autocorrelations(

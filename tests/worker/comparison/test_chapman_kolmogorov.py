@@ -34,7 +34,9 @@ def exact_paths(n_paths: int, n_steps: int, dt: float, seed: int) -> np.ndarray:
 
 @cache
 def chain_on_a_wide_range(process: ScalarProcess) -> Chain:
-    return chain_of(process, -5.0, 5.0)
+    chain = chain_of(process, -5.0, 5.0)
+    assert chain is not None
+    return chain
 
 
 def along(paths: np.ndarray, dt: float, process: ScalarProcess, longest: float) -> list[LagTest]:
@@ -124,3 +126,10 @@ def test_an_uneven_clock_says_so() -> None:
     times = np.cumsum(np.random.default_rng(5).uniform(0.05, 0.15, x.size))
     data = Trajectories(x[:, None], times, np.array([[0, x.size, 0]]))
     assert "uneven" in str(compared(data).reason)
+
+
+def test_a_term_that_ends_just_beyond_the_data_is_no_obstacle() -> None:
+    x = np.exp(0.3 * exact_paths(1, 4_000, 0.1, seed=6)[0])
+    found = compared(from_arrays([x], 0.1), library={"polynomial_degree": 1, "extra_terms": ["x*log(x)"]})
+    assert found.chapman_kolmogorov
+    assert codes(found) == []

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from worker.comparison.chain import chain_of
+from worker.comparison.chain import Chain
+from worker.comparison.chain import chain_of as chain_or_none
 from worker.comparison.plane import in_the_plane
 from worker.comparison.predictions import Measure, OfLinear, OnTheLine
 from worker.generator.analysis import analyse
@@ -12,6 +13,14 @@ from worker.generator.process import ScalarProcess
 from worker.identification.system import SymbolicSystem, field_from_terms
 
 OU = ScalarProcess(lambda x: -x, lambda x: 2.0 + 0 * x, lambda x: -1.0 + 0 * x)
+
+
+def chain_of(process: ScalarProcess, low: float, high: float) -> Chain:
+    chain = chain_or_none(process, low, high)
+    assert chain is not None
+    return chain
+
+
 STATES = np.linspace(-2, 2, 9)[:, None]
 
 
@@ -84,3 +93,7 @@ def test_cells_of_the_plane_agree_with_the_closed_form_where_the_process_is_line
     for variable in (0, 1):
         exact = OfLinear(linear, linear.covariance, measures).increments(variable, x, 0.4)
         assert np.allclose(cells.increments(variable, x, 0.4), exact, atol=0.02)
+
+
+def test_a_coefficient_without_a_value_gives_no_chain() -> None:
+    assert chain_or_none(ScalarProcess(np.log, lambda x: 1 + 0 * x, lambda x: 1 / x), -1.0, 1.0) is None
