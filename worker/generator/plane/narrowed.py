@@ -32,9 +32,9 @@ class Narrowed:
     sentence: str
 
 
-def narrowed_to_positive_plane(process: DiffusionProcess, questions: Questions) -> Narrowed | None:
+def narrowed_to_positive_plane(process: DiffusionProcess, questions: Questions) -> Narrowed | str | None:
     """The process on the connected part of the observed rectangle where its diffusion is positive definite, reflected at the
-    edge; None without observed ranges, and where the process would not stay there."""
+    edge; the reason where nothing holds the process back there, None without observed ranges and where it would not stay."""
     if questions.observed_ranges is None:
         return None
     domain = tuple(
@@ -44,7 +44,10 @@ def narrowed_to_positive_plane(process: DiffusionProcess, questions: Questions) 
     inside = WithDomain(process, domain)
     box = with_law(first_box(inside, first_rectangle(inside, questions.observed_ranges)))
     share = negative_share(box)
-    if not share < MOST or _pressed(box, process):
+    pressed = _pressed(box, process)
+    if pressed is not None:
+        return f"no stationary law: nothing holds the process back along {pressed} within the observed range"
+    if not share < MOST:
         return None
     centres = box.grid(CELLS).centres
     negative = lowest_diffusion(box.chart.raw_diffusion(centres)) < -1e-9
@@ -60,12 +63,12 @@ def narrowed_to_positive_plane(process: DiffusionProcess, questions: Questions) 
     return Narrowed(inside, with_law(replace(box, chart=replace(box.chart, cut=True))), sentence)
 
 
-def _pressed(box: Box, process: DiffusionProcess) -> bool:
-    """Whether the law lies against a side that is an end of the data and not of the domain."""
+def _pressed(box: Box, process: DiffusionProcess) -> str | None:
+    """The coordinate along which the law lies against an end of the data that is none of the domain."""
     grid, masses = box.grid(CELLS), box.masses.reshape(CELLS, CELLS)
     for axis, ((low, high), period) in enumerate(zip(process.domain, process.periods, strict=True)):
         density = masses.sum(axis=1 - axis) / grid.axes[axis].widths
         open_sides = [side for side, end in ((0, low), (-1, high)) if period is None and not np.isfinite(end)]
         if any(density[side] > HELD * density.max() for side in open_sides):
-            return True
-    return False
+            return ("x", "y")[axis]
+    return None

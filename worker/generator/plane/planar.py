@@ -15,7 +15,7 @@ from worker.generator.plane.coarse_law import with_law
 from worker.generator.plane.correlations import memory_in_the_plane
 from worker.generator.plane.first_look import first_rectangle, fixed_points_in
 from worker.generator.plane.grid import points
-from worker.generator.plane.narrowed import narrowed_to_positive_plane
+from worker.generator.plane.narrowed import Narrowed, narrowed_to_positive_plane
 from worker.generator.plane.picture import picture
 from worker.generator.plane.search import settled_box
 from worker.generator.plane.solution import Solution, solve
@@ -102,8 +102,8 @@ def _with_law(box: Box, fixed: tuple[FixedPoint, ...], questions: Questions) -> 
 def _narrowed(process: DiffusionProcess, fixed: tuple[FixedPoint, ...], problem: str, questions: Questions) -> GeneratorReport:
     """The analysis where the noise is positive, labelled; the problem, where that cannot be had."""
     found = narrowed_to_positive_plane(process, questions)
-    if found is None:
-        return _without_law(process, fixed, problem, questions)
+    if not isinstance(found, Narrowed):
+        return _without_law(process, fixed, found or problem, questions)
     try:
         report = _with_law(settled_box(found.box), fixed, questions)
     except UnresolvedLandscapeError:

@@ -66,6 +66,13 @@ def test_where_the_process_would_not_stay_there_is_no_answer(diffusion: Terms, d
     assert report.cut == ()
 
 
+def test_a_coordinate_that_nothing_holds_is_named() -> None:
+    # As of the buffalo: no drift in x was found, and the noise in x falls with y, to zero among the data.
+    free = model({"x,x": {"1": 0.5, "y": 0.6}, "y,y": {"1": 0.5}}, {"x": {}, "y": {"y": -1.5}})
+    report = analyse(free, observed_range=SEEN)
+    assert "nothing holds the process back along x within the observed range" in str(report.reason)
+
+
 def test_without_data_nothing_says_where_to_cut() -> None:
     assert "not positive" in str(analyse(model(noise(0.7))).reason)
 
