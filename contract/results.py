@@ -386,6 +386,10 @@ class GeneratorAnalysis(Document):
     is positive is one; and where `ergodic` is false, the model has no stationary law and the ends were closed on request."""
     approximation: str | None = None
     """Why law and rates are those of a simpler process; null where they are the model's own."""
+    observed_ranges: tuple[Interval, ...] = ()
+    """Where the data were, of each variable [state]: what law, rates and times rest on. Empty without data, and for angles."""
+    unseen_mass: float | None = None
+    """Stationary probability of the model beyond the observed ranges; null without a law, or a density."""
     spectrum: Spectrum | None = None
     stationary: Stationary | None = None
     autocorrelation: Autocorrelation | None = None
@@ -403,7 +407,7 @@ class GeneratorAnalysis(Document):
     simulated: SimulatedLaw | None = None
     """Beside the linear process next to the stable fixed points, in three variables and more."""
     ergodic_share: float | None = None
-    """Share of the models drawn from the coefficients' covariance that are ergodic too."""
+    """Share of the models drawn around the estimate that are ergodic too."""
 
 
 class Residuals(Document):

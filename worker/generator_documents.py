@@ -36,6 +36,8 @@ def analysis_of(report: GeneratorReport, spread: GeneratorSpread | None) -> resu
         domains=tuple((number(low), number(high)) for low, high in report.domains),
         boundaries=report.boundaries,
         approximation=report.approximation,
+        observed_ranges=tuple((number(low), number(high)) for low, high in report.observed_ranges or ()),
+        unseen_mass=report.unseen_mass,
         spectrum=_spectrum(report, spread),
         stationary=_stationary(report, spread),
         autocorrelation=_autocorrelation(report),

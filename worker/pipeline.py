@@ -202,6 +202,7 @@ def analyse_answer(answer: Answer | JointAnswer, data: Trajectories, wanted: Ana
         *_cut(narrowed.sentences),
         *_extrapolated(generator),
         *_few_crossings(generator, data),
+        *_rarely_ergodic(generator, uncertainty, wanted.confidence),
     )
     return Analysed(generator, uncertainty, findings)
 
@@ -213,9 +214,9 @@ def _analyse_several(answer: JointAnswer, wanted: AnalysisParameters, report: Re
         everywhere = (-np.inf, np.inf)
         return Analysed(GeneratorReport(False, error.args[0], everywhere, "natural", domains=answer.process.domain), None)
     report(0.8, "analysing", "intervals of derived quantities")
-    return Analysed(
-        generator, spread(answer.draws, generator, wanted.confidence), (*_cut(generator.cut), *_extrapolated(generator))
-    )
+    uncertainty = spread(answer.draws, generator, wanted.confidence)
+    findings = (*_cut(generator.cut), *_extrapolated(generator), *_rarely_ergodic(generator, uncertainty, wanted.confidence))
+    return Analysed(generator, uncertainty, findings)
 
 
 def _cut(sentences: Sequence[str]) -> Iterator[Finding]:
@@ -232,6 +233,20 @@ def compare_with_data(answer: Answer | JointAnswer, data: Trajectories, analysed
     """Whether the model, run for longer than one sampling interval, is what the data are."""
     report(0.9, "comparing", "the model with the data at longer times")
     return compare(data, answer, analysed.generator)
+
+
+def _rarely_ergodic(generator: GeneratorReport, spread: GeneratorSpread | None, confidence: float) -> Iterator[Finding]:
+    """Where more of the sampled models have no law than the intervals leave out."""
+    share = None if spread is None else spread.ergodic_share
+    if share is not None and generator.ergodic and share < confidence:
+        yield Finding(
+            "ergodic-share",
+            f"Of the models that fit the data as well as chance allows, {100 * (1 - share):.2g} % have no stationary law: terms "
+            "that the data hardly determine turn their drift outward. Where that is beyond the data, rates and times are those "
+            "before the process gets there. A lower library.polynomial_degree, a selection of terms in place of all of them, a "
+            "domain, or a longer record settles it.",
+            {"ergodic_share": share},
+        )
 
 
 def analyse_terms(model: ModelTerms, wanted: AnalysisParameters, report: Report) -> Analysed:

@@ -17,6 +17,7 @@ from worker.generator.places import Pair, numbers_and_places
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view
 from worker.generator.report import GeneratorReport, Questions, Range, observed_ranges, unanswered
 from worker.generator.space import analysed_in_space, closed_in_space
+from worker.generator.support import with_support
 
 __all__ = ["GeneratorReport", "analyse"]
 
@@ -64,9 +65,12 @@ def analyse(
         report = analysed_in_space(process, questions)
         if reflecting_ends and not report.ergodic:
             report = closed_in_space(process, questions, report)
-        return replace(report, exits=tuple(Exit.without(asked, FOR_ONE) for asked in exits))
-    report = _analysed_in_one(scalar_view(process), questions, reflecting_ends)
-    return replace(report, between=unanswered(questions, FOR_NUMBERS)[0])
+        report = replace(report, exits=tuple(Exit.without(asked, FOR_ONE) for asked in exits))
+    else:
+        report = _analysed_in_one(scalar_view(process), questions, reflecting_ends)
+        report = replace(report, between=unanswered(questions, FOR_NUMBERS)[0])
+    # Where on a circle data were not is another question (`identification/unvisited.py`).
+    return report if any(period is not None for period in process.periods) else with_support(report, ranges)
 
 
 def _analysed_in_one(model: ScalarProcess, questions: Questions, reflecting_ends: bool) -> GeneratorReport:

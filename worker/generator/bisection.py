@@ -9,6 +9,8 @@ from worker.generator.process import FloatArray
 ACCURACY = 3e-5
 """Relative width of the interval that a rate is bisected to."""
 TINY = 1e-250
+FURTHEST = 600.0
+"""Of the logarithm of a rate from its guess: there is no number beyond."""
 
 
 def slowest_rates(cells: Cells, guess: FloatArray) -> FloatArray:
@@ -27,12 +29,10 @@ def _bisected(mass: FloatArray, resistance: FloatArray, guess: FloatArray) -> Fl
     rates = np.empty((len(mass), count))
     for i in range(len(mass)):
         low, high = np.log(guess) - np.log(1.5), np.log(guess) + np.log(1.5)
-        step = 0.5
-        while _move(low, -step, _rates_below(np.exp(low), mass[i], resistance[i]), True):
-            step *= 2
-        step = 0.5
-        while _move(high, step, _rates_below(np.exp(high), mass[i], resistance[i]), False):
-            step *= 2
+        for side, bound in ((-1.0, low), (1.0, high)):
+            step = 0.5
+            while step < FURTHEST and _move(bound, side * step, _rates_below(np.exp(bound), mass[i], resistance[i]), side < 0):
+                step *= 2
         while np.max(high - low) > ACCURACY:
             middle = (low + high) / 2
             below = _rates_below(np.exp(middle), mass[i], resistance[i])

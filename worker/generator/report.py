@@ -83,6 +83,8 @@ class GeneratorReport:
     committors        between states on the line, and regions of two coordinates
     exits             from intervals on the line and on the circle
     extrapolated      sentences that name what rests on no data
+    observed_ranges   where the data were, of each coordinate, where that was given and is no angle [state]
+    unseen_mass       stationary probability beyond them; None without a law or a density
     domains           the domain of each of two coordinates or more; empty in one [state]
     approximation     why the numbers are those of another, simpler process; None where they are the process's own
     simulated         what simulated paths show, of three coordinates and more that are not linear
@@ -108,6 +110,8 @@ class GeneratorReport:
     exits: tuple[Exit, ...] = ()
     probability_current: float | None = None
     extrapolated: tuple[str, ...] = ()
+    observed_ranges: tuple[Range, ...] | None = None
+    unseen_mass: float | None = None
     domains: tuple[Range, ...] = ()
     approximation: str | None = None
     cut: tuple[str, ...] = ()

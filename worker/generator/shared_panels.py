@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from worker.generator.boundaries import far_limits
 from worker.generator.errors import GeneratorError
-from worker.generator.held import DEEP
+from worker.generator.held import SMALLEST_BARRIER
 from worker.generator.landscape import Landscape
-from worker.generator.panels import MAX_RISE
 from worker.generator.process import DiffusionProcess, FloatArray, scalar_view, values
 from worker.generator.report import GeneratorReport, Range
 from worker.generator.sample import looked_at
@@ -27,6 +26,8 @@ DIP = 0.1
 """A minimum of a below this part of its surroundings may be a zero; the model is analysed alone."""
 HEAVY = -3.5
 """Power of a tail above which what lies beyond the panels counts in the variance."""
+STEP = 0.75
+"""Fall of the log-density over each panel beyond where a model is held."""
 SMALLEST_NOISE = 1e-3
 """Share of the largest a on the panels that a has at a finite end with a wall."""
 
@@ -66,7 +67,7 @@ class Models:
 class Frame:
     """What the models share.
 
-    landscape  the reference's, without panels next to a zero of a beyond the data
+    landscape  the reference's, without those near a zero of a beyond the data
     window     the points of the first look, on the whole domain of the models
     bounds     the models' domain
     inside     the reference's fixed points on the panels
@@ -95,7 +96,7 @@ def frame_of(
     first = scalar_view(processes[0])
     if first.bounds != reference.domain and reference.ergodic and observed is None:
         return None
-    landscape = _without_zeros(law.landscape, first.bounds, reference.domain)
+    landscape = _without_zeros(law.landscape, first.bounds, reference.domain, observed)
     if landscape is None:
         return None
     try:
@@ -112,22 +113,26 @@ def frame_of(
     return Frame(reference, landscape, window, first.bounds, inside, kept)
 
 
-def _without_zeros(landscape: Landscape, bounds: Range, domain: Range) -> Landscape | None:
-    """The panels less those next to an end at which a vanishes; None where that end matters, or is the model's own."""
+def _without_zeros(landscape: Landscape, bounds: Range, domain: Range, observed: Range | None) -> Landscape | None:
+    """The panels up to where a vanishes towards an end of the domain that is not the models' own: nothing there is singular.
+    None where the process gets there, or that end is their own."""
     singular = (landscape.exponent != 0) | (landscape.order != 0)
     if not singular.any():
         return landscape
-    plain = np.flatnonzero(~singular)
-    first, last = (int(plain[0]), int(plain[-1])) if len(plain) else (0, -1)
-    height = landscape.psi - landscape.log_a
-    for side, edge in ((0, first), (1, last)):
-        stripped = singular[:first] if side == 0 else singular[last + 1 :]
-        node = 0 if side == 0 else -1
-        if len(stripped) and (bounds[side] == domain[side] or height[plain].max() - height[edge, node] < DEEP):
-            return None
-    rows = slice(first, last + 1)
-    parts = {name: getattr(landscape, name)[rows] for name in ("base", "low", "high", "exponent", "order", "psi", "log_a")}
-    return Landscape(**parts)
+    x, psi, log_a = landscape.at_nodes
+    at_own_end = [bounds[side] == domain[side] and singular[-side] for side in (0, 1)]
+    if observed is None or any(at_own_end):
+        return None
+    seen = (x >= observed[0]) & (x <= observed[1])
+    least = log_a[seen].min() + np.log(FADED)
+    kept = np.flatnonzero(((log_a > least) | seen).all(axis=1))
+    rows = slice(int(kept[0]), int(kept[-1]) + 1)
+    height = psi - log_a
+    fall = height.max() - np.array([height[rows][0, 0], height[rows][-1, -1]])
+    if np.any((fall < SMALLEST_BARRIER) & singular[[0, -1]]):
+        return None
+    zero = np.zeros(rows.stop - rows.start)
+    return Landscape(landscape.base[rows], landscape.low[rows], landscape.high[rows], zero, zero, psi[rows], log_a[rows])
 
 
 def models_on(frame: Frame, processes: Sequence[DiffusionProcess], first: int) -> Models:
@@ -207,7 +212,7 @@ def _with_end(frame: Frame, models: Models, b: FloatArray, a: FloatArray, side: 
 
 
 def _continued_inward(frame: Frame, models: Models, column: int, side: int, *, turning: bool) -> tuple[Models, NDArray[np.int64]]:
-    """The models with a drift that falls back by `MAX_RISE` a panel from the first panel on that is not like the others; and
+    """The models with a drift that falls back by `STEP` a panel from the first panel on that is not like the others; and
     which that is (m,), −1 where there is none.
 
     turning   whether an outward drift is a reason, as it is not before a wall
@@ -236,7 +241,7 @@ def _continued_inward(frame: Frame, models: Models, column: int, side: int, *, t
         at = int(cut[model])
         rows, last = (slice(at, None), a[model, at - 1, -1]) if side > 0 else (slice(0, at + 1), a[model, at + 1, 0])
         a[model, rows] = last
-        b[model, rows] = (-side * MAX_RISE / 4 / frame.landscape.half[rows] * last)[:, None]
+        b[model, rows] = (-side * STEP / 4 / frame.landscape.half[rows] * last)[:, None]
     return replace(models, b=b, a=a), cut
 
 

@@ -108,7 +108,8 @@ def _resolved(landscape: Landscape, reference: Landscape, b: FloatArray, a: Floa
     rise, usual = (np.ptp(psi, axis=-1) for psi in (landscape.psi, reference.psi))
     height = (landscape.psi - landscape.log_a).max(axis=-1)
     rare = height < height.max(axis=-1, keepdims=True) - RARE
-    return np.asarray(np.all(rare | (smooth & (rise < 2 * np.maximum(usual, MAX_RISE))), axis=-1))
+    span = np.maximum(np.ptp(landscape.psi, axis=(-2, -1)), np.ptp(landscape.log_a, axis=(-2, -1)))
+    return np.asarray((span < 2 * LARGEST_SPAN) & np.all(rare | (smooth & (rise < 2 * np.maximum(usual, MAX_RISE))), axis=-1))
 
 
 def _fallen(landscape: Landscape, models: Models) -> Bools:
