@@ -1,0 +1,50 @@
+"""`python -m tests.hostile [--examples 100]`: every hostile upload, and requests made up from the interface's own description.
+
+Exit status 1 where an answer is 5xx or undeclared, memory grows, or an ordinary job does not run afterwards.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from standalone.preflight import free_port
+from tests.acceptance.served import Served
+from tests.hostile.siege import besiege, memory, serving_process
+from tests.hostile.uploads import hostile_uploads
+
+CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
+MOST_MEMORY = 400e6
+
+
+def made_up_requests(url: str, examples: int, phases: str = "coverage,fuzzing") -> int:
+    """Exit status of schemathesis, which says what it sent."""
+    program = Path(sys.executable).with_name("schemathesis")
+    command = [program, "run", f"{url}/openapi.json", "--checks", CHECKS, "--max-examples", str(examples), "--phases", phases]
+    return subprocess.run([*command, "--request-timeout", "70", "--seed", "1", "--no-color"]).returncode
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.hostile", description="Send everything that is wrong.")
+    parser.add_argument("--examples", type=int, default=100, help="made-up requests for each operation, at most")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        served = Served(Path(folder) / "data", free_port()).wait_until_ready()
+        try:
+            service = serving_process(served)
+            idle = memory(service)
+            refused = made_up_requests(served.url, chosen.examples)
+            siege = besiege(served, hostile_uploads())
+            grown = memory(service) - idle
+        finally:
+            served.stop()
+    print(f"{siege.sent} hostile uploads, the slowest answer after {siege.slowest:.1f} s; canary: {siege.canary}")
+    print(f"the service grew by {max(grown, siege.grown) / 1e6:.0f} MB")
+    for breach in siege.breaches:
+        print(breach)
+    return 1 if refused or siege.breaches or siege.canary != "succeeded" or max(grown, siege.grown) > MOST_MEMORY else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
