@@ -97,12 +97,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--output", type=Path)
     options = parser.parse_args(arguments)
     size = QUICK if options.quick else Size(options.seeds)
-    begun = time.perf_counter()
     measured = measure(size, options.jobs)
     how = (
-        f"Written by `python -m benchmarks.paper{' --quick' if options.quick else ''}` in {time.perf_counter() - begun:.0f} s "
-        f"on {options.jobs} processes ({measured.seconds:.0f} s of CPU time): {size.seeds} seeds of {size.n_trajectories} "
-        f"paths for each system, {size.own_seeds} seeds where the paper has 25. Do not edit it: run that."
+        f"Written by `python -m benchmarks.paper{' --quick' if options.quick else ''}` in {measured.seconds:.0f} s of CPU "
+        f"time, on {options.jobs} processes: {size.seeds} seeds of {size.n_trajectories} paths for each system, "
+        f"{size.own_seeds} seeds where the paper has 25. Do not edit it: run that."
     )
     text = document(parts_of(measured), how)
     output = options.output or (None if options.quick else DOCUMENT)

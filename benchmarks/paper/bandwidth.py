@@ -57,7 +57,7 @@ def part(found: Mapping[str, Sequence[Floats | None]]) -> Part:
         tuple(
             Table(
                 f"{what}: mean absolute error of the double well's drift over [−2.5, 2.5], in percent of its mean size; least "
-                f"squares with all five terms, mean of {len(each)} seeds, R = 120. The paper does not print its grid; this one "
+                f"squares with all five terms, mean of {len(each)} seeds. The paper does not print its grid; this one "
                 "has its ends.",
                 ("h", *(f"M = {count}" for count in COUNTS)),
                 tuple((f"{h:g}", *(number(100 * v, 1) for v in row)) for h, row in zip(BANDWIDTHS, errors, strict=True)),

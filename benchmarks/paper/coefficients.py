@@ -104,7 +104,7 @@ def _values_table(found: Mapping[str, Sequence[Found]]) -> Table:
     )
     n = len(next(iter(found.values())))
     return Table(
-        f"Mean ± standard deviation of a single seed, {n} seeds. R = 120, T = 100, dt = 0.002.",
+        f"Mean ± standard deviation of a single seed, {n} seeds; T = 100, dt = 0.002.",
         ("coefficient", "truth", "published", "preset `paper`", "default", "default by Euler's rule"),
         rows,
     )
@@ -203,8 +203,8 @@ def _claims(found: Mapping[str, Sequence[Found]], published_in: Sequence[bool]) 
     allowed = 1 + 2 / np.sqrt(2 * len(next(iter(found.values()))))
     for estimator, component, said in (
         ("default", "drift", "(ours) the default's drift is at the Cramér–Rao bound"),
-        ("default", "diffusion", "(ours) so is its diffusion, on these Euler chains"),
-        ("euler", "diffusion", "(ours) so is its diffusion by Euler's rule"),
+        ("default", "diffusion", "(ours) the default's diffusion is at the bound on Euler chains"),
+        ("euler", "diffusion", "(ours) the default's diffusion is at the bound by Euler's rule"),
     ):
         chosen = [of for of in COEFFICIENTS if of[1] == component]
         ratios, likely = ([rms(_errors(found, estimator, of)) / _limit(found, of, best) for of in chosen] for best in BEST)

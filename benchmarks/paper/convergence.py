@@ -104,7 +104,7 @@ def part(found: Mapping[str, Sequence[Converging]]) -> Part:
                 rows,
             ),
             Table(
-                "Bias of x with stacked rows, x alone, R = 120: what the floor is made of.",
+                "Bias of x with stacked rows, x alone, of all trajectories: what the floor is made of.",
                 ("paths", "bias", "its standard error"),
                 by_setting,
             ),
