@@ -18,6 +18,10 @@ from storage.connection import connect
 from storage.durability import WeakDurability, check_durability
 from storage.stores import StoreUnavailable
 
+KEEP_ALIVE_SECONDS = 75
+"""An idle connection is closed after so long: later than proxies (60 s) and client libraries (5 to 60 s) give theirs up, or a
+request would now and then be sent into a connection that is just being closed.
+"""
 _log = structlog.get_logger("service")
 
 
@@ -98,7 +102,12 @@ def serve() -> None:
     listening = bind(settings)
     host, port = listening.getsockname()[:2]
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=settings.shutdown_seconds
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=settings.shutdown_seconds,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )
     _log.info("listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}")
     Server(config, context).run(sockets=[listening])

@@ -1,5 +1,7 @@
 """The composition root of the HTTP process: settings in, application out."""
 
+import threading
+
 from anyio import CapacityLimiter
 from fastapi import FastAPI
 
@@ -13,6 +15,7 @@ from service.queue import CeleryQueue
 from service.readers.process import read_upload
 from service.routes import datasets, events, health, jobs, reference, schemas
 from service.settings import ServiceSettings
+from service.watch import JobWatch
 from storage.blobs import open_blobs
 from storage.connection import connect
 from storage.jobs import RedisJobStore
@@ -26,7 +29,7 @@ def create_app(
 
     Raises keys.BadKeyFile, OSError where the key file cannot be read.
     """
-    stores = stores or open_stores(settings)
+    stores, stopping = stores or open_stores(settings), threading.Event()
     context = Context(
         settings=settings,
         stores=stores,
@@ -36,6 +39,8 @@ def create_app(
         admission=Admission(settings, stores),
         metrics=Metrics(stores.jobs, settings.worker_silence_seconds),
         reading=CapacityLimiter(settings.readers),
+        watch=JobWatch(stores.jobs, stopping),
+        stopping=stopping,
     )
     app = FastAPI(
         title="Itoscope",

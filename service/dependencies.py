@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Protocol
 from urllib.parse import urlsplit
@@ -17,6 +17,7 @@ from service.errors import Refusal
 from service.keyring import SCOPES, Key, KeyRing
 from service.metrics import Metrics
 from service.settings import ServiceSettings, is_loopback
+from service.watch import JobWatch
 from storage.stores import Stores
 
 DEFAULT_TENANT = "default"
@@ -48,7 +49,9 @@ class Context:
     metrics: Metrics
     reading: CapacityLimiter
     """Uploads read at the same time."""
-    stopping: threading.Event = field(default_factory=threading.Event)
+    watch: JobWatch
+    """Who waits for which job."""
+    stopping: threading.Event
     """Set when the process is asked to stop: whoever waits answers at once."""
 
 

@@ -3,7 +3,6 @@
 import re
 import time
 
-import anyio
 from anyio.to_thread import run_sync
 from fastapi import Request
 
@@ -13,7 +12,8 @@ from service.dependencies import Context
 LONGEST = 60
 """Seconds that one request may wait."""
 
-_FIRST_LOOK, _RAREST_LOOK = 0.05, 0.5
+CONNECTION_LOOK = 5.0
+"""Seconds after which it is seen whether the caller is still there."""
 _WAIT = re.compile(r"wait\s*=\s*\"?(\d{1,9})\"?", re.IGNORECASE)
 
 
@@ -28,14 +28,10 @@ def preferred_seconds(request: Request) -> int | None:
 
 async def until_terminal(request: Request, context: Context, tenant: str, record: JobRecord, seconds: int) -> JobRecord | None:
     """The record when the job has ended or the time is over; None where the job is gone. Raises StoreUnavailable."""
+    if record.terminal or seconds == 0:
+        return record
     end = time.monotonic() + seconds
-    pause = _FIRST_LOOK
-    current: JobRecord | None = record
-    while current is not None and not current.terminal and not context.stopping.is_set():
-        left = end - time.monotonic()
-        if left <= 0 or await request.is_disconnected():
+    while (left := end - time.monotonic()) > 0 and not context.stopping.is_set():
+        if await request.is_disconnected() or await context.watch.ended(record.id, min(left, CONNECTION_LOOK)):
             break
-        await anyio.sleep(min(pause, left))
-        pause = min(1.5 * pause, _RAREST_LOOK)
-        current = await run_sync(context.stores.jobs.get, tenant, record.id)
-    return current
+    return await run_sync(context.stores.jobs.get, tenant, record.id)

@@ -122,6 +122,10 @@ class MemoryJobStore:
             entries = list(self._entries.values())
         return sum(not entry.record.terminal and tenant in (None, entry.tenant) for entry in entries)
 
+    def still_open(self, job_ids: Sequence[str]) -> frozenset[str]:
+        with self._lock:
+            return frozenset(name for name in job_ids if name in self._entries and not self._entries[name].record.terminal)
+
     def tally(self) -> Tally:
         with self._lock:
             at, records = time.time(), [entry.record for entry in self._entries.values()]

@@ -118,6 +118,10 @@ class JobStore(Protocol):
         """How many jobs wait or run, of a tenant or of all."""
         ...
 
+    def still_open(self, job_ids: Sequence[str]) -> frozenset[str]:
+        """Those of the jobs that wait or run, whosever they are, in one cheap look. A job that ended never comes back."""
+        ...
+
     def tally(self) -> Tally:
         """Numbers for the operator."""
         ...

@@ -66,7 +66,8 @@ class Program:
 class Installation:
     """Everything, on free ports, in one folder."""
 
-    def __init__(self, folder: Path, *, workers: int = 2, stub: str = "stub.py") -> None:
+    def __init__(self, folder: Path, *, workers: int = 2, stub: str | None = "stub.py", lease: float = LEASE) -> None:
+        """`stub`: the program that stands in for the worker; None: the worker itself."""
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.store = OwnRedis(folder / "valkey")
@@ -79,12 +80,12 @@ class Installation:
             "ITOSCOPE_REDIS_URL": self.store.url,
             "ITOSCOPE_DATA_DIR": str(folder / "data"),
             "ITOSCOPE_PORT": str(port),
-            "ITOSCOPE_LEASE_SECONDS": str(LEASE),
+            "ITOSCOPE_LEASE_SECONDS": str(lease),
             "ITOSCOPE_WORKER_PROCESSES": "2",
             "CHAOS_RUNS": str(folder / "runs"),
         }
         self.service = Program([sys.executable, "-m", "service"], environment, folder / "service.log")
-        command = [sys.executable, str(Path(__file__).with_name(stub))]
+        command = [sys.executable, *(["-m", "worker"] if stub is None else [str(Path(__file__).with_name(stub))])]
         self.workers = [Program(command, environment, folder / f"worker{number}.log") for number in range(workers)]
         self.jobs = RedisJobStore(connect(self.store.url))
         self.results = LocalResultStore(folder / "data")
@@ -120,7 +121,7 @@ class Installation:
 
 
 @contextmanager
-def installed(folder: Path, **options: int | str) -> Iterator[Installation]:
+def installed(folder: Path, **options: float | str | None) -> Iterator[Installation]:
     """An installation, and nothing left of it afterwards."""
     installation = Installation(folder, **options)  # type: ignore[arg-type]
     try:

@@ -201,6 +201,16 @@ def test_a_cancelled_job_fences_its_runner(jobs: JobStore) -> None:
     assert jobs.result_name(TENANT, job_id) is None
 
 
+def test_one_look_tells_open_jobs_from_those_that_ended_or_never_were(jobs: JobStore) -> None:
+    queued, running, done, cancelled = (submitted(jobs) for _ in range(4))
+    jobs.claim(running, "worker", LEASE)
+    jobs.claim(done, "worker", LEASE)
+    jobs.succeed(done, 1, result_name(done, 1))
+    jobs.cancel(TENANT, cancelled)
+    assert jobs.still_open([queued, running, done, cancelled, new_job_id(), "no id"]) == {queued, running}
+    assert jobs.still_open([]) == frozenset()
+
+
 def test_a_job_cancelled_in_the_queue_never_starts(open_jobs: OpenJobs) -> None:
     jobs = open_jobs(queued_grace=BRIEF)
     job_id = submitted(jobs)

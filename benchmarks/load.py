@@ -1,0 +1,218 @@
+"""How many callers and jobs does one installation on this machine bear, and how long do they wait?
+
+    python -m benchmarks.load [--clients 200] [--jobs 5000] [--identifications 300] [--ramp 5]
+
+An installation of its own: Valkey with a log synced at every write, the service, one worker of two processes. The clients are one
+more process, on the same cores; what each process used of them is printed.
+
+  submit      POST /v1/jobs, from the first byte sent to the answer
+  long poll   GET with `Prefer: wait=30`: from the end of the job, by its record, to the answer
+  look        GET without waiting, of every tenth job
+  overhead    one client, one trivial job at a time: from POST to the result fetched, by way of one long poll
+"""
+
+import argparse
+import asyncio
+import signal
+import sys
+import tempfile
+import time
+import uuid
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from os import getloadavg, sysconf
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+
+from contract.jobs import TERMINAL
+from tests.chaos.installation import Installation, installed
+
+TRIVIAL = {
+    "kind": "generator",
+    "model": {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 1}}},
+}
+N_SAMPLES, DT = 2000, 0.05
+WAIT_SECONDS = 30
+PATIENCE_SECONDS = 60.0
+LOOK_EVERY = 10
+
+
+@dataclass(slots=True)
+class Measured:
+    """Seconds, each of one request, and what went wrong by kind."""
+
+    submits: list[float] = field(default_factory=list)
+    polls: list[float] = field(default_factory=list)
+    looks: list[float] = field(default_factory=list)
+    errors: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--clients", type=int, default=200)
+    parser.add_argument("--jobs", type=int, default=5000)
+    parser.add_argument("--ramp", type=float, default=5.0, help="seconds in which the clients arrive")
+    parser.add_argument("--identifications", type=int, default=300)
+    parser.add_argument("--trivial", type=int, default=50)
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # Leaves nothing running.
+    print(f"load of the machine before: {getloadavg()[0]:.2f}")
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        installed(Path(folder) / "installation", workers=1, stub=None, lease=30.0) as installation,
+    ):
+        asyncio.run(measure(installation, options))
+
+
+async def measure(installation: Installation, options: argparse.Namespace) -> None:
+    """All of it, printed as it is found."""
+    async with connected(installation.url) as client:
+        dataset = await uploaded(client)
+        identification = {"kind": "identification", "dataset": dataset}
+        for job in (TRIVIAL, identification) * 4:  # Each of the worker's processes loads and compiles.
+            await overhead(client, job)
+        took = np.array([await overhead(client, TRIVIAL) for _ in range(options.trivial)])
+        print(f"overhead of a trivial job: p50 {1e3 * np.median(took):.1f} ms, p99 {1e3 * np.quantile(took, 0.99):.1f} ms")
+        alone = np.array([await overhead(client, identification) for _ in range(10)])
+        print(f"one small identification, nothing else running: p50 {1e3 * np.median(alone):.0f} ms")
+    for what, job, jobs in (
+        ("trivial jobs", TRIVIAL, options.jobs),
+        (f"identifications of {N_SAMPLES} samples", identification, options.identifications),
+    ):
+        clients = min(options.clients, jobs)
+        before, stages = cpu_seconds(installation), installation.jobs.tally().stages
+        found = await load(installation.url, job, jobs, clients, options.ramp)
+        used = {name: seconds - before.get(name, 0.0) for name, seconds in cpu_seconds(installation).items()}
+        show(f"{jobs} {what}, {clients} clients", found, jobs, used)
+        print(
+            "  a job spends: " + ", ".join(f"{name} {milliseconds:.0f} ms" for name, milliseconds in spent(stages, installation)),
+            flush=True,
+        )
+    print(f"load of the machine after: {getloadavg()[0]:.2f}")
+
+
+async def load(url: str, job: dict[str, Any], jobs: int, clients: int, ramp: float) -> Measured:
+    """So many clients, each with one job at a time, until all jobs are done."""
+    found, left = Measured(), iter(range(jobs))
+    begun = time.monotonic()
+
+    async def client(number: int) -> None:
+        await asyncio.sleep(ramp * number / clients)
+        async with connected(url) as connection:
+            for turn in left:
+                try:
+                    await one(connection, job, found, look=turn % LOOK_EVERY == 0)
+                except httpx.HTTPStatusError as error:
+                    found.errors[f"{error.request.method} {error.response.status_code}"] += 1
+                except httpx.HTTPError as error:
+                    found.errors[type(error).__name__] += 1
+
+    await asyncio.gather(*(client(number) for number in range(clients)))
+    found.seconds = time.monotonic() - begun
+    return found
+
+
+async def one(client: httpx.AsyncClient, job: dict[str, Any], found: Measured, *, look: bool) -> None:
+    """One job from its submission to its end."""
+    begun = time.perf_counter()
+    answer = await client.post("/v1/jobs", json=job, headers={"Idempotency-Key": uuid.uuid4().hex})
+    found.submits.append(time.perf_counter() - begun)
+    answer.raise_for_status()
+    address = answer.headers["location"]
+    record = answer.json()
+    answered = asked = time.time()
+    while record["state"] not in TERMINAL:
+        asked = time.time()
+        answer = await client.get(address, headers={"Prefer": f"wait={WAIT_SECONDS}"})
+        answered = time.time()
+        answer.raise_for_status()
+        record = answer.json()
+    if record["state"] != "succeeded":
+        found.errors[record["state"]] += 1
+    # Where the job ended before it was asked for, the answer was due when it was asked for.
+    found.polls.append(answered - max(asked, datetime.fromisoformat(record["finished_at"]).timestamp()))
+    if look:
+        begun = time.perf_counter()
+        (await client.get(address)).raise_for_status()
+        found.looks.append(time.perf_counter() - begun)
+
+
+async def overhead(client: httpx.AsyncClient, job: dict[str, Any]) -> float:
+    """Seconds from the job to its result."""
+    begun = time.perf_counter()
+    answer = await client.post("/v1/jobs", json=job)
+    answer.raise_for_status()
+    address = answer.headers["location"]
+    while answer.json()["state"] not in TERMINAL:
+        answer = await client.get(address, headers={"Prefer": f"wait={WAIT_SECONDS}"})
+        answer.raise_for_status()
+    (await client.get(f"{address}/result")).raise_for_status()
+    return time.perf_counter() - begun
+
+
+@asynccontextmanager
+async def connected(url: str) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(base_url=url, timeout=PATIENCE_SECONDS, trust_env=False) as client:
+        yield client
+
+
+async def uploaded(client: httpx.AsyncClient) -> str:
+    """A short record of an Ornstein-Uhlenbeck process, dX = -X dt + √2 dW, as a dataset."""
+    noise, decay = np.random.default_rng(0).standard_normal(N_SAMPLES), np.exp(-DT)
+    x = [float(noise[0])]
+    for kick in noise[1:]:
+        x.append(decay * x[-1] + np.sqrt(1 - decay**2) * float(kick))
+    rows = "".join(f"{i * DT:.4f},{value:.9f}\n" for i, value in enumerate(x))
+    answer = await client.post("/v1/datasets", content=f"t,x\n{rows}", headers={"Content-Type": "text/csv"})
+    answer.raise_for_status()
+    return str(answer.json()["id"])
+
+
+def cpu_seconds(installation: Installation) -> dict[str, float]:
+    """CPU time of each part so far, the clients' among them [s]."""
+    store = installation.store.process
+    assert store is not None
+    parts = {"store": store.pid, "service": installation.service.process.pid, "worker": installation.workers[0].process.pid}
+    used = {name: sum(_cpu(pid) for pid in _family(pid)) for name, pid in parts.items()}
+    return used | {"clients": time.process_time()}
+
+
+def _family(pid: int) -> Iterator[int]:
+    yield pid
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        yield from _family(int(child))
+
+
+def _cpu(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    # User and system time, its own and that of children that are gone.
+    return sum(int(ticks) for ticks in fields[11:15]) / sysconf("SC_CLK_TCK")
+
+
+def spent(before: Mapping[str, tuple[int, float]], installation: Installation) -> Iterator[tuple[str, float]]:
+    """Mean time in each stage since then [ms]."""
+    for name, (number, seconds) in installation.jobs.tally().stages.items():
+        number_before, seconds_before = before.get(name, (0, 0.0))
+        if number > number_before:
+            yield name, 1e3 * (seconds - seconds_before) / (number - number_before)
+
+
+def show(title: str, found: Measured, jobs: int, used: dict[str, float]) -> None:
+    print(f"\n{title}: {jobs / found.seconds:.1f} jobs/s in {found.seconds:.1f} s")
+    print(f"  errors: {dict(found.errors) or 0}")
+    for name, seconds in (("submit", found.submits), ("long poll", found.polls), ("look", found.looks)):
+        if seconds:
+            p50, p99, most = 1e3 * np.quantile(seconds, [0.5, 0.99, 1])
+            print(f"  {name:10} p50 {p50:6.1f} ms   p99 {p99:6.1f} ms   most {most:6.1f} ms   of {len(seconds)}")
+    print("  CPU a job: " + ", ".join(f"{name} {1e3 * seconds / jobs:.1f} ms" for name, seconds in used.items()), flush=True)
+
+
+if __name__ == "__main__":
+    main()
