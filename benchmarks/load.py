@@ -80,21 +80,21 @@ async def measure(installation: Installation, options: argparse.Namespace) -> No
             await overhead(client, job)
         took = np.array([await overhead(client, TRIVIAL) for _ in range(options.trivial)])
         print(f"overhead of a trivial job: p50 {1e3 * np.median(took):.1f} ms, p99 {1e3 * np.quantile(took, 0.99):.1f} ms")
-        alone = np.array([await overhead(client, identification) for _ in range(10)])
+        alone = np.array([await overhead(client, identification) for _ in range(5)])
         print(f"one small identification, nothing else running: p50 {1e3 * np.median(alone):.0f} ms")
     for what, job, jobs in (
         ("trivial jobs", TRIVIAL, options.jobs),
         (f"identifications of {N_SAMPLES} samples", identification, options.identifications),
     ):
+        if not jobs:
+            continue
         clients = min(options.clients, jobs)
         before, stages = cpu_seconds(installation), installation.jobs.tally().stages
         found = await load(installation.url, job, jobs, clients, options.ramp)
         used = {name: seconds - before.get(name, 0.0) for name, seconds in cpu_seconds(installation).items()}
         show(f"{jobs} {what}, {clients} clients", found, jobs, used)
-        print(
-            "  a job spends: " + ", ".join(f"{name} {milliseconds:.0f} ms" for name, milliseconds in spent(stages, installation)),
-            flush=True,
-        )
+        stays = (f"{name} {milliseconds:.0f} ms" for name, milliseconds in spent(stages, installation))
+        print("  a job stays: " + ", ".join(stays), flush=True)
     print(f"load of the machine after: {getloadavg()[0]:.2f}")
 
 
