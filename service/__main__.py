@@ -7,13 +7,13 @@ from types import FrameType
 
 import structlog
 import uvicorn
-from pydantic import ValidationError
 
 from service import logs, uploads
 from service.app import create_app
 from service.dependencies import Context
 from service.keyring import BadKeyFile
 from service.settings import ServiceSettings
+from storage.configuration import BadSettings, read
 from storage.connection import connect
 from storage.durability import WeakDurability, check_durability
 from storage.stores import StoreUnavailable
@@ -44,10 +44,9 @@ class Server(uvicorn.Server):
 def settings_from_environment() -> ServiceSettings:
     """The settings. Raises CannotStart, naming the variable at fault."""
     try:
-        return ServiceSettings()
-    except ValidationError as error:
-        fault = error.errors()[0]
-        raise CannotStart(f"ITOSCOPE_{str(fault['loc'][0]).upper()}: {fault['msg']}") from None
+        return read(ServiceSettings)
+    except BadSettings as error:
+        raise CannotStart(str(error)) from None
 
 
 def prepare_folder(settings: ServiceSettings) -> None:

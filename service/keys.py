@@ -12,6 +12,7 @@ import sys
 from service import keyring
 from service.keyring import SCOPES, USUAL, BadKeyFile
 from service.settings import ServiceSettings
+from storage.configuration import BadSettings, read
 
 
 def ensure(settings: ServiceSettings) -> None:
@@ -28,8 +29,8 @@ def ensure(settings: ServiceSettings) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """The command line; 0, or 2 with one line on standard error."""
     chosen = _parser().parse_args(arguments)
-    settings = ServiceSettings()
     try:
+        settings = read(ServiceSettings)
         match chosen.command:
             case "new":
                 print(keyring.add(settings.key_file, chosen.tenant, chosen.scope or USUAL, chosen.name))
@@ -42,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
                 print(f"{key.id} of {key.tenant} opens nothing any more")
             case _:
                 ensure(settings)
-    except (BadKeyFile, OSError) as error:
+    except (BadKeyFile, BadSettings, OSError) as error:
         print(f"itoscope: {error}", file=sys.stderr)
         return 2
     return 0

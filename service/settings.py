@@ -5,17 +5,15 @@ from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from storage.configuration import Settings
 from storage.retention import DAY, Retention
 
 MEGABYTE = 1_000_000
 
 
-class ServiceSettings(BaseSettings):
+class ServiceSettings(Settings):
     """Settings of the HTTP process."""
-
-    model_config = SettingsConfigDict(env_prefix="ITOSCOPE_", frozen=True, extra="ignore", use_attribute_docstrings=True)
 
     host: str = "127.0.0.1"
     """Address to listen on. Any other than a loopback address needs API keys."""

@@ -5,12 +5,11 @@ import signal
 import sys
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from standalone.demo import EXAMPLE, demo
 from standalone.errors import CannotStart, Failed
 from standalone.serve import serve
 from standalone.settings import StandaloneSettings
+from storage.configuration import BadSettings, read
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -27,15 +26,10 @@ def main(arguments: list[str] | None = None) -> int:
     interrupted = 128 + signal.SIGINT
     try:
         if options.command == "serve":
-            serve(StandaloneSettings(), verbose=options.verbose)
+            serve(read(StandaloneSettings), verbose=options.verbose)
             return 0
         return 0 if demo(options.file.absolute(), verbose=options.verbose) else interrupted
-    except ValidationError as error:
-        for fault in error.errors():
-            name = "_".join(str(part) for part in fault["loc"])
-            print(f"itoscope: ITOSCOPE_{name.upper()}: {fault['msg']}", file=sys.stderr)
-        return 2
-    except CannotStart as error:
+    except (BadSettings, CannotStart) as error:
         print(f"itoscope: {error}", file=sys.stderr)
         return 2
     except Failed as error:

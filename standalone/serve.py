@@ -142,6 +142,7 @@ def _environment(settings: StandaloneSettings, data_dir: Path, redis_url: str) -
         "ITOSCOPE_DATA_DIR": str(data_dir),
         "ITOSCOPE_REDIS_URL": redis_url,
         "ITOSCOPE_API_KEY_FILE": str((settings.api_key_file or data_dir / "api-keys").absolute()),
+        **({"ITOSCOPE_SECRETS_DIR": str(settings.secrets_dir.absolute())} if settings.secrets_dir is not None else {}),
     }
 
 

@@ -3,13 +3,12 @@
 from pathlib import Path
 
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from storage.configuration import Settings
 
 
-class StandaloneSettings(BaseSettings):
+class StandaloneSettings(Settings):
     """Settings of the supervisor; it hands them on to the service and the worker, resolved."""
-
-    model_config = SettingsConfigDict(env_prefix="ITOSCOPE_", frozen=True, extra="ignore")
 
     host: str = "127.0.0.1"
     """Address the service listens on."""

@@ -11,10 +11,10 @@ from typing import Any
 import structlog
 from celery import Celery, signals
 from celery.worker import state
-from pydantic import ValidationError
 
 from contract.messages import HARD_LIMIT_GRACE_SECONDS, RUN_JOB, Message, broker_queue
 from storage.blobs import open_blobs
+from storage.configuration import BadSettings, read
 from storage.connection import connect
 from storage.durability import WeakDurability, check_durability
 from storage.jobs import RedisJobStore
@@ -80,9 +80,9 @@ _log = structlog.get_logger(__name__)
 def main(arguments: Sequence[str] = ()) -> int:
     """Run the worker until a signal ends it. With the argument `alive`: say by the status whether any worker is alive."""
     try:
-        settings = WorkerSettings()
-    except ValidationError as error:
-        return _refused("; ".join(f"ITOSCOPE_{fault['loc'][0]!s}".upper() + f": {fault['msg']}" for fault in error.errors()))
+        settings = read(WorkerSettings)
+    except BadSettings as error:
+        return _refused(str(error))
     if list(arguments) == ["alive"]:
         return _alive(settings)
     if arguments:

@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import NoDecode
 
 from contract.messages import QUEUES, QueueName
+from storage.configuration import Settings
 from storage.retention import DAY, Retention
 
 
@@ -14,10 +15,8 @@ def _listed(given: Any) -> Any:
     return [name.strip() for name in given.split(",")] if isinstance(given, str) else given
 
 
-class WorkerSettings(BaseSettings):
+class WorkerSettings(Settings):
     """Settings of the worker process."""
-
-    model_config = SettingsConfigDict(env_prefix="ITOSCOPE_", frozen=True, extra="ignore", use_attribute_docstrings=True)
 
     data_dir: Path = Path("data")
     """Folder of datasets and results; the service's."""

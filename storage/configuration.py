@@ -1,0 +1,52 @@
+"""Where settings come from: variables, or files of the same names in a folder, so that a secret need not be a variable."""
+
+import os
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import DirectoryPath, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SecretsSettingsSource, SettingsConfigDict
+from pydantic_settings.exceptions import SettingsError
+
+PREFIX = "ITOSCOPE_"
+_FOLDER = f"{PREFIX}SECRETS_DIR"
+
+_Settings = TypeVar("_Settings", bound="Settings")
+
+
+class BadSettings(Exception):
+    """A setting makes no sense. The message names the variable, never its value."""
+
+
+class Settings(BaseSettings):
+    """What every process can be told. A variable counts more than a file."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore", use_attribute_docstrings=True)
+
+    secrets_dir: DirectoryPath | None = None
+    """Folder in which a file named like a variable, in lower case, holds its value: `itoscope_redis_url`."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        folder = os.environ.get(_FOLDER)
+        # One that is no folder is refused as the setting that it is.
+        files = (SecretsSettingsSource(settings_cls, folder),) if folder is not None and Path(folder).is_dir() else ()
+        return init_settings, env_settings, *files
+
+
+def read(kind: type[_Settings]) -> _Settings:
+    """The settings of one process, from its environment. Raises BadSettings."""
+    try:
+        return kind()
+    except ValidationError as error:
+        faults = (f"{PREFIX}{str(fault['loc'][0]).upper()}: {fault['msg']}" for fault in error.errors())
+        raise BadSettings("; ".join(faults)) from None
+    except SettingsError as error:
+        raise BadSettings(f"{_FOLDER}: {error.__cause__ or error}") from None
