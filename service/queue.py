@@ -3,13 +3,14 @@
 from celery import Celery
 
 from contract.messages import RUN_JOB, Message
+from storage.connection import broker_url
 
 
 class CeleryQueue:
     """Sends to the broker; never receives, keeps no results, tries twice."""
 
     def __init__(self, redis_url: str) -> None:
-        self._celery = Celery("itoscope-service", broker=redis_url, set_as_current=False)
+        self._celery = Celery("itoscope-service", broker=broker_url(redis_url), set_as_current=False)
         self._celery.conf.update(
             task_serializer="json",
             accept_content=["json"],

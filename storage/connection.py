@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.parse import parse_qs, urlsplit
 
 from redis import Redis
 from redis.backoff import ExponentialBackoff
@@ -28,6 +29,14 @@ def connect(url: str, *, timeout: float = 5.0) -> Redis:
         health_check_interval=15,
         retry=Retry(ExponentialBackoff(cap=0.2, base=0.05), 2, supported_errors=(ConnectionError,)),
     )
+
+
+def broker_url(url: str) -> str:
+    """The same place for Celery, which would take any certificate for good where redis-py asks for a valid one."""
+    parts = urlsplit(url)
+    if parts.scheme != "rediss" or "ssl_cert_reqs" in parse_qs(parts.query):
+        return url
+    return parts._replace(query=f"{parts.query}&ssl_cert_reqs=required".lstrip("&")).geturl()
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from celery.worker import state
 from contract.messages import HARD_LIMIT_GRACE_SECONDS, RUN_JOB, Message, broker_queue
 from storage.blobs import open_blobs
 from storage.configuration import BadSettings, read
-from storage.connection import connect
+from storage.connection import broker_url, connect
 from storage.durability import WeakDurability, check_durability
 from storage.jobs import RedisJobStore
 from storage.stores import Claim, Stores, StoreUnavailable
@@ -126,7 +126,7 @@ def run(settings: WorkerSettings, execute: Execute | None = None) -> int:
 
 def create_app(settings: WorkerSettings, execute: Execute) -> Celery:
     """The Celery application with its one task."""
-    app = Celery("itoscope-worker", broker=settings.redis_url, set_as_current=False)
+    app = Celery("itoscope-worker", broker=broker_url(settings.redis_url), set_as_current=False)
     app.conf.update(_CONFIGURATION)
 
     @cache
