@@ -16,7 +16,7 @@ COPY pyproject.toml LICENSE ./
 
 # A named volume takes over the owner of the folder it is mounted on.
 RUN python -m compileall -q contract storage service worker \
- && mkdir -p /data && chown 10001:10001 /data
+ && mkdir -p /data /secrets /access && chown 10001:10001 /data /secrets /access && chmod 700 /secrets
 
 ENV PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \

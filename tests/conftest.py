@@ -14,15 +14,10 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from standalone.valkey import Store, embedded, find_server
+from storage.account import RIGHTS
 
 # As in a worker: several threads on small matrices wait for each other, and tests in several processes more so.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-# The access rules that operators are told to set: the stores and the worker are tested with no more rights than these.
-ACCESS_RULES = (  # noqa: SIM905
-    "~job:* ~jobs:* ~celery* ~unacked* ~_kombu* ~*.pidbox* ~celeryev* ~idem:* ~tenant:* &* "
-    "-@all +@read +@write +@connection +@transaction +@pubsub +@scripting +@blocking -@dangerous -@admin +info +time"
-).split()
 
 
 @pytest.fixture(scope="session")
@@ -59,9 +54,9 @@ def empty_redis_url(redis_url: str) -> str:
 
 @pytest.fixture
 def restricted_url(empty_redis_url: str) -> str:
-    """URL of the empty database, for an account with only the documented rights."""
+    """URL of the empty database, for an account with only the rights that operators are told to give."""
     with Redis.from_url(empty_redis_url) as admin:
-        admin.execute_command("ACL", "SETUSER", "itoscope", "reset", "on", ">secret", *ACCESS_RULES)
+        admin.execute_command("ACL", "SETUSER", "itoscope", "reset", "on", ">secret", *RIGHTS.split())
     parts = urlsplit(empty_redis_url)
     return parts._replace(netloc=f"itoscope:secret@{parts.hostname}:{parts.port}").geturl()
 

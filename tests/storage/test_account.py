@@ -1,0 +1,114 @@
+"""The account that the containers' Redis knows."""
+
+import hashlib
+import stat
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.exceptions import AuthenticationError, ConnectionError, NoPermissionError
+from redis.retry import Retry
+
+from standalone.preflight import free_port
+from standalone.valkey import find_server
+from storage import account
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> tuple[Path, Path]:
+    secrets, access = tmp_path / "secrets", tmp_path / "access"
+    secrets.mkdir()
+    access.mkdir()
+    return secrets, access
+
+
+def prepared(folders: tuple[Path, Path]) -> tuple[str, str]:
+    """URL and users' file, as the command leaves them."""
+    secrets, access = folders
+    assert account.main(["--secrets", str(secrets), "--access", str(access)]) == 0
+    return (secrets / "itoscope_redis_url").read_text().strip(), (access / "users.acl").read_text()
+
+
+def knock(port: int, user: str, password: str) -> Redis:
+    """A client that takes the first answer for the answer."""
+    return Redis(port=port, username=user, password=password, retry=Retry(NoBackoff(), 0))
+
+
+@pytest.fixture
+def server(folders: tuple[Path, Path], tmp_path: Path) -> Iterator[int]:
+    """The port of a server that reads the users' file as the one in the container does."""
+    prepared(folders)
+    port = free_port()
+    command = [str(find_server()), "--port", str(port), "--bind", "127.0.0.1", "--dir", str(tmp_path), "--save", ""]
+    process = subprocess.Popen([*command, "--aclfile", str(folders[1] / "users.acl")], stdout=subprocess.DEVNULL)
+    try:
+        for _ in range(100):
+            try:
+                knock(port, account.HEALTH_USER, "any").ping()
+                break
+            except ConnectionError:
+                time.sleep(0.02)
+        yield port
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_service_and_workers_get_in_and_nobody_else(folders: tuple[Path, Path], server: int) -> None:
+    url, _ = prepared(folders)
+    inside = Redis.from_url(url.replace("redis:6379", f"127.0.0.1:{server}"))
+    inside.hset("job:1", "state", "queued")
+    for refused in (lambda: inside.set("other", 1), inside.flushdb, inside.keys, lambda: inside.config_get("*"), inside.acl_list):
+        with pytest.raises(NoPermissionError):
+            refused()
+    with pytest.raises(AuthenticationError):
+        knock(server, "default", "").ping()
+    with pytest.raises(AuthenticationError):
+        knock(server, account.USER, "guess").ping()
+
+
+def test_the_health_check_may_ask_for_a_sign_of_life_only(server: int) -> None:
+    health = knock(server, account.HEALTH_USER, "none")
+    assert health.ping()
+    for refused in (health.info, lambda: health.get("job:1"), lambda: health.publish("any", "thing"), health.dbsize):
+        with pytest.raises(NoPermissionError):
+            refused()
+
+
+def test_the_password_is_kept_and_the_rights_are_this_versions(folders: tuple[Path, Path]) -> None:
+    url, users = prepared(folders)
+    (folders[1] / "users.acl").chmod(0o644)
+    (folders[1] / "users.acl").write_text("user itoscope on nopass +@all")
+    assert prepared(folders) == (url, users)
+    password = urlsplit(url).password
+    assert password is not None
+    assert len(password) == 64
+    assert hashlib.sha256(password.encode()).hexdigest() in users
+
+
+def test_every_installation_has_a_password_of_its_own(folders: tuple[Path, Path]) -> None:
+    url, _ = prepared(folders)
+    (folders[0] / "itoscope_redis_url").unlink()
+    assert prepared(folders)[0] != url
+
+
+def test_the_password_is_readable_by_its_owner_only_and_not_in_the_users_file(folders: tuple[Path, Path]) -> None:
+    url, users = prepared(folders)
+    assert stat.S_IMODE((folders[0] / "itoscope_redis_url").stat().st_mode) == 0o400
+    assert stat.S_IMODE((folders[1] / "users.acl").stat().st_mode) == 0o444
+    assert str(urlsplit(url).password) not in users
+
+
+def test_a_folder_that_is_not_there_is_one_clear_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert account.main(["--secrets", str(tmp_path / "no"), "--access", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_without_folders_the_rights_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert account.main([]) == 0
+    assert capsys.readouterr().out == account.RIGHTS + "\n"
