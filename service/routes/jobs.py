@@ -109,6 +109,7 @@ async def create_job(
     record: JobRecord | None = submission.record
     assert record is not None
     if submission.created:
+        _log.info("job accepted", job_id=record.id, queue=queue)  # what ties the request's id to the job's
         await _publish(parts, Message(record.id, job.timeout_seconds, queue))
     extra = {"Location": f"/v1/jobs/{record.id}"}
     if not submission.created:

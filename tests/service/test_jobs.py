@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import structlog
 
 from contract.messages import Message
 from contract.problems import ProblemError, problem
@@ -23,6 +24,16 @@ def test_a_job_is_recorded_and_its_id_published(service: Any) -> None:
     assert record["request"]["parameters"]["library"]["polynomial_degree"] == 4
     assert record["links"]["cancel"] == f"/v1/jobs/{record['id']}/cancel"
     assert service.queue.published == [Message(record["id"], 5.0)]
+
+
+def test_the_log_ties_the_request_to_its_job(service: Any) -> None:
+    with structlog.testing.capture_logs(processors=[structlog.contextvars.merge_contextvars]) as events:
+        job = {"kind": "identification", "dataset": service.upload()}
+        headers = {"X-Request-Id": "night-17", "Idempotency-Key": "once"}
+        job_id = service.client.post("/v1/jobs", json=job, headers=headers).json()["id"]
+        service.client.post("/v1/jobs", json=job, headers=headers)
+    accepted = [(event["request_id"], event["job_id"]) for event in events if event["event"] == "job accepted"]
+    assert accepted == [("night-17", job_id)]
 
 
 def test_a_job_is_accepted_while_the_broker_is_away(service: Any) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import structlog
 from celery.exceptions import SoftTimeLimitExceeded
 
 from contract.generator import ModelTerms
@@ -70,6 +71,13 @@ class Bench:
 @pytest.fixture
 def bench() -> Bench:
     return Bench(memory_stores())
+
+
+def test_every_line_of_the_log_about_a_job_carries_its_id_and_attempt(bench: Bench) -> None:
+    with structlog.testing.capture_logs(processors=[structlog.contextvars.merge_contextvars]) as events:
+        bench.run(raises(RuntimeError("broken")))
+    assert [event["event"] for event in events] == ["job failed unexpectedly", "job ended"]
+    assert {(event["job_id"], event["attempt"]) for event in events} == {(bench.job_id, 1)}
 
 
 def test_a_job_that_succeeds_has_its_result_in_the_store(bench: Bench) -> None:
