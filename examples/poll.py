@@ -39,7 +39,7 @@ generator = result["generator"]
 for name, shown in (
     ("drift", [term for term in result["model"]["drift"]["x"]["terms"] if term["active"]]),
     ("relaxation times", generator["spectrum"]["relaxation_times"][:2]),
-    ("passage", generator["passages"][:1]),
+    ("escape time", generator["passages"][0]["mean_time"]),
     ("warnings", result["warnings"]),
 ):
     print(name, json.dumps(short(shown), indent=1))

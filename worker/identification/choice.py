@@ -22,9 +22,6 @@ FINE_SAMPLING = 0.03
 UNLIKELY = 0.005
 """Weight of a support below which no model is drawn from it."""
 
-COST_OF_LOWER = 2.0
-"""What a term below the highest degree has to gain, for drawing models with it: that a polynomial has it is no surprise."""
-
 MOST_ADDED = 5
 """Terms below the highest degree of which all combinations are tried."""
 
@@ -104,8 +101,6 @@ def _judged_by(
     """The supports besides the chosen one that weigh `UNLIKELY` at least, with their weights, equation (M35): those of the path,
     and the chosen one with further terms below its highest degree."""
     lower = [k for k in _below_its_degree(library, chosen.support) if k not in doubted][:MOST_ADDED]
-    costs = costs.copy()
-    costs[lower] = COST_OF_LOWER
     added = [tuple(sorted((*chosen.support, *more))) for n in range(1, len(lower) + 1) for more in combinations(lower, n)]
     supports = dict.fromkeys([*added, *(support for c in path for support in (c.support, *c.equivalent))])
     found = [estimate_on(equations, library, s) for s in supports if s != chosen.support and not set(s) & set(doubted)]
