@@ -18,11 +18,12 @@ CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,re
 MOST_MEMORY = 400e6
 
 
-def made_up_requests(url: str, examples: int, phases: str = "coverage,fuzzing") -> int:
+def made_up_requests(url: str, examples: int, folder: Path) -> int:
     """Exit status of schemathesis, which says what it sent."""
     program = Path(sys.executable).with_name("schemathesis")
-    command = [program, "run", f"{url}/openapi.json", "--checks", CHECKS, "--max-examples", str(examples), "--phases", phases]
-    return subprocess.run([*command, "--request-timeout", "70", "--seed", "1", "--no-color"]).returncode
+    command = [program, "run", f"{url}/openapi.json", "--checks", CHECKS, "--max-examples", str(examples)]
+    more = ["--phases", "coverage,fuzzing", "--request-timeout", "70", "--seed", "1", "--no-color"]
+    return subprocess.run([*command, *more], cwd=folder).returncode
 
 
 def main() -> int:
@@ -34,7 +35,7 @@ def main() -> int:
         try:
             service = serving_process(served)
             idle = memory(service)
-            refused = made_up_requests(served.url, chosen.examples)
+            refused = made_up_requests(served.url, chosen.examples, Path(folder))
             siege = besiege(served, hostile_uploads())
             grown = memory(service) - idle
         finally:

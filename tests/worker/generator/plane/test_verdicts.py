@@ -68,7 +68,10 @@ def test_an_unseen_tail_does_not_decide_but_is_named() -> None:
 def test_what_lies_beyond_the_data_is_named_as_extrapolation() -> None:
     half_seen = analyse(model(WELLS, NOISE), observed_range=((-1.8, 0.3), (-1.5, 1.5)))
     assert half_seen.ergodic
-    assert half_seen.extrapolated == ("the well at (1, 0) lies outside the observed ranges: extrapolation",)
+    well, mass = half_seen.extrapolated
+    assert well == "the well at (1, 0) lies outside the observed ranges: extrapolation"
+    assert "stationary probability lies where the data never were" in mass
+    assert analyse(model(WELLS, NOISE), observed_range=((-1.8, 1.8), (-1.5, 1.5))).extrapolated == ()
 
 
 def test_reflecting_ends_give_the_range_that_was_seen() -> None:
