@@ -55,14 +55,17 @@ class Context:
     """Set when the process is asked to stop: whoever waits answers at once."""
 
 
-def context_of(request: Request) -> Context:
+# Coroutines that wait for nothing: as plain functions, each would cost every request a change of threads.
+
+
+async def context_of(request: Request) -> Context:
     """The parts of the application that serves this request."""
     context = request.app.state.context
     assert isinstance(context, Context)
     return context
 
 
-def tenant_of(request: Request, context: Annotated[Context, Depends(context_of)]) -> str:
+async def tenant_of(request: Request, context: Annotated[Context, Depends(context_of)]) -> str:
     """Whose request this is: to look needs a key that may `read`, all else one that may `write`.
 
     Raises Refusal: unauthorized where a key is needed and none known was given, forbidden, too-many-requests.
@@ -70,7 +73,7 @@ def tenant_of(request: Request, context: Annotated[Context, Depends(context_of)]
     return _admitted(request, context, "read" if request.method in ("GET", "HEAD") else "write").tenant
 
 
-def admin(request: Request, context: Annotated[Context, Depends(context_of)]) -> None:
+async def admin(request: Request, context: Annotated[Context, Depends(context_of)]) -> None:
     """Only for keys that may `admin`. Raises Refusal as `tenant_of`."""
     _admitted(request, context, "admin")
 

@@ -1,7 +1,6 @@
 """From what a caller sent to a job that can run: its data kept as a dataset, its references checked, nothing left to guess."""
 
 from collections.abc import AsyncGenerator
-from pathlib import Path
 from typing import Any
 
 from anyio.to_thread import run_sync
@@ -23,7 +22,7 @@ Job = IdentificationJob | GeneratorJob
 
 
 async def resolved(
-    context: Context, tenant: str, given: Any, *, folder: Path, upload: Upload | None = None, layout: Layout | None = None
+    context: Context, tenant: str, given: Any, *, upload: Upload | None = None, layout: Layout | None = None
 ) -> Job:
     """The job as it will be recorded: with a dataset instead of data, every default filled in.
 
@@ -53,16 +52,22 @@ async def resolved(
     if upload is not None:
         dataset, _ = await uploads.keep(context, tenant, upload, layout or Layout())
     else:
-        body = await run_sync(strict_json.canonical, data)
+        dataset = await _kept(context, tenant, await run_sync(strict_json.canonical, data), layout or Layout())
+    _check_variables(job, dataset)
+    return job.model_copy(update={"dataset": dataset.id})
+
+
+async def _kept(context: Context, tenant: str, body: bytes, layout: Layout) -> Dataset:
+    """Inline data as a dataset."""
+    with uploads.scratch_folder(context.settings.scratch) as folder:
         inline = await uploads.spool(_once(body), folder, "application/json", None)
         try:
-            dataset, _ = await uploads.keep(context, tenant, inline, layout or Layout())
+            dataset, _ = await uploads.keep(context, tenant, inline, layout)
         except UnreadableData as error:
             faults = error.errors or (ProblemError(detail=error.detail),)
             error.errors = tuple(_inside_data(fault) for fault in faults)
             raise
-    _check_variables(job, dataset)
-    return job.model_copy(update={"dataset": dataset.id})
+    return dataset
 
 
 def _without_data(given: Any) -> tuple[Any, dict[str, Any] | None]:

@@ -25,6 +25,7 @@ _log = structlog.get_logger("service")
 RETRY_AFTER = "1"
 """Seconds after which it is worth asking again for a job that has not ended."""
 
+SHORT_BYTES = 8192
 _WAIT = {
     "name": "Prefer",
     "in": "header",
@@ -202,26 +203,31 @@ def delete_job(parts: Parts, tenant: Tenant, job_id: str) -> Response:
 
 async def _received(request: Request, parts: Context, tenant: str, query: Layout) -> submissions.Job:
     await run_sync(parts.admission.body, bodies.announced(request))
+    media_type = incoming.media_type(request)
+    if media_type == incoming.FORM:
+        return await _received_form(request, parts, tenant, query)
+    if media_type != "application/json" and not (media_type.startswith("application/") and media_type.endswith("+json")):
+        raise Refusal(
+            "unsupported-media-type",
+            "A job is application/json, or multipart/form-data with the parts `file` and `job`.",
+            hints=("With curl: -H 'Content-Type: application/json'",),
+        )
+    body = await bodies.whole(request, parts.settings.max_json_bytes, parts.settings.body_idle_seconds)
+    # A short one is read sooner than handed to a thread.
+    given = strict_json.parse(body) if len(body) <= SHORT_BYTES else await run_sync(strict_json.parse, body)
+    return await submissions.resolved(parts, tenant, given, layout=incoming.layout(query, None))
+
+
+async def _received_form(request: Request, parts: Context, tenant: str, query: Layout) -> submissions.Job:
     with uploads.scratch_folder(parts.settings.scratch) as folder:
-        media_type = incoming.media_type(request)
-        if media_type == incoming.FORM:
-            form = await incoming.form(request, parts.settings, folder, "job", "layout")
-            if "job" not in form.fields:
-                hints = ('With curl: -F \'job={"kind": "identification"}\'',)
-                raise Refusal("invalid-request", "The form has no `job` part.", hints=hints)
-            with forms.within_field("job"):
-                given = strict_json.parse(form.fields["job"])
-            layout = incoming.layout(query, form.fields.get("layout"))
-            return await submissions.resolved(parts, tenant, given, folder=folder, upload=form.upload, layout=layout)
-        if media_type != "application/json" and not (media_type.startswith("application/") and media_type.endswith("+json")):
-            raise Refusal(
-                "unsupported-media-type",
-                "A job is application/json, or multipart/form-data with the parts `file` and `job`.",
-                hints=("With curl: -H 'Content-Type: application/json'",),
-            )
-        body = await bodies.whole(request, parts.settings.max_json_bytes, parts.settings.body_idle_seconds)
-        given = await run_sync(strict_json.parse, body)
-        return await submissions.resolved(parts, tenant, given, folder=folder, layout=incoming.layout(query, None))
+        form = await incoming.form(request, parts.settings, folder, "job", "layout")
+        if "job" not in form.fields:
+            hints = ('With curl: -F \'job={"kind": "identification"}\'',)
+            raise Refusal("invalid-request", "The form has no `job` part.", hints=hints)
+        with forms.within_field("job"):
+            given = strict_json.parse(form.fields["job"])
+        layout = incoming.layout(query, form.fields.get("layout"))
+        return await submissions.resolved(parts, tenant, given, upload=form.upload, layout=layout)
 
 
 async def _estimated(parts: Context, tenant: str, job: submissions.Job) -> float:
