@@ -261,8 +261,8 @@ class RedisJobStore:
     def beat(self, worker: str) -> None:
         self._run("beat", [_WORKERS], worker)
 
-    def workers_alive(self, within_seconds: float) -> int:
-        return int(self._run("alive", [_WORKERS], within_seconds))
+    def workers_alive(self, within_seconds: float, host: str | None = None) -> int:
+        return int(self._run("alive", [_WORKERS], within_seconds, "" if host is None else f"@{host}"))
 
     def _fields(self, tenant: str, job_id: str) -> Mapping[str, str] | None:
         """The stored record, or None where this tenant has no such job."""

@@ -275,9 +275,10 @@ class MemoryJobStore:
         with self._lock:
             self._beats[worker] = time.time()
 
-    def workers_alive(self, within_seconds: float) -> int:
+    def workers_alive(self, within_seconds: float, host: str | None = None) -> int:
+        ending = "" if host is None else f"@{host}"
         with self._lock:
-            return sum(at >= time.time() - within_seconds for at in self._beats.values())
+            return sum(at >= time.time() - within_seconds for name, at in self._beats.items() if name.endswith(ending))
 
     def _of(self, tenant: str, job_id: str) -> _Entry | None:
         with self._lock:

@@ -198,8 +198,8 @@ class JobStore(Protocol):
         """Note that this worker lives."""
         ...
 
-    def workers_alive(self, within_seconds: float) -> int:
-        """How many workers gave a beat within the last so many seconds."""
+    def workers_alive(self, within_seconds: float, host: str | None = None) -> int:
+        """How many workers, all or those of one host (`name@host`), gave a beat within the last so many seconds."""
         ...
 
 

@@ -78,7 +78,7 @@ _log = structlog.get_logger(__name__)
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Run the worker until a signal ends it. With the argument `alive`: say by the status whether any worker is alive."""
+    """Run the worker until a signal ends it. With the argument `alive`: the status says whether a worker of this host lives."""
     try:
         settings = read(WorkerSettings)
     except BadSettings as error:
@@ -196,7 +196,7 @@ def _wait_for_redis(settings: WorkerSettings) -> None:
 
 def _alive(settings: WorkerSettings) -> int:
     try:
-        return 0 if RedisJobStore(connect(settings.redis_url)).workers_alive(ALIVE_SECONDS) else 1
+        return 0 if RedisJobStore(connect(settings.redis_url)).workers_alive(ALIVE_SECONDS, socket.gethostname()) else 1
     except StoreUnavailable as error:
         return _refused(str(error), status=1)
 

@@ -386,6 +386,12 @@ def test_workers_are_alive_while_their_beat_is_fresh(jobs: JobStore) -> None:
     assert jobs.workers_alive(0.9) == 1
 
 
+def test_the_workers_of_one_host_are_told_apart(jobs: JobStore) -> None:
+    for name in ("itoscope-1@one", "itoscope-2@one", "itoscope-1@someone"):
+        jobs.beat(name)
+    assert [jobs.workers_alive(10, host) for host in ("one", "someone", "no-one", "ONE")] == [2, 1, 0, 0]
+
+
 def test_every_change_of_a_job_is_told_in_order(jobs: JobStore) -> None:
     job_id = submitted(jobs)
     jobs.claim(job_id, "worker", LEASE)

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -41,7 +42,7 @@ def test_a_worker_keeps_long_jobs_finds_lost_ones_and_stops_when_told(surroundin
         surroundings.submit(die=""),
         surroundings.submit(sleep="60", timeout_seconds=1),
     )
-    surroundings.wait(lambda: surroundings.jobs.workers_alive(5) == 1)
+    surroundings.wait(lambda: surroundings.jobs.workers_alive(5, socket.gethostname()) == 1)
 
     record = surroundings.finished(longer_than_the_lease)
     assert (record.state, record.attempt) == ("succeeded", 1)
@@ -110,8 +111,19 @@ def test_wrong_settings_are_refused_in_one_line(environment: dict[str, str], arg
 
 
 def test_alive_says_no_without_redis() -> None:
-    environment = os.environ | {"ITOSCOPE_REDIS_URL": "redis://127.0.0.1:1/0"}
-    assert (
-        subprocess.run([sys.executable, "-m", "worker", "alive"], env=environment, capture_output=True, timeout=20).returncode
-        == 1
-    )
+    assert alive("redis://127.0.0.1:1/0") == 1
+
+
+def test_alive_asks_for_a_worker_of_this_host(surroundings: Surroundings) -> None:
+    # In a container that is this very one: a neighbour's life must not hide its own death.
+    surroundings.jobs.beat("itoscope-1@elsewhere")
+    assert alive(surroundings.url) == 1
+    surroundings.jobs.beat(f"itoscope-1@{socket.gethostname()}")
+    assert alive(surroundings.url) == 0
+
+
+def alive(redis_url: str) -> int:
+    """What the health check of a worker's container ends with."""
+    environment = os.environ | {"ITOSCOPE_REDIS_URL": redis_url}
+    command = [sys.executable, "-m", "worker", "alive"]
+    return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, timeout=20).returncode
