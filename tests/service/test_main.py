@@ -13,6 +13,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from service.__main__ import bind
+from service.settings import ServiceSettings
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -86,3 +89,12 @@ def test_serving_process_never_loads_the_numerical_libraries(tmp_path: Path) -> 
     )
     ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
     assert ended.stdout.strip() == "[]"
+
+
+def test_the_body_of_an_answer_does_not_wait_for_its_header_to_be_acknowledged() -> None:
+    with (
+        bind(ServiceSettings(port=0)) as listening,
+        socket.create_connection(listening.getsockname()),
+        listening.accept()[0] as accepted,
+    ):
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
