@@ -28,8 +28,8 @@ HEALTH_USER = "health"
 def access_file(password: str) -> str:
     """The users of a Redis of our own, as its `aclfile` has them. It holds the password's SHA-256, not the password."""
     sha256 = hashlib.sha256(password.encode()).hexdigest()
-    # Redis 8.0 reads its log of writes in the name of the default user, after every restart. Nobody may be that user, yet it may do
-    # everything: without rights, all that a script or a transaction had written was left out, with a line in Redis's log.
+    # Redis 8.0 reads its log of writes in the name of the default user, after every restart. Nobody may be that user, yet it may
+    # do everything: without rights, all that a script or a transaction had written was left out, with a line in Redis's log.
     default = "user default off resetpass ~* &* +@all"
     return f"{default}\nuser {USER} on #{sha256} {RIGHTS}\nuser {HEALTH_USER} on nopass resetchannels -@all +ping\n"
 
