@@ -23,7 +23,7 @@ def test_every_container_is_locked_down(name: str) -> None:
     assert not container.get("privileged")
     assert "mem_limit" in container
     assert "pids_limit" in container
-    assert container["logging"]["options"]["max-size"]
+    assert {"max-size", "max-file"} <= container["logging"]["options"].keys()
     assert container["restart"] in ("unless-stopped", "on-failure")
 
 
