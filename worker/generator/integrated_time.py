@@ -4,6 +4,7 @@ import numpy as np
 
 from worker.generator.boundaries import TOLERANCE, End
 from worker.generator.landscape import Landscape
+from worker.generator.panels import MAX_RISE
 from worker.generator.process import FloatArray
 from worker.generator.quadrature import CUMULATIVE, WEIGHTS
 from worker.generator.timing import Timing
@@ -31,6 +32,8 @@ def integrated_time(landscape: Landscape, ends: tuple[End, End], log_total: floa
     flow = np.abs(np.where(x < mean, from_left, from_right))
     with np.errstate(divide="ignore"):
         log_rise = np.log(2) + log_total - psi + 2 * np.log(flow)
+    # On a steep panel polynomials follow neither r nor N; it lies e^−NEAR below a top and above a bottom, so r N² is nothing.
+    log_rise = np.where(np.ptp(psi, axis=1, keepdims=True) > MAX_RISE, -np.inf, log_rise)
     top = np.maximum(log_rise.max(axis=1), -1e300)
     with np.errstate(divide="ignore"):
         pieces = top + np.log(half[:, 0] * (np.exp(log_rise - top[:, None]) @ WEIGHTS))

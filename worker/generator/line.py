@@ -13,6 +13,7 @@ from worker.generator.ergodicity import Verdict, ends_verdict, noise_verdict
 from worker.generator.exits import Exit, exit_on_the_line
 from worker.generator.extrapolation import extrapolated_beyond
 from worker.generator.first_passage_chain import Chain
+from worker.generator.inhabited import DEPTH, depth_for
 from worker.generator.kramers import Extrema, extrema_of, kramers_time
 from worker.generator.landscape import Landscape
 from worker.generator.line_committors import committors_on_the_line
@@ -31,8 +32,6 @@ from worker.generator.wells import FixedPoint, barriers_of, fixed_points_of
 from worker.generator.window import Window, choose_window
 
 NO_NOISE = "the noise is not positive in the domain, so nothing can be said"
-DEPTH = 150.0
-"""Fall of the log-density at which the panels end: e^−150 of the density changes no digit of any answer."""
 
 
 def analysed_on_the_line(model: ScalarProcess, questions: Questions) -> GeneratorReport:
@@ -79,11 +78,6 @@ def resolve(
     if len(finer) != len(fixed):
         landscape = build_landscape(model, window, ends, (point.at[0] for point in finer), points, depth)
     return landscape, finer
-
-
-def depth_for(eigenpairs: int, least: float) -> float:
-    """Fall of the log-density that holds the tails of that many eigenfunctions, the faster the wider; `least` at least."""
-    return max(least, 10.0 * eigenpairs)
 
 
 def _kinetics(

@@ -17,6 +17,8 @@ MAX_RISE = 3.0
 """Largest change of ψ over one panel: e^±1.5 about its middle is a polynomial of degree 11 to 1e-9."""
 MAX_STEEP_RISE = 300.0
 """Largest change of ψ over a panel on a slope far from top and bottom, where what lies there counts for e^−NEAR or less."""
+STEEP_PANELS = 1000
+"""How many panels a slope may take; where it is higher than these times MAX_STEEP_RISE, each of them is steeper."""
 NEAR = 150.0
 """Change of ψ from a fixed point, a point asked for, or an end, within which panels are fine."""
 RESOLUTION = 1e-10
@@ -163,6 +165,7 @@ def _refined(stretch: _Stretch, points: FloatArray, near: float) -> tuple[FloatA
     landmarks = breaks[anchors]
     low, high, level = breaks[:-1], breaks[1:], np.zeros(len(breaks) - 1)
     slope, log_a = _evaluated(stretch, low, high)
+    steepest = max(MAX_STEEP_RISE, float(np.nansum(np.abs((high - low) / 2 * (slope @ WEIGHTS)))) / STEEP_PANELS)
     while True:
         half = (high - low) / 2
         # A smooth function gains 12 binary digits a level, so this costs it nothing; rounding noise and kinks end here.
@@ -173,7 +176,7 @@ def _refined(stretch: _Stretch, points: FloatArray, near: float) -> tuple[FloatA
         rise = half * (slope @ WEIGHTS)
         if stretch.exponent:
             rise = rise + stretch.exponent * np.log(np.abs(high / low))
-        split = rough | (np.abs(rise) > MAX_RISE) & (_is_near(low, rise, landmarks, near) | (np.abs(rise) > MAX_STEEP_RISE))
+        split = rough | (np.abs(rise) > MAX_RISE) & (_is_near(low, rise, landmarks, near) | (np.abs(rise) > steepest))
         if not split.any():
             return low, high, slope, log_a
         if len(low) + split.sum() > MAX_PANELS:
@@ -220,24 +223,31 @@ def _with_points(breaks: FloatArray, points: FloatArray) -> FloatArray:
 def _joined(
     stretches: list[_Stretch], parts: list[tuple[FloatArray, FloatArray, FloatArray, FloatArray]], ends: tuple[End, End]
 ) -> Landscape:
-    columns: list[list[FloatArray]] = [[] for _ in range(7)]
-    reached = 0.0
+    columns: list[list[FloatArray]] = [[] for _ in range(8)]
     for stretch, (low, high, slope, log_a) in zip(stretches, parts, strict=True):
-        half = (high - low) / 2
-        start = stretch.exponent * np.log(abs(low[0])) if stretch.exponent else 0.0
-        stop = stretch.exponent * np.log(abs(high[-1])) if stretch.exponent else 0.0
-        total = half * (slope @ WEIGHTS)
-        begin = reached - start + np.cumsum(total) - total
-        psi = begin[:, None] + half[:, None] * (slope @ CUMULATIVE.T)
-        reached = float(begin[-1] + total[-1] + stop)
-        size = np.ones(len(low))
-        row = (size * stretch.base, low, high, size * stretch.exponent, size * stretch.order, psi, log_a)
+        half, size = (high - low) / 2, np.ones(len(low))
+        rise = half * (slope @ WEIGHTS)
+        # Where a stretch begins and ends, its singular part comes and goes.
+        if stretch.exponent:
+            rise[-1] += stretch.exponent * np.log(abs(high[-1]))
+        if columns[0] and stretch.exponent:
+            columns[7][-1][-1] -= stretch.exponent * np.log(abs(low[0]))
+        within = half[:, None] * (slope @ CUMULATIVE.T)
+        row = (size * stretch.base, low, high, size * stretch.exponent, size * stretch.order, within, log_a, rise)
         for column, array in zip(columns, row, strict=True):
             column.append(array)
-    base, low, high, exponent, order, psi, log_a = (np.concatenate(column) for column in columns)
+    base, low, high, exponent, order, psi, log_a, rise = (np.concatenate(column) for column in columns)
+    psi = psi + _levels(psi, rise)[:, None]
     landscape = Landscape(base, low, high, exponent, order, psi, log_a)
     below, above = _tail(landscape, ends[0], stretches[0], 0), _tail(landscape, ends[1], stretches[-1], -1)
     return replace(landscape, tails=(below[0], above[0]), gaps=(below[1], above[1]))
+
+
+def _levels(within: FloatArray, rise: FloatArray) -> FloatArray:
+    """(P,) ψ where each panel begins, summed outward from the panel with the top: far below, ψ is a large number, whose
+    rounding would move the density where it counts."""
+    top = int(np.argmax(np.cumsum(rise) - rise + within.max(axis=1)))
+    return np.concatenate([-np.cumsum(rise[:top][::-1])[::-1], [0.0], np.cumsum(rise[top:-1])])
 
 
 def _tail(landscape: Landscape, end: End, stretch: _Stretch, panel: int) -> tuple[float, float]:

@@ -8,7 +8,8 @@ from worker.generator.quadrature import NODES, WEIGHTS
 
 
 def log_resistance_between(landscape: Landscape, points: FloatArray) -> FloatArray:
-    """(n − 1,) log ∫ 2/(aπ) dx from each of the increasing points (n,) inside the panels to the next, up to π's constant.
+    """(n − 1,) log ∫ 2/(aπ) dx from each of the increasing points (n,) inside the panels to the next, up to π's constant; −∞
+    between two that are one.
 
     Sums of positive terms: panels, and parts of panels, on which ψ is a polynomial.
     """
@@ -19,5 +20,8 @@ def log_resistance_between(landscape: Landscape, points: FloatArray) -> FloatArr
     psi = landscape.psi_and_log_a(x.ravel())[0].reshape(x.shape)
     bottom = psi.min(axis=1)
     pieces = np.log(2 * half) - bottom + np.log(np.exp(bottom[:, None] - psi) @ WEIGHTS)
-    starts = np.searchsorted(breaks, points[:-1])
-    return np.asarray(np.logaddexp.reduceat(pieces, starts))
+    apart = np.diff(points) > 0
+    starts = np.searchsorted(breaks, points[:-1][apart])
+    result = np.full(len(apart), -np.inf)
+    result[apart] = np.logaddexp.reduceat(pieces, starts)
+    return result

@@ -11,9 +11,10 @@ from worker.generator.circle_passages import circular_time
 from worker.generator.ergodicity import ends_verdict, noise_verdict
 from worker.generator.errors import GeneratorError
 from worker.generator.fourier import MODES
+from worker.generator.inhabited import depth_for
 from worker.generator.interval import narrowed_to_positive
 from worker.generator.kramers import extrema_of, kramers_time
-from worker.generator.line import depth_for, resolve
+from worker.generator.line import resolve
 from worker.generator.passages import mean_time
 from worker.generator.process import DiffusionProcess, FloatArray, ScalarProcess, scalar_view
 from worker.generator.report import GeneratorReport, Range

@@ -14,6 +14,7 @@ from scipy.linalg import eigh_tridiagonal, solve_banded
 
 from worker.generator.boundaries import End
 from worker.generator.cells import Cells, cut_into_cells
+from worker.generator.inhabited import inhabited
 from worker.generator.landscape import Landscape
 from worker.generator.process import FloatArray, read_only
 from worker.generator.quadrature import DERIVATIVE, WEIGHTS
@@ -78,7 +79,7 @@ def spectrum_of(
     if fastest is None:
         fastest = coarse_rates(landscape, count)[-1]
     fastest = min(fastest, threshold)
-    cells = cut_into_cells(landscape, *mesh(landscape, fastest, 2 ** (levels - 1)))
+    cells = cut_into_cells(landscape, *mesh(landscape, fastest, 2 ** (levels - 1), count))
     ladder = [_rates(finer := cells, count)]
     for _ in range(levels - 1):
         finer = finer.halved()
@@ -100,7 +101,7 @@ def spectrum_of(
 
 def coarse_rates(landscape: Landscape, count: int) -> list[float]:
     """The slowest rates with one cell a panel, in order: right to some ten per cent [1/time]."""
-    return [float(rate) for rate in _rates(cut_into_cells(landscape), count)]
+    return [float(rate) for rate in _rates(cut_into_cells(landscape, 1, inhabited(landscape, count)), count)]
 
 
 def _rates(cells: Cells, count: int) -> FloatArray:
@@ -125,10 +126,11 @@ def _rates(cells: Cells, count: int) -> FloatArray:
     return np.asarray(singular**2 * np.exp(2 * unit))
 
 
-def mesh(landscape: Landscape, fastest: float, multiple: int) -> tuple[NDArray[np.int64], slice]:
-    """Cells per panel, and the panels on which eigenfunctions up to the rate `fastest` matter."""
-    _, psi, log_a = landscape.at_nodes
-    half = landscape.half[:, None]
+def mesh(landscape: Landscape, fastest: float, multiple: int, count: int) -> tuple[NDArray[np.int64], slice]:
+    """Cells per panel, and the panels on which the `count` eigenfunctions up to the rate `fastest` matter."""
+    within = inhabited(landscape, count)
+    _, psi, log_a = (table[within] for table in landscape.at_nodes)
+    half = landscape.half[within, None]
     with np.errstate(over="ignore", invalid="ignore"):
         uniform = half * np.exp(-0.5 * log_a)  # d(uniform-noise coordinate) per reference length
         slope = ((psi - 0.5 * log_a) @ DERIVATIVE.T) / uniform
@@ -139,8 +141,8 @@ def mesh(landscape: Landscape, fastest: float, multiple: int) -> tuple[NDArray[n
     first, last = (int(allowed[0]), int(allowed[-1])) if len(allowed) else (0, len(psi) - 1)
     first = int(np.searchsorted(from_left, from_left[first] - DECAY))
     last = len(psi) - 1 - int(np.searchsorted(from_right[::-1], from_right[last] - DECAY))
-    rows = slice(first, last + 1)
-    return parts_for(phase[rows]) * multiple, rows
+    parts = parts_for(phase[first : last + 1]) * multiple
+    return parts, slice(within.start + first, within.start + last + 1)
 
 
 def parts_for(phase: FloatArray) -> NDArray[np.int64]:

@@ -130,7 +130,7 @@ def _rates(landscape: Landscape, frame: Frame) -> FloatArray:
     exact = rates_of(frame.reference)
     if not len(exact):
         return np.zeros((len(landscape.psi), 0))
-    parts, rows = mesh(frame.landscape, 1.5 * float(exact[-1]), 1)
+    parts, rows = mesh(frame.landscape, 1.5 * float(exact[-1]), 1, len(exact))
     if parts.sum() % 2:
         parts[np.argmin(parts)] = 2  # Cells merge in pairs.
     psi = np.concatenate([frame.landscape.psi[None], landscape.psi])
