@@ -8,7 +8,7 @@ from worker.generator import integrated_time, spectrum
 from worker.generator.analysis import analyse
 from worker.generator.correlations import Memory
 from worker.generator.errors import UnresolvedLandscapeError
-from worker.generator.process import ScalarProcess
+from worker.generator.process import FloatArray, ScalarProcess
 from worker.generator.report import GeneratorReport, Range
 from worker.generator.stationary import StationaryLaw
 
@@ -20,12 +20,12 @@ def polynomial_process(b: list[float], a: list[float], low: float = -np.inf) -> 
     return ScalarProcess(
         lambda x: polynomial.polyval(x, drift),
         lambda x: polynomial.polyval(x, noise) + 0 * x,
-        lambda x: polynomial.polyval(x, slope),
+        lambda x: np.asarray(polynomial.polyval(x, slope), dtype=np.float64),
         (low, np.inf),
     )
 
 
-def numbers(report: GeneratorReport) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def numbers(report: GeneratorReport) -> FloatArray:
     """Mean over its deviation, variance, three rates and the integrated time."""
     law, memory = report.stationary, report.memory
     assert isinstance(law, StationaryLaw)
@@ -35,7 +35,8 @@ def numbers(report: GeneratorReport) -> np.ndarray[tuple[int], np.dtype[np.float
     assert mean is not None
     assert variance is not None
     rates = report.spectrum.eigenvalues.real
-    return np.array([1 + (mean - AT) / np.sqrt(variance), variance, *rates, memory.integrated_times[0].value])
+    found = [1 + (mean - AT) / np.sqrt(variance), variance, *rates, memory.integrated_times[0].value]
+    return np.array(found, dtype=np.float64)
 
 
 MODELS = {
