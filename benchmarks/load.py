@@ -76,12 +76,14 @@ async def measure(installation: Installation, options: argparse.Namespace) -> No
     async with connected(installation.url) as client:
         dataset = await uploaded(client)
         identification = {"kind": "identification", "dataset": dataset}
-        for job in (TRIVIAL, identification) * 4:  # Each of the worker's processes loads and compiles.
+        kinds = (TRIVIAL, identification) if options.identifications else (TRIVIAL,)
+        for job in kinds * 4:  # Each of the worker's processes loads and compiles.
             await overhead(client, job)
         took = np.array([await overhead(client, TRIVIAL) for _ in range(options.trivial)])
         print(f"overhead of a trivial job: p50 {1e3 * np.median(took):.1f} ms, p99 {1e3 * np.quantile(took, 0.99):.1f} ms")
-        alone = np.array([await overhead(client, identification) for _ in range(5)])
-        print(f"one small identification, nothing else running: p50 {1e3 * np.median(alone):.0f} ms")
+        if options.identifications:
+            alone = np.array([await overhead(client, identification) for _ in range(5)])
+            print(f"one small identification, nothing else running: p50 {1e3 * np.median(alone):.0f} ms", flush=True)
     for what, job, jobs in (
         ("trivial jobs", TRIVIAL, options.jobs),
         (f"identifications of {N_SAMPLES} samples", identification, options.identifications),
