@@ -28,8 +28,6 @@ from worker.generator.wells import Barrier, FixedPoint
 
 Range = tuple[float, float]
 
-NO_LAW = "there is no stationary law, which tells where the process goes"
-
 
 @dataclass(frozen=True, slots=True)
 class Questions:

@@ -7,7 +7,7 @@ import numpy as np
 
 from worker.generator.equilibria import fixed_point_at, gaussian_covariance
 from worker.generator.errors import InvalidDomainError, NoFiniteRangeError, UnsupportedDimensionError
-from worker.generator.extrapolation import extrapolated_outside
+from worker.generator.lawless import without_law
 from worker.generator.linear import LinearProcess, linear_view
 from worker.generator.linear_correlations import memory_of_linear
 from worker.generator.plane.between import committors_between, passages_between
@@ -16,7 +16,7 @@ from worker.generator.plane.picture import MOST_POINTS
 from worker.generator.plane.planar import analysed_in_the_plane
 from worker.generator.plane.stage import gaussian_stage
 from worker.generator.process import DiffusionProcess, FloatArray, WithDomain, read_only
-from worker.generator.report import NO_LAW, GeneratorReport, Questions, unanswered, untimed
+from worker.generator.report import GeneratorReport, Questions
 from worker.generator.simulation.beside import with_simulation
 from worker.generator.spatial_law import SpatialLaw
 from worker.generator.spectrum import Spectrum
@@ -25,7 +25,6 @@ from worker.generator.wells import FixedPoint
 LATTICE = {3: 7, 4: 5, 5: 4, 6: 3}
 """Starts of Newton's method along each coordinate."""
 NO_PRODUCTION = "the noise does not act in every direction, so entropy production is not defined"
-FOR_TWO = "passages and committors between regions are for two coordinates"
 UNCHECKED = "what the drift does far away was not looked at"
 DEVIATIONS = 4.5
 """Half width of a Gaussian density's grid, in standard deviations."""
@@ -55,9 +54,9 @@ def analysed_as_linear(process: DiffusionProcess, linear: LinearProcess, questio
         mean = linear.mean
         found = (fixed_point_at(process, mean),)
     except np.linalg.LinAlgError:
-        return _report(process, (), problem or "no stationary law: the drift has no fixed point", questions)
+        return without_law(process, (), problem or "no stationary law: the drift has no fixed point", questions)
     if problem is not None:
-        return _report(process, found, problem, questions)
+        return without_law(process, found, problem, questions)
     covariance = linear.covariance
     assert covariance is not None
     rates = linear.rates(questions.eigenpairs)
@@ -69,7 +68,7 @@ def analysed_as_linear(process: DiffusionProcess, linear: LinearProcess, questio
         entropy_production=production,
     )
     memory = memory_of_linear(linear, covariance, questions.lags, questions.frequencies)
-    report = replace(_report(process, found, None, questions), ergodic=True, stationary=law, spectrum=spectrum, memory=memory)
+    report = replace(without_law(process, found, None, questions), ergodic=True, stationary=law, spectrum=spectrum, memory=memory)
     if process.dimension != 2 or not (questions.places or questions.committors):
         return report
     stage = gaussian_stage(process, mean, covariance)
@@ -85,8 +84,8 @@ def analysed_at_fixed_points(process: DiffusionProcess, fixed: tuple[FixedPoint,
     stable = [point for point in fixed if point.stable]
     if not stable:
         reason = f"no stable fixed point was found, and with {process.dimension} coordinates only its surroundings are analysed"
-        return _report(process, fixed, reason, questions)
-    report = replace(_report(process, fixed, None, questions), ergodic=True)
+        return without_law(process, fixed, reason, questions)
+    report = replace(without_law(process, fixed, None, questions), ergodic=True)
     if len(stable) > 1:
         return replace(
             report, approximation=f"{len(stable)} stable fixed points: linear next to each, see their rates; {UNCHECKED}"
@@ -156,24 +155,6 @@ def gaussian_law(mean: FloatArray, covariance: FloatArray, questions: Questions,
         grid=grid,
         density=read_only(density),
         reason=reason,
-    )
-
-
-def _report(
-    process: DiffusionProcess, fixed: tuple[FixedPoint, ...], reason: str | None, questions: Questions
-) -> GeneratorReport:
-    why = NO_LAW if process.dimension == 2 else FOR_TWO
-    return GeneratorReport(
-        ergodic=False,
-        reason=reason,
-        domain=(-np.inf, np.inf),
-        domains=tuple((float(low), float(high)) for low, high in process.domain),
-        boundaries="natural",
-        fixed_points=fixed,
-        passages=untimed(questions.passages, process.dimension),
-        between=unanswered(questions, why)[0],
-        committors=unanswered(questions, why)[1],
-        extrapolated=extrapolated_outside(fixed, questions.observed_ranges),
     )
 
 

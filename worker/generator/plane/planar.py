@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from worker.generator.errors import UnresolvedLandscapeError
-from worker.generator.extrapolation import extrapolated_outside
+from worker.generator.lawless import without_law
 from worker.generator.plane.between import committors_between, passages_between
 from worker.generator.plane.box import Box, first_box
 from worker.generator.plane.coarse_law import with_law
@@ -22,7 +22,7 @@ from worker.generator.plane.solution import Solution, solve
 from worker.generator.plane.stage import stage_of
 from worker.generator.plane.verdicts import escape_of, hold_problem, negative_problem, noise_problem
 from worker.generator.process import DiffusionProcess, FloatArray, read_only
-from worker.generator.report import NO_LAW, GeneratorReport, Questions, unanswered, untimed
+from worker.generator.report import GeneratorReport, Questions
 from worker.generator.spatial_law import SpatialLaw
 from worker.generator.spectrum import Spectrum
 from worker.generator.wells import FixedPoint
@@ -53,13 +53,13 @@ def analysed_in_the_plane(process: DiffusionProcess, questions: Questions) -> Ge
     first = first_box(process, rectangle)
     problem = noise_problem(first)
     if problem is not None:
-        return _without_law(process, fixed, problem, questions)
+        return without_law(process, fixed, problem, questions)
     problem = negative_problem(with_law(first))
     if problem is not None:
         return _narrowed(process, fixed, problem, questions)
     escaping = escape_of(first, questions)
     if escaping is not None and not escaping.unseen:
-        return _without_law(process, fixed, escaping.reason, questions)
+        return without_law(process, fixed, escaping.reason, questions)
     try:
         box = settled_box(first)
     except UnresolvedLandscapeError:
@@ -67,11 +67,11 @@ def analysed_in_the_plane(process: DiffusionProcess, questions: Questions) -> Ge
         escaping = escaping or escape_of(first, questions, starts=GATES)
         if escaping is None:
             raise
-        return _without_law(process, fixed, escaping.reason, questions)
+        return without_law(process, fixed, escaping.reason, questions)
     escaping = escaping or escape_of(box, questions)
     problem = hold_problem(box)
     if problem is not None or (escaping is not None and not escaping.unseen):
-        return _without_law(process, fixed, escaping.reason if escaping is not None else problem, questions)
+        return without_law(process, fixed, escaping.reason if escaping is not None else problem, questions)
     problem = negative_problem(box)
     if problem is not None:
         return _narrowed(process, fixed, problem if escaping is None else escaping.reason, questions)
@@ -87,7 +87,7 @@ def _with_law(box: Box, fixed: tuple[FixedPoint, ...], questions: Questions) -> 
     solution = solve(box, questions.eigenpairs)
     stage = stage_of(solution)
     return replace(
-        _without_law(box.chart.process, fixed, None, questions),
+        without_law(box.chart.process, fixed, None, questions),
         ergodic=True,
         boundaries="reflecting" if _touches_a_wall(box) else "natural",
         stationary=law_of(solution, questions),
@@ -103,11 +103,11 @@ def _narrowed(process: DiffusionProcess, fixed: tuple[FixedPoint, ...], problem:
     """The analysis where the noise is positive, labelled; the problem, where that cannot be had."""
     found = narrowed_to_positive_plane(process, questions)
     if not isinstance(found, Narrowed):
-        return _without_law(process, fixed, found or problem, questions)
+        return without_law(process, fixed, found or problem, questions)
     try:
         report = _with_law(settled_box(found.box), fixed, questions)
     except UnresolvedLandscapeError:
-        return _without_law(process, fixed, problem, questions)
+        return without_law(process, fixed, problem, questions)
     return replace(report, boundaries="reflecting", approximation=found.sentence, cut=(found.sentence,))
 
 
@@ -154,23 +154,6 @@ def spectrum_of_plane(solution: Solution) -> Spectrum:
             )
     rates = rates[settled]
     return Spectrum(read_only(rates), read_only(1 / rates.real), None, read_only(errors[settled]), reason)
-
-
-def _without_law(
-    process: DiffusionProcess, fixed: tuple[FixedPoint, ...], reason: str | None, questions: Questions
-) -> GeneratorReport:
-    return GeneratorReport(
-        ergodic=False,
-        reason=reason,
-        domain=(-np.inf, np.inf),
-        domains=tuple((float(low), float(high)) for low, high in process.domain),
-        boundaries="natural",
-        fixed_points=fixed,
-        passages=untimed(questions.passages, process.dimension),
-        between=unanswered(questions, NO_LAW)[0],
-        committors=unanswered(questions, NO_LAW)[1],
-        extrapolated=extrapolated_outside(fixed, questions.observed_ranges),
-    )
 
 
 def _touches_a_wall(box: Box) -> bool:
