@@ -2,7 +2,7 @@
 
 import base64
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ def analysis_of(report: GeneratorReport, spread: GeneratorSpread | None) -> resu
         unseen_mass=report.unseen_mass,
         spectrum=_spectrum(report, spread),
         stationary=_stationary(report, spread),
-        autocorrelation=_autocorrelation(report),
+        autocorrelation=_autocorrelation(report, spread),
         power_spectrum=_power_spectrum(report),
         fixed_points=tuple(
             results.FixedPoint(at=p.at, stable=p.stable, jacobian_eigenvalues=tuple(_eigenvalue(rate) for rate in p.rates))
@@ -56,16 +56,7 @@ def analysis_of(report: GeneratorReport, spread: GeneratorSpread | None) -> resu
             *(_between(p, i, spread) for i, p in enumerate(report.between)),
         ),
         committors=tuple(_committor(c) for c in report.committors),
-        exits=tuple(
-            results.Exit(
-                from_=e.start,
-                low=e.low,
-                high=e.high,
-                probability_high=results.Estimate(value=e.probability_high, reason=e.reason),
-                mean_time=_estimate(e.mean_time, None),
-            )
-            for e in report.exits
-        ),
+        exits=tuple(_exits(report, spread)),
         effective_potential=None
         if report.effective_potential is None
         else results.EffectivePotential(
@@ -143,14 +134,30 @@ def _stationary(report: GeneratorReport, spread: GeneratorSpread | None) -> resu
     )
 
 
-def _autocorrelation(report: GeneratorReport) -> results.Autocorrelation | None:
+def _exits(report: GeneratorReport, spread: GeneratorSpread | None) -> Iterator[results.Exit]:
+    intervals = iter(() if spread is None else spread.exits)
+    for e in report.exits:
+        probability, time = (None, None) if e.mean_time.log_value is None else next(intervals, (None, None))
+        yield results.Exit(
+            from_=e.start,
+            low=e.low,
+            high=e.high,
+            probability_high=results.Estimate(value=e.probability_high, ci=probability, reason=e.reason),
+            mean_time=_estimate(e.mean_time, time),
+        )
+
+
+def _autocorrelation(report: GeneratorReport, spread: GeneratorSpread | None) -> results.Autocorrelation | None:
     memory = report.memory
     if not isinstance(memory, Memory):
         return None if memory is None else results.Autocorrelation(reason=memory.reason)
     return results.Autocorrelation(
         lags=_array(memory.lags),
         values=_by_variable(memory.autocorrelation),
-        integrated_time={variable_name(i): _estimate(time, None) for i, time in enumerate(memory.integrated_times)},
+        integrated_time={
+            variable_name(i): _estimate(time, spread.integrated_time if spread is not None and i == 0 else None)
+            for i, time in enumerate(memory.integrated_times)
+        },
     )
 
 

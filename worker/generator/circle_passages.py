@@ -78,4 +78,4 @@ def cut_open(model: ScalarProcess, at: float, points: tuple[float, ...]) -> Land
 
 def _time_round(landscape: Landscape, at: float) -> Timing:
     cells = cut_into_cells(landscape, 4)
-    return Timing.from_log(log_exit_time(cells, cells.edge_at(at)))
+    return Timing.from_log(float(log_exit_time(cells, cells.edge_at(at))))

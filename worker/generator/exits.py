@@ -48,8 +48,13 @@ def exit_on_the_line(cells: Cells, ends: tuple[End, End], asked: Triple) -> Exit
             return Exit.without(asked, f"the end x = {point:g} of the domain is never reached; time the passage to the other")
         if not cells.edges[0] <= point <= cells.edges[-1] and point != end.at:
             return Exit.without(asked, "the density at an end of the interval is below e^-2000 of its peak")
-    gaps = (cells.gaps[0] if low < cells.edges[0] else -np.inf, cells.gaps[1] if high > cells.edges[-1] else -np.inf)
-    return exit_between(cells, asked, gaps)
+    return exit_between(cells, asked, gaps_beyond(cells, asked))
+
+
+def gaps_beyond(cells: Cells, asked: Triple) -> tuple[float, float]:
+    """Log resistances from the cells to those ends of the domain at which the process leaves."""
+    _, low, high = asked
+    return cells.gaps[0] if low < cells.edges[0] else -np.inf, cells.gaps[1] if high > cells.edges[-1] else -np.inf
 
 
 def exit_between(cells: Cells, asked: Triple, gaps: tuple[float, float] = (-np.inf, -np.inf)) -> Exit:
@@ -57,30 +62,39 @@ def exit_between(cells: Cells, asked: Triple, gaps: tuple[float, float] = (-np.i
     start, low, high = asked
     if start in (low, high):
         return Exit(*asked, float(start == high), Timing(0.0))
+    probability, mean = log_exit(cells, asked, gaps)
+    return Exit(*asked, float(np.exp(probability)), Timing.from_log(float(mean)))
+
+
+def log_exit(cells: Cells, asked: Triple, gaps: tuple[float, float] = (-np.inf, -np.inf)) -> tuple[FloatArray, FloatArray]:
+    """(...) logs of the probability to leave at the upper end and of the mean time, of all models on the cells, from a start
+    between the ends."""
+    start, low, high = asked
     first, at, last = (cells.edge_at(x) for x in (low, start, high))
-    before, after = _resistances(cells.log_resistance[first:last], gaps)
-    whole = np.logaddexp(before[-1], after[-1])
-    mean = log_exit_time(cells, at, first, last, gaps)
-    return Exit(*asked, float(np.exp(before[at - first] - whole)), Timing.from_log(mean))
+    before, after = _resistances(cells.log_resistance[..., first:last], gaps)
+    whole = np.logaddexp(before[..., -1], after[..., -1])
+    return np.asarray(before[..., at - first] - whole), log_exit_time(cells, at, first, last, gaps)
 
 
 def log_exit_time(
     cells: Cells, at: int, first: int = 0, last: int | None = None, gaps: tuple[float, float] = (-np.inf, -np.inf)
-) -> float:
-    """Log of the mean time to leave the cells between edges `first` and `last` at either end, from edge `at`, equation (G19)."""
+) -> FloatArray:
+    """(...) log of the mean time to leave the cells between edges `first` and `last` at either end, from edge `at`, equation
+    (G19)."""
     rows = slice(first, last)
-    r, mass = cells.log_resistance[rows], cells.log_mass[rows]
+    r, mass = cells.log_resistance[..., rows], cells.log_mass[..., rows]
     before, after = _resistances(r, gaps)
     at -= first
-    left = np.logaddexp(before[:-1] + mass, r + cells.log_right[rows])[:at]
-    right = np.logaddexp(after[1:] + mass, r + cells.log_left[rows])[at:]
-    below, above = np.logaddexp.reduce(left), np.logaddexp.reduce(right)
-    whole = np.logaddexp(before[-1], after[-1])
-    return float(np.logaddexp(after[at] + below, before[at] + above) - whole)
+    left = np.logaddexp(before[..., :-1] + mass, r + cells.log_right[..., rows])[..., :at]
+    right = np.logaddexp(after[..., 1:] + mass, r + cells.log_left[..., rows])[..., at:]
+    below, above = (np.logaddexp.reduce(side, axis=-1, initial=-np.inf) for side in (left, right))
+    whole = np.logaddexp(before[..., -1], after[..., -1])
+    return np.asarray(np.logaddexp(after[..., at] + below, before[..., at] + above) - whole)
 
 
 def _resistances(r: FloatArray, gaps: tuple[float, float]) -> tuple[FloatArray, FloatArray]:
-    """(n + 1,) log of the resistance from the lower end up to each edge, and from each edge to the upper end."""
-    before = np.logaddexp.accumulate(np.append(gaps[0], r))
-    after = np.logaddexp.accumulate(np.append(gaps[1], r[::-1]))[::-1]
+    """(..., n + 1) log of the resistance from the lower end up to each edge, and from each edge to the upper end."""
+    low, high = (np.full((*r.shape[:-1], 1), gap) for gap in gaps)
+    before = np.logaddexp.accumulate(np.concatenate([low, r], axis=-1), axis=-1)
+    after = np.logaddexp.accumulate(np.concatenate([high, r[..., ::-1]], axis=-1), axis=-1)[..., ::-1]
     return before, after

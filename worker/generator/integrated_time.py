@@ -1,6 +1,7 @@
 """The integrated autocorrelation time on the line, by quadrature."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from worker.generator.boundaries import TOLERANCE, End
 from worker.generator.landscape import Landscape
@@ -21,24 +22,44 @@ def integrated_time(landscape: Landscape, ends: tuple[End, End], log_total: floa
         if power is not None and power > -1 - TOLERANCE:
             reason = f"correlations decay too slowly for their integral: excursions towards {end.place} are too long"
             return Timing(None, reason)
+    low, high = (_moment_of_tail(landscape, ends[side], side, log_total, mean) for side in (0, 1))
+    inside = _log_rise(landscape, _smooth(landscape), np.asarray(log_total), np.asarray(mean), (low, high))
+    beyond = [_rise_of_tail(landscape, ends[side], side, log_total, mean, (low, high)[side]) for side in (0, 1)]
+    return Timing.from_log(float(np.logaddexp.reduce([float(inside), *beyond]) - np.log(variance)))
+
+
+def log_integrated_times(landscape: Landscape, reference: Landscape, mean: FloatArray, variance: FloatArray) -> FloatArray:
+    """(m,) logs of the integrated times of models on the reference's panels, beyond which nothing counts."""
+    height = landscape.psi - landscape.log_a
+    top = height.max(axis=(-2, -1))
+    total = np.sum(landscape.half[:, None] * WEIGHTS * np.exp(height - top[:, None, None]), axis=(-2, -1))
+    return _log_rise(landscape, _smooth(reference), top + np.log(total), mean, (0.0, 0.0)) - np.log(variance)
+
+
+def _smooth(landscape: Landscape) -> NDArray[np.bool_]:
+    """(P,) panels that count. On a steep one polynomials follow neither r nor N; it lies e^−NEAR below a top and above a bottom,
+    so that r N² is nothing."""
+    return np.asarray(np.ptp(landscape.psi, axis=-1) <= MAX_RISE)
+
+
+def _log_rise(
+    landscape: Landscape, counted: NDArray[np.bool_], log_total: FloatArray, mean: FloatArray, tails: tuple[float, float]
+) -> FloatArray:
+    """(...) log ∫ r N² over the panels; `tails` are ∫ (z − mean) π beyond them."""
     x, psi, log_a = landscape.at_nodes
     half = landscape.half[:, None]
+    log_total, mean = log_total[..., None, None], mean[..., None, None]
     moment = (x - mean) * np.exp(psi - log_a - log_total)
     inside, whole = half * (moment @ CUMULATIVE.T), half[:, 0] * (moment @ WEIGHTS)
-    tails = [_moment_of_tail(landscape, end, side, log_total, mean) for side, end in zip((0, 1), ends, strict=True)]
     # From its own side each is a sum without a change of sign.
-    from_left = (tails[0] + np.cumsum(whole) - whole)[:, None] + inside
-    from_right = (tails[1] + np.cumsum(whole[::-1])[::-1] - whole)[:, None] + (whole[:, None] - inside)
+    from_left = (tails[0] + np.cumsum(whole, axis=-1) - whole)[..., None] + inside
+    from_right = (tails[1] + np.cumsum(whole[..., ::-1], axis=-1)[..., ::-1] - whole)[..., None] + (whole[..., None] - inside)
     flow = np.abs(np.where(x < mean, from_left, from_right))
     with np.errstate(divide="ignore"):
         log_rise = np.log(2) + log_total - psi + 2 * np.log(flow)
-    # On a steep panel polynomials follow neither r nor N; it lies e^−NEAR below a top and above a bottom, so r N² is nothing.
-    log_rise = np.where(np.ptp(psi, axis=1, keepdims=True) > MAX_RISE, -np.inf, log_rise)
-    top = np.maximum(log_rise.max(axis=1), -1e300)
-    with np.errstate(divide="ignore"):
-        pieces = top + np.log(half[:, 0] * (np.exp(log_rise - top[:, None]) @ WEIGHTS))
-    beyond = [_rise_of_tail(landscape, end, side, log_total, mean, tails[side]) for side, end in zip((0, 1), ends, strict=True)]
-    return Timing.from_log(float(np.logaddexp.reduce([*pieces, *beyond]) - np.log(variance)))
+        top = np.maximum(log_rise.max(axis=-1), -1e300)
+        pieces = top + np.log(half[:, 0] * (np.exp(log_rise - top[..., None]) @ WEIGHTS))
+    return np.asarray(np.logaddexp.reduce(np.where(counted, pieces, -np.inf), axis=-1))
 
 
 def _power_of_tail(end: End) -> float | None:

@@ -24,6 +24,8 @@ class GeneratorSpread:
     between        one interval for each passage between places of several coordinates; empty in one [time]
     kramers        likewise for the asymptotic formula [time]
     frequencies    one interval for the imaginary part of each eigenvalue; None where it is zero, empty in one coordinate [1/time]
+    exits          of each exit that the reference has, the probability to leave at the upper end, and the mean time [time]
+    integrated_time  of the autocorrelation in one coordinate [time]
     ergodic_share  share of the samples that have a stationary law; None without samples
     n_samples      how many models were analysed
     """
@@ -37,6 +39,8 @@ class GeneratorSpread:
     n_samples: int
     frequencies: tuple[Range | None, ...] = ()
     between: tuple[Range | None, ...] = ()
+    exits: tuple[tuple[Range | None, Range | None], ...] = ()
+    integrated_time: Range | None = None
 
 
 def central_interval(numbers: Sequence[float | None], confidence: float) -> Range | None:

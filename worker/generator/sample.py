@@ -7,11 +7,13 @@ import numpy as np
 from worker.generator.boundaries import classify_end
 from worker.generator.cells import cut_into_cells
 from worker.generator.circle import circular_spectrum, fourier_rates, opened
-from worker.generator.circle_passages import circular_time
+from worker.generator.circle_passages import circular_exit, circular_time
 from worker.generator.ergodicity import ends_verdict, noise_verdict
 from worker.generator.errors import GeneratorError
+from worker.generator.exits import Exit, Triple, exit_on_the_line
 from worker.generator.fourier import MODES
 from worker.generator.inhabited import depth_for
+from worker.generator.integrated_time import integrated_time
 from worker.generator.interval import narrowed_to_positive
 from worker.generator.kramers import extrema_of, kramers_time
 from worker.generator.line import resolve
@@ -41,6 +43,8 @@ class Sample:
     mean, variance   None where they do not exist [state], [state²]
     log_times    logarithm of each passage's mean time, inf where it is infinite; empty where nothing can be said
     log_kramers  likewise by the asymptotic formula; None where it does not apply
+    exits        of each exit that the reference has, the probability to leave at the upper end and the log of the mean time
+    log_integrated_time   of the autocorrelation; None where there is none
     """
 
     ergodic: bool
@@ -50,6 +54,8 @@ class Sample:
     variance: float | None = None
     log_times: tuple[float, ...] = ()
     log_kramers: tuple[float | None, ...] = ()
+    exits: tuple[tuple[float | None, float], ...] = ()
+    log_integrated_time: float | None = None
 
 
 def analysed_alone(
@@ -91,17 +97,23 @@ def _on_the_line(model: ScalarProcess, reference: GeneratorReport, pairs: tuple[
         return Sample(False)
     ends = classify_end(model, window, -1), classify_end(model, window, 1)
     rates = rates_of(reference)
-    landscape, fixed = resolve(model, window, ends, pairs, depth_for(len(rates), DEPTH))
+    asked = exits_of(reference)
+    landscape, fixed = resolve(model, window, ends, (*pairs, *asked), depth_for(len(rates), DEPTH))
     cells, extrema = cut_into_cells(landscape, 2), extrema_of(model, landscape, fixed)
     times = tuple(_log_time(mean_time(cells, ends, start, to)) for start, to in pairs)
     kramers = tuple(kramers_time(extrema, start, to).log_value for start, to in pairs)
+    exits = tuple(_known(exit_on_the_line(cells, ends, triple)) for triple in asked)
     if not ends_verdict(ends, fixed, observed).ergodic:
-        return Sample(False, log_times=times, log_kramers=kramers)
-    mean, variance, _, _ = moments_of(landscape, window, ends, log_total_mass(landscape))
+        return Sample(False, log_times=times, log_kramers=kramers, exits=exits)
+    total = log_total_mass(landscape)
+    mean, variance, _, _ = moments_of(landscape, window, ends, total)
+    time = None
+    if mean is not None and variance is not None:
+        time = integrated_time(landscape, ends, total, mean, variance).log_value
     if len(rates):
         # A sample's rates may be somewhat faster than the reference's; the cells are made fine enough for that.
         rates = spectrum_of(landscape, ends, len(rates), levels=LEVELS, fastest=1.5 * rates[-1]).eigenvalues.real
-    return Sample(True, True, tuple(rates), mean, variance, times, kramers)
+    return Sample(True, True, tuple(rates), mean, variance, times, kramers, exits, time)
 
 
 def _on_the_circle(model: ScalarProcess, reference: GeneratorReport, pairs: tuple[Range, ...]) -> Sample:
@@ -112,7 +124,17 @@ def _on_the_circle(model: ScalarProcess, reference: GeneratorReport, pairs: tupl
         settled = bool(np.all(np.abs(nearby - rates) < FAR * rates))
         rates = nearby if settled else circular_spectrum(opened(model, reference.domain[0]), len(rates)).eigenvalues.real
     times = tuple(_log_time(circular_time(model, start, to)) for start, to in pairs)
-    return Sample(True, True, tuple(rates), log_times=times, log_kramers=(None,) * len(pairs))
+    exits = tuple(_known(circular_exit(model, triple)) for triple in exits_of(reference))
+    return Sample(True, True, tuple(rates), log_times=times, log_kramers=(None,) * len(pairs), exits=exits)
+
+
+def exits_of(reference: GeneratorReport) -> tuple[Triple, ...]:
+    """Those exits of the reference that have an answer: from where, out of what interval [state]."""
+    return tuple((e.start, e.low, e.high) for e in reference.exits if e.mean_time.log_value is not None)
+
+
+def _known(found: Exit) -> tuple[float | None, float]:
+    return found.probability_high, _log_time(found.mean_time)
 
 
 def _log_time(timing: Timing) -> float:

@@ -12,8 +12,10 @@ from numpy.polynomial.legendre import legder, legval
 from numpy.typing import NDArray
 
 from worker.generator.bisection import slowest_rates
-from worker.generator.cells import cut_into_cells
+from worker.generator.cells import Cells, cut_into_cells
+from worker.generator.exits import Triple, gaps_beyond, log_exit
 from worker.generator.held import SMALLEST_BARRIER
+from worker.generator.integrated_time import log_integrated_times
 from worker.generator.kramers import Extrema, log_kramers_time, with_widths
 from worker.generator.landscape import Landscape
 from worker.generator.panels import MAX_RISE
@@ -21,7 +23,7 @@ from worker.generator.passages import log_mean_time
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.quadrature import CUMULATIVE, NODES, ORDER, TO_LEGENDRE, WEIGHTS
 from worker.generator.report import GeneratorReport, Range
-from worker.generator.sample import DEPTH, Sample, rates_of
+from worker.generator.sample import DEPTH, Sample, exits_of, rates_of
 from worker.generator.shared_panels import Frame, Models, frame_of, models_on
 from worker.generator.spectrum import CLOSE, mesh
 from worker.generator.wells import FixedPoint
@@ -75,6 +77,8 @@ def _samples(models: Models, frame: Frame, pairs: tuple[Range, ...]) -> Iterator
     endless = np.full(len(rates), np.inf)
     times = [log_mean_time(cells, *pair) if finite else endless for pair, finite in zip(pairs, known, strict=True)]
     kramers = [log_kramers_time(extrema, *pair) for pair in pairs]
+    exits = [_exit(cells, asked) for asked in exits_of(frame.reference)]
+    integrated = log_integrated_times(landscape, frame.landscape, mean, variance)
     threshold = models.threshold * (1 - CLOSE)
     for row, index in enumerate(models.rows):
         yield (
@@ -87,8 +91,20 @@ def _samples(models: Models, frame: Frame, pairs: tuple[Range, ...]) -> Iterator
                 variance=float(variance[row]),
                 log_times=tuple(float(time[row]) for time in times),
                 log_kramers=tuple(None if np.isnan(time[row]) else float(time[row]) for time in kramers),
+                exits=tuple((float(probability[row]), float(time[row])) for probability, time in exits),
+                log_integrated_time=float(integrated[row]),
             ),
         )
+
+
+def _exit(cells: Cells, asked: Triple) -> tuple[FloatArray, FloatArray]:
+    """(m,) probability to leave at the upper end, and log of the mean time."""
+    start, low, high = asked
+    if start in (low, high):
+        count = len(cells.log_resistance)
+        return np.full(count, float(start == high)), np.full(count, -np.inf)
+    probability, time = log_exit(cells, asked, gaps_beyond(cells, asked))
+    return np.exp(probability), np.asarray(time)
 
 
 def _stacked(reference: Landscape, b: FloatArray, a: FloatArray) -> Landscape:

@@ -7,7 +7,7 @@ import numpy as np
 from worker.generator.intervals import GeneratorSpread, central_interval
 from worker.generator.process import DiffusionProcess
 from worker.generator.report import GeneratorReport, Range, observed_ranges
-from worker.generator.sample import analysed_alone
+from worker.generator.sample import analysed_alone, exits_of
 from worker.generator.spatial_uncertainty import spread_in_space
 from worker.generator.together import analysed_together
 
@@ -69,6 +69,14 @@ def spread(
             None if tops & set(pair) else time_interval([s.log_kramers[i] for s in analysed if s.log_kramers])
             for i, pair in enumerate(pairs)
         ),
+        exits=tuple(
+            (
+                interval([s.exits[i][0] for s in analysed if s.exits]),
+                time_interval([s.exits[i][1] for s in analysed if s.exits]),
+            )
+            for i in range(len(exits_of(reference)))
+        ),
+        integrated_time=time_interval([sample.log_integrated_time for sample in law]),
         ergodic_share=sum(sample.ergodic for sample in analysed) / len(analysed) if analysed else None,
         n_samples=len(analysed),
     )

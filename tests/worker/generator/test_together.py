@@ -38,6 +38,36 @@ def pairs_of(reference: GeneratorReport) -> tuple[tuple[float, float], ...]:
     ("family", "centre", "width"),
     [
         (double_well, (1.0, 0.02, 0.25), (0.05, 0.02, 0.01)),
+        (multiplicative, (2.0, 0.25), (0.1, 0.01)),
+        (between_walls, (0.5, 0.3), (0.1, 0.03)),
+        (far_from_the_origin, (2.0, 1.0), (0.2, 0.1)),
+    ],
+)
+def test_exits_and_correlation_times_together_are_those_of_the_own_analysis(
+    family: Callable[..., ScalarProcess], centre: tuple[float, ...], width: tuple[float, ...]
+) -> None:
+    random = np.random.default_rng(6)
+    law = analyse(family(*centre)).stationary
+    assert law is not None
+    middle, deviation = float(law.mean[0] or 0.0), float(law.covariance[0][0] or 0.0) ** 0.5
+    reference = analyse(family(*centre), exits=[(middle, middle - 0.5 * deviation, middle + 0.7 * deviation)])
+    models = [family(*(np.array(centre) + np.array(width) * random.uniform(-1, 1, len(centre)))) for _ in range(4)]
+    pairs = pairs_of(reference)
+    for model, sample in zip(models, analysed_together(models, reference, pairs, None), strict=True):
+        assert sample is not None
+        alone = analysed_alone(model, reference, pairs, None)
+        (exit_together,), (exit_alone,) = sample.exits, alone.exits
+        assert exit_together == pytest.approx(exit_alone, rel=1e-6)
+        assert exit_together != pytest.approx(
+            (reference.exits[0].probability_high, reference.exits[0].mean_time.log_value), rel=1e-6
+        )
+        assert sample.log_integrated_time == pytest.approx(alone.log_integrated_time, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("family", "centre", "width"),
+    [
+        (double_well, (1.0, 0.02, 0.25), (0.05, 0.02, 0.01)),
         (double_well, (1.0, 0.0, 0.5 / 40), (0.02, 0.005, 0.0003)),
         (multiplicative, (2.0, 0.25), (0.1, 0.01)),
         (between_walls, (0.5, 0.3), (0.1, 0.03)),

@@ -104,3 +104,23 @@ def test_samples_on_a_circle_are_analysed_on_the_circle() -> None:
     assert time is not None
     assert exact is not None
     assert time[0] < exact < time[1]
+
+
+def test_exits_and_the_correlation_time_have_intervals_around_their_values() -> None:
+    random = np.random.default_rng(2)
+
+    def process(rate: float, a: float) -> ScalarProcess:
+        return ScalarProcess(lambda x: -rate * x, lambda x: a + 0 * x, lambda x: -rate + 0 * x)
+
+    reference = analyse(process(1.0, 0.5), exits=[(0.1, -0.5, 0.6)])
+    models = [process(float(rate), 0.5) for rate in 1 + 0.1 * random.standard_normal(200)]
+    found = spread(models, reference, 0.95)
+    ((probability, time),) = found.exits
+    assert probability is not None
+    assert time is not None
+    assert reference.exits[0].probability_high is not None
+    assert probability[0] < reference.exits[0].probability_high < probability[1]
+    assert time[0] < (reference.exits[0].mean_time.value or 0) < time[1]
+    # The correlation time of a linear drift is 1 / rate.
+    rates = sorted(1 / (1 + 0.1 * np.random.default_rng(2).standard_normal(200)))
+    assert found.integrated_time == pytest.approx((rates[5], rates[194]), rel=2e-2)
