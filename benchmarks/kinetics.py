@@ -30,7 +30,7 @@ from worker.generator.report import GeneratorReport
 from worker.generator.stationary import StationaryLaw
 from worker.generator.uncertainty import GeneratorSpread
 from worker.identification.answers import Answer
-from worker.identification.trajectories import from_arrays
+from worker.identification.trajectories import Trajectories, from_arrays
 
 Terms = dict[str, float]
 Pair = tuple[float, float]
@@ -128,8 +128,8 @@ def truth_of(setting: Setting) -> GeneratorReport:
     return pipeline.analyse_terms(model, wanted(setting), lambda *_: None).generator
 
 
-def repetition(seed: int, name: str) -> Answered:
-    """One set of paths, through the pipeline of a job."""
+def identified(seed: int, name: str) -> tuple[Answer, Trajectories]:
+    """One set of paths, and what a job identifies from them."""
     setting = SETTINGS[name]
     law = truth_of(setting).stationary
     assert isinstance(law, StationaryLaw)
@@ -143,10 +143,23 @@ def repetition(seed: int, name: str) -> Answered:
     data = from_arrays(list(paths), setting.dt)
     with threadpool_limits(1):
         answer = pipeline.identify(data, setting.parameters, lambda *_: None)
-        assert isinstance(answer, Answer)
+    assert isinstance(answer, Answer)
+    return answer, data
+
+
+def analysed_in(answer: Answer, data: Trajectories, asked: AnalysisParameters) -> tuple[pipeline.Analysed, float]:
+    """The analysis of a job, and its seconds of CPU time."""
+    with threadpool_limits(1):
         begun = time.process_time()
-        analysed = pipeline.analyse_answer(answer, data, wanted(setting), lambda *_: None)
-        seconds = time.process_time() - begun
+        analysed = pipeline.analyse_answer(answer, data, asked, lambda *_: None)
+        return analysed, time.process_time() - begun
+
+
+def repetition(seed: int, name: str) -> Answered:
+    """One set of paths, through the pipeline of a job."""
+    setting = SETTINGS[name]
+    answer, data = identified(seed, name)
+    analysed, seconds = analysed_in(answer, data, wanted(setting))
     exact = answer.drift.active().keys() == setting.drift.keys() and answer.diffusion.active().keys() == setting.diffusion.keys()
     share = None if analysed.spread is None else analysed.spread.ergodic_share
     return Answered(numbers_of(analysed.generator, analysed.spread, setting.asked), exact, share, seconds)
@@ -191,12 +204,32 @@ def coverage(names: list[str], repetitions: int, jobs: int) -> list[str]:
     return misses
 
 
+def times(names: list[str]) -> None:
+    """CPU seconds of the whole analysis, without and with the passages that are asked."""
+    print(f"{'setting':30}{'samples':>9}{'nothing asked':>16}{'passages asked':>20}")
+    for name in names:
+        answer, data = identified(0, name)
+        asked = wanted(SETTINGS[name])
+        row = f"{name:30}"
+        for number, questions in enumerate((AnalysisParameters(), asked)):
+            analysed_in(answer, data, questions)  # compiled, and the caches are warm
+            analysed, seconds = min((analysed_in(answer, data, questions) for _ in range(3)), key=lambda found: found[1])
+            if number == 0:
+                row += f"{analysed.spread.n_samples if analysed.spread else 0:9}"
+            row += f"{seconds:14.2f} s"
+        print(f"{row} ({len(asked.passages)})", flush=True)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repetitions", type=int, default=100)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--only", nargs="+", choices=SETTINGS, default=list(SETTINGS))
+    parser.add_argument("--time", action="store_true", help="CPU seconds of the analysis instead")
     options = parser.parse_args()
+    if options.time:
+        times(options.only)
+        return 0
     misses = coverage(options.only, options.repetitions, options.jobs)
     print(*misses or ["every bar is met"], sep="\n")
     return 1 if misses else 0

@@ -44,8 +44,9 @@ from storage.stores import (
 ATTEMPT_CAP = 5
 IDEMPOTENCY_SECONDS = 24 * 3600
 LONGEST_MEMORY_SECONDS = 100 * 365.25 * 86_400
-QUEUED_GRACE_SECONDS = 60.0
-"""How long a published message may take before the job is looked after; doubled with every further publication."""
+QUEUED_GRACE_SECONDS = 10.0
+"""How long a published message may take before the job is looked after; doubled with every further publication until a worker has
+claimed the job. A message that is lost in a crash costs this long; one that is sent twice costs nothing."""
 LONGEST_WAIT_SECONDS = 600.0
 """No job waits longer than this to be looked after, not even while the queue holds messages of other jobs."""
 
@@ -243,20 +244,25 @@ class RedisJobStore:
         return bool(self._run("forget", keys, job_id, tenant, int(1000 * min(remember_seconds, LONGEST_MEMORY_SECONDS))))
 
     def reap(self) -> Sequence[Message]:
-        found = self._run(
-            "reap",
-            [_DUE],
-            AT_ONCE,
-            self._queued_grace,
-            LONGEST_WAIT_SECONDS,
-            LONGEST_WAIT_SECONDS,
-            timed_out().model_dump_json(by_alias=True),
-            *(broker_queue(queue) for queue in QUEUES),
-        )
-        return [
-            Message(job_id, float(timeout), queue)
-            for job_id, timeout, queue in zip(found[::3], found[1::3], found[2::3], strict=True)
-        ]
+        again: list[Message] = []
+        while True:
+            looked_at, *found = self._run(
+                "reap",
+                [_DUE],
+                AT_ONCE,
+                self._queued_grace,
+                LONGEST_WAIT_SECONDS,
+                LONGEST_WAIT_SECONDS,
+                timed_out().model_dump_json(by_alias=True),
+                *(broker_queue(queue) for queue in QUEUES),
+            )
+            again += [
+                Message(job_id, float(timeout), queue)
+                for job_id, timeout, queue in zip(found[::3], found[1::3], found[2::3], strict=True)
+            ]
+            # Jobs that stand in line are due again and again; behind them must not wait those whose worker was lost.
+            if looked_at < AT_ONCE or len(again) >= AT_ONCE:
+                return again
 
     def beat(self, worker: str) -> None:
         self._run("beat", [_WORKERS], worker)

@@ -184,7 +184,9 @@ class MemoryJobStore:
             )
             until = at + lease_seconds
             self._happened["started"] += 1
-            self._announce(replace(entry, record=record, owner=owner, started=at, seen=at, lease_until=until, due=until))
+            self._announce(
+                replace(entry, record=record, owner=owner, started=at, seen=at, lease_until=until, due=until, publications=1)
+            )
             return Claim(job_id=job_id, tenant=entry.tenant, attempt=record.attempt, job=record.request)
 
     def renew(self, job_id: str, owner: str, lease_seconds: float) -> bool:

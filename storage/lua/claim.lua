@@ -21,6 +21,7 @@ if attempt >= tonumber(cap) then
 end
 
 redis.call('HSET', KEYS[1], 'state', 'running', 'attempt', attempt + 1, 'owner', owner, 'token', token,
+  'publications', 1,
   'started', stamp(at), 'seen', stamp(at), 'lease_until', stamp(at + lease),
   'fraction', 0, 'message', '')
 enter(KEYS[1], 'starting')

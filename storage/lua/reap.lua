@@ -1,4 +1,5 @@
--- Jobs that are due: their message or their worker seems lost. Answers {id, timeout, queue, …} to publish again.
+-- Jobs that are due: their message or their worker seems lost. Answers {looked at, id, timeout, queue, …}: how
+-- many were due, the limit at most, and which of them to publish again.
 -- KEYS  due set
 -- ARGV[6] and further: the broker's queues
 local limit, grace, longest_wait, patience, timed_out = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
@@ -8,9 +9,10 @@ local messages_waiting = {}
 for i = 6, #ARGV do
   messages_waiting[ARGV[i]] = redis.call('LLEN', ARGV[i]) > 0
 end
-local again = {}
+local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', stamp(at), 'LIMIT', 0, limit)
+local again = {#due}
 
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', stamp(at), 'LIMIT', 0, limit)) do
+for _, id in ipairs(due) do
   local job = 'job:' .. id
   local record = redis.call('HMGET', job, 'state', 'timeout', 'published', 'publications', 'started', 'seen', 'queue')
   local state, timeout = record[1], record[2]

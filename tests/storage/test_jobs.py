@@ -568,3 +568,29 @@ def test_a_lost_job_goes_back_to_its_own_queue(open_jobs: OpenJobs) -> None:
     small, large = (jobs.submit(TENANT, a_job(), queue=queue).record.id for queue in ("small", "large"))
     time.sleep(2 * BRIEF)
     assert {(again.job_id, again.queue) for again in jobs.reap()} == {(small, "small"), (large, "large")}
+
+
+def test_a_lost_worker_is_noticed_behind_any_number_of_jobs_that_stand_in_line(
+    open_jobs: OpenJobs, set_messages_waiting: Callable[[bool], None]
+) -> None:
+    jobs = open_jobs(queued_grace=BRIEF)
+    for _ in range(250):
+        submitted(jobs)
+    lost = submitted(jobs)
+    set_messages_waiting(True)
+    jobs.claim(lost, "lost", 2 * BRIEF)
+    time.sleep(4 * BRIEF)
+    assert [again.job_id for again in jobs.reap()] == [lost]
+
+
+def test_a_claim_begins_the_count_of_lost_messages_anew(open_jobs: OpenJobs) -> None:
+    jobs = open_jobs(queued_grace=BRIEF)
+    job_id = submitted(jobs)
+    for _ in range(4):  # each publication that nobody claims doubles the wait for the next
+        while not jobs.reap():
+            time.sleep(BRIEF / 5)
+    jobs.claim(job_id, "lost", BRIEF)
+    time.sleep(2 * BRIEF)
+    assert len(jobs.reap()) == 1
+    time.sleep(4 * BRIEF)  # 16 of them, had the claim not counted
+    assert len(jobs.reap()) == 1
