@@ -245,8 +245,9 @@ class RedisJobStore:
 
     def reap(self) -> Sequence[Message]:
         again: list[Message] = []
+        until = ""
         while True:
-            looked_at, *found = self._run(
+            looked_at, until, *found = self._run(
                 "reap",
                 [_DUE],
                 AT_ONCE,
@@ -254,13 +255,15 @@ class RedisJobStore:
                 LONGEST_WAIT_SECONDS,
                 LONGEST_WAIT_SECONDS,
                 timed_out().model_dump_json(by_alias=True),
-                *(broker_queue(queue) for queue in QUEUES),
+                until,
+                *(name for queue in QUEUES for name in (queue, broker_queue(queue))),
             )
             again += [
                 Message(job_id, float(timeout), queue)
                 for job_id, timeout, queue in zip(found[::3], found[1::3], found[2::3], strict=True)
             ]
-            # Jobs that stand in line are due again and again; behind them must not wait those whose worker was lost.
+            # Behind jobs that stand in line must not wait those whose worker was lost: all that was due at the beginning is
+            # looked at, and no more, or a store slower than the line would never be done.
             if looked_at < AT_ONCE or len(again) >= AT_ONCE:
                 return again
 

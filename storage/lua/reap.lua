@@ -1,16 +1,17 @@
--- Jobs that are due: their message or their worker seems lost. Answers {looked at, id, timeout, queue, …}: how
--- many were due, the limit at most, and which of them to publish again.
+-- Jobs that are due: their message or their worker seems lost. Answers {looked at, until, id, timeout, queue, …}: how many
+-- were due by then, the limit at most, and which of them to publish again.
 -- KEYS  due set
--- ARGV[6] and further: the broker's queues
+-- ARGV[6]  until when, as an earlier call answered; empty: now. ARGV[7] and further: each queue and its name at the broker
 local limit, grace, longest_wait, patience, timed_out = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 
 local at = now()
 local messages_waiting = {}
-for i = 6, #ARGV do
-  messages_waiting[ARGV[i]] = redis.call('LLEN', ARGV[i]) > 0
+for i = 7, #ARGV, 2 do
+  messages_waiting[ARGV[i]] = redis.call('LLEN', ARGV[i + 1]) > 0
 end
-local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', stamp(at), 'LIMIT', 0, limit)
-local again = {#due}
+local until_then = ARGV[6] ~= '' and ARGV[6] or stamp(at)
+local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', until_then, 'LIMIT', 0, limit)
+local again = {#due, until_then}
 
 for _, id in ipairs(due) do
   local job = 'job:' .. id
@@ -22,7 +23,7 @@ for _, id in ipairs(due) do
     redis.call('HSET', job, 'error', timed_out)
     finish(job, KEYS[1], id, 'failed')
 
-  elseif state == 'queued' and messages_waiting['celery-' .. record[7]] and at - tonumber(record[3]) < patience then
+  elseif state == 'queued' and messages_waiting[record[7]] and at - tonumber(record[3]) < patience then
     -- Most likely its message just stands in line.
     redis.call('ZADD', KEYS[1], stamp(at + grace), id)
 

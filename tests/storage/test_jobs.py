@@ -594,3 +594,13 @@ def test_a_claim_begins_the_count_of_lost_messages_anew(open_jobs: OpenJobs) -> 
     assert len(jobs.reap()) == 1
     time.sleep(4 * BRIEF)  # 16 of them, had the claim not counted
     assert len(jobs.reap()) == 1
+
+
+def test_looking_ends_though_the_line_is_due_again_at_once(
+    open_jobs: OpenJobs, set_messages_waiting: Callable[[bool], None]
+) -> None:
+    jobs = open_jobs(queued_grace=0.0)
+    for _ in range(150):
+        submitted(jobs)
+    set_messages_waiting(True)
+    assert jobs.reap() == []
