@@ -7,6 +7,7 @@ jobs of seconds from jobs of minutes.
 from math import comb
 
 from contract.datasets import Dataset
+from contract.generator import ModelTerms
 from contract.identification import IdentificationParameters
 from contract.jobs import GeneratorJob, IdentificationJob
 
@@ -22,13 +23,14 @@ ANALYSIS = {1: 1.0, 2: 15.0}
 
 
 def estimated_seconds(job: IdentificationJob | GeneratorJob, dataset: Dataset | None) -> float:
-    """Seconds on one core."""
-    if isinstance(job, GeneratorJob) or dataset is None:
-        drift = getattr(getattr(job, "model", None), "drift", {"x": {}})
-        return START + ANALYSIS.get(len(drift), 3.0)
-    report = dataset.report
-    variables = len(report.variables)
-    return START + report.n_increments * _increment(job.parameters, variables) + ANALYSIS.get(variables, 3.0)
+    """Seconds on one core; `dataset` is the identification's. A model of an earlier job counts as one of one variable."""
+    if isinstance(job, IdentificationJob):
+        assert dataset is not None
+        variables = len(dataset.report.variables)
+        fit = dataset.report.n_increments * _increment(job.parameters, variables)
+    else:
+        variables, fit = len(job.model.drift) if isinstance(job.model, ModelTerms) else 1, 0.0
+    return START + fit + ANALYSIS.get(variables, 3.0)
 
 
 def _increment(parameters: IdentificationParameters, variables: int) -> float:

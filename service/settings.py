@@ -6,27 +6,18 @@ from typing import Annotated
 
 from pydantic import Field
 
-from storage.configuration import Settings
-from storage.retention import DAY, Retention
+from storage.configuration import StoreSettings
 
 MEGABYTE = 1_000_000
 
 
-class ServiceSettings(Settings):
+class ServiceSettings(StoreSettings):
     """Settings of the HTTP process."""
 
     host: str = "127.0.0.1"
     """Address to listen on. Any other than a loopback address needs API keys."""
     port: Annotated[int, Field(ge=0, le=65_535)] = 8000
     """Port to listen on; 0 takes any free one."""
-    data_dir: Path = Path("data")
-    """Folder of datasets, results and keys."""
-    blob_url: Annotated[str, Field(pattern="^s3://[^/]+")] | None = None
-    """`s3://bucket/prefix` to keep datasets and results in an object store; the data folder if not set."""
-    redis_url: str = "redis://127.0.0.1:6379/0"
-    """Job records and queue."""
-    allow_weak_durability: bool = False
-    """Accept a Redis that may lose accepted jobs."""
     api_key_file: Path | None = None
     """SHA-256 of each API key; `<data dir>/api-keys` by default."""
     max_upload_bytes: Annotated[int, Field(ge=1)] = 200 * MEGABYTE
@@ -49,10 +40,6 @@ class ServiceSettings(Settings):
     """What the datasets of one tenant may take."""
     min_free_bytes: Annotated[int, Field(ge=0)] = 1_000 * MEGABYTE
     """No upload is taken that would leave less than this free on the disk."""
-    keep_results_days: Annotated[float, Field(ge=0)] = 180.0
-    """Results are deleted this long after their job ended; `inf`: never."""
-    keep_records_days: Annotated[float, Field(ge=0)] = 365.0
-    """Likewise the jobs' records, though not before the results; that there was such a job is known for as long again."""
     readers: Annotated[int, Field(ge=1)] = 2
     """Uploads that are read at the same time, each in its own process."""
     worker_silence_seconds: Annotated[float, Field(gt=0)] = 30.0
@@ -64,11 +51,6 @@ class ServiceSettings(Settings):
     def key_file(self) -> Path:
         """Where the hashes of the API keys are."""
         return self.api_key_file or self.data_dir / "api-keys"
-
-    @property
-    def retention(self) -> Retention:
-        """How long results and records are kept."""
-        return Retention(self.keep_results_days * DAY, self.keep_records_days * DAY)
 
     @property
     def scratch(self) -> Path:

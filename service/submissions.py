@@ -23,8 +23,8 @@ Job = IdentificationJob | GeneratorJob
 
 async def resolved(
     context: Context, tenant: str, given: Any, *, upload: Upload | None = None, layout: Layout | None = None
-) -> Job:
-    """The job as it will be recorded: with a dataset instead of data, every default filled in.
+) -> tuple[Job, Dataset | None]:
+    """The job as it will be recorded: with a dataset instead of data, every default filled in; and that dataset, if it has one.
 
     given    the JSON value that was sent
     upload   a file that came with it
@@ -39,7 +39,7 @@ async def resolved(
             raise _fault("#/file", "a generator job takes a `model`, not a file")
         if isinstance(job.model, ModelOfJob):
             await _check_model(context, tenant, job.model)
-        return job
+        return job, None
     sources = [name for name, source in (("dataset", job.dataset), ("data", data), ("file", upload)) if source is not None]
     if len(sources) != 1:
         found = f"found {' and '.join(sources)}" if sources else "found none"
@@ -47,14 +47,15 @@ async def resolved(
     if job.dataset is not None:
         if layout is not None:
             raise _fault("#/dataset", "a layout says how to read data sent along; a dataset has been read already")
-        _check_variables(job, await _known_dataset(context, tenant, job.dataset))
-        return job
+        dataset = await _known_dataset(context, tenant, job.dataset)
+        _check_variables(job, dataset)
+        return job, dataset
     if upload is not None:
         dataset, _ = await uploads.keep(context, tenant, upload, layout or Layout())
     else:
         dataset = await _kept(context, tenant, await run_sync(strict_json.canonical, data), layout or Layout())
     _check_variables(job, dataset)
-    return job.model_copy(update={"dataset": dataset.id})
+    return job.model_copy(update={"dataset": dataset.id}), dataset
 
 
 async def _kept(context: Context, tenant: str, body: bytes, layout: Layout) -> Dataset:

@@ -2,11 +2,13 @@
 
 import os
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
-from pydantic import DirectoryPath, ValidationError
+from pydantic import DirectoryPath, Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SecretsSettingsSource, SettingsConfigDict
 from pydantic_settings.exceptions import SettingsError
+
+from storage.retention import DAY, Retention
 
 PREFIX = "ITOSCOPE_"
 _FOLDER = f"{PREFIX}SECRETS_DIR"
@@ -39,6 +41,28 @@ class Settings(BaseSettings):
         # One that is no folder is refused as the setting that it is.
         files = (SecretsSettingsSource(settings_cls, folder),) if folder is not None and Path(folder).is_dir() else ()
         return init_settings, env_settings, *files
+
+
+class StoreSettings(Settings):
+    """What service and workers are told alike: where things are kept, and for how long."""
+
+    data_dir: Path = Path("data")
+    """Folder of datasets, results and keys."""
+    blob_url: Annotated[str, Field(pattern="^s3://[^/]+")] | None = None
+    """`s3://bucket/prefix` to keep datasets and results in an object store; the data folder if not set."""
+    redis_url: str = "redis://127.0.0.1:6379/0"
+    """Job records and queue."""
+    allow_weak_durability: bool = False
+    """Accept a Redis that may lose accepted jobs."""
+    keep_results_days: Annotated[float, Field(ge=0)] = 180.0
+    """Results are deleted this long after their job ended; `inf`: never."""
+    keep_records_days: Annotated[float, Field(ge=0)] = 365.0
+    """Likewise the jobs' records, though not before the results; that there was such a job is known for as long again."""
+
+    @property
+    def retention(self) -> Retention:
+        """How long results and records are kept."""
+        return Retention(self.keep_results_days * DAY, self.keep_records_days * DAY)
 
 
 def read(kind: type[_Settings]) -> _Settings:

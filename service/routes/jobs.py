@@ -8,8 +8,8 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Header, Query, Request, Response
 
 from contract.base import Document
-from contract.datasets import Layout
-from contract.jobs import IdentificationJob, JobList, JobRecord, JobRequest
+from contract.datasets import Dataset, Layout
+from contract.jobs import JobList, JobRecord, JobRequest
 from contract.messages import Message, QueueName
 from service import bodies, cost, forms, incoming, strict_json, submissions, uploads, waiting
 from service.dependencies import Context, Parts, Tenant
@@ -93,9 +93,9 @@ async def create_job(
     parts `file`, `job` (JSON) and, if need be, `layout` (JSON, or as query parameters).
     """
     await run_sync(parts.admission.job)
-    job = await _received(request, parts, tenant, query)
+    job, dataset = await _received(request, parts, tenant, query)
     fingerprint = hashlib.sha256(strict_json.canonical(job.model_dump(mode="json", by_alias=True))).hexdigest()
-    queue: QueueName = "large" if await _estimated(parts, tenant, job) > parts.settings.large_job_seconds else "small"
+    queue: QueueName = "large" if cost.estimated_seconds(job, dataset) > parts.settings.large_job_seconds else "small"
     submission = await run_sync(
         lambda: parts.stores.jobs.submit(
             tenant,
@@ -129,8 +129,8 @@ async def validate_job(request: Request, parts: Parts, tenant: Tenant, query: An
     """The same checks as starting it, and the job with every default filled in. Nothing is run; data sent along become a
     dataset, to be named when the job is started.
     """
-    job = await _received(request, parts, tenant, query)
-    return document(request, JobCheck(request=job, estimated_seconds=await _estimated(parts, tenant, job)))
+    job, dataset = await _received(request, parts, tenant, query)
+    return document(request, JobCheck(request=job, estimated_seconds=cost.estimated_seconds(job, dataset)))
 
 
 @router.get("", summary="List jobs", response_model=JobList, responses=problems(401, 422, 503))
@@ -201,7 +201,7 @@ def delete_job(parts: Parts, tenant: Tenant, job_id: str) -> Response:
     return Response(status_code=204)
 
 
-async def _received(request: Request, parts: Context, tenant: str, query: Layout) -> submissions.Job:
+async def _received(request: Request, parts: Context, tenant: str, query: Layout) -> tuple[submissions.Job, Dataset | None]:
     await run_sync(parts.admission.body, bodies.announced(request))
     media_type = incoming.media_type(request)
     if media_type == incoming.FORM:
@@ -218,7 +218,7 @@ async def _received(request: Request, parts: Context, tenant: str, query: Layout
     return await submissions.resolved(parts, tenant, given, layout=incoming.layout(query, None))
 
 
-async def _received_form(request: Request, parts: Context, tenant: str, query: Layout) -> submissions.Job:
+async def _received_form(request: Request, parts: Context, tenant: str, query: Layout) -> tuple[submissions.Job, Dataset | None]:
     with uploads.scratch_folder(parts.settings.scratch) as folder:
         form = await incoming.form(request, parts.settings, folder, "job", "layout")
         if "job" not in form.fields:
@@ -228,12 +228,6 @@ async def _received_form(request: Request, parts: Context, tenant: str, query: L
             given = strict_json.parse(form.fields["job"])
         layout = incoming.layout(query, form.fields.get("layout"))
         return await submissions.resolved(parts, tenant, given, upload=form.upload, layout=layout)
-
-
-async def _estimated(parts: Context, tenant: str, job: submissions.Job) -> float:
-    named = job.dataset if isinstance(job, IdentificationJob) else None
-    dataset = None if named is None else await run_sync(parts.stores.datasets.get, tenant, named)
-    return cost.estimated_seconds(job, dataset)
 
 
 async def _publish(parts: Context, message: Message) -> None:

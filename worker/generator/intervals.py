@@ -51,3 +51,10 @@ def central_interval(numbers: Sequence[float | None], confidence: float) -> Rang
     # Order statistics, not interpolation: an infinite time must not turn its neighbour into nan.
     low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2], method="nearest")
     return float(low), float(high)
+
+
+def interval_of_times(logs: Sequence[float | None], confidence: float) -> Range | None:
+    """The central interval of times given by their logarithms; an end may be infinite."""
+    found = central_interval(logs, confidence)
+    with np.errstate(over="ignore"):
+        return None if found is None else (float(np.exp(found[0])), float(np.exp(found[1])))

@@ -91,7 +91,8 @@ def _kinetics(
 ) -> GeneratorReport:
     """The part of the report that needs no stationary law."""
     extrema, barriers = extrema_of(model, landscape, fixed), barriers_of(model, landscape, fixed)
-    passages = _passages(landscape, ends, extrema, pairs_to_time(questions, fixed, window.scale))
+    cells = cut_into_cells(landscape, 4)
+    passages = _passages(landscape, cells, ends, extrema, pairs_to_time(questions, fixed, window.scale))
     grid = _plain_grid(model, window, questions)
     return GeneratorReport(
         ergodic=verdict.ergodic,
@@ -103,15 +104,16 @@ def _kinetics(
         barriers=barriers,
         passages=passages,
         committors=committors_on_the_line(landscape, ends, questions.committors, fixed),
-        exits=tuple(exit_on_the_line(cut_into_cells(landscape, 4), ends, asked) for asked in questions.exits),
+        exits=tuple(exit_on_the_line(cells, ends, asked) for asked in questions.exits),
         effective_potential=effective_potential(landscape, grid),
         local_relaxation=local_relaxation(model, grid),
         extrapolated=extrapolated_beyond(fixed, barriers, passages, questions.observed_range),
     )
 
 
-def _passages(landscape: Landscape, ends: tuple[End, End], extrema: Extrema, pairs: Sequence[Range]) -> tuple[Passage, ...]:
-    cells = cut_into_cells(landscape, 4)
+def _passages(
+    landscape: Landscape, cells: Cells, ends: tuple[End, End], extrema: Extrema, pairs: Sequence[Range]
+) -> tuple[Passage, ...]:
     found = []
     for start, to in pairs:
         mean = mean_time(cells, ends, start, to)

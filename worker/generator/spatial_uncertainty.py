@@ -6,7 +6,7 @@ import numpy as np
 
 from worker.generator.equilibria import fixed_points_near
 from worker.generator.errors import GeneratorError
-from worker.generator.intervals import GeneratorSpread, central_interval
+from worker.generator.intervals import GeneratorSpread, central_interval, interval_of_times
 from worker.generator.linear import LinearProcess, linear_view
 from worker.generator.plane.sample import SpatialSample, sampled_in_the_plane, sampled_times
 from worker.generator.plane.solution import matched
@@ -29,7 +29,7 @@ def spread_in_space(samples: Sequence[DiffusionProcess], reference: GeneratorRep
     settled = [sample for sample in analysed if sample.rates is not None]
 
     def interval(numbers: list[float | None]) -> Range | None:
-        return central_interval([None if number is None or not np.isfinite(number) else number for number in numbers], confidence)
+        return central_interval([_finite(number) for number in numbers], confidence)
 
     def rate(k: int, part: str) -> Range | None:
         return interval([None if s.rates is None else float(getattr(s.rates[k], part)) for s in settled])
@@ -37,11 +37,6 @@ def spread_in_space(samples: Sequence[DiffusionProcess], reference: GeneratorRep
     # A model without a law of its own may never arrive; where it is no process at all there is no time.
     lawful = [process for process, sample in zip(taken, analysed, strict=True) if sample.rates is not None]
     logs = [sampled_times(process, reference.between) for process in lawful]
-
-    def time(i: int) -> Range | None:
-        found = interval([log[i] for log in logs])
-        with np.errstate(over="ignore"):
-            return None if found is None else (float(np.exp(found[0])), float(np.exp(found[1])))
 
     d = len(law.mean)
     count = len(spectrum.eigenvalues)
@@ -66,8 +61,12 @@ def spread_in_space(samples: Sequence[DiffusionProcess], reference: GeneratorRep
         ergodic_share=sum(sample.ergodic for sample in analysed) / len(analysed) if analysed else None,
         n_samples=len(analysed),
         frequencies=tuple(rate(k, "imag") if turning[k] else None for k in range(count)),
-        between=tuple(time(i) for i in range(len(reference.between))),
+        between=tuple(interval_of_times([_finite(log[i]) for log in logs], confidence) for i in range(len(reference.between))),
     )
+
+
+def _finite(number: float | None) -> float | None:
+    return None if number is None or not np.isfinite(number) else number
 
 
 def _sampled(process: DiffusionProcess, reference: GeneratorReport, law: SpatialLaw, spectrum: Spectrum) -> SpatialSample:

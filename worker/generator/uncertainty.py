@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from worker.generator.intervals import GeneratorSpread, central_interval
+from worker.generator.intervals import GeneratorSpread, central_interval, interval_of_times
 from worker.generator.process import DiffusionProcess
 from worker.generator.report import GeneratorReport, Range, observed_ranges
 from worker.generator.sample import analysed_alone, exits_of
@@ -28,8 +26,8 @@ def spread(
     confidence      coverage of each central interval, 0 to 1; times are ranked by their logarithm
     observed_range  where given, each sample is first narrowed to where its noise is positive around the data [state]
 
-    In several coordinates the first 100 samples are analysed, `observed_range` is not used, and only rates, mean and covariance
-    have intervals.
+    In several coordinates the first 100 samples are analysed, `observed_range` is not used, and only rates, mean, covariance and
+    the mean times between places have intervals.
 
     A sample that has no stationary law counts in `ergodic_share`; its infinite passage times count as infinite.
     """
@@ -54,9 +52,7 @@ def spread(
         return central_interval(numbers, confidence)
 
     def time_interval(logs: list[float | None]) -> Range | None:
-        found = interval(logs)
-        with np.errstate(over="ignore"):
-            return None if found is None else (float(np.exp(found[0])), float(np.exp(found[1])))
+        return interval_of_times(logs, confidence)
 
     tops = {point.at[0] for point in reference.fixed_points if not point.stable}
     return GeneratorSpread(
