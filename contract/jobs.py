@@ -10,6 +10,7 @@ from contract.generator import AnalysisParameters, ModelOfJob, ModelTerms
 from contract.identification import PRESETS, IdentificationParameters
 from contract.problems import Problem
 
+Kind = Literal["identification", "generator"]
 State = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 TERMINAL: frozenset[str] = frozenset({"succeeded", "failed", "cancelled"})
 
@@ -89,7 +90,7 @@ class JobRecord(Document):
     """The public record of a job. It is the only truth about it."""
 
     id: str
-    kind: Literal["identification", "generator"]
+    kind: Kind
     state: State
     created_at: datetime
     started_at: datetime | None = None

@@ -9,6 +9,7 @@
 - `jobs:workers`, sorted set: workers, by their last beat
 - `tenant:<tenant>:open`, set: those of the tenant's jobs that have not ended
 - `tenant:<tenant>:jobs`, sorted set: the tenant's jobs, by order of arrival, which `tenant:<tenant>:sequence` counts
+- `tenant:<tenant>:jobs:<facet>`, sorted sets: likewise those of one state, kind, dataset or label (`storage.listing`)
 - `idem:<tenant>:<sha256 of key>`, hash: job and body fingerprint of an idempotency key, kept for a day
 """
 
@@ -27,6 +28,7 @@ from contract.messages import QUEUES, Message, QueueName, broker_queue
 from contract.problems import Problem
 from storage.connection import store_errors
 from storage.ends import timed_out, worker_lost
+from storage.listing import EVERY_JOB, MOST_LOOKED_AT, JobFilter, facets
 from storage.names import checked_event, checked_tenant, is_job_id, is_result_name, new_job_id
 from storage.paging import job_number
 from storage.stores import (
@@ -88,7 +90,7 @@ class RedisJobStore:
     ) -> Submission:
         job_id = new_job_id()
         home = f"tenant:{checked_tenant(tenant)}"
-        keys = [_record_key(job_id), _DUE, f"{home}:jobs", f"{home}:sequence"]
+        keys = [_record_key(job_id), _DUE, f"{home}:sequence"]
         if idempotency_key is not None:
             # Hashed: the key is the caller's free text, of any length.
             keys.append(f"idem:{tenant}:{hashlib.sha256(idempotency_key.encode('utf-8', 'surrogatepass')).hexdigest()}")
@@ -105,6 +107,7 @@ class RedisJobStore:
             "" if most_open is None else most_open,
             "" if most_open_of_tenant is None else most_open_of_tenant,
             queue,
+            *facets(job),
         )
         match outcome:
             case "mismatch":
@@ -149,29 +152,12 @@ class RedisJobStore:
         fields = self._fields(tenant, job_id)
         return _record(fields) if fields else None
 
-    def list(self, tenant: str, *, limit: int = 50, cursor: str | None = None) -> tuple[Sequence[JobRecord], str | None]:
-        newest = "+inf" if cursor is None else f"({job_number(cursor)}"
-        with store_errors():
-            entries = cast(
-                "Sequence[tuple[str, float]]",
-                self._client.zrange(
-                    f"tenant:{checked_tenant(tenant)}:jobs",
-                    cast("Any", newest),
-                    cast("Any", "-inf"),
-                    desc=True,
-                    byscore=True,
-                    offset=0,
-                    num=limit + 1,
-                    withscores=True,
-                ),
-            )
-            page = entries[:limit]
-            pipeline = self._client.pipeline(transaction=False)
-            for job_id, _ in page:
-                pipeline.hgetall(_record_key(job_id))
-            records = cast("Sequence[dict[str, str]]", pipeline.execute())
-        more = len(entries) > limit
-        return [_record(fields) for fields in records if fields], f"{page[-1][1]:.0f}" if more and page else None
+    def list(
+        self, tenant: str, wanted: JobFilter = EVERY_JOB, *, limit: int = 50, cursor: str | None = None
+    ) -> tuple[Sequence[JobRecord], str | None]:
+        before = "" if cursor is None else job_number(cursor)
+        following, *records = self._run("page", [], checked_tenant(tenant), before, limit, MOST_LOOKED_AT, *wanted.facets)
+        return [_record(_pairs(record)) for record in records], following or None
 
     def cancel(self, tenant: str, job_id: str) -> JobRecord | None:
         if not is_job_id(job_id):
@@ -239,9 +225,10 @@ class RedisJobStore:
     def forget(self, tenant: str, job_id: str, remember_seconds: float) -> bool:
         if not is_job_id(job_id):
             return False
-        record, jobs = _record_key(job_id), f"tenant:{checked_tenant(tenant)}:jobs"
-        keys = [record, f"{record}:events", jobs, _ENDED, _KEPT]
-        return bool(self._run("forget", keys, job_id, tenant, int(1000 * min(remember_seconds, LONGEST_MEMORY_SECONDS))))
+        record = _record_key(job_id)
+        keys = [record, f"{record}:events", _ENDED, _KEPT]
+        remember = int(1000 * min(remember_seconds, LONGEST_MEMORY_SECONDS))
+        return bool(self._run("forget", keys, job_id, checked_tenant(tenant), remember))
 
     def reap(self) -> Sequence[Message]:
         again: list[Message] = []

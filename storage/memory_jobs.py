@@ -13,6 +13,7 @@ from contract.messages import Message, QueueName
 from contract.problems import Problem
 from storage.ends import timed_out, worker_lost
 from storage.jobs import ATTEMPT_CAP, IDEMPOTENCY_SECONDS, LONGEST_WAIT_SECONDS, QUEUED_GRACE_SECONDS
+from storage.listing import EVERY_JOB, JobFilter
 from storage.names import checked_event, checked_tenant, is_result_name, new_job_id
 from storage.paging import job_number
 from storage.stores import (
@@ -146,13 +147,15 @@ class MemoryJobStore:
         entry = self._of(tenant, job_id)
         return entry.record if entry else None
 
-    def list(self, tenant: str, *, limit: int = 50, cursor: str | None = None) -> tuple[Sequence[JobRecord], str | None]:
+    def list(
+        self, tenant: str, wanted: JobFilter = EVERY_JOB, *, limit: int = 50, cursor: str | None = None
+    ) -> tuple[Sequence[JobRecord], str | None]:
         before = None if cursor is None else job_number(cursor)
         with self._lock:
             found = [
                 entry
                 for entry in self._entries.values()
-                if entry.tenant == tenant and (before is None or entry.sequence < before)
+                if entry.tenant == tenant and (before is None or entry.sequence < before) and wanted.admits(entry.record)
             ]
         found.sort(key=lambda entry: entry.sequence, reverse=True)
         shown = found[:limit]

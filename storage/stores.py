@@ -10,6 +10,7 @@ from contract.datasets import Dataset
 from contract.jobs import GeneratorJob, IdentificationJob, JobEvent, JobRecord, Progress
 from contract.messages import Message, QueueName
 from contract.problems import Problem
+from storage.listing import EVERY_JOB, JobFilter
 
 Job = IdentificationJob | GeneratorJob
 
@@ -134,8 +135,14 @@ class JobStore(Protocol):
         """The record, or None where this tenant has no such job."""
         ...
 
-    def list(self, tenant: str, *, limit: int = 50, cursor: str | None = None) -> tuple[Sequence[JobRecord], str | None]:
-        """A page of the tenant's jobs, newest first, and the cursor of the next page. Raises InvalidCursor."""
+    def list(
+        self, tenant: str, wanted: JobFilter = EVERY_JOB, *, limit: int = 50, cursor: str | None = None
+    ) -> tuple[Sequence[JobRecord], str | None]:
+        """A page of those of the tenant's jobs that are wanted (all, if not said), newest first, and the cursor of the next page.
+
+        Costs the same however many jobs there are. Where jobs must have several things in common, a page may hold fewer than
+        `limit`, even none, and yet have a next. Raises InvalidCursor.
+        """
         ...
 
     def cancel(self, tenant: str, job_id: str) -> JobRecord | None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import structlog
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from contract.base import Document
 from contract.datasets import Dataset, Layout
@@ -14,7 +14,7 @@ from contract.messages import Message, QueueName
 from service import bodies, cost, forms, incoming, strict_json, submissions, uploads, waiting
 from service.dependencies import Context, Parts, Tenant
 from service.errors import Refusal
-from service.paging import Page
+from service.listing import JobPage, job_page, parameters
 from service.representations import FOREVER, document, json_bytes
 from service.routes.responses import headers, json_content, problems
 from storage import retention
@@ -133,10 +133,18 @@ async def validate_job(request: Request, parts: Parts, tenant: Tenant, query: An
     return document(request, JobCheck(request=job, estimated_seconds=cost.estimated_seconds(job, dataset)))
 
 
-@router.get("", summary="List jobs", response_model=JobList, responses=problems(401, 422, 503))
-def list_jobs(request: Request, parts: Parts, tenant: Tenant, page: Annotated[Page, Query()]) -> Response:
-    """Your jobs, newest first."""
-    records, cursor = parts.stores.jobs.list(tenant, limit=page.limit, cursor=page.cursor)
+@router.get(
+    "",
+    summary="List jobs",
+    response_model=JobList,
+    responses=problems(401, 422, 503),
+    openapi_extra={"parameters": parameters()},
+)
+def list_jobs(request: Request, parts: Parts, tenant: Tenant, page: Annotated[JobPage, Depends(job_page)]) -> Response:
+    """Your jobs, newest first: all, or those that agree with every filter given. Go on with `next_cursor` until it is null: with
+    several filters a page may be short, or empty, before the end.
+    """
+    records, cursor = parts.stores.jobs.list(tenant, page.wanted, limit=page.limit, cursor=page.cursor)
     return document(request, JobList(items=tuple(_linked(record) for record in records), next_cursor=cursor))
 
 

@@ -20,7 +20,8 @@ if attempt >= tonumber(cap) then
   return {}
 end
 
-redis.call('HSET', KEYS[1], 'state', 'running', 'attempt', attempt + 1, 'owner', owner, 'token', token,
+become(KEYS[1], id, 'running')
+redis.call('HSET', KEYS[1], 'attempt', attempt + 1, 'owner', owner, 'token', token,
   'publications', 1,
   'started', stamp(at), 'seen', stamp(at), 'lease_until', stamp(at + lease),
   'fraction', 0, 'message', '')

@@ -1,8 +1,8 @@
 -- terminal → a tombstone, which knows whose job it was and vanishes by itself. Answers 1, also for a tombstone, or 0.
--- KEYS  record, its events, the tenant's jobs, ended jobs with results, ended jobs without
+-- KEYS  record, its events, ended jobs with results, ended jobs without
 local id, tenant, remember = ARGV[1], ARGV[2], ARGV[3]
 
-local record = redis.call('HMGET', KEYS[1], 'state', 'tenant')
+local record = redis.call('HMGET', KEYS[1], 'state', 'tenant', 'facets')
 if record[2] ~= tenant then return 0 end
 if not record[1] then return 1 end
 if not terminal(record[1]) then return 0 end
@@ -10,7 +10,9 @@ if not terminal(record[1]) then return 0 end
 redis.call('DEL', KEYS[1], KEYS[2])
 redis.call('ZREM', KEYS[3], id)
 redis.call('ZREM', KEYS[4], id)
-redis.call('ZREM', KEYS[5], id)
+redis.call('ZREM', listed(tenant, ''), id)
+redis.call('ZREM', listed(tenant, 'state=' .. record[1]), id)
+for facet in string.gmatch(record[3], '%S+') do redis.call('ZREM', listed(tenant, facet), id) end
 redis.call('HSET', KEYS[1], 'tenant', tenant)
 redis.call('PEXPIRE', KEYS[1], remember)
 return 1

@@ -23,6 +23,20 @@ local function open_jobs(tenant)
   return 'tenant:' .. tenant .. ':open'
 end
 
+-- Those of a tenant's jobs that have this in common, by order of arrival, for lists of them.
+local function listed(tenant, facet)
+  return 'tenant:' .. tenant .. ':jobs' .. (facet == '' and '' or ':' .. facet)
+end
+
+-- The one way from state to state, so that lists by state are right.
+local function become(job, id, state)
+  local record = redis.call('HMGET', job, 'tenant', 'state')
+  local number = redis.call('ZSCORE', listed(record[1], ''), id)
+  if record[2] then redis.call('ZREM', listed(record[1], 'state=' .. record[2]), id) end
+  redis.call('HSET', job, 'state', state)
+  redis.call('ZADD', listed(record[1], 'state=' .. state), number, id)
+end
+
 -- Tell whoever follows the job what its record says now.
 local function announce(job)
   local record = redis.call('HMGET', job, 'state', 'attempt', 'fraction', 'stage', 'message')
@@ -53,7 +67,8 @@ local function finish(job, due, id, state)
   enter(job, state)
   -- Of a job that did not succeed, the stage it came to is worth knowing.
   if state ~= 'succeeded' then redis.call('HSET', job, 'stage', stage) end
-  redis.call('HSET', job, 'state', state, 'finished', at)
+  become(job, id, state)
+  redis.call('HSET', job, 'finished', at)
   redis.call('HDEL', job, 'owner', 'token', 'lease_until', 'since')
   redis.call('ZREM', due, id)
   redis.call('ZREM', QUEUED, id)

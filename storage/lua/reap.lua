@@ -29,8 +29,8 @@ for _, id in ipairs(due) do
 
   elseif state == 'queued' or state == 'running' then
     if state == 'running' then
-      redis.call('HSET', job, 'state', 'queued', 'fraction', 0,
-        'message', 'The worker fell silent; the job waits for another.')
+      become(job, id, 'queued')
+      redis.call('HSET', job, 'fraction', 0, 'message', 'The worker fell silent; the job waits for another.')
       enter(job, 'queued')
       redis.call('ZADD', QUEUED, stamp(at), id)
       count('lease_lost')

@@ -208,7 +208,46 @@ def test_jobs_are_listed_newest_first(service: Any) -> None:
     assert [item["id"] for item in page["items"]] == ids[:0:-1]
     rest = service.client.get(f"/v1/jobs?limit=2&cursor={page['next_cursor']}").json()
     assert [item["id"] for item in rest["items"]] == ids[:1]
-    assert service.client.get("/v1/jobs?state=queued").status_code == 422, "a filter that is not there yet is not ignored"
+
+
+def test_jobs_are_listed_by_state_kind_dataset_and_labels(service: Any) -> None:
+    def listed(query: str) -> list[str]:
+        answer = service.client.get(f"/v1/jobs?{query}")
+        assert answer.status_code == 200, answer.text
+        return [item["id"] for item in answer.json()["items"]]
+
+    first, second = service.job(labels={"trap.1": "a b"}), service.job(labels={"trap.1": "c"})
+    model = service.client.post("/v1/jobs", json={"kind": "generator", "model": MODEL}).json()["id"]
+    dataset = service.client.get(f"/v1/jobs/{first}").json()["dataset"]
+    service.finish(first)
+    assert listed("state=succeeded") == [first]
+    assert listed("state=queued&kind=identification") == [second]
+    assert listed("kind=generator") == [model]
+    assert listed(f"dataset={dataset}&limit=1") == [second]
+    assert listed("label.trap.1=a+b") == [first]
+    assert listed("label.trap.1=a+b&state=queued") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "at"),
+    [
+        ("state=done", "state"),
+        ("kind=rolling", "kind"),
+        ("state=queued&state=running", "state"),
+        ("label.a=1&label.a=2", "label.a"),
+        ("labels=a", "labels"),
+        ("colour=red", "colour"),
+        (f"label.{'a' * 64}=1", "label.aaa"),
+        (f"label.a={'1' * 256}", "label.a"),
+        ("dataset=", "dataset"),
+        ("limit=0", "limit"),
+        ("cursor=x", "cursor"),
+    ],
+)
+def test_a_filter_that_is_not_understood_is_refused_by_its_name(service: Any, query: str, at: str) -> None:
+    answer = service.client.get(f"/v1/jobs?{query}")
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
+    assert f"query parameter `{at}" in answer.json()["errors"][0]["detail"]
 
 
 def test_a_job_that_is_not_json_is_refused_with_the_way_to_say_it(service: Any) -> None:

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 import pytest
 
 from contract.generator import AnalysisParameters, ModelTerms, PassageRequest
-from contract.jobs import GeneratorJob, IdentificationJob, Progress
+from contract.jobs import GeneratorJob, IdentificationJob, Progress, State
 from contract.problems import problem
+from storage.listing import JobFilter
 from storage.names import new_job_id, result_name
 from storage.stores import Forgotten, IdempotencyMismatch, InvalidCursor, Job, JobStore, QueueFull, TooManyJobs
 
@@ -361,6 +362,64 @@ def test_pages_go_from_the_newest_to_the_oldest_without_gaps(jobs: JobStore) -> 
         submitted(jobs)  # newcomers do not disturb the pages behind them
     assert cursor is None
     assert seen == ids[::-1]
+
+
+def whole_list(jobs: JobStore, limit: int = 2, **wanted: object) -> list[str]:
+    """Ids of all pages of those jobs."""
+    found, cursor = list[str](), None
+    while True:
+        records, cursor = jobs.list(TENANT, JobFilter(**wanted), limit=limit, cursor=cursor)  # type: ignore[arg-type]
+        assert len(records) <= limit
+        found += [record.id for record in records]
+        if cursor is None:
+            return found
+
+
+def test_jobs_are_listed_by_what_they_have_in_common(jobs: JobStore) -> None:
+    generator = GeneratorJob(kind="generator", model=ModelTerms(drift={"x": {"x": -1.0}}, diffusion={"x,x": {"1": 1.0}}))
+    ids = [submitted(jobs, labels={"trap": str(number % 3), "a b": "µ:*"}) for number in range(9)]
+    other = submitted(jobs, dataset="ds_other")
+    analysis = jobs.submit(TENANT, generator).record.id
+    jobs.submit("stranger", a_job(labels={"trap": "0"}))
+    newest = ids[::-1]
+    for limit in (1, 2, 5):
+        assert whole_list(jobs, limit) == [analysis, other, *newest]
+        assert whole_list(jobs, limit, kind="generator") == [analysis]
+        assert whole_list(jobs, limit, dataset="ds_abc") == newest
+        assert whole_list(jobs, limit, labels={"trap": "0"}) == newest[2::3]
+        assert whole_list(jobs, limit, labels={"trap": "0", "a b": "µ:*"}, kind="identification", state="queued") == newest[2::3]
+        for nothing in ({"dataset": "a:b c"}, {"labels": {"trap": "3"}}, {"labels": {"trap": "0"}, "kind": "generator"}):
+            assert whole_list(jobs, limit, **nothing) == []
+
+
+def test_a_job_is_listed_in_the_state_it_is_in(open_jobs: OpenJobs) -> None:
+    jobs = open_jobs(queued_grace=BRIEF)
+    job_id = submitted(jobs)
+
+    def states() -> list[str]:
+        return [state for state in get_args(State) if whole_list(jobs, state=state)]
+
+    assert states() == ["queued"]
+    jobs.claim(job_id, "lost", BRIEF)
+    assert states() == ["running"]
+    time.sleep(2 * BRIEF)
+    jobs.reap()
+    assert states() == ["queued"]
+    jobs.claim(job_id, "worker", LEASE)
+    jobs.succeed(job_id, 2, result_name(job_id, 2))
+    assert states() == ["succeeded"]
+    jobs.forget(TENANT, job_id, LEASE)
+    assert states() == []
+    assert whole_list(jobs, kind="identification") == whole_list(jobs, dataset="ds_abc") == []
+
+
+def test_a_page_looks_at_so_many_jobs_and_no_more(jobs: JobStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("storage.jobs.MOST_LOOKED_AT", 3)
+    odd, even = ([submitted(jobs, labels={"n": n}) for _ in range(8)] for n in ("1", "0"))
+    ended_too = [jobs.cancel(TENANT, job_id) and job_id for job_id in odd]
+    assert whole_list(jobs, 2, labels={"n": "1"}, state="cancelled") == ended_too[::-1]
+    assert whole_list(jobs, 2, labels={"n": "1"}, state="queued") == []
+    assert whole_list(jobs, 2, labels={"n": "0"}, state="queued") == even[::-1]
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "-1", "1e3", "٣", "1 2", "9" * 400])

@@ -1,0 +1,58 @@
+"""What jobs can be listed by. Each facet of a job is a list of its own in the store, so that a page costs the same however many
+jobs there are.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from contract.jobs import GeneratorJob, IdentificationJob, JobRecord, State
+from storage.names import is_dataset_id
+
+MOST_LOOKED_AT = 1000
+"""Where jobs must have several things in common, a page goes through so many of them at most, and may then be short."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    """Which jobs: those that agree with all that is given."""
+
+    state: State | None = None
+    kind: str | None = None
+    dataset: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def facets(self) -> Sequence[str]:
+        """What such jobs have in common, as they are listed by it."""
+        return [*([f"state={self.state}"] if self.state is not None else ()), *_facets(self.kind, self.dataset, self.labels)]
+
+    def admits(self, record: JobRecord) -> bool:
+        """Whether this is such a job."""
+        return (
+            self.state in (None, record.state)
+            and self.kind in (None, record.kind)
+            and self.dataset in (None, record.dataset)
+            and all(record.labels.get(name) == value for name, value in self.labels.items())
+        )
+
+
+EVERY_JOB = JobFilter()
+
+
+def facets(job: IdentificationJob | GeneratorJob) -> Sequence[str]:
+    """What a job is listed by besides its state, which changes."""
+    return _facets(job.kind, job.dataset if isinstance(job, IdentificationJob) else None, job.labels)
+
+
+def _facets(kind: str | None, dataset: str | None, labels: Mapping[str, str]) -> Sequence[str]:
+    # Labels are free text, hashed so that they cannot be part of another key; no dataset can have an id that is none.
+    return [
+        *([f"kind={kind}"] if kind is not None else ()),
+        *([f"dataset={dataset if is_dataset_id(dataset) else ''}"] if dataset is not None else ()),
+        *(f"label={_digest(name)}={_digest(value)}" for name, value in labels.items()),
+    ]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
