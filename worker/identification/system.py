@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import product
+from itertools import combinations_with_replacement, product
 from math import prod
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from worker.identification.candidates import Exponents
 from worker.identification.errors import InvalidLibrary
 from worker.identification.library import Library
+from worker.identification.polynomials import polynomials
 from worker.identification.terms import Tree, derivative, evaluate, monomial_exponents, parse
 
 Floats = NDArray[np.float64]
@@ -44,21 +45,7 @@ class Field:
     trees: tuple[tuple[float, Tree], ...] = ()
 
     def __call__(self, x: Floats) -> Floats:
-        x = np.asarray(x, dtype=np.float64)
-        frame = self.frame
-        total = np.zeros(len(x))
-        columns = [(x[:, i] - o) / u for i, (o, u) in enumerate(zip(frame.origins, frame.units, strict=True))]
-        for exponents, coefficient in self.powers.items():
-            value: Floats | float = coefficient
-            for y, e in zip(columns, exponents, strict=True):
-                if e:
-                    value = value * y**e
-            total += value
-        if self.trees:
-            arguments = {name: x[:, i] * frame.phases[i] for i, name in enumerate(frame.variables)}
-            for weight, tree in self.trees:
-                total += weight * evaluate(tree, arguments)
-        return total
+        return Fields((self,))(x)[:, 0]
 
     def derivative(self, variable: int) -> "Field":
         """∂/∂x_variable."""
@@ -70,6 +57,36 @@ class Field:
                 powers[lower] = coefficient * e[variable] / frame.units[variable]
         phase, name = frame.phases[variable], frame.variables[variable]
         return Field(frame, powers, tuple((weight * phase, derivative(tree, name)) for weight, tree in self.trees))
+
+
+@dataclass(frozen=True, eq=False)
+class Fields:
+    """Several fields of one frame, evaluated together: states (n, d) → values (n, number of fields)."""
+
+    fields: tuple[Field, ...]
+
+    def __call__(self, x: Floats) -> Floats:
+        x = np.ascontiguousarray(x, dtype=np.float64)
+        frame = self.fields[0].frame
+        total = np.asarray(polynomials(x, *self._sums))
+        for values, field in zip(total, self.fields, strict=True):
+            if field.trees:
+                arguments = {name: x[:, i] * frame.phases[i] for i, name in enumerate(frame.variables)}
+                for weight, tree in field.trees:
+                    values += weight * evaluate(tree, arguments)
+        return total.T
+
+    @cached_property
+    def _sums(self) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
+        """Origins, units, exponents and coefficients, as `polynomials` takes them."""
+        frame = self.fields[0].frame
+        exponents = sorted({e for field in self.fields for e in field.powers})
+        return (
+            np.array(frame.origins, dtype=float),
+            np.array(frame.units, dtype=float),
+            np.array(exponents, dtype=np.int64).reshape(len(exponents), len(frame.origins)),
+            np.array([[field.powers.get(e, 0.0) for e in exponents] for field in self.fields], dtype=float),
+        )
 
 
 @dataclass(frozen=True)
@@ -92,22 +109,29 @@ class SymbolicSystem:
         return len(self.b)
 
     def drift(self, x: Floats) -> Floats:
-        return np.stack([b(x) for b in self.b], axis=1)
+        return self._drift(x)
 
     def diffusion(self, x: Floats) -> Floats:
         d = self.dimension
-        out = np.empty((len(x), d, d))
-        for p in range(d):
-            for q in range(p, d):
-                out[:, p, q] = out[:, q, p] = self.a[p][q](x)
+        upper, out = self._upper(x), np.empty((len(x), d, d))
+        for k, (p, q) in enumerate(combinations_with_replacement(range(d), 2)):
+            out[:, p, q] = out[:, q, p] = upper[:, k]
         return out
 
-    @cached_property
-    def _slopes(self) -> tuple[tuple[Field, ...], ...]:
-        return tuple(tuple(b.derivative(i) for i in range(self.dimension)) for b in self.b)
-
     def drift_jacobian(self, x: Floats) -> Floats:
-        return np.stack([np.stack([slope(x) for slope in row], axis=1) for row in self._slopes], axis=1)
+        return self._slopes(x).reshape(len(x), self.dimension, self.dimension)
+
+    @cached_property
+    def _drift(self) -> Fields:
+        return Fields(self.b)
+
+    @cached_property
+    def _upper(self) -> Fields:
+        return Fields(tuple(self.a[p][q] for p, q in combinations_with_replacement(range(self.dimension), 2)))
+
+    @cached_property
+    def _slopes(self) -> Fields:
+        return Fields(tuple(b.derivative(i) for b in self.b for i in range(self.dimension)))
 
 
 def frame_of(library: Library) -> Frame:

@@ -5,7 +5,7 @@ import pytest
 
 from worker.identification.errors import InvalidLibrary
 from worker.identification.library import make_joint_library
-from worker.identification.system import SymbolicSystem, field_from_internal, field_from_terms
+from worker.identification.system import Fields, SymbolicSystem, field_from_internal, field_from_terms
 from worker.identification.trajectories import Scales
 
 VARIABLES, PERIODS = ("x", "y", "z"), (None, None, 360.0)
@@ -61,3 +61,14 @@ def test_internal_coefficients_give_the_same_function_in_the_datas_units() -> No
 def test_a_power_of_an_angle_is_refused() -> None:
     with pytest.raises(InvalidLibrary, match="z is periodic"):
         field_from_terms({"x*z": 1.0}, VARIABLES, PERIODS)
+
+
+def test_fields_evaluated_together_are_the_sums_of_their_monomials() -> None:
+    """Also over more states than are taken together, and where a monomial that a field has not overflows."""
+    fields = Fields(tuple(field_from_terms(t, VARIABLES[:2], (None, None)) for t in ({"x": 2, "x^3*y^2": -1}, {"y": 1}, {})))
+    x = np.random.default_rng(3).uniform(-2, 2, (201, 2))
+    expected = np.column_stack([2 * x[:, 0] - x[:, 0] ** 3 * x[:, 1] ** 2, x[:, 1], np.zeros(201)])
+    np.testing.assert_allclose(fields(x), expected, rtol=1e-13, atol=1e-13)
+    far = fields(np.array([[1e150, 3.0]]))
+    assert far[0, 0] == -np.inf
+    assert far[0, 1:].tolist() == [3.0, 0.0]
