@@ -1,8 +1,30 @@
-"""The manners every document shares: frozen, no unknown fields, no NaN."""
+"""The manners every document shares: frozen, no unknown fields, no NaN, every field explained where it stands."""
 
-from typing import Annotated
+import re
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.fields import ComputedFieldInfo, FieldInfo
+
+_WRAPPED = re.compile(r"(?<!\n)\n(?!\n)")
+_UNIT = re.compile(r"\[([\w/()·²³]+)\]")
+
+
+def _title(name: str, field: FieldInfo | ComputedFieldInfo) -> str:
+    """What a form may call the field: `Polynomial degree`."""
+    words = name.strip("_").replace("_", " ")
+    return words[:1].upper() + words[1:]
+
+
+def _explained(schema: dict[str, Any], model: type[BaseModel]) -> None:
+    """Descriptions as running text; the unit that one names in brackets for programs too: `time` and `state` are the data's."""
+    for described in (schema, *schema.get("properties", {}).values()):
+        if "description" in described:
+            described["description"] = _WRAPPED.sub(" ", described["description"])
+    for described in schema.get("properties", {}).values():
+        unit = _UNIT.search(described.get("description", ""))
+        if unit is not None:
+            described["x-unit"] = unit[1]
 
 
 class Document(BaseModel):
@@ -15,6 +37,8 @@ class Document(BaseModel):
         populate_by_name=True,
         ser_json_inf_nan="null",
         use_attribute_docstrings=True,
+        field_title_generator=_title,
+        json_schema_extra=_explained,
     )
 
 

@@ -8,20 +8,21 @@ from pydantic_core import PydanticCustomError
 from contract.base import Document, Interval, Name
 from contract.terms import Term, variables_of
 
-Coefficients = Annotated[dict[Term, float], Field(max_length=100)]
+Coefficients = Annotated[dict[Term, float], Field(max_length=100, examples=[{"x": 1.0, "x^3": -1.0}])]
 """Coefficient of each term, e.g. `{"x": 1, "x^3": -1}`."""
 
 
 class ModelTerms(Document):
     """dX = b dt + σ dW, given by the terms of b and of a = σσᵀ."""
 
-    drift: Annotated[dict[Name, Coefficients], Field(min_length=1, max_length=64)]
-    """b by variable."""
-    diffusion: Annotated[dict[Name, Coefficients], Field(min_length=1, max_length=2080)]
-    """a by pair of variables, e.g. `{"x,x": {"1": 0.25}}`."""
-    domain: Annotated[dict[Name, Interval], Field(max_length=64)] = {}
-    """Known bounds of a variable; open where not given."""
-    periodic: Annotated[dict[Name, Annotated[float, Field(gt=0)]], Field(max_length=64)] = {}
+    drift: Annotated[dict[Name, Coefficients], Field(min_length=1, max_length=64, examples=[{"x": {"x": 1.0, "x^3": -1.0}}])]
+    """b by variable [state/time]."""
+    diffusion: Annotated[dict[Name, Coefficients], Field(min_length=1, max_length=2080, examples=[{"x,x": {"1": 0.25}}])]
+    """a by pair of variables, e.g. `{"x,x": {"1": 0.25}}` [state²/time]."""
+    domain: Annotated[dict[Name, Interval], Field(max_length=64, examples=[{"x": [0.0, None]}])] = {}
+    """Known bounds of a variable; open where not given [state]."""
+    periodic: Annotated[dict[Name, Annotated[float, Field(gt=0)]], Field(max_length=64, examples=[{"x": 360.0}])] = {}
+    """Period of each variable that is an angle, e.g. `{"x": 360}` [state]."""
 
     @field_validator("drift", "diffusion")
     @classmethod
@@ -41,7 +42,8 @@ class ModelTerms(Document):
 class ModelOfJob(Document):
     """The model that an earlier job identified."""
 
-    job: Name
+    job: Annotated[Name, Field(examples=["job_0cp5v0sc0qk3mt7d2a8n4e6r1g"])]
+    """Its id; the job must have succeeded."""
 
 
 Place = (
@@ -60,33 +62,40 @@ class PassageRequest(Document):
     is the mean over the stationary law in it.
     """
 
-    from_: Annotated[Place, Field(alias="from")]
-    to: Place
+    from_: Annotated[Place, Field(alias="from", examples=[-1.0, {"x": [None, -0.8]}])]
+    """Where it begins [state]."""
+    to: Annotated[Place, Field(examples=[1.0, {"x": [0.8, None]}])]
+    """Where it ends [state]."""
 
 
 class CommittorRequest(Document):
     """Two numbers of one variable, or two regions of two: how likely is the second entered before the first? [state]"""
 
-    from_: Annotated[Place, Field(alias="from")]
-    to: Place
+    from_: Annotated[Place, Field(alias="from", examples=[-1.0, {"x": [None, -0.8]}])]
+    """The place not to be entered first [state]."""
+    to: Annotated[Place, Field(examples=[1.0, {"x": [0.8, None]}])]
+    """The place to be entered first [state]."""
 
 
 class ExitRequest(Document):
     """An interval of one variable, and a state in it; of an angle the arc from `low` up to `high` [state]."""
 
-    from_: Annotated[float, Field(alias="from")]
-    low: float
-    high: float
+    from_: Annotated[float, Field(alias="from", examples=[0.0])]
+    """Where it begins, between the ends [state]."""
+    low: Annotated[float, Field(examples=[-1.0])]
+    """Lower end of the interval [state]."""
+    high: Annotated[float, Field(examples=[1.0])]
+    """Upper end of the interval [state]."""
 
 
 class AnalysisParameters(Document):
     """What to read off the generator L f = b f' + ½ a f''."""
 
-    passages: Annotated[tuple[PassageRequest, ...], Field(max_length=100)] = ()
+    passages: Annotated[tuple[PassageRequest, ...], Field(max_length=100, examples=[[{"from": -1.0, "to": 1.0}]])] = ()
     """Passages to time, besides those between neighbouring wells."""
-    committors: Annotated[tuple[CommittorRequest, ...], Field(max_length=20)] = ()
+    committors: Annotated[tuple[CommittorRequest, ...], Field(max_length=20, examples=[[{"from": -1.0, "to": 1.0}]])] = ()
     """Committors to give, besides those between neighbouring wells."""
-    exits: Annotated[tuple[ExitRequest, ...], Field(max_length=100)] = ()
+    exits: Annotated[tuple[ExitRequest, ...], Field(max_length=100, examples=[[{"from": 0.0, "low": -1.0, "high": 1.0}]])] = ()
     """Intervals of one variable: at which end, and how soon, are they left?"""
     density_points: Annotated[int, Field(ge=10, le=20_000)] = 400
     """Points of the grid on which stationary density and local relaxation rate are given."""

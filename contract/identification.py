@@ -16,9 +16,9 @@ class LibraryParameters(Document):
     """Highest total degree of the monomials 1, x, x^2, …"""
     fourier_harmonics: Annotated[int, Field(ge=0, le=8)] = 0
     """Highest n of sin(n*x), cos(n*x) for coordinates declared periodic."""
-    diffusion_degree: Annotated[int, Field(ge=0, le=10)] | None = None
+    diffusion_degree: Annotated[Annotated[int, Field(ge=0, le=10)] | None, Field(examples=[0, 2])] = None
     """Highest total degree of the diffusion's monomials, its only terms then; 0 for additive noise. `null`: all terms."""
-    extra_terms: Annotated[tuple[Term, ...], Field(max_length=20)] = ()
+    extra_terms: Annotated[tuple[Term, ...], Field(max_length=20, examples=[["x^6", "sin(2*x)"]])] = ()
     """Further terms by name, e.g. `x^6`, `sin(2*x)`."""
 
 
@@ -28,10 +28,10 @@ class KernelParameters(Document):
     count: Literal["auto"] | Annotated[int, Field(ge=2, le=400)] = 50
     """Number of equally spaced centres; in several variables the most there may be. `auto`: by cross-validation, together with
     the bandwidth where none is given; `"kernels": "auto"` is short for that."""
-    bandwidth: Literal["auto"] | PositiveFinite = "auto"
+    bandwidth: Annotated[Literal["auto"] | PositiveFinite, Field(examples=["auto", 0.22])] = "auto"
     """Standard deviation h of each kernel [state]; `auto`: 2.2 times the spacing of the centres, unless `count` is `auto` too.
     In several variables it is in standard deviations of the decorrelated data, and `auto` is 1.5 times the spacing."""
-    range: Literal["auto"] | tuple[float, float] = "auto"
+    range: Annotated[Literal["auto"] | tuple[float, float], Field(examples=["auto", [-2.5, 2.5]])] = "auto"
     """First and last centre [state]; `auto`: the central 99.9 % of the samples. In one variable only."""
 
 
@@ -60,6 +60,7 @@ class IdentificationParameters(Document):
     kernels: Annotated[
         KernelParameters, BeforeValidator(_spelled_out, json_schema_input_type=Literal["auto"] | KernelParameters)
     ] = KernelParameters()
+    """The test functions that weight the increments by state. `auto`: bandwidth and count by cross-validation."""
     estimator: Literal["efficient", "paper"] = "efficient"
     """`efficient`: sums pooled over trajectories, generalised least squares. `paper`: Algorithm 1 to the letter."""
     sampling_rule: Literal["auto", "euler", "trapezoid", "simpson"] = "auto"
@@ -70,10 +71,10 @@ class IdentificationParameters(Document):
     selection: SelectionParameters = SelectionParameters()
     diffusion_structure: Literal["full", "diagonal", "isotropic"] = "full"
     """Structure of the diffusion tensor; all the same in one dimension."""
-    periodic: Annotated[dict[Name, PositiveFinite], Field(max_length=64)] = {}
-    """Period of each periodic coordinate, e.g. `{"x": 360.0}`."""
-    domain: Annotated[dict[Name, Interval], Field(max_length=64)] = {}
-    """Known bounds of a coordinate, e.g. `{"x": [0.0, null]}`."""
+    periodic: Annotated[dict[Name, PositiveFinite], Field(max_length=64, examples=[{"x": 360.0}])] = {}
+    """Period of each variable that is an angle, e.g. `{"x": 360.0}` [state]."""
+    domain: Annotated[dict[Name, Interval], Field(max_length=64, examples=[{"x": [0.0, None]}])] = {}
+    """Known bounds of a variable, open where not given, e.g. `{"x": [0.0, null]}` [state]."""
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     """Seed of everything random (the samples behind the intervals of derived quantities)."""
 
@@ -93,3 +94,24 @@ PAPER_PRESET = IdentificationParameters(
 """Algorithm 1 with the paper's settings for the Ornstein–Uhlenbeck and double-well systems."""
 
 PRESETS: dict[str, IdentificationParameters] = {"paper": PAPER_PRESET}
+
+
+class Preset(Document):
+    """Parameters by a name, to be given as a job's `preset`."""
+
+    name: str
+    """As a job gives it."""
+    description: str
+    """What it is for."""
+    parameters: IdentificationParameters
+    """What it stands for; what a job gives beside it wins."""
+
+
+PRESET_LIST = (
+    Preset(
+        name="paper",
+        description="Algorithm 1 of the source paper, to the letter, with its settings for the Ornstein–Uhlenbeck and "
+        "double-well systems. One variable only.",
+        parameters=PAPER_PRESET,
+    ),
+)

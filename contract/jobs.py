@@ -14,41 +14,57 @@ Kind = Literal["identification", "generator"]
 State = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 TERMINAL: frozenset[str] = frozenset({"succeeded", "failed", "cancelled"})
 
-Labels = Annotated[dict[Annotated[str, Field(max_length=63)], Annotated[str, Field(max_length=255)]], Field(max_length=32)]
+Labels = Annotated[
+    dict[Annotated[str, Field(max_length=63)], Annotated[str, Field(max_length=255)]],
+    Field(max_length=32, examples=[{"experiment": "trap-17"}]),
+]
+
+
+DOUBLE_WELL = {"drift": {"x": {"x": 1.0, "x^3": -1.0}}, "diffusion": {"x,x": {"1": 0.25}}}
+SHORT_RECORD = {"dt": 0.01, "trajectories": [[0.13, 0.17, 0.22, None, 0.18]]}
+"""Examples."""
 
 
 class InlineData(Document):
     """A small dataset inside the job itself."""
 
-    dt: Annotated[float, Field(gt=0)] | None = None
+    dt: Annotated[Annotated[float, Field(gt=0)] | None, Field(examples=[0.01])] = None
     """Sampling interval [time]; may be left out where `times` is given."""
-    times: Annotated[tuple[tuple[float, ...], ...], Field(max_length=10_000)] | None = None
+    times: Annotated[
+        Annotated[tuple[tuple[float, ...], ...], Field(max_length=10_000)] | None, Field(examples=[[[0.0, 0.01, 0.02]]])
+    ] = None
     """Sample times of each trajectory [time]."""
     trajectories: Annotated[
-        tuple[tuple[float | tuple[float | None, ...] | None, ...], ...], Field(min_length=1, max_length=10_000)
+        tuple[tuple[float | tuple[float | None, ...] | None, ...], ...],
+        Field(min_length=1, max_length=10_000, examples=[SHORT_RECORD["trajectories"]]),
     ]
     """Samples of each trajectory: numbers, or one list of d numbers per sample; `null` is a missing value [state]."""
 
 
 class JobBase(Document):
+    """What every job has."""
+
     labels: Labels = {}
     """Your own names for this job; the list of jobs can be filtered by them."""
     timeout_seconds: Annotated[float, Field(gt=0, le=86_400)] = 600.0
-    """The job fails with `timed-out` after this long on a worker."""
+    """The job fails with `timed-out` after this long on a worker [s]."""
     analysis: AnalysisParameters = AnalysisParameters()
+    """What to read off the model."""
 
 
 class IdentificationJob(JobBase):
     """Data → model → analysis of its generator."""
 
     kind: Literal["identification"]
-    dataset: Name | None = None
+    """Data → model."""
+    dataset: Annotated[Name | None, Field(examples=["ds_9tq4m2k7h3xa5c6e"])] = None
     """Id of an uploaded dataset."""
-    data: InlineData | None = None
+    data: Annotated[InlineData | None, Field(examples=[SHORT_RECORD])] = None
     """Or the data themselves."""
-    preset: Literal["paper"] | None = None
+    preset: Annotated[Literal["paper"] | None, Field(examples=["paper"])] = None
     """`paper`: Algorithm 1 with the paper's settings. Parameters given beside it win."""
     parameters: IdentificationParameters = IdentificationParameters()
+    """How the model is found."""
 
     @model_validator(mode="before")
     @classmethod
@@ -71,7 +87,9 @@ class GeneratorJob(JobBase):
     """A model → analysis of its generator."""
 
     kind: Literal["generator"]
-    model: ModelTerms | ModelOfJob
+    """A model → analysis."""
+    model: Annotated[ModelTerms | ModelOfJob, Field(examples=[DOUBLE_WELL])]
+    """By its terms, or that of an earlier job."""
 
 
 JobRequest = Annotated[IdentificationJob | GeneratorJob, Field(discriminator="kind")]
@@ -82,24 +100,36 @@ class Progress(Document):
     """How far a job has come."""
 
     fraction: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Between 0 and 1."""
     stage: str = "queued"
+    """What is being done, for programs."""
     message: str = ""
+    """The same for people."""
 
 
 class JobRecord(Document):
     """The public record of a job. It is the only truth about it."""
 
     id: str
+    """`job_…`; later jobs sort after it."""
     kind: Kind
+    """What is computed."""
     state: State
+    """queued → running → succeeded, failed or cancelled; the last three are final."""
     created_at: datetime
+    """When it was accepted."""
     started_at: datetime | None = None
+    """When the latest attempt began."""
     finished_at: datetime | None = None
+    """When it ended."""
     progress: Progress = Progress()
+    """How far it has come."""
     attempt: int = 0
     """How often a worker has started it."""
     dataset: str | None = None
+    """Id of the data it is about."""
     labels: Labels = {}
+    """Your own names for it."""
     request: JobRequest
     """The job as accepted, with every default filled in."""
     error: Problem | None = None
@@ -125,16 +155,22 @@ class JobEvent(Document):
     id: str
     """Of the event; later events sort after it."""
     at: datetime
+    """When."""
     state: State
+    """The job's, after the change."""
     attempt: int
+    """How often a worker had started it."""
     progress: Progress
+    """How far it had come."""
 
 
 class JobList(Document):
     """A page of jobs, newest first."""
 
     items: tuple[JobRecord, ...]
+    """The jobs of this page."""
     next_cursor: str | None = None
+    """To be given as `cursor` for the next page; null on the last."""
 
 
 def _overlaid(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

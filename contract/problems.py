@@ -9,9 +9,11 @@ class ProblemError(Document):
     """One fault at one place."""
 
     detail: str
+    """For people."""
     pointer: str | None = None
     """JSON Pointer to the field at fault, e.g. `#/parameters/kernels/count`."""
     code: str | None = None
+    """Stable and machine-readable."""
 
 
 class Problem(Document):
@@ -20,13 +22,17 @@ class Problem(Document):
     type: str
     """`urn:itoscope:problem:<code>`."""
     title: str
+    """The same for every problem of this code."""
     status: int = Field(ge=400, le=599)
+    """Of the answer (HTTP)."""
     code: str
     """Stable and machine-readable; see docs/problems.md."""
     detail: str
+    """What is wrong here."""
     instance: str | None = None
     """The request this problem answers."""
     errors: tuple[ProblemError, ...] = ()
+    """Each fault and its place."""
     hints: tuple[str, ...] = ()
     """What to try next."""
 

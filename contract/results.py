@@ -13,17 +13,24 @@ class Notice(Document):
     """Something the reader of a number should know, in a sentence, with what to try."""
 
     code: str
+    """Stable and machine-readable."""
     message: str
+    """For people."""
     details: dict[str, Any] = {}
+    """The numbers behind it."""
 
 
 class EncodedArray(Document):
     """An array of more than 2 000 numbers: little-endian bytes in base64, C order."""
 
     dtype: Literal["<f8"] = "<f8"
+    """Eight-byte floating point, little-endian."""
     shape: tuple[int, ...]
+    """Length of each axis."""
     encoding: Literal["base64"] = "base64"
+    """How `data` is spelled."""
     data: str
+    """The bytes."""
 
 
 Array = tuple[float | None, ...] | EncodedArray
@@ -33,7 +40,9 @@ class Estimate(Document):
     """A number and its confidence interval."""
 
     value: float | None
+    """Null where there is none, see `reason`."""
     ci: Interval | None = None
+    """Confidence interval; an open end is null."""
     reason: str | None = None
     """Why there is no value."""
 
@@ -42,8 +51,11 @@ class Term(Document):
     """One candidate term. Coefficients are in the data's units, for the term as written."""
 
     term: str
+    """As in the library, e.g. `x^3`."""
     value: float
+    """Coefficient; 0 where the term was not kept."""
     active: bool
+    """Whether the term was kept."""
     std_error: float | None = None
     """Model-based standard error."""
     robust_std_error: float | None = None
@@ -58,24 +70,31 @@ class Component(Document):
     """One component of the drift, or of the diffusion tensor."""
 
     expression: str
+    """The active terms as one formula, rounded to the digits that their errors leave."""
     terms: tuple[Term, ...]
+    """Every candidate term."""
 
 
 class Model(Document):
     """dX = b(X) dt + σ(X) dW in the Itô sense; diffusion is a = σσᵀ (twice the physicists' D)."""
 
     drift: dict[str, Component]
+    """b, by variable [state/time]."""
     diffusion: dict[str, Component]
+    """a, by pair of variables, e.g. `x,x` [state²/time]."""
     convention: str = "Itô; diffusion a = σσᵀ = 2D"
+    """What drift and diffusion mean here."""
 
 
 class Support(Document):
     """A model that was considered."""
 
     support: tuple[str, ...]
+    """Its terms."""
     score: float
     """Larger is better. Gain in log-likelihood less what the terms cost; of `lasso_cv` minus the smallest held-out error."""
     coefficients: dict[str, float] = {}
+    """Its coefficients, by term; empty where they are not kept."""
     equivalent: tuple[tuple[str, ...], ...] = ()
     """Other supports of this size that fit equally well; of these the lowest degree was taken."""
     penalty: float | None = None
@@ -98,12 +117,14 @@ class CrossValidation(Document):
     lowest: float
     """The penalty of the smallest error."""
     n_folds: int
+    """Groups of the data, each of which was held out once."""
 
 
 class SelectionPath(Document):
     """What was considered, so that a person can overrule the choice."""
 
     method: str
+    """How the terms were chosen; see `selection.method` of the parameters."""
     path: tuple[Support, ...]
     """The best support of each size; of `stlsq` that of each round, and of `lasso_cv` each along its path. Fewest terms first."""
     curve: CrossValidation | None = None
@@ -111,21 +132,29 @@ class SelectionPath(Document):
 
 
 class Selection(Document):
+    """How the terms were chosen."""
+
     drift: dict[str, SelectionPath]
+    """By variable."""
     diffusion: dict[str, SelectionPath]
+    """By pair of variables."""
 
 
 class DataSummary(Document):
     """The data behind the numbers."""
 
     variables: tuple[dict[str, str | None], ...]
+    """`name`, `column` and `unit` of each."""
     n_trajectories: int
+    """Trajectories."""
     n_increments: int
+    """Pairs of consecutive samples."""
     dt: float
     """Median sampling interval [time]."""
     duration: float
     """Sum of all increments' time steps [time]."""
     time_unit: str | None = None
+    """A label, as given or found."""
     range: tuple[tuple[float, float], ...]
     """Smallest and largest value of each variable [state]."""
 
@@ -134,15 +163,20 @@ class Eigenvalue(Document):
     """An eigenvalue λ of −L [1/time]; the real part is a decay rate."""
 
     re: float
+    """Decay rate [1/time]."""
     im: float = 0.0
+    """Angular frequency [1/time]."""
     ci: tuple[float, float] | None = None
     """Of the real part."""
     im_ci: tuple[float, float] | None = None
+    """Of the imaginary part."""
     period: float | None = None
     """2π / |im λ| [time]; null where the eigenvalue is real."""
 
 
 class Spectrum(Document):
+    """Relaxation rates: the eigenvalues of −L."""
+
     eigenvalues: tuple[Eigenvalue, ...]
     """Non-zero eigenvalues of −L, slowest first."""
     overtones: tuple[Eigenvalue, ...] = ()
@@ -166,14 +200,22 @@ class Density(Document):
 
 
 class Stationary(Document):
+    """The stationary law."""
+
     mean: tuple[float | None, ...]
+    """Of each variable [state]."""
     mean_ci: tuple[Interval | None, ...] = ()
+    """Its intervals."""
     covariance: tuple[tuple[float | None, ...], ...]
+    """Of each pair of variables [state²]."""
     covariance_ci: tuple[tuple[Interval | None, ...], ...] = ()
+    """Its intervals."""
     skewness: tuple[float | None, ...] = ()
+    """Of each variable; 0 for a Gaussian."""
     kurtosis: tuple[float | None, ...] = ()
     """Fourth central moment over the squared variance (3 for a Gaussian)."""
     density: Density
+    """The law itself."""
     reason: str | None = None
     """Which numbers do not exist or are only approximate, and why."""
     current: EncodedArray | None = None
@@ -214,7 +256,9 @@ class FixedPoint(Document):
     """A root of the drift."""
 
     at: tuple[float, ...]
+    """Where [state]."""
     stable: bool
+    """Whether paths without noise come back to it."""
     jacobian_eigenvalues: tuple[Eigenvalue, ...] = ()
     """Of the drift's Jacobian there, in two variables and more, the largest real part first [1/time]."""
 
@@ -223,8 +267,11 @@ class Barrier(Document):
     """The way out of a well over the barrier next to it."""
 
     from_: Annotated[float, Field(alias="from")]
+    """The well [state]."""
     over: float
+    """The top of the barrier [state]."""
     to: float | None
+    """The well beyond; null where there is none [state]."""
     height: float | None
     """Difference of V = −∫b dx between barrier and well [state²/time]."""
     height_over_noise: float
@@ -235,7 +282,9 @@ class Quantile(Document):
     """The passage is over by `time` with this probability [time]."""
 
     probability: float
+    """Between 0 and 1."""
     time: float
+    """[time]"""
 
 
 Place = float | tuple[float, ...] | dict[str, Interval]
@@ -263,7 +312,9 @@ class Passage(Document):
     """
 
     from_: Annotated[Place, Field(alias="from")]
+    """Where it begins [state]."""
     to: Place
+    """Where it ends [state]."""
     mean_time: Estimate
     """Exact mean first-passage time of the model [time]; from a region the mean over the stationary law in it."""
     kramers: Estimate
@@ -280,7 +331,9 @@ class Committor(Document):
     """The probability of entering `to` before `from`, from each state."""
 
     from_: Annotated[Place, Field(alias="from")]
+    """The place not to be entered first [state]."""
     to: Place
+    """The place to be entered first [state]."""
     grid: tuple[Array, ...] = ()
     """Points of each variable [state]."""
     values: Array | tuple[tuple[float | None, ...], ...] = ()
@@ -293,8 +346,11 @@ class Exit(Document):
     """How an interval of one variable is left, from a state inside."""
 
     from_: Annotated[float, Field(alias="from")]
+    """Where it begins [state]."""
     low: float
+    """Lower end of the interval [state]."""
     high: float
+    """Upper end of the interval [state]."""
     probability_high: Estimate
     """That it is left at `high` and not at `low` (splitting probability)."""
     mean_time: Estimate
@@ -326,14 +382,18 @@ class LocalRelaxation(Document):
     """γ(x) = |b'(x)| / a(x), the source paper's local relaxation rate. It is not the spectral gap."""
 
     grid: Array
+    """[state]"""
     rate: Array
+    """[1/time]"""
 
 
 class Simulated(Document):
     """A number from simulated paths and its Monte Carlo standard error."""
 
     value: float
+    """Mean over the paths."""
     std_error: float
+    """From the scatter between the paths."""
 
 
 class SimulatedMarginal(Document):
@@ -342,7 +402,9 @@ class SimulatedMarginal(Document):
     edges: tuple[float, ...]
     """One more than bins [state]."""
     density: tuple[float, ...]
+    """In each bin."""
     std_error: tuple[float, ...]
+    """Of each."""
 
 
 class SimulatedLaw(Document):
@@ -351,6 +413,7 @@ class SimulatedLaw(Document):
     Numbers are null for an angle, and lists are empty where the paths ran away or did not settle."""
 
     n_paths: int
+    """Simulated paths."""
     n_escaped: int
     """Paths that ran away: the model is then not ergodic as far as was seen."""
     duration: float
@@ -360,13 +423,17 @@ class SimulatedLaw(Document):
     step_error: float | None = None
     """What extrapolation to step zero changed: a mean, in standard deviations, or a standard deviation, relative."""
     mean: tuple[Simulated | None, ...] = ()
+    """Of each variable [state]."""
     covariance: tuple[tuple[Simulated | None, ...], ...] = ()
+    """Of each pair of variables [state²]."""
     skewness: tuple[Simulated | None, ...] = ()
+    """Of each variable."""
     kurtosis: tuple[Simulated | None, ...] = ()
     """3 for a Gaussian."""
     integrated_times: tuple[Simulated | None, ...] = ()
     """∫₀^∞ of each variable's autocorrelation [time]; null where the paths are too short for it."""
     marginals: tuple[SimulatedMarginal, ...] = ()
+    """Density of each variable."""
     reason: str | None = None
     """Why there are no numbers."""
 
@@ -375,6 +442,7 @@ class GeneratorAnalysis(Document):
     """What the generator L f = b·∇f + ½ a:∇²f says."""
 
     ergodic: bool
+    """Whether the model has a stationary law."""
     reason: str | None = None
     """Why there is no stationary law."""
     domain: Interval = (None, None)
@@ -391,19 +459,29 @@ class GeneratorAnalysis(Document):
     unseen_mass: float | None = None
     """Stationary probability of the model beyond the observed ranges; null without a law, or a density."""
     spectrum: Spectrum | None = None
+    """Relaxation rates."""
     stationary: Stationary | None = None
+    """The stationary law; null where there is none."""
     autocorrelation: Autocorrelation | None = None
+    """How long the model remembers."""
     power_spectrum: PowerSpectrum | None = None
+    """The same by frequency."""
     fixed_points: tuple[FixedPoint, ...] = ()
+    """Roots of the drift."""
     barriers: tuple[Barrier, ...] = ()
+    """Ways out of wells, of one variable."""
     passages: tuple[Passage, ...] = ()
+    """First-passage times: those asked for, and between neighbouring wells."""
     committors: tuple[Committor, ...] = ()
+    """Those asked for, and between neighbouring wells."""
     exits: tuple[Exit, ...] = ()
+    """Those asked for."""
     effective_potential: EffectivePotential | None = None
     """Of one variable; on the density's grid where there is a stationary law."""
     ends: tuple[End, ...] = ()
     """Lower and upper end of the domain of one variable; empty for an angle, and where the noise is not positive."""
     local_relaxation: LocalRelaxation | None = None
+    """Of one variable."""
     simulated: SimulatedLaw | None = None
     """Beside the linear process next to the stable fixed points, in three variables and more."""
     ergodic_share: float | None = None
@@ -414,16 +492,22 @@ class Residuals(Document):
     """Standardised residuals of the fitted model; a right model gives 0, 1, 0, 3."""
 
     mean: float | None = None
+    """0 for a right model."""
     variance: float | None = None
+    """1 for a right model."""
     skewness: float | None = None
+    """0 for a right model."""
     kurtosis: float | None = None
+    """3 for a right model."""
     lag_one_correlation: float | None = None
+    """Between neighbours in time; 0 for a right model."""
 
 
 class Coverage(Document):
     """Where the kernels saw data."""
 
     n_kernels: int
+    """Kernels in use."""
     n_sparse: int
     """Kernels whose total weight is below ten increments."""
     range: tuple[float, float] | None
@@ -436,6 +520,7 @@ class KernelCandidate(Document):
     """Kernels that cross-validation tried. Numbers are null where they do not tell the library's terms apart."""
 
     count: int
+    """Number of kernels."""
     bandwidth: float
     """[state]; in several variables in standard deviations of the decorrelated data."""
     score: float | None
@@ -453,21 +538,26 @@ class KernelChoice(Document):
     variance, and of those alike the one with the fewest kernels."""
 
     count: int
+    """Number of kernels."""
     bandwidth: float
+    """[state]; in several variables in standard deviations of the decorrelated data."""
     n_folds: int
     """Groups of trajectories, or stretches of the record, each of which was held out once."""
     surface: tuple[KernelCandidate, ...]
+    """Every candidate."""
 
 
 class ChapmanKolmogorov(Document):
     """The model run for several sampling intervals at once, against what the data did in that time."""
 
     variable: str
+    """Which one was predicted."""
     lag: float
     """[time]"""
     statistic: float
     """χ² of the prediction's errors, seen by several kernels."""
     degrees_of_freedom: int
+    """Of the statistic, if the model is right."""
     p_value: float
     """Probability of such a statistic if the model is right, at this lag alone. Conservative, as these data made the model."""
     mean_difference: float
@@ -475,6 +565,7 @@ class ChapmanKolmogorov(Document):
     spread_difference: float
     """Likewise of its square, in variances."""
     n_windows: int
+    """Pairs of states that far apart in time."""
 
 
 class DataAutocorrelation(Document):
@@ -487,9 +578,11 @@ class DataAutocorrelation(Document):
     band: tuple[tuple[float, float], ...] = ()
     """95 % interval of `data`, from the scatter between blocks of the record."""
     model: tuple[float, ...] = ()
+    """The model's, at the same lags."""
     p_value: float | None = None
     """Probability of such a difference, at four lags together, if the model is right."""
     reason: str | None = None
+    """Why there is nothing to compare."""
 
 
 class Diagnostics(Document):
@@ -517,6 +610,7 @@ class Diagnostics(Document):
     comparison_reason: str | None = None
     """Why `chapman_kolmogorov` is empty."""
     coverage: Coverage | None = None
+    """Where there was enough to see."""
     kernel_choice: KernelChoice | None = None
     """Where `kernels.count` is `auto`."""
     condition_number: float | None = None
@@ -524,29 +618,52 @@ class Diagnostics(Document):
 
 
 class Provenance(Document):
+    """Where the numbers come from: the same again gives the same."""
+
     version: str
+    """Of Itoscope."""
     dataset: str | None = None
+    """Its id."""
     dataset_sha256: str | None = None
+    """Digest of the bytes as uploaded, hexadecimal."""
     parameters: dict[str, Any]
+    """Of the identification, or the model's terms, every default filled in."""
     analysis: dict[str, Any] = {}
+    """Of the generator analysis, every default filled in."""
     seconds: float
+    """Computing time on the worker [s]."""
 
 
 class ResultBase(Document):
     schema_version: Literal["1.0"] = SCHEMA_VERSION
+    """Of this document; what is stored is never rewritten."""
     job: str
+    """Its id."""
     model: Model
+    """Drift and diffusion."""
     generator: GeneratorAnalysis
+    """What follows from them."""
     warnings: tuple[Notice, ...] = ()
+    """What a reader of the numbers should know."""
     provenance: Provenance
+    """Where they come from."""
 
 
 class IdentificationResult(ResultBase):
+    """Data → model → what its generator says."""
+
     kind: Literal["identification"] = "identification"
+    """Of the job."""
     data: DataSummary
+    """What the model was found from."""
     selection: Selection
+    """Which other models were considered."""
     diagnostics: Diagnostics
+    """Whether it can be trusted."""
 
 
 class GeneratorResult(ResultBase):
+    """A model → what its generator says."""
+
     kind: Literal["generator"] = "generator"
+    """Of the job."""

@@ -20,12 +20,14 @@ class Health(Document):
     """A sign of life."""
 
     status: str
+    """`ok`."""
 
 
 class Readiness(Document):
     """A sign of life of the whole."""
 
     status: str
+    """`ready`."""
     workers: int
     """Workers heard of lately."""
 

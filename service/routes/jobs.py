@@ -71,7 +71,7 @@ class JobCheck(Document):
     request: JobRequest
     """The job as it would be recorded."""
     estimated_seconds: float
-    """About how long it will take on one core, once a worker has it; right to a factor of three or so."""
+    """About how long it will take on one core, once a worker has it; right to a factor of three or so [s]."""
 
 
 @router.post(

@@ -17,13 +17,16 @@ class SchemaLink(Document):
     """Where a schema is."""
 
     name: str
+    """With its version, e.g. `layout-1.0`."""
     href: str
+    """Its address."""
 
 
 class SchemaList(Document):
     """Every schema of this version."""
 
     items: tuple[SchemaLink, ...]
+    """Every schema."""
 
 
 @router.get("", summary="List the schemas", response_model=SchemaList)
