@@ -257,6 +257,10 @@ class RedisJobStore:
     def beat(self, worker: str) -> None:
         self._run("beat", [_WORKERS], worker)
 
+    def farewell(self, worker: str) -> None:
+        with store_errors():
+            self._client.zrem(_WORKERS, worker)
+
     def workers_alive(self, within_seconds: float, host: str | None = None) -> int:
         return int(self._run("alive", [_WORKERS], within_seconds, "" if host is None else f"@{host}"))
 

@@ -280,6 +280,10 @@ class MemoryJobStore:
         with self._lock:
             self._beats[worker] = time.time()
 
+    def farewell(self, worker: str) -> None:
+        with self._lock:
+            self._beats.pop(worker, None)
+
     def workers_alive(self, within_seconds: float, host: str | None = None) -> int:
         ending = "" if host is None else f"@{host}"
         with self._lock:

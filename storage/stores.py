@@ -205,6 +205,10 @@ class JobStore(Protocol):
         """Note that this worker lives."""
         ...
 
+    def farewell(self, worker: str) -> None:
+        """This worker takes no more jobs: it is not `alive` until its next beat."""
+        ...
+
     def workers_alive(self, within_seconds: float, host: str | None = None) -> int:
         """How many workers, all or those of one host (`name@host`), gave a beat within the last so many seconds."""
         ...

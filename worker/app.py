@@ -20,6 +20,7 @@ from storage.durability import WeakDurability, check_durability
 from storage.jobs import RedisJobStore
 from storage.stores import Claim, Stores, StoreUnavailable
 from worker import lease, logs
+from worker.beating import Beating, beat_giver
 from worker.pulse import Pulse, pulse_taker
 from worker.settings import WorkerSettings
 from worker.tasks import Execute, Report, Result, run_job
@@ -151,7 +152,8 @@ def create_app(settings: WorkerSettings, execute: Execute) -> Celery:
 
     pulse = Pulse()
     own = _stores(settings, timeout=min(5.0, settings.lease_seconds / lease.BEATS_PER_LEASE))
-    app.steps["worker"].add(lease.lease_keeper(own, settings.lease_seconds, settings.retention, publish, pulse))
+    app.steps["worker"].add(lease.lease_keeper(own, settings.lease_seconds, settings.retention, publish))
+    app.steps["worker"].add(beat_giver(Beating(own.jobs, pulse)))
     app.steps["consumer"].add(pulse_taker(pulse))
     return app
 

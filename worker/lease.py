@@ -1,12 +1,11 @@
 """What the worker's main process does beside Celery: keep the leases of running jobs, look after lost jobs, delete what is older
-than anyone needs, give a sign of life.
+than anyone needs.
 
 In the main process, because a thread in the pool's child starves while native code holds the GIL: measured, two healthy jobs
 of 7 s lost their leases of 2 s that way. Hence also the prefork pool only.
 """
 
 import threading
-import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -17,11 +16,9 @@ from celery.worker import state
 from contract.messages import RUN_JOB, Message
 from storage.retention import Retention, sweep
 from storage.stores import JobStore, Stores, StoreUnavailable
-from worker.pulse import Pulse
 
 BEATS_PER_LEASE = 4
 REAP_SECONDS = 5.0
-BEAT_SECONDS = 5.0
 SWEEP_SECONDS = 60.0
 
 Publish = Callable[[Message], None]
@@ -54,12 +51,15 @@ def delete_outdated(stores: Stores, retention: Retention) -> None:
         pass
 
 
-def every(seconds: float, name: str, act: Callable[[], None]) -> threading.Thread:
-    """Act now and every so many seconds until the process ends, whatever happens."""
+def every(seconds: float, name: str, act: Callable[[], None], until: threading.Event | None = None) -> threading.Thread:
+    """Act now and every so many seconds, whatever happens, until the process ends; or until that event, after which it acts once
+    more."""
+    end = until or threading.Event()
 
     def loop() -> None:
         away = False
         while True:
+            last = end.is_set()
             try:
                 act()
                 away = False
@@ -69,7 +69,9 @@ def every(seconds: float, name: str, act: Callable[[], None]) -> threading.Threa
                 away = True
             except Exception:
                 _log.exception("unexpected", doing=name)
-            time.sleep(seconds)
+            if last:
+                return
+            end.wait(seconds)
 
     thread = threading.Thread(target=loop, name=name, daemon=True)
     thread.start()
@@ -90,9 +92,7 @@ def running_jobs() -> list[tuple[str, str]]:
         ]
 
 
-def lease_keeper(
-    stores: Stores, lease_seconds: float, retention: Retention, publish: Publish, pulse: Pulse
-) -> type[bootsteps.StartStopStep]:
+def lease_keeper(stores: Stores, lease_seconds: float, retention: Retention, publish: Publish) -> type[bootsteps.StartStopStep]:
     """The step to add to Celery's worker: starts the threads."""
 
     jobs = stores.jobs
@@ -101,13 +101,8 @@ def lease_keeper(
         requires = ("celery.worker.components:Timer",)
 
         def start(self, worker: Any) -> None:
-            def beat() -> None:
-                if pulse.fresh():
-                    jobs.beat(worker.hostname)
-
             every(lease_seconds / BEATS_PER_LEASE, "renewing leases", lambda: renew_leases(jobs, lease_seconds, running_jobs()))
             every(min(REAP_SECONDS, lease_seconds), "looking for lost jobs", lambda: republish_lost(jobs, publish))
-            every(BEAT_SECONDS, "giving a sign of life", beat)
             every(SWEEP_SECONDS, "deleting old results", lambda: delete_outdated(stores, retention))
 
         def stop(self, worker: Any) -> None:

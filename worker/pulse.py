@@ -24,6 +24,11 @@ class Pulse:
         self._last = time.monotonic()
         self._started.set()
 
+    @property
+    def started(self) -> bool:
+        """Whether it ever turned."""
+        return self._started.is_set()
+
     def fresh(self) -> bool:
         """Whether the worker still looks at its queue. Waits for the first tick, so that a new worker is known at once."""
         self._started.wait()

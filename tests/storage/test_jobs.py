@@ -440,6 +440,11 @@ def test_workers_are_alive_while_their_beat_is_fresh(jobs: JobStore) -> None:
     jobs.beat("two")
     jobs.beat("one")
     assert jobs.workers_alive(10) == 2
+    jobs.farewell("one")
+    jobs.farewell("nobody")
+    assert jobs.workers_alive(10) == 1
+    jobs.beat("one")
+    assert jobs.workers_alive(10) == 2
     time.sleep(1.0)
     jobs.beat("two")
     assert jobs.workers_alive(0.9) == 1

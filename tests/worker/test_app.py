@@ -61,6 +61,7 @@ def test_a_worker_keeps_long_jobs_finds_lost_ones_and_stops_when_told(surroundin
     surroundings.wait(lambda: not surroundings.client.exists("unacked"))
     worker.terminate()
     assert worker.wait(10) == 0
+    assert surroundings.jobs.workers_alive(5) == 0  # it said farewell; its last sign of life would still have counted
     with pytest.raises(ProcessLookupError):  # nobody is left of its process group
         os.killpg(worker.pid, 0)
 

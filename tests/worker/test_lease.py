@@ -8,7 +8,6 @@ from contract.messages import Message
 from storage.memory_jobs import MemoryJobStore
 from storage.stores import StoreUnavailable
 from worker.lease import every, owner, renew_leases, republish_lost
-from worker.pulse import Pulse
 
 TENANT = "lab"
 JOB = IdentificationJob(kind="identification", dataset="ds_abc", timeout_seconds=7)
@@ -33,6 +32,15 @@ def test_a_lost_job_is_published_with_its_time_limit() -> None:
     assert published == [Message(job_id, 7.0, "large")]
 
 
+def test_a_loop_acts_once_more_when_it_is_told_to_end_and_does_not_wait_for_its_turn() -> None:
+    acts, end = list[bool](), threading.Event()
+    thread = every(60, "testing", lambda: acts.append(end.is_set()), until=end)
+    end.set()
+    thread.join(5)
+    assert not thread.is_alive()
+    assert acts[-1]
+
+
 def test_a_loop_goes_on_whatever_happens() -> None:
     enough, errors = threading.Event(), iter([StoreUnavailable("away"), ValueError("a fault"), StoreUnavailable("away")])
 
@@ -45,20 +53,3 @@ def test_a_loop_goes_on_whatever_happens() -> None:
     thread = every(0.01, "testing", act)
     assert enough.wait(5)
     assert thread.daemon
-
-
-def test_a_worker_gives_no_sign_of_life_before_its_queue_is_connected_and_then_at_once() -> None:
-    jobs, pulse = MemoryJobStore(), Pulse()
-
-    def beat() -> None:
-        if pulse.fresh():
-            jobs.beat("worker")
-
-    every(60, "testing", beat)
-    time.sleep(0.05)
-    assert jobs.workers_alive(60) == 0
-    pulse.tick()
-    end = time.monotonic() + 5
-    while not jobs.workers_alive(60) and time.monotonic() < end:
-        time.sleep(0.01)
-    assert jobs.workers_alive(60) == 1
