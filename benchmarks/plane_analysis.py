@@ -76,7 +76,7 @@ def run(name: str, samples: int, checked: int) -> float:
     for process in processes[:checked]:
         own = in_full(name, process)
         assert own.spectrum is not None
-        sampled = sampled_in_the_plane(process, report.solution).rates
+        sampled = sampled_in_the_plane([process], report.solution)[0].rates
         assert sampled is not None
         full = matched(own.spectrum.eigenvalues, exact)[:2]
         worst_rate = max(worst_rate, float(np.max(np.abs(sampled[:2].real / full.real - 1))))

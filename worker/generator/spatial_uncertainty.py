@@ -25,7 +25,10 @@ def spread_in_space(samples: Sequence[DiffusionProcess], reference: GeneratorRep
     if not isinstance(law, SpatialLaw) or spectrum is None:
         return _nothing(reference)
     taken = samples[:MOST_SAMPLES]
-    analysed = [_sampled(sample, reference, law, spectrum) for sample in taken]
+    if reference.solution is not None:
+        analysed = sampled_in_the_plane(taken, reference.solution)
+    else:
+        analysed = [_linear(sample, reference, law, spectrum) for sample in taken]
     settled = [sample for sample in analysed if sample.rates is not None]
 
     def interval(numbers: list[float | None]) -> Range | None:
@@ -69,9 +72,7 @@ def _finite(number: float | None) -> float | None:
     return None if number is None or not np.isfinite(number) else number
 
 
-def _sampled(process: DiffusionProcess, reference: GeneratorReport, law: SpatialLaw, spectrum: Spectrum) -> SpatialSample:
-    if reference.solution is not None:
-        return sampled_in_the_plane(process, reference.solution)
+def _linear(process: DiffusionProcess, reference: GeneratorReport, law: SpatialLaw, spectrum: Spectrum) -> SpatialSample:
     mean = np.array(law.mean, dtype=float)
     scale = np.sqrt(np.diag(np.array(law.covariance, dtype=float)))
     try:

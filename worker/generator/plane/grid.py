@@ -55,6 +55,25 @@ class Axis:
             return index % self.count, np.full(len(index), True)
         return np.clip(index, 0, self.count - 1), (index >= 0) & (index < self.count)
 
+    @cached_property
+    def parabola_shares(self) -> tuple[FloatArray, FloatArray]:
+        """(faces, 3) twice: the density at each face as a combination of the means of three cells, two of them before it, and of
+        three cells, two of them after it."""
+        return read_only(self._shares(-1)), read_only(self._shares(0))
+
+    def _shares(self, first: int) -> FloatArray:
+        """Of the three cells from step `first` on."""
+        width = np.stack([self.widths[self.neighbour(first + k)[0]] for k in range(3)], axis=1)
+        # The primitive of the density is a cubic through the four edges; its slope at the face.
+        nodes = np.concatenate([np.zeros((len(width), 1)), np.cumsum(width, axis=1)], axis=1)
+        at = nodes[:, -first + 1]
+        slopes = np.zeros((len(width), 4))
+        for m in range(4):
+            others = [k for k in range(4) if k != m]
+            scale = np.prod([nodes[:, m] - nodes[:, k] for k in others], axis=0)
+            slopes[:, m] = sum(np.prod([at - nodes[:, k] for k in others if k != skipped], axis=0) for skipped in others) / scale
+        return np.asarray(width * np.stack([slopes[:, k + 1 :].sum(axis=1) for k in range(3)], axis=1))
+
 
 @dataclass(frozen=True, slots=True)
 class Span:

@@ -19,6 +19,8 @@ UNSOLVED = (
     "the cells' matrix could not be solved: drift or noise differ too much from place to place; narrow the domain, or check the "
     "model's terms"
 )
+TOLERANCE = 1e-8
+"""Relative residual of an eigenvector at which the search ends."""
 EXTRA = 8
 """Eigenvalues beyond those asked for: the slowest are sought among those nearest to zero."""
 
@@ -29,10 +31,12 @@ class Modes:
 
     rates      (k,) complex; of a conjugate pair the one with the positive frequency comes first [1/time]
     masses     (n,) of the cells, adding up to 1
+    sum        (n,) of all the modes found, each of norm 1: where the search for those of a similar matrix begins
     """
 
     rates: ComplexArray
     masses: FloatArray
+    sum: FloatArray
 
 
 def stationary_masses(matrix: csc_array, start: int) -> FloatArray:
@@ -47,9 +51,14 @@ def stationary_masses(matrix: csc_array, start: int) -> FloatArray:
         return np.asarray(masses / masses.sum())
 
 
-def slow_modes(matrix: csc_array, count: int, rate: float, masses: FloatArray, extra: int = EXTRA) -> Modes:
+def slow_modes(
+    matrix: csc_array, count: int, rate: float, start: FloatArray, extra: int = EXTRA, tolerance: float = TOLERANCE
+) -> Modes:
     """The `count` slowest eigenvalues that are not zero, of `extra` more that are nearest to −rate, a typical rate of the process
-    [1/time]; `masses` is where to begin. Raises UnresolvedLandscapeError where the matrix cannot be solved."""
+    [1/time]. The search begins with `start` (n,) and ends at relative residuals of `tolerance`.
+
+    Raises UnresolvedLandscapeError where the matrix cannot be solved.
+    """
     try:
         solver = factorised(csc_array(rate * eye_array(matrix.shape[0]) - matrix))
     except RuntimeError as error:
@@ -58,7 +67,7 @@ def slow_modes(matrix: csc_array, count: int, rate: float, masses: FloatArray, e
     operator = LinearOperator(matrix.shape, matvec=solver.solve, dtype=np.float64)
     try:
         inverse, vectors = eigs(
-            operator, k=wanted, v0=masses, ncv=min(2 * wanted + 6, matrix.shape[0]), tol=1e-8, maxiter=RESTARTS
+            operator, k=wanted, v0=start, ncv=min(2 * wanted + 6, matrix.shape[0]), tol=tolerance, maxiter=RESTARTS
         )
     except ArpackNoConvergence as partly:
         # Of a crowded spectrum the slowest have settled, and only they are needed.
@@ -72,7 +81,7 @@ def slow_modes(matrix: csc_array, count: int, rate: float, masses: FloatArray, e
     law = np.real(vectors[:, zero] / vectors[:, zero].sum())
     rates = np.delete(eigenvalues, zero)
     rates = rates[np.lexsort((-rates.imag, np.round(rates.real / rate, 7)))]
-    return Modes(rates[: _whole_pairs(rates, count)], law)
+    return Modes(rates[: _whole_pairs(rates, count)], law, np.real(vectors / np.linalg.norm(vectors, axis=0)).sum(axis=1))
 
 
 def factorised(matrix: csc_array):  # type: ignore[no-untyped-def]

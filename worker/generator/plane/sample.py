@@ -1,5 +1,6 @@
 """A model near a solved one, on the solution's coarsest cells: its numbers are the solution's, moved by the difference there."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -7,11 +8,11 @@ import numpy as np
 from worker.generator.plane.between import SpatialPassage
 from worker.generator.plane.box import Box
 from worker.generator.plane.chart import lowest_diffusion
-from worker.generator.plane.escape import escape
+from worker.generator.plane.escape import escapes
 from worker.generator.plane.hitting import LEVELS, log_moments
 from worker.generator.plane.modes import ComplexArray
 from worker.generator.plane.scene import with_process
-from worker.generator.plane.solution import Solution, matched, solve_on
+from worker.generator.plane.solution import Solution, matched, solve_near
 from worker.generator.process import DiffusionProcess, FloatArray
 
 AT_THE_EDGE = 1e-3
@@ -20,6 +21,8 @@ NEGATIVE = 1e-3
 """Share of the law where the diffusion is not positive above which the model is no process."""
 EXTRA = 4
 """Eigenvalues beyond the reference's; see `slow_modes`."""
+TOLERANCE = 1e-5
+"""Likewise; the rates are right to 1e-8."""
 DISTANCES, FAR, STEPS = (1.0, 8.0, 64.0), 1e5, 150
 """Of paths from outside, see `escape`: fewer and shorter than for the reference, as the model is near it."""
 
@@ -40,25 +43,37 @@ class SpatialSample:
     covariance: FloatArray | None = None
 
 
-def sampled_in_the_plane(process: DiffusionProcess, solution: Solution) -> SpatialSample:
-    """The model's numbers next to the solution's; also those of one that would escape, but from outside its law only."""
-    box = replace(solution.box, chart=replace(solution.box.chart, process=process))
-    ergodic = escape(box.chart, box.spans, box.walls, distances=DISTANCES, far=FAR, steps=STEPS) is None
-    count = len(solution.numbers.rates)
+def sampled_in_the_plane(processes: Sequence[DiffusionProcess], solution: Solution) -> list[SpatialSample]:
+    """Each model's numbers next to the solution's; also those of one that would escape, but from outside its law only."""
+    box = solution.box
+    found = escapes(box.chart, processes, box.spans, box.walls, distances=DISTANCES, far=FAR, steps=STEPS)
+    return [_next_to(process, solution, at is None) for process, at in zip(processes, found, strict=True)]
+
+
+def _next_to(process: DiffusionProcess, solution: Solution, returns: bool) -> SpatialSample:
+    chart, coarse = replace(solution.box.chart, process=process), solution.first
     try:
-        level = solve_on(box, solution.first.grid.shape[0], solution.schemes, count, solution.rate, EXTRA)
+        level = solve_near(
+            chart,
+            coarse.grid,
+            solution.schemes,
+            len(solution.numbers.rates),
+            solution.rate,
+            coarse.modes,
+            EXTRA,
+            TOLERANCE,
+        )
     except (RuntimeError, ValueError):
         # A draw far out in the coefficients' distribution may have no matrix to speak of.
         return SpatialSample(False)
     masses = level.density * level.grid.volumes
-    if masses[(lowest_diffusion(box.chart.raw_diffusion(level.grid.centres)) < -1e-9).reshape(masses.shape)].sum() > NEGATIVE:
+    if masses[(lowest_diffusion(chart.raw_diffusion(level.grid.centres)) < -1e-9).reshape(masses.shape)].sum() > NEGATIVE:
         return SpatialSample(False)
-    if _at_open_sides(box, masses) > AT_THE_EDGE:
-        return SpatialSample(ergodic)
-    coarse = solution.first.numbers
-    moved = solution.numbers.moments + level.numbers.moments - coarse.moments
-    own, reference = (matched(rates, solution.numbers.rates) for rates in (level.numbers.rates, coarse.rates))
-    return SpatialSample(ergodic, _moved(own, reference, solution.numbers.rates), moved[:2], moved[2:6].reshape(2, 2))
+    if _at_open_sides(solution.box, masses) > AT_THE_EDGE:
+        return SpatialSample(returns)
+    moved = solution.numbers.moments + level.numbers.moments - coarse.numbers.moments
+    own, reference = (matched(rates, solution.numbers.rates) for rates in (level.numbers.rates, coarse.numbers.rates))
+    return SpatialSample(returns, _moved(own, reference, solution.numbers.rates), moved[:2], moved[2:6].reshape(2, 2))
 
 
 def sampled_times(process: DiffusionProcess, passages: tuple[SpatialPassage, ...]) -> list[float | None]:

@@ -8,11 +8,11 @@ from scipy.sparse import csc_array
 
 from worker.generator.errors import UnresolvedLandscapeError
 from worker.generator.plane.box import CELLS, Box, moments
-from worker.generator.plane.chart import lowest_diffusion
+from worker.generator.plane.chart import Chart, lowest_diffusion
 from worker.generator.plane.coarse_law import dominated
 from worker.generator.plane.grid import Grid
-from worker.generator.plane.modes import EXTRA, ComplexArray, Modes, slow_modes
-from worker.generator.plane.volumes import Coefficients, Schemes, currents, generator_matrix
+from worker.generator.plane.modes import EXTRA, TOLERANCE, ComplexArray, Modes, slow_modes
+from worker.generator.plane.volumes import Coefficients, Fluxes, Schemes, generator_matrix
 from worker.generator.process import FloatArray
 
 LEVELS = (32, 48, 72, 108, 162)
@@ -49,6 +49,7 @@ class Level:
 
     matrix            (n, n) rate of change of the cells' masses [1/time]
     density, current  (n₀, n₁) and (n₀, n₁, 2), in the chart's coordinates
+    modes             (n,) sum of the slow modes
     """
 
     grid: Grid
@@ -56,6 +57,7 @@ class Level:
     numbers: Numbers
     density: FloatArray
     current: FloatArray
+    modes: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,15 +112,31 @@ def solve(box: Box, count: int) -> Solution:
     return Solution(box, schemes, rate, tuple(ladder), numbers, change)
 
 
-def solve_on(box: Box, cells: int, schemes: Schemes, count: int, rate: float, extra: int = EXTRA) -> Level:
-    """The answer on cells × cells cells; for the last two see `slow_modes`."""
+def solve_on(box: Box, cells: int, schemes: Schemes, count: int, rate: float) -> Level:
+    """The answer on cells × cells cells."""
     grid = box.grid(cells)
-    coefficients = Coefficients.of(box.chart, grid)
-    matrix = generator_matrix(grid, coefficients, schemes)
-    modes = slow_modes(matrix, count, rate, grid.volumes.ravel(), extra)
+    return solve_near(box.chart, grid, schemes, count, rate, grid.volumes.ravel())
+
+
+def solve_near(
+    chart: Chart,
+    grid: Grid,
+    schemes: Schemes,
+    count: int,
+    rate: float,
+    start: FloatArray,
+    extra: int = EXTRA,
+    tolerance: float = TOLERANCE,
+) -> Level:
+    """The answer on the grid; for the last three see `slow_modes`."""
+    coefficients = Coefficients.of(chart, grid)
+    fluxes = Fluxes.of(grid, coefficients, schemes)
+    matrix = fluxes.matrix()
+    modes = slow_modes(matrix, count, rate, start, extra, tolerance)
     density = modes.masses.reshape(grid.shape) / grid.volumes
-    current = currents(grid, coefficients, schemes, density)
-    return Level(grid, matrix, Numbers(modes.rates, _moments(box, grid, coefficients, modes, current)), density, current)
+    current = fluxes.currents(density)
+    numbers = Numbers(modes.rates, _moments(chart, grid, coefficients, modes, current))
+    return Level(grid, matrix, numbers, density, current, modes.sum)
 
 
 def _law_change(ladder: list[Level], numbers: Numbers) -> float:
@@ -201,8 +219,8 @@ def _changes(rates: ComplexArray, before: ComplexArray) -> FloatArray:
     return np.where(np.isfinite(change), change, np.inf)
 
 
-def _moments(box: Box, grid: Grid, coefficients: Coefficients, modes: Modes, current: FloatArray) -> FloatArray:
-    chart, masses = box.chart, modes.masses
+def _moments(chart: Chart, grid: Grid, coefficients: Coefficients, modes: Modes, current: FloatArray) -> FloatArray:
+    masses = modes.masses
     x = chart.state(grid.centres)
     mean, covariance = moments(x, masses)
     away = x - mean

@@ -58,40 +58,61 @@ class Coefficients:
         return np.where(np.isnan(ratio), 0.0, ratio)
 
 
+FlatTerms = tuple[IndexArray, IndexArray, FloatArray]
+"""Face, cell, and flux through the face per density of the cell."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fluxes:
+    """What flows through the faces across either axis, as a sum over cells' densities."""
+
+    grid: Grid
+    closed: NDArray[np.bool_] | None
+    across: tuple[FlatTerms, FlatTerms]
+
+    @classmethod
+    def of(cls, grid: Grid, coefficients: Coefficients, schemes: Schemes) -> "Fluxes":
+        """Of the process with these coefficients."""
+        first, second = (_flat_terms(grid, coefficients, axis, schemes[axis]) for axis in (0, 1))
+        return cls(grid, coefficients.closed, (first, second))
+
+    def matrix(self) -> csc_array:
+        """(n, n): rate of change of the cells' masses; its transpose acts on functions."""
+        parts = [self._flows(axis) for axis in (0, 1)]
+        rows, columns, rates = (np.concatenate([part[k] for part in parts]) for k in range(3))
+        n = self.grid.volumes.size
+        matrix = csc_array(coo_array((rates / self.grid.volumes.ravel()[columns], (rows, columns)), shape=(n, n)))
+        if self.closed is None:
+            return matrix
+        # What is shut loses its mass at once: no slow mode lives there.
+        return csc_array(matrix - diags_array(np.where(self.closed, np.abs(matrix.diagonal()).max(), 0.0)))
+
+    def currents(self, density: FloatArray) -> FloatArray:
+        """(n₀, n₁, 2): probability current J at the cells' centres, the mean of its values on opposite faces; none at walls."""
+        result = np.zeros((*self.grid.shape, 2))
+        for axis in (0, 1):
+            own, other = self.grid.axes[axis], self.grid.axes[1 - axis]
+            face, column, coefficient = self.across[axis]
+            flux = np.bincount(face, coefficient * density.ravel()[column], len(own.faces) * other.count).reshape(-1, other.count)
+            wall = flux[-1:] if own.circle else np.zeros((1, other.count))
+            flux = np.vstack([wall, flux] if own.circle else [wall, flux, wall])
+            mean = (flux[1:] + flux[:-1]) / 2
+            result[..., axis] = mean if axis == 0 else mean.T
+        return result
+
+    def _flows(self, axis: int) -> FlatTerms:
+        """Rows, columns and rates of what one axis contributes, per unit of the column's density."""
+        own, other = self.grid.axes[axis], self.grid.axes[1 - axis]
+        face, column, coefficient = self.across[axis]
+        numbers = cell_numbers(self.grid, axis)
+        before, after = numbers[own.neighbour(0)[0]].ravel()[face], numbers[own.neighbour(1)[0]].ravel()[face]
+        rate = coefficient * np.tile(other.widths, len(own.faces))[face]
+        return np.concatenate([before, after]), np.concatenate([column, column]), np.concatenate([-rate, rate])
+
+
 def generator_matrix(grid: Grid, coefficients: Coefficients, schemes: Schemes) -> csc_array:
     """(n, n): rate of change of the cells' masses; its transpose acts on functions."""
-    parts = [_flows(grid, coefficients, axis, schemes[axis]) for axis in (0, 1)]
-    rows, columns, rates = (np.concatenate([part[k] for part in parts]) for k in range(3))
-    n = grid.volumes.size
-    matrix = csc_array(coo_array((rates / grid.volumes.ravel()[columns], (rows, columns)), shape=(n, n)))
-    if coefficients.closed is None:
-        return matrix
-    # What is shut loses its mass at once: no slow mode lives there.
-    return csc_array(matrix - diags_array(np.where(coefficients.closed, np.abs(matrix.diagonal()).max(), 0.0)))
-
-
-def currents(grid: Grid, coefficients: Coefficients, schemes: Schemes, density: FloatArray) -> FloatArray:
-    """(n₀, n₁, 2): probability current J at the cells' centres, the mean of its values on opposite faces; nothing at walls."""
-    result = np.zeros((*grid.shape, 2))
-    for axis in (0, 1):
-        own, other = grid.axes[axis], grid.axes[1 - axis]
-        face, column, coefficient = _face_terms(grid, coefficients, axis, schemes[axis])
-        flux = np.bincount(face, coefficient * density.ravel()[column], len(own.faces) * other.count).reshape(-1, other.count)
-        wall = flux[-1:] if own.circle else np.zeros((1, other.count))
-        flux = np.vstack([wall, flux] if own.circle else [wall, flux, wall])
-        mean = (flux[1:] + flux[:-1]) / 2
-        result[..., axis] = mean if axis == 0 else mean.T
-    return result
-
-
-def _flows(grid: Grid, coefficients: Coefficients, axis: int, scheme: Scheme) -> tuple[IndexArray, IndexArray, FloatArray]:
-    """Rows, columns and rates of what one axis contributes, per unit of the column's density."""
-    own, other = grid.axes[axis], grid.axes[1 - axis]
-    face, column, coefficient = _face_terms(grid, coefficients, axis, scheme)
-    numbers = cell_numbers(grid, axis)
-    before, after = numbers[own.neighbour(0)[0]].ravel()[face], numbers[own.neighbour(1)[0]].ravel()[face]
-    rate = coefficient * np.tile(other.widths, len(own.faces))[face]
-    return np.concatenate([before, after]), np.concatenate([column, column]), np.concatenate([-rate, rate])
+    return Fluxes.of(grid, coefficients, schemes).matrix()
 
 
 FaceTerm = tuple[IndexArray, FloatArray, IndexArray, int]
@@ -144,7 +165,7 @@ def _velocity(grid: Grid, coefficients: Coefficients, axis: int) -> FloatArray:
     return np.asarray(coefficients.normal[axis][0] - (a_cells[after] - a_cells[before]) / (2 * own.gaps[:, None]))
 
 
-def _face_terms(grid: Grid, coefficients: Coefficients, axis: int, scheme: Scheme) -> tuple[IndexArray, IndexArray, FloatArray]:
+def _flat_terms(grid: Grid, coefficients: Coefficients, axis: int, scheme: Scheme) -> FlatTerms:
     """`face_terms` as flat arrays: face, cell and coefficient."""
     shape = coefficients.normal[axis][0].shape
     terms = face_terms(grid, coefficients, axis, scheme)
@@ -184,7 +205,7 @@ def _fitted(half_drop: FloatArray, spread: FloatArray) -> FloatArray:
 
 def _parabola(axis: Axis, v: FloatArray) -> list[tuple[int, FloatArray]]:
     """Shares of the four cells around each face in the density there: (step, (faces, 1 or n) shares)."""
-    forward, backward = (_shares(axis, step) for step in (-1, 0))
+    forward, backward = axis.parabola_shares
     positive = v > 0
     inside_before, inside_after = axis.neighbour(-1)[1][:, None], axis.neighbour(2)[1][:, None]
     first = np.where(inside_before, forward, np.array([0.0, 1.0, 0.0]))
@@ -195,20 +216,6 @@ def _parabola(axis: Axis, v: FloatArray) -> list[tuple[int, FloatArray]]:
         (1, np.where(positive, first[:, 2:], second[:, 1:2])),
         (2, np.where(positive, 0.0, second[:, 2:])),
     ]
-
-
-def _shares(axis: Axis, first: int) -> FloatArray:
-    """(faces, 3): the density at each face is this combination of the means of three cells from step `first` on."""
-    width = np.stack([axis.widths[axis.neighbour(first + k)[0]] for k in range(3)], axis=1)
-    # The primitive of the density is a cubic through the four edges; its slope at the face.
-    nodes = np.concatenate([np.zeros((len(width), 1)), np.cumsum(width, axis=1)], axis=1)
-    at = nodes[:, -first + 1]
-    slopes = np.zeros((len(width), 4))
-    for m in range(4):
-        others = [k for k in range(4) if k != m]
-        scale = np.prod([nodes[:, m] - nodes[:, k] for k in others], axis=0)
-        slopes[:, m] = sum(np.prod([at - nodes[:, k] for k in others if k != skipped], axis=0) for skipped in others) / scale
-    return np.asarray(width * np.stack([slopes[:, k + 1 :].sum(axis=1) for k in range(3)], axis=1))
 
 
 def _differences(axis: Axis) -> tuple[IndexArray, IndexArray, FloatArray]:

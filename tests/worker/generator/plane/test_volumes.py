@@ -9,7 +9,7 @@ from contract.generator import ModelTerms
 from worker.generator.plane.chart import Chart, make_chart
 from worker.generator.plane.grid import Axis, Grid, Span
 from worker.generator.plane.modes import slow_modes, stationary_masses
-from worker.generator.plane.volumes import Coefficients, Scheme, _shares, currents, generator_matrix
+from worker.generator.plane.volumes import Coefficients, Fluxes, Scheme, generator_matrix
 from worker.pipeline import process_of
 
 SCHEMES: list[Scheme] = ["exponential", "upwind"]
@@ -49,7 +49,7 @@ def test_upwind_shares_are_exact_for_parabolas_on_uneven_cells() -> None:
     axis = Axis(np.array([0.0, 0.3, 0.9, 1.2, 2.0, 2.1, 3.0]), False)
     means = np.diff(axis.edges**3 / 3 - axis.edges**2 + 2 * axis.edges) / axis.widths
     for first in (-1, 0):
-        shares = _shares(axis, first)
+        shares = axis.parabola_shares[first + 1]
         for face, at in enumerate(axis.faces):
             inside = [face + first + k for k in range(3)]
             if min(inside) >= 0 and max(inside) < axis.count:
@@ -77,6 +77,6 @@ def test_currents_are_those_of_the_flow_where_the_law_is_known() -> None:
     square = Grid((Span(-5.5, 5.5, 0, 2).cut(64), Span(-5.5, 5.5, 0, 2).cut(64)))
     coefficients = Coefficients.of(flat, square)
     law = (np.exp(-np.sum(square.centres**2, axis=1) / 2) / (2 * np.pi)).reshape(square.shape)
-    found = currents(square, coefficients, ("upwind", "upwind"), law)
+    found = Fluxes.of(square, coefficients, ("upwind", "upwind")).currents(law)
     expected = 2 * np.stack([square.centres[:, 1], -square.centres[:, 0]], axis=1).reshape(*square.shape, 2) * law[..., None]
     assert np.max(np.abs(found - expected)) < 0.02 * np.max(np.abs(expected))
