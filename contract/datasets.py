@@ -75,7 +75,7 @@ class DatasetReport(Document):
     """What was read from an upload, and what was assumed to read it."""
 
     format: str
-    """csv, json, npy, npz, parquet or arrow."""
+    """csv, json, npy, npz, parquet, arrow or mat."""
     layout: Layout
     """The layout as resolved: what was given and what was inferred."""
     assumptions: tuple[str, ...] = ()

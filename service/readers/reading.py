@@ -59,6 +59,10 @@ def _record(path: Path, form: Format, layout: Layout, limits: Limits, notes: Not
 
             if form == "npy":
                 return bundle.record_of_array(numpy.read_npy(path, limits), layout, limits, notes)
+            if form == "mat":
+                from service.readers import matlab
+
+                return bundle.record_of_bundle(matlab.read_mat(path, limits, notes), layout, limits, notes)
             return bundle.record_of_bundle(numpy.read_npz(path, limits), layout, limits, notes)
     return record_of(table, layout, limits, notes)
 

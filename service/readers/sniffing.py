@@ -5,9 +5,9 @@ from typing import Literal
 
 from service.readers.errors import UnreadableData, unsupported
 
-Format = Literal["csv", "json", "npy", "npz", "parquet", "arrow"]
+Format = Literal["csv", "json", "npy", "npz", "parquet", "arrow", "mat"]
 
-ACCEPTED = "CSV or other text tables, JSON, NPY, NPZ, Parquet and Arrow IPC files are read."
+ACCEPTED = "CSV or other text tables, JSON, NPY, NPZ, Parquet, Arrow IPC and MAT (version 5) files are read."
 
 _MAGIC: tuple[tuple[bytes, Format], ...] = (
     (b"\x93NUMPY", "npy"),
@@ -16,6 +16,7 @@ _MAGIC: tuple[tuple[bytes, Format], ...] = (
     (b"PAR1", "parquet"),
     (b"ARROW1", "arrow"),
     (b"\xff\xff\xff\xff", "arrow"),
+    (b"MATLAB 5.0 MAT-file", "mat"),
 )
 
 _FOREIGN: tuple[tuple[bytes, str, str], ...] = (
@@ -25,7 +26,7 @@ _FOREIGN: tuple[tuple[bytes, str, str], ...] = (
     (b"\x28\xb5\x2f\xfd", "zstd-compressed data", "Decompress it first."),
     (b"\x89HDF", "an HDF5 file (also netCDF 4, MAT 7.3)", "Export the arrays as NPZ, Parquet or CSV."),
     (b"CDF", "a netCDF file", "Export the arrays as NPZ, Parquet or CSV."),
-    (b"MATLAB", "a MATLAB file", "Export the arrays as NPZ or CSV."),
+    (b"MATLAB", "a MATLAB file of another version than 5", "Save it again with save(file, 'x', '-v7')."),
     (b"\xd0\xcf\x11\xe0", "an old Excel file", "Export the sheet as CSV."),
     (b"ORC", "an ORC file", "Export it as Parquet."),
     (b"Obj\x01", "an Avro file", "Export it as Parquet."),
@@ -45,6 +46,7 @@ _MEDIA_TYPES: dict[str, Format | None] = {
     "application/x-parquet": "parquet",
     "application/vnd.apache.arrow.file": "arrow",
     "application/vnd.apache.arrow.stream": "arrow",
+    "application/x-matlab-data": "mat",
     "application/octet-stream": None,
     "application/x-www-form-urlencoded": None,
     "application/vnd.ms-excel": None,
@@ -59,6 +61,7 @@ _EXTENSIONS: dict[str, Format] = {
     ".parquet": "parquet",
     ".arrow": "arrow",
     ".feather": "arrow",
+    ".mat": "mat",
 }
 
 
@@ -81,7 +84,7 @@ def format_of(head: bytes, media_type: str | None, filename: str | None) -> Form
             "The upload is a Python pickle. Pickles run code when they are opened, so none is.",
             hints=["Save the array with numpy.save(..., allow_pickle=False), numpy.savez or as CSV.", ACCEPTED],
         )
-    if declared in ("npy", "npz", "parquet", "arrow"):
+    if declared in ("npy", "npz", "parquet", "arrow", "mat"):
         raise UnreadableData(
             f"The upload is said to be {declared}, but its first bytes are not; the file may be cut or mislabelled.",
             hints=[ACCEPTED],

@@ -26,6 +26,7 @@ _ACCEPTED: dict[str, Any] = {
             "application/x-npz",
             "application/vnd.apache.parquet",
             "application/vnd.apache.arrow.file",
+            "application/x-matlab-data",
             "application/octet-stream",
         ),
         _BINARY,

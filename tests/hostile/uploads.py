@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.lib import format as npy
+from scipy.io import savemat
 
 CSV = b"t,x\n" + b"".join(b"%d,%.3f\n" % (k, (k * 7919 % 1000) / 1000) for k in range(60))
 
@@ -38,7 +39,7 @@ class Deed:
 
 def hostile_uploads() -> Iterator[Upload]:
     """All of them."""
-    for family in (_texts, _jsons, _npys, _npzs, _arrows, _torn, _mislabelled, _layouts, _compressed):
+    for family in (_texts, _jsons, _npys, _npzs, _mats, _arrows, _torn, _mislabelled, _layouts, _compressed):
         yield from family()
 
 
@@ -284,7 +285,26 @@ def _formats() -> dict[str, tuple[bytes, str]]:
         "npy": (array, "application/x-npy"),
         "npz": (_zip({"x.npy": array}), "application/x-npz"),
         "parquet": (parquet.getvalue(), "application/vnd.apache.parquet"),
+        "mat": (_mat(x=np.arange(50) % 7.0), "application/x-matlab-data"),
     }
+
+
+def _mat(**variables: object) -> bytes:
+    file = io.BytesIO()
+    savemat(file, variables, do_compression=True)
+    return file.getvalue()
+
+
+def _mats() -> Iterator[Upload]:
+    kind, good = "application/x-matlab-data", _mat(x=np.arange(50) % 7.0, s={"t": np.arange(5.0), "c": [[1.0], "a"]})
+    yield Upload("mat bomb", _mat(x=np.zeros(60_000_000)), kind)
+    yield Upload("mat of text", _mat(x="abc"), kind)
+    chance = np.random.default_rng(9)
+    for number in range(20):
+        twisted = bytearray(good)
+        for place in chance.integers(128, len(good), 3):
+            twisted[place] ^= int(chance.integers(1, 256))
+        yield Upload(f"mat with flipped bits {number}", bytes(twisted), kind, {"dt": "1"}, harmless=True)
 
 
 def _torn() -> Iterator[Upload]:

@@ -92,7 +92,7 @@ def test_a_cell_is_repeated_only_in_part_and_printable(refused: Reads) -> None:
         (b"\x1f\x8b\x08\x00", "gzip"),
         (b"\x89HDF\r\n\x1a\n", "HDF5"),
         (b"CDF\x01", "netCDF"),
-        (b"MATLAB 5.0 MAT-file", "MATLAB"),
+        (b"MATLAB 7.3 MAT-file", "MATLAB"),
         (bytes(range(256)), "binary"),
     ],
 )
