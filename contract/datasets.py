@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from contract.base import Document, Name
+from contract.pictures import Bins
 from contract.results import Notice
 
 PositiveFinite = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -134,3 +135,27 @@ class DatasetList(Document):
     """The datasets of this page."""
     next_cursor: str | None = None
     """To be given as `cursor` for the next page; null on the last."""
+
+
+class Stretch(Document):
+    """A stretch of the record without a gap, as the smallest and largest sample of each of some pieces of equal length."""
+
+    trajectory: int
+    """Number of the trajectory, from 0."""
+    times: tuple[float, ...]
+    """Of each piece's first sample [time]."""
+    low: dict[str, tuple[float, ...]]
+    """By variable [state]."""
+    high: dict[str, tuple[float, ...]]
+    """By variable; equal to `low` where pieces are single samples [state]."""
+
+
+class DatasetPreview(Document):
+    """What a dataset looks like, in a few thousand numbers."""
+
+    stretches: tuple[Stretch, ...]
+    """The first and longest of them, in order."""
+    n_segments: int
+    """How many there are in all."""
+    histograms: dict[str, Bins]
+    """Of all samples, by variable."""

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from contract.base import Document, Interval
+from contract.pictures import Curves, DriftField, Observed
 
 SCHEMA_VERSION: Final = "1.0"
 
@@ -643,6 +644,10 @@ class ResultBase(Document):
     """Drift and diffusion."""
     generator: GeneratorAnalysis
     """What follows from them."""
+    curves: Curves | None = None
+    """Drift and diffusion of one variable, for drawing."""
+    drift_field: DriftField | None = None
+    """Drift of two variables, for drawing."""
     warnings: tuple[Notice, ...] = ()
     """What a reader of the numbers should know."""
     provenance: Provenance
@@ -660,6 +665,8 @@ class IdentificationResult(ResultBase):
     """Which other models were considered."""
     diagnostics: Diagnostics
     """Whether it can be trusted."""
+    observed: Observed | None = None
+    """The data beside it, for drawing."""
 
 
 class GeneratorResult(ResultBase):

@@ -13,7 +13,7 @@ from service.metrics import Metrics
 from service.middleware import ExchangeMiddleware
 from service.queue import CeleryQueue
 from service.readers.process import read_upload
-from service.routes import datasets, events, health, jobs, presets, reference, schemas
+from service.routes import datasets, events, health, jobs, presets, previews, reference, schemas
 from service.settings import ServiceSettings
 from service.watch import JobWatch
 from storage.blobs import open_blobs
@@ -52,7 +52,16 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.context = context
-    for router in (datasets.router, jobs.router, events.router, schemas.router, presets.router, health.router, reference.router):
+    for router in (
+        datasets.router,
+        previews.router,
+        jobs.router,
+        events.router,
+        schemas.router,
+        presets.router,
+        health.router,
+        reference.router,
+    ):
         app.include_router(router)
     errors.install(app)
     interface.install(app)

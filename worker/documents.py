@@ -16,6 +16,8 @@ from worker.identification.diagnostics import Finding
 from worker.identification.model import expression
 from worker.identification.multivariate.answer import JointAnswer
 from worker.numbers import plain
+from worker.picture import NOTHING, Picture
+from worker.picture_documents import curves_document, field_document, observed_document
 from worker.pipeline import Analysed
 
 
@@ -26,6 +28,7 @@ def identification_result(
     answer: Answer | JointAnswer,
     analysed: Analysed,
     comparison: Comparison,
+    seen: Picture,
     seconds: float,
 ) -> results.IdentificationResult:
     """The document of an identification."""
@@ -37,6 +40,9 @@ def identification_result(
         selection=selection_of(answer),
         generator=analysis_of(analysed.generator, analysed.spread),
         diagnostics=diagnostics_of(answer, comparison),
+        observed=None if seen.observed is None else observed_document(seen.observed),
+        curves=curves_document(seen.curves),
+        drift_field=field_document(seen.field),
         warnings=(*dataset.report.warnings, *(_warning(f) for f in found)),
         provenance=results.Provenance(
             version=_version(),
@@ -50,13 +56,15 @@ def identification_result(
 
 
 def generator_result(
-    job_id: str, job: GeneratorJob, model: ModelTerms, analysed: Analysed, seconds: float
+    job_id: str, job: GeneratorJob, model: ModelTerms, analysed: Analysed, seconds: float, seen: Picture = NOTHING
 ) -> results.GeneratorResult:
     """The document of a generator analysis."""
     return results.GeneratorResult(
         job=job_id,
         model=results.Model(drift=_given(model.drift), diffusion=_given(model.diffusion)),
         generator=analysis_of(analysed.generator, analysed.spread),
+        curves=curves_document(seen.curves),
+        drift_field=field_document(seen.field),
         warnings=tuple(_warning(f) for f in (*analysed.findings, *findings_of(analysed.generator))),
         provenance=results.Provenance(
             version=_version(),

@@ -14,7 +14,7 @@ from contract.jobs import GeneratorJob, IdentificationJob
 from contract.problems import Problem, ProblemError, problem
 from contract.results import GeneratorResult, IdentificationResult
 from storage.stores import Claim, Forgotten, Stores
-from worker import documents, pipeline
+from worker import documents, picture, pipeline
 from worker.generator.errors import GeneratorError
 from worker.identification.errors import IdentificationError
 from worker.identification.trajectories import Trajectories
@@ -45,8 +45,10 @@ def _identification(claim: Claim, job: IdentificationJob, stores: Stores, report
         answer = pipeline.identify(data, job.parameters, report)
         analysed = pipeline.analyse_answer(answer, data, job.analysis, report)
         comparison = pipeline.compare_with_data(answer, data, analysed, report)
+        seen = picture.of_answer(answer, data, analysed.generator, job.analysis.confidence)
     report(0.95, "writing", "result")
-    return documents.identification_result(claim.job_id, job, dataset, answer, analysed, comparison, time.monotonic() - begun)
+    seconds = time.monotonic() - begun
+    return documents.identification_result(claim.job_id, job, dataset, answer, analysed, comparison, seen, seconds)
 
 
 def _generator(claim: Claim, job: GeneratorJob, stores: Stores, report: Report) -> GeneratorResult:
@@ -58,7 +60,8 @@ def _generator(claim: Claim, job: GeneratorJob, stores: Stores, report: Report) 
     _check_variables("model/domain", model.domain, variables)
     _check_variables("model/periodic", model.periodic, variables)
     analysed = pipeline.analyse_terms(model, job.analysis, report)
-    return documents.generator_result(claim.job_id, job, model, analysed, time.monotonic() - begun)
+    seen = picture.of_terms(pipeline.process_of(model), analysed.generator)
+    return documents.generator_result(claim.job_id, job, model, analysed, time.monotonic() - begun, seen)
 
 
 @contextmanager

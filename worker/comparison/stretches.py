@@ -49,9 +49,9 @@ def gather(data: Trajectories, step: float, longest_lag: int, most: int = MOST) 
 
     step   median step of the record [time]
     """
-    pieces = _pieces(data.segments, longest_lag, most)
+    taken = pieces(data.segments, longest_lag, most)
     states, runs, steps, position = [], [], 0, 0
-    for start, stop in pieces:
+    for start, stop in taken:
         times = np.asarray(data.times[start:stop])
         even = np.abs(np.diff(times) - step) <= EVEN * step
         states.append(np.asarray(data.states[start:stop], dtype=np.float64))
@@ -71,7 +71,7 @@ def gather(data: Trajectories, step: float, longest_lag: int, most: int = MOST) 
     )
 
 
-def _pieces(segments: Integers, longest_lag: int, most: int) -> list[tuple[int, int]]:
+def pieces(segments: Integers, longest_lag: int, most: int) -> list[tuple[int, int]]:
     """First sample and one past the last of what is read."""
     whole = [(int(start), int(stop)) for start, stop, _ in segments if stop - start > 1]
     total = sum(stop - start for start, stop in whole)

@@ -1,0 +1,75 @@
+"""A dataset in a few thousand numbers: one pass over its samples, a chunk at a time."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contract.datasets import DatasetPreview, DatasetReport, Stretch
+from contract.pictures import Bins
+
+Floats = NDArray[np.float64]
+
+MOST_STRETCHES = 12
+"""A picture of more is a thicket."""
+BINS = 60
+CHUNK = 1 << 18
+"""Samples looked at together."""
+
+
+def preview(folder: Path, report: DatasetReport, points: int) -> DatasetPreview:
+    """The preview of a dataset's files.
+
+    folder   with states.npy, times.npy and segments.npy, see storage/stores.py
+    points   pieces into which the stretches are cut, all together
+    """
+    states, times, segments = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("states", "times", "segments"))
+    names = [variable.name for variable in report.variables]
+    lengths = np.asarray(segments[:, 1] - segments[:, 0])
+    # The longest show most; among equals the first.
+    shown = np.sort(np.argsort(-lengths, kind="stable")[:MOST_STRETCHES])
+    total = max(1, int(lengths[shown].sum()))
+    stretches = []
+    for start, stop, trajectory in np.asarray(segments[shown]).tolist():
+        pieces = max(1, min(stop - start, round(points * (stop - start) / total)))
+        edges = np.linspace(start, stop, pieces + 1).astype(np.int64)
+        low, high = _extremes(states, edges)
+        stretches.append(
+            Stretch(
+                trajectory=trajectory,
+                times=tuple(np.asarray(times[edges[:-1]]).tolist()),
+                low={name: tuple(column.tolist()) for name, column in zip(names, low.T, strict=True)},
+                high={name: tuple(column.tolist()) for name, column in zip(names, high.T, strict=True)},
+            )
+        )
+    return DatasetPreview(
+        stretches=tuple(stretches),
+        n_segments=len(segments),
+        histograms=dict(zip(names, _histograms(states, report), strict=True)),
+    )
+
+
+def _extremes(states: Floats, edges: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Smallest and largest sample (n_pieces, d) between neighbouring edges."""
+    low, high = (np.empty((len(edges) - 1, states.shape[1])) for _ in range(2))
+    first = 0
+    while first < len(edges) - 1:
+        last = max(first + 1, int(np.searchsorted(edges, edges[first] + CHUNK, side="right")) - 1)
+        chunk = np.asarray(states[edges[first] : edges[last]])
+        starts = edges[first:last] - edges[first]
+        low[first:last] = np.minimum.reduceat(chunk, starts, axis=0)
+        high[first:last] = np.maximum.reduceat(chunk, starts, axis=0)
+        first = last
+    return low, high
+
+
+def _histograms(states: Floats, report: DatasetReport) -> Iterator[Bins]:
+    for column, (low, high) in enumerate(report.range):
+        # A constant variable has one value and still a histogram.
+        ends = (low, high) if low < high else (low - 0.5, low + 0.5)
+        edges = np.histogram_bin_edges(np.zeros(0), bins=BINS, range=ends)
+        counts = np.zeros(BINS, dtype=np.int64)
+        for start in range(0, len(states), CHUNK):
+            counts += np.histogram(states[start : start + CHUNK, column], bins=edges)[0]
+        yield Bins(edges=tuple(edges.tolist()), counts=tuple(counts.tolist()))

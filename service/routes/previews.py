@@ -1,0 +1,55 @@
+"""What a dataset looks like, before anything is computed from it."""
+
+from typing import Annotated
+
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Query, Request, Response
+
+from contract.datasets import Dataset, DatasetPreview
+from service.dependencies import Context, Parts, Tenant
+from service.errors import Refusal
+from service.preview import preview
+from service.representations import FOREVER, document
+from service.routes.responses import headers, problems
+
+router = APIRouter(prefix="/v1/datasets", tags=["datasets"])
+
+Points = Annotated[int, Query(ge=10, le=10_000, description="Pieces into which the stretches are cut, all together.")]
+
+
+@router.get(
+    "/{dataset_id}/preview",
+    summary="Preview a dataset",
+    response_model=DatasetPreview,
+    responses={
+        200: {"headers": headers(ETag="Its version.", Cache_Control="Immutable.")},
+        304: {"description": "You have it already."},
+        **problems(401, 404, 422, 503),
+    },
+)
+async def get_preview(request: Request, parts: Parts, tenant: Tenant, dataset_id: str, points: Points = 2000) -> Response:
+    """The longest stretches of the record, each cut into pieces of equal length of which the smallest and the largest sample
+    are given, and a histogram of each variable over all samples: enough for a plot that hides no peak.
+    """
+    dataset = await run_sync(parts.stores.datasets.get, tenant, dataset_id)
+    if dataset is None:
+        raise unknown_dataset()
+    return document(request, await previewed(parts, tenant, dataset, points), cache=FOREVER)
+
+
+async def previewed(parts: Context, tenant: str, dataset: Dataset, points: int) -> DatasetPreview:
+    """The preview, made in a thread; not more of them at once than uploads are read. Raises Refusal (not-found)."""
+
+    def made() -> DatasetPreview:
+        with parts.stores.datasets.files(tenant, dataset.id) as folder:
+            return preview(folder, dataset.report, points)
+
+    try:
+        return await run_sync(made, limiter=parts.reading)
+    except KeyError:
+        raise unknown_dataset() from None
+
+
+def unknown_dataset() -> Refusal:
+    """As it is everywhere."""
+    return Refusal("not-found", "There is no such dataset.", hints=("GET /v1/datasets lists yours.",))

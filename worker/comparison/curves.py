@@ -1,0 +1,84 @@
+"""Drift and diffusion as curves with bands, and as a field of arrows: for drawing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.generator.process import DiffusionProcess
+
+Floats = NDArray[np.float64]
+Range = tuple[float, float]
+
+POINTS = 121
+ARROWS = 17
+"""Along each of two coordinates."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """A function on a grid.
+
+    values   (n,)
+    band     (2, n) lower and upper end of its interval; None without drawn models
+    """
+
+    values: Floats
+    band: Floats | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curves:
+    """Drift and diffusion of one coordinate.
+
+    grid        (n,) [state]
+    drift       [state/time]
+    diffusion   [state²/time]
+    """
+
+    grid: Floats
+    drift: Curve
+    diffusion: Curve
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DriftField:
+    """Drift of two coordinates.
+
+    grid     two (ARROWS,) [state]
+    values   (ARROWS, ARROWS, 2) [state/time]
+    """
+
+    grid: tuple[Floats, Floats]
+    values: Floats
+
+
+def curves_of(process: DiffusionProcess, draws: Sequence[DiffusionProcess], where: Range, confidence: float = 0.95) -> Curves:
+    """Drift and diffusion of a process of one coordinate over an interval.
+
+    draws   processes drawn around the estimate: at each point the band holds the share `confidence` of them
+    """
+    grid = np.linspace(*where, POINTS)
+    x = grid[:, None]
+    with np.errstate(all="ignore"):
+        b, a = process.drift(x)[:, 0], process.diffusion(x)[:, 0, 0]
+        drawn_b = np.array([drawn.drift(x)[:, 0] for drawn in draws])
+        drawn_a = np.array([drawn.diffusion(x)[:, 0, 0] for drawn in draws])
+    return Curves(grid, Curve(b, _band(drawn_b, confidence)), Curve(a, _band(drawn_a, confidence)))
+
+
+def drift_field(process: DiffusionProcess, where: Sequence[Range]) -> DriftField:
+    """The drift of a process of two coordinates over a rectangle."""
+    first, second = (np.linspace(*ends, ARROWS) for ends in where)
+    at = np.stack(np.meshgrid(first, second, indexing="ij"), axis=-1)
+    with np.errstate(all="ignore"):
+        values = process.drift(at.reshape(-1, 2)).reshape(at.shape)
+    return DriftField((first, second), values)
+
+
+def _band(drawn: Floats, confidence: float) -> Floats | None:
+    if not len(drawn):
+        return None
+    tail = (1 - confidence) / 2
+    return np.asarray(np.quantile(drawn, [tail, 1 - tail], axis=0))
