@@ -24,6 +24,7 @@ CODES: dict[str, tuple[int, str]] = {
     "forbidden": (403, "This key may not do that"),
     "not-found": (404, "There is no such thing"),
     "method-not-allowed": (405, "This address does not do that"),
+    "not-acceptable": (406, "It is not there in that form"),
     "body-timeout": (408, "The body stopped coming"),
     "job-not-finished": (409, "The job is not finished"),
     "job-failed": (409, "The job failed"),

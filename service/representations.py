@@ -23,13 +23,25 @@ def json_bytes(
     request: Request, body: bytes, status: int = 200, *, headers: Mapping[str, str] | None = None, cache: str = REVALIDATE
 ) -> Response:
     """JSON that is spelled already; 304 without a body where a safe request names its ETag."""
-    digest = hashlib.sha256(body).digest()
-    etag = f'"{digest.hex()[:32]}"'
-    fields = {"ETag": etag, "Cache-Control": cache, **(headers or {})}
-    if request.method in ("GET", "HEAD") and _names(request.headers.get("if-none-match"), etag):
+    fields = {"ETag": etag_of(body), "Cache-Control": cache, **(headers or {})}
+    if unchanged(request, fields["ETag"]):
         return Response(status_code=304, headers=fields)
-    fields["Content-Digest"] = f"sha-256=:{base64.b64encode(digest).decode()}:"
-    return Response(body, status, headers=fields, media_type="application/json")
+    return Response(body, status, headers={**fields, **digest_of(body)}, media_type="application/json")
+
+
+def etag_of(body: bytes, representation: str = "") -> str:
+    """A strong ETag of a document, or of another representation that is made from it."""
+    return f'"{hashlib.sha256(body).hexdigest()[:32]}{representation}"'
+
+
+def digest_of(body: bytes) -> dict[str, str]:
+    """The header field that lets a caller check what arrived (RFC 9530)."""
+    return {"Content-Digest": f"sha-256=:{base64.b64encode(hashlib.sha256(body).digest()).decode()}:"}
+
+
+def unchanged(request: Request, etag: str) -> bool:
+    """Whether a safe request names this ETag, so that 304 without a body will do."""
+    return request.method in ("GET", "HEAD") and _names(request.headers.get("if-none-match"), etag)
 
 
 def _names(if_none_match: str | None, etag: str) -> bool:

@@ -9,6 +9,7 @@ _WHEN = {
     401: "An API key is needed.",
     403: "The key may not do that.",
     404: "There is no such thing, or it is another tenant's.",
+    406: "It is not there in a form that `Accept` names.",
     408: "The body stopped coming.",
     409: "The job has no result (yet).",
     410: "The result is no longer kept.",
