@@ -65,8 +65,9 @@ def _columns(place: str, items: list[dict[str, Any]]) -> "Iterator[tuple[str, np
     """A list of objects: a number that all have becomes one array; arrays of theirs stay each its own."""
     for name in dict.fromkeys(name for item in items for name in item):
         values = [item.get(name) for item in items]
-        if all(isinstance(value, dict) and "value" in value for value in values):  # estimates
-            yield from _columns(f"{place}.{name}", values)
+        estimates = [value for value in values if isinstance(value, dict) and "value" in value]
+        if len(estimates) == len(values):
+            yield from _columns(f"{place}.{name}", estimates)
             continue
         single = name in _ROWS or not any(isinstance(value, (list, dict)) for value in values)
         array = _array(values) if single else None
