@@ -18,7 +18,8 @@ import numpy as np
 from contract.generator import ModelTerms
 from worker.generator.analysis import analyse
 from worker.generator.plane.planar import analysed_in_the_plane
-from worker.generator.plane.sample import sampled_in_the_plane, sampled_times
+from worker.generator.plane.sample import sampled_in_the_plane
+from worker.generator.plane.sampled_passages import sampled_times
 from worker.generator.plane.solution import matched
 from worker.generator.process import DiffusionProcess
 from worker.generator.report import GeneratorReport, Questions
@@ -82,9 +83,9 @@ def run(name: str, samples: int, checked: int) -> float:
         worst_rate = max(worst_rate, float(np.max(np.abs(sampled[:2].real / full.real - 1))))
         asked = [(passage.start, passage.to) for passage in report.between]
         again = analyse(process, passages=asked).between[: len(asked)] if asked else ()
-        for moved, passage in zip(sampled_times(process, report.between), again, strict=True):
+        for moved, passage in zip(sampled_times([process], report.between)[0, :, 0], again, strict=True):
             log_time = passage.mean_time.log_value
-            if moved is not None and log_time is not None:
+            if np.isfinite(moved) and log_time is not None:
                 worst_time = max(worst_time, abs(float(np.expm1(moved - log_time))))
     print(
         f"{name:22}{analysed - begun:9.2f}{ended - analysed:9.2f}{ended - begun:9.2f}{worst_rate:12.1e}"

@@ -213,8 +213,12 @@ class Stationary(Document):
     """Its intervals."""
     skewness: tuple[float | None, ...] = ()
     """Of each variable; 0 for a Gaussian."""
+    skewness_ci: tuple[Interval | None, ...] = ()
+    """Its intervals."""
     kurtosis: tuple[float | None, ...] = ()
     """Fourth central moment over the squared variance (3 for a Gaussian)."""
+    kurtosis_ci: tuple[Interval | None, ...] = ()
+    """Its intervals."""
     density: Density
     """The law itself."""
     reason: str | None = None
@@ -227,8 +231,12 @@ class Stationary(Document):
     """Of an angle: mean of dx/dt, the probability current times the period [state/time]."""
     circulation: float | None = None
     """Area that the process of two variables sweeps per time, ½⟨x b_y − y b_x⟩ [state²/time]."""
+    circulation_ci: Interval | None = None
+    """Its interval."""
     entropy_production: float | None = None
     """In units of Boltzmann's constant [1/time]; 0 in equilibrium."""
+    entropy_production_ci: Interval | None = None
+    """Its interval."""
 
 
 class Autocorrelation(Document):
@@ -328,6 +336,10 @@ class Passage(Document):
     """Law of the passage time; null where it is not looked at."""
 
 
+Values = Array | tuple[tuple[float | None, ...], ...]
+"""On a grid of one variable, or rows on that of two."""
+
+
 class Committor(Document):
     """The probability of entering `to` before `from`, from each state."""
 
@@ -337,8 +349,10 @@ class Committor(Document):
     """The place to be entered first [state]."""
     grid: tuple[Array, ...] = ()
     """Points of each variable [state]."""
-    values: Array | tuple[tuple[float | None, ...], ...] = ()
+    values: Values = ()
     """At each point; of two variables at each pair of points, the first variable's rows."""
+    values_ci: tuple[Values, Values] | None = None
+    """Lower and upper ends of the intervals at each point, like `values`."""
     reason: str | None = None
     """Why there are no values."""
 

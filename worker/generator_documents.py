@@ -3,6 +3,7 @@
 import base64
 import math
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +56,7 @@ def analysis_of(report: GeneratorReport, spread: GeneratorSpread | None) -> resu
             *(_passage(p, i, spread) for i, p in enumerate(report.passages)),
             *(_between(p, i, spread) for i, p in enumerate(report.between)),
         ),
-        committors=tuple(_committor(c) for c in report.committors),
+        committors=tuple(_committor(c, i, spread) for i, c in enumerate(report.committors)),
         exits=tuple(_exits(report, spread)),
         effective_potential=None
         if report.effective_potential is None
@@ -121,7 +122,9 @@ def _stationary(report: GeneratorReport, spread: GeneratorSpread | None) -> resu
         covariance=law.covariance,
         covariance_ci=() if spread is None else spread.covariance,
         skewness=law.skewness,
+        skewness_ci=() if spread is None else spread.skewness,
         kurtosis=law.kurtosis,
+        kurtosis_ci=() if spread is None else spread.kurtosis,
         density=results.Density(grid=tuple(_array(g) for g in law.grid), values=_table(law.density)),
         reason=law.reason,
         current=None if spatial is None or spatial.current is None else _encoded(spatial.current),
@@ -130,7 +133,9 @@ def _stationary(report: GeneratorReport, spread: GeneratorSpread | None) -> resu
         if report.probability_current is None
         else report.probability_current * (report.domain[1] - report.domain[0]),
         circulation=None if spatial is None else spatial.circulation,
+        circulation_ci=None if spread is None else spread.circulation,
         entropy_production=None if spatial is None else spatial.entropy_production,
+        entropy_production_ci=None if spread is None else spread.entropy_production,
     )
 
 
@@ -155,10 +160,16 @@ def _autocorrelation(report: GeneratorReport, spread: GeneratorSpread | None) ->
         lags=_array(memory.lags),
         values=_by_variable(memory.autocorrelation),
         integrated_time={
-            variable_name(i): _estimate(time, spread.integrated_time if spread is not None and i == 0 else None)
-            for i, time in enumerate(memory.integrated_times)
+            variable_name(i): _estimate(time, interval)
+            for i, (time, interval) in enumerate(zip_longest(memory.integrated_times, _times_of(spread)))
+            if time is not None
         },
     )
+
+
+def _times_of(spread: GeneratorSpread | None) -> tuple[tuple[float, float] | None, ...]:
+    """Intervals of the integrated times, as far as there are any."""
+    return () if spread is None else spread.integrated_times or (spread.integrated_time,)
 
 
 def _power_spectrum(report: GeneratorReport) -> results.PowerSpectrum | None:
@@ -193,17 +204,21 @@ def _between(passage: SpatialPassage, index: int, spread: GeneratorSpread | None
         to=_place(passage.to),
         mean_time=_estimate(passage.mean_time, spread.between[index] if spread is not None and known else None),
         kramers=results.Estimate(value=None, reason="the formula is given for one variable"),
-        standard_deviation=None if passage.deviation is None else _estimate(passage.deviation, None),
+        standard_deviation=None
+        if passage.deviation is None
+        else _estimate(passage.deviation, spread.deviations[index] if spread is not None and known else None),
     )
 
 
-def _committor(committor: Committor) -> results.Committor:
+def _committor(committor: Committor, index: int, spread: GeneratorSpread | None) -> results.Committor:
     found = committor.found
+    band = None if spread is None or index >= len(spread.committors) else spread.committors[index]
     return results.Committor(
         from_=_place(committor.start),
         to=_place(committor.to),
         grid=() if found is None else tuple(_array(points) for points in found.grid),
         values=() if found is None else _table(found.values),
+        values_ci=None if found is None or band is None else (_table(band[0]), _table(band[1])),
         reason=committor.reason,
     )
 

@@ -31,3 +31,21 @@ class SpatialLaw:
     current: FloatArray | None = None
     circulation: float | None = None
     entropy_production: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LawNumbers:
+    """Single numbers of a law.
+
+    mean                (d,) [state]
+    covariance          (d, d) [state²]
+    skewness, kurtosis  (d,) of each coordinate; None where they are not looked at
+    circulation, entropy_production  as of `SpatialLaw`
+    """
+
+    mean: FloatArray
+    covariance: FloatArray
+    skewness: FloatArray | None = None
+    kurtosis: FloatArray | None = None
+    circulation: float | None = None
+    entropy_production: float | None = None

@@ -4,19 +4,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from worker.generator.correlations import Memory
 from worker.generator.equilibria import fixed_points_near
 from worker.generator.errors import GeneratorError
-from worker.generator.intervals import GeneratorSpread, central_interval, interval_of_times
+from worker.generator.intervals import GeneratorSpread, central_band, central_interval, interval_of_times
 from worker.generator.linear import LinearProcess, linear_view
-from worker.generator.plane.sample import SpatialSample, sampled_in_the_plane, sampled_times
+from worker.generator.linear_correlations import LinearCorrelations
+from worker.generator.plane.sample import SpatialSample, sampled_in_the_plane
+from worker.generator.plane.sampled_passages import sampled_committor, sampled_times
 from worker.generator.plane.solution import matched
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.report import GeneratorReport, Range
-from worker.generator.spatial_law import SpatialLaw
+from worker.generator.spatial_law import LawNumbers, SpatialLaw
 from worker.generator.spectrum import Spectrum
 
 MOST_SAMPLES = 100
-"""Models that are analysed; each is 30 ms in the plane, unless it is linear."""
+"""Models that are analysed; each is 25 to 100 ms in the plane, unless it is linear."""
 
 
 def spread_in_space(samples: Sequence[DiffusionProcess], reference: GeneratorReport, confidence: float) -> GeneratorSpread:
@@ -26,46 +29,62 @@ def spread_in_space(samples: Sequence[DiffusionProcess], reference: GeneratorRep
         return _nothing(reference)
     taken = samples[:MOST_SAMPLES]
     if reference.solution is not None:
-        analysed = sampled_in_the_plane(taken, reference.solution)
+        analysed = sampled_in_the_plane(taken, reference.solution, _integrated_times(reference))
     else:
         analysed = [_linear(sample, reference, law, spectrum) for sample in taken]
     settled = [sample for sample in analysed if sample.rates is not None]
+    laws = [sample.law for sample in settled if sample.law is not None]
 
-    def interval(numbers: list[float | None]) -> Range | None:
+    def interval(numbers: Sequence[float | None]) -> Range | None:
         return central_interval([_finite(number) for number in numbers], confidence)
 
     def rate(k: int, part: str) -> Range | None:
         return interval([None if s.rates is None else float(getattr(s.rates[k], part)) for s in settled])
 
+    def of_law(value: float | None, name: str, *at: int) -> Range | None:
+        """Of a number that the reference has."""
+        found = [getattr(sample, name) for sample in laws]
+        return None if value is None else interval([None if f is None else float(np.asarray(f)[at]) for f in found])
+
     # A model without a law of its own may never arrive; where it is no process at all there is no time.
     lawful = [process for process, sample in zip(taken, analysed, strict=True) if sample.rates is not None]
-    logs = [sampled_times(process, reference.between) for process in lawful]
+    logs = sampled_times(lawful, reference.between)
+    bands = (sampled_committor(lawful, committor) for committor in reference.committors)
 
     d = len(law.mean)
     count = len(spectrum.eigenvalues)
     turning = [abs(value.imag) > 0 for value in spectrum.eigenvalues]
     return GeneratorSpread(
         eigenvalues=tuple(rate(k, "real") for k in range(count)),
-        mean=tuple(
-            None if law.mean[i] is None else interval([None if s.mean is None else float(s.mean[i]) for s in settled])
-            for i in range(d)
-        ),
-        covariance=tuple(
-            tuple(
-                None
-                if law.covariance[i][j] is None
-                else interval([None if s.covariance is None else float(s.covariance[i, j]) for s in settled])
-                for j in range(d)
-            )
-            for i in range(d)
-        ),
+        mean=tuple(of_law(law.mean[i], "mean", i) for i in range(d)),
+        covariance=tuple(tuple(of_law(law.covariance[i][j], "covariance", i, j) for j in range(d)) for i in range(d)),
         passages=(None,) * len(reference.passages),
         kramers=(None,) * len(reference.passages),
         ergodic_share=sum(sample.ergodic for sample in analysed) / len(analysed) if analysed else None,
         n_samples=len(analysed),
         frequencies=tuple(rate(k, "imag") if turning[k] else None for k in range(count)),
-        between=tuple(interval_of_times([_finite(log[i]) for log in logs], confidence) for i in range(len(reference.between))),
+        between=tuple(interval_of_times(column, confidence) for column in _columns(logs[..., 0])),
+        deviations=tuple(interval_of_times(column, confidence) for column in _columns(logs[..., 1])),
+        committors=tuple(None if band is None else central_band(band, confidence) for band in bands),
+        integrated_times=tuple(
+            interval([None if s.integrated_times is None else float(s.integrated_times[i]) for s in settled]) for i in range(d)
+        ),
+        skewness=tuple(of_law(law.skewness[i], "skewness", i) for i in range(d)),
+        kurtosis=tuple(of_law(law.kurtosis[i], "kurtosis", i) for i in range(d)),
+        circulation=of_law(law.circulation, "circulation"),
+        entropy_production=of_law(law.entropy_production, "entropy_production"),
     )
+
+
+def _columns(logs: FloatArray) -> list[list[float | None]]:
+    return [[_finite(float(log)) for log in column] for column in logs.T]
+
+
+def _integrated_times(reference: GeneratorReport) -> FloatArray | None:
+    memory = reference.memory
+    if not isinstance(memory, Memory):
+        return None
+    return np.array([np.nan if time.value is None else time.value for time in memory.integrated_times])
 
 
 def _finite(number: float | None) -> float | None:
@@ -85,7 +104,13 @@ def _linear(process: DiffusionProcess, reference: GeneratorReport, law: SpatialL
     if covariance is None or not linear.has_density(covariance):
         return SpatialSample(False)
     rates = matched(linear.rates(len(spectrum.eigenvalues)), spectrum.eigenvalues)
-    return SpatialSample(True, rates, linear.mean, covariance)
+    numbers = LawNumbers(
+        mean=linear.mean,
+        covariance=covariance,
+        circulation=linear.circulation(covariance),
+        entropy_production=linear.entropy_production(covariance),
+    )
+    return SpatialSample(True, rates, numbers, LinearCorrelations(linear.jacobian, covariance).integrated_times)
 
 
 def _next_to(process: DiffusionProcess, mean: FloatArray, scale: FloatArray) -> LinearProcess | None:

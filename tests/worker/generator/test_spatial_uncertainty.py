@@ -5,7 +5,9 @@ import pytest
 
 from contract.generator import ModelTerms
 from worker.generator.analysis import analyse
+from worker.generator.plane.planar import analysed_in_the_plane
 from worker.generator.process import DiffusionProcess
+from worker.generator.report import Questions
 from worker.generator.uncertainty import spread
 from worker.pipeline import process_of
 
@@ -53,6 +55,32 @@ def test_linear_samples_are_exact_and_have_intervals_of_the_frequency() -> None:
     assert result.frequencies[0] == pytest.approx((low, high))
     assert result.frequencies[1] == pytest.approx((-high, -low))
     assert result.eigenvalues[0] == pytest.approx((1, 1))
+
+
+def test_on_cells_memory_current_and_entropy_have_intervals_too() -> None:
+    """Closed forms for A = [[−1, t], [−t, −1]], a = 1: ∫C = 1/(1 + t²), circulation −t/2, entropy production 2t²."""
+    turns = np.linspace(1.8, 2.2, 21)
+
+    def turning(turn: float) -> DiffusionProcess:
+        drift = {"x": {"x": -1.0, "y": turn}, "y": {"x": -turn, "y": -1.0}}
+        return model(drift, {"x,x": {"1": 1.0}, "y,y": {"1": 1.0}})
+
+    result = spread([turning(turn) for turn in turns], analysed_in_the_plane(turning(2.0), Questions()), 0.9999)
+    for time in result.integrated_times:
+        assert time == pytest.approx((1 / (1 + 2.2**2), 1 / (1 + 1.8**2)), rel=2e-3)
+    assert result.circulation == pytest.approx((-1.1, -0.9), rel=2e-3)
+    assert result.entropy_production == pytest.approx((2 * 1.8**2, 2 * 2.2**2), rel=2e-3)
+    assert result.skewness == (pytest.approx((0, 0), abs=1e-3),) * 2
+    assert result.kurtosis == (pytest.approx((3, 3), rel=1e-3),) * 2
+
+
+def test_linear_samples_have_them_in_closed_form() -> None:
+    turns = np.linspace(1.8, 2.2, 21)
+    result = spread([rotating(1.0, turn) for turn in turns], analyse(rotating(1.0)), 0.9999)
+    for interval, of in ((result.circulation, "circulation"), (result.entropy_production, "entropy_production")):
+        ends = [getattr(analyse(rotating(1.0, turn)).stationary, of) for turn in (1.8, 2.2)]
+        assert interval == pytest.approx(sorted(ends))
+    assert result.skewness == (None, None)
 
 
 def test_samples_without_a_law_count_in_the_share() -> None:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array
 
 from worker.generator.plane.grid import Grid, IndexArray
-from worker.generator.plane.volumes import Coefficients, Schemes, absorbed_flux, cell_numbers, face_terms
+from worker.generator.plane.volumes import Coefficients, FaceTerm, absorbed_flux, cell_numbers
 from worker.generator.process import FloatArray
 
 SHUT = -1
@@ -29,10 +29,15 @@ class Absorbing:
 
 
 def absorbing_generator(
-    grid: Grid, coefficients: Coefficients, schemes: Schemes, absorbed: NDArray[np.int64], sets: int
+    grid: Grid,
+    coefficients: Coefficients,
+    terms: tuple[list[FaceTerm], list[FaceTerm]],
+    absorbed: NDArray[np.int64],
+    sets: int,
 ) -> Absorbing:
     """The generator with p = 0 on the edges of the absorbing sets, which are faces of the grid.
 
+    terms     of the flux through the faces of either axis, see `face_terms`
     absorbed  (n₀, n₁) number of the set, 1 … sets, that each cell belongs to; 0 outside them, SHUT for cells never entered
 
     The density next to an edge is the odd continuation of that outside; the flux into a set is fitted exponentially over the
@@ -46,7 +51,7 @@ def absorbing_generator(
         numbers = cell_numbers(grid, axis)
         before, after = (numbers[own.neighbour(step)[0]].ravel() for step in (0, 1))
         length = np.tile(other.widths, len(own.faces))
-        pieces += _between_free_cells(grid, coefficients, schemes, axis, owner, before, after, length)
+        pieces += _between_free_cells(grid, terms[axis], owner, before, after, length)
         for cell, beyond, side in ((before, after, 1), (after, before, -1)):
             entering = np.flatnonzero((owner[cell] == 0) & (owner[beyond] > 0))
             flux = (absorbed_flux(grid, coefficients, axis, side).ravel() * length)[entering]
@@ -63,9 +68,7 @@ def absorbing_generator(
 
 def _between_free_cells(
     grid: Grid,
-    coefficients: Coefficients,
-    schemes: Schemes,
-    axis: int,
+    terms: list[FaceTerm],
     owner: IndexArray,
     before: IndexArray,
     after: IndexArray,
@@ -75,7 +78,7 @@ def _between_free_cells(
     inner = np.flatnonzero((owner[before] == 0) & (owner[after] == 0))
     widths = [np.broadcast_to(w, grid.shape).ravel() for w in (grid.axes[0].widths[:, None], grid.axes[1].widths)]
     pieces: list[tuple[IndexArray, IndexArray, FloatArray]] = []
-    for cells, coefficient, nearest, along in face_terms(grid, coefficients, axis, schemes[axis]):
+    for cells, coefficient, nearest, along in terms:
         column, own = cells.ravel()[inner], nearest.ravel()[inner]
         rate = np.broadcast_to(coefficient, cells.shape).ravel()[inner] * length[inner]
         # Beyond the edge of a set the density is continued oddly, so that it vanishes on the edge.

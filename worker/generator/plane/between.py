@@ -9,7 +9,7 @@ import numpy as np
 from worker.generator.committor import Committor
 from worker.generator.equilibria import gaussian_covariance
 from worker.generator.places import Pair, Place, Region
-from worker.generator.plane.committor import committed
+from worker.generator.plane.committor import SolvedCommittor, committed
 from worker.generator.plane.hitting import Hit, hit
 from worker.generator.plane.scene import Scene, Stage, scene_of
 from worker.generator.process import DiffusionProcess, FloatArray
@@ -37,6 +37,17 @@ class SpatialPassage:
     deviation: Timing | None = None
     scene: Scene | None = None
     hit: Hit | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SpatialCommittor(Committor):
+    """A committor between two regions [state].
+
+    scene, solved   what it was read from, for samples to be compared with
+    """
+
+    scene: Scene
+    solved: SolvedCommittor
 
 
 def passages_between(stage: Stage, asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]) -> tuple[SpatialPassage, ...]:
@@ -105,9 +116,9 @@ def _committor(stage: Stage, start: Place, to: Place) -> Committor:
     problem = _problem(start) or _problem(to) or ("the two regions overlap" if _overlap(start, to) else None)
     scene = problem if problem is not None else scene_of(stage, start, to)
     found = scene if isinstance(scene, str) else committed(scene, start)
-    if isinstance(found, str):
-        return Committor(start, to, None, found)
-    return Committor(start, to, found)
+    if isinstance(scene, str) or isinstance(found, str):
+        return Committor(start, to, None, str(found))
+    return SpatialCommittor(start, to, found, None, scene=scene, solved=found)
 
 
 def _problem(place: Place) -> str | None:

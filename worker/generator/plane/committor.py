@@ -1,11 +1,13 @@
 """The committor in the plane, equation (G51)."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from worker.generator.committor import Committed
 from worker.generator.places import Region
 from worker.generator.plane.grid import Grid, points
-from worker.generator.plane.hitting import FITTED, UPWIND, absorbing_on, orders_of, weak_noise
+from worker.generator.plane.hitting import FITTED, UPWIND, Ground, orders_of, weak_noise
 from worker.generator.plane.modes import factorised
 from worker.generator.plane.scene import Scene
 from worker.generator.plane.volumes import Schemes
@@ -17,7 +19,19 @@ LARGEST_ERROR = 0.05
 """Change by the extrapolation above which there is no answer."""
 
 
-def committed(scene: Scene, start: Region) -> Committed | str:
+@dataclass(frozen=True, slots=True, eq=False)
+class SolvedCommittor(Committed):
+    """A committor with what samples are compared with.
+
+    coarse   (n₀, n₁) the same values from the coarsest cells alone
+    schemes  by which fluxes were had
+    """
+
+    coarse: FloatArray
+    schemes: Schemes
+
+
+def committed(scene: Scene, start: Region) -> SolvedCommittor | str:
     """The committor of the scene's goal against the region `start`, or why it has none."""
     schemes = UPWIND if weak_noise(scene) else FITTED
     coarse, fine = (_at_corners(scene, start, cells, schemes) for cells in LEVELS)
@@ -29,13 +43,21 @@ def committed(scene: Scene, start: Region) -> Committed | str:
         return "the committor does not settle on the finest cells: a region is too narrow for them, or the noise too weak"
     grid = scene.grid(LEVELS[0])
     x, y = (scene.chart.state(np.column_stack([axis.edges] * 2))[:, k] for k, axis in enumerate(grid.axes))
-    return Committed((read_only(x), read_only(y)), read_only(np.clip(values, 0.0, 1.0)))
+    return SolvedCommittor(
+        (read_only(x), read_only(y)), read_only(np.clip(values, 0.0, 1.0)), coarse=read_only(coarse), schemes=schemes
+    )
+
+
+def moved_committor(scene: Scene, start: Region, solved: SolvedCommittor) -> FloatArray:
+    """(n₀, n₁) the committor of the scene's process, near the one that was solved, on its grid: by the difference on the coarsest
+    cells; nan where the cells cannot tell."""
+    return np.clip(solved.values + _at_corners(scene, start, LEVELS[0], solved.schemes) - solved.coarse, 0.0, 1.0)
 
 
 def _at_corners(scene: Scene, start: Region, cells: int, schemes: Schemes) -> FloatArray:
     """(n + 1, n + 1) values at the corners of the coarsest cells; those of the regions are exact."""
-    grid = scene.grid(cells)
-    left = absorbing_on(scene, grid, schemes, (start, scene.goal))
+    ground = Ground.of(scene, cells, schemes)
+    grid, left = ground.grid, ground.until(scene, (start, scene.goal))
     values = np.where(scene.cells_of(scene.goal, grid), 1.0, np.nan).ravel()
     values[scene.cells_of(start, grid).ravel()] = 0.0
     try:

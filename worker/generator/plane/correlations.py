@@ -7,6 +7,7 @@ from scipy.sparse import csc_array, eye_array
 from scipy.sparse.linalg import SuperLU
 
 from worker.generator.correlations import Memory, NoMemory, memory_of
+from worker.generator.plane.integrals import functions_of
 from worker.generator.plane.modes import ComplexArray, factorised
 from worker.generator.plane.solution import Level, Solution, weights_of
 from worker.generator.process import FloatArray
@@ -129,7 +130,7 @@ def _level_model(solution: Solution, level: Level) -> LevelModel | None:
     least = LEAST["upwind" if "upwind" in solution.schemes else "exponential"]
     coordinates = [
         [_small_model(level.matrix, solver, masses, function, times, least) for function in functions]
-        for functions in _functions(solution, level)
+        for functions in functions_of(solution.box.chart, level.grid)
     ]
     first, second = (tuple(model for model in models if model is not None) for models in coordinates)
     return LevelModel((first, second)) if len(first) == len(coordinates[0]) and len(second) == len(coordinates[1]) else None
@@ -182,13 +183,3 @@ def _in_modes(small: FloatArray, left: FloatArray, right: FloatArray) -> SmallMo
         return None
     weights = (left @ vectors) * np.linalg.solve(vectors, right)
     return SmallModel(rates.astype(np.complex128), weights.astype(np.complex128))
-
-
-def _functions(solution: Solution, level: Level) -> list[list[FloatArray]]:
-    """Each coordinate at the cells' centres (n,), an angle by its cosine and sine."""
-    chart = solution.box.chart
-    x = chart.state(level.grid.centres)
-    return [
-        [x[:, axis]] if period is None else [wave(2 * np.pi * x[:, axis] / period) for wave in (np.cos, np.sin)]
-        for axis, period in enumerate(chart.process.periods)
-    ]

@@ -1,6 +1,7 @@
 """First passages between places of the plane: moments of their time on ever finer cells, extrapolated until they settle."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from worker.generator.plane.coarse_law import dominated
 from worker.generator.plane.grid import Grid
 from worker.generator.plane.modes import factorised, stationary_masses
 from worker.generator.plane.scene import Scene
-from worker.generator.plane.volumes import Coefficients, Schemes, generator_matrix
+from worker.generator.plane.volumes import Coefficients, FaceTerm, Schemes, face_terms, generator_matrix
 from worker.generator.process import FloatArray
 
 LEVELS = (32, 48, 64, 96, 128)
@@ -54,7 +55,7 @@ def hit(scene: Scene) -> Hit | str:
     tried = []
     for schemes in (UPWIND,) if weak_noise(scene) else (FITTED, UPWIND):
         orders = orders_of(scene.goal, schemes)
-        logs = np.array([log_moments(scene, cells, schemes) for cells in LEVELS[:3]])
+        logs = np.array([log_moments(scene, Ground.of(scene, cells, schemes)) for cells in LEVELS[:3]])
         before, now = _extrapolated(logs[:2], LEVELS[:2], orders), _extrapolated(logs, LEVELS[:3], orders)
         change = abs(now[0] - before[0])
         tried.append((change if np.isfinite(change) else np.inf, schemes, logs, now))
@@ -63,7 +64,7 @@ def hit(scene: Scene) -> Hit | str:
     for level in (3, 4):
         if change < SETTLED:
             break
-        logs = np.vstack([logs, log_moments(scene, LEVELS[level], schemes)])
+        logs = np.vstack([logs, log_moments(scene, Ground.of(scene, LEVELS[level], schemes))])
         before, now = now, _extrapolated(logs[-3:], LEVELS[level - 2 : level + 1], orders)
         change = abs(now[0] - before[0])
     if not change < LARGEST_ERROR:
@@ -71,12 +72,47 @@ def hit(scene: Scene) -> Hit | str:
     return Hit(logs, float(now[0]), float(now[1]), schemes, float(change))
 
 
-def log_moments(scene: Scene, cells: int, schemes: Schemes) -> FloatArray:
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """A process on cells: what passages between any places whose edges they fit have in common."""
+
+    grid: Grid
+    coefficients: Coefficients
+    schemes: Schemes
+    peak: FloatArray
+
+    @classmethod
+    def of(cls, scene: Scene, cells: int, schemes: Schemes) -> "Ground":
+        """The scene in cells × cells cells."""
+        grid = scene.grid(cells)
+        return cls(grid, Coefficients.of(scene.chart, grid), schemes, scene.chart.coordinates(scene.peak[None]))
+
+    @cached_property
+    def law(self) -> FloatArray:
+        """(n,) masses of the stationary law; nan where there is none to be found."""
+        pin = int(np.argmin(np.sum((self.grid.centres - self.peak) ** 2, axis=1)))
+        return stationary_masses(generator_matrix(self.grid, self.coefficients, self.schemes), pin)
+
+    @cached_property
+    def terms(self) -> tuple[list[FaceTerm], list[FaceTerm]]:
+        """What flows through the faces of either axis."""
+        first, second = (face_terms(self.grid, self.coefficients, axis, self.schemes[axis]) for axis in (0, 1))
+        return first, second
+
+    def until(self, scene: Scene, sets: tuple[Region, ...]) -> Absorbing:
+        """The process until it enters one of the regions."""
+        absorbed = np.zeros(self.grid.shape, dtype=np.int64)
+        if self.coefficients.closed is not None:
+            absorbed[self.coefficients.closed.reshape(self.grid.shape)] = SHUT
+        for number, region in enumerate(sets, start=1):
+            absorbed[scene.cells_of(region, self.grid) & (absorbed == 0)] = number
+        return absorbing_generator(self.grid, self.coefficients, self.terms, absorbed, len(sets))
+
+
+def log_moments(scene: Scene, ground: Ground) -> FloatArray:
     """(2,) logarithms of mean and standard deviation on one grid; nan where the cells cannot tell."""
-    grid = scene.grid(cells)
-    coefficients = Coefficients.of(scene.chart, grid)
-    weights = _start(scene, grid, coefficients, schemes)
-    left = absorbing_on(scene, grid, schemes, (scene.goal,))
+    weights = _start(scene, ground)
+    left = ground.until(scene, (scene.goal,))
     try:
         solver = factorised(left.matrix)
     except RuntimeError:
@@ -90,29 +126,20 @@ def log_moments(scene: Scene, cells: int, schemes: Schemes) -> FloatArray:
         return np.asarray(np.log(np.array([mean, np.sqrt(here @ second - mean**2)])))
 
 
-def _start(scene: Scene, grid: Grid, coefficients: Coefficients, schemes: Schemes) -> FloatArray:
+def _start(scene: Scene, ground: Ground) -> FloatArray:
     """(n,) weights of the cells at the start of the passage."""
     if not isinstance(scene.start, Region):
-        return scene.around(scene.start, grid)
-    masses = law_on(scene, grid, coefficients, schemes)
-    here = np.where(scene.cells_of(scene.start, grid).ravel(), masses, 0.0)
+        return scene.around(scene.start, ground.grid)
+    here = np.where(scene.cells_of(scene.start, ground.grid).ravel(), ground.law, 0.0)
     total = float(here.sum())
     return here / total if total > LIGHT else np.full(len(here), np.nan)
 
 
-def law_on(scene: Scene, grid: Grid, coefficients: Coefficients, schemes: Schemes) -> FloatArray:
-    """(n,) masses of the stationary law on the grid; nan where there is none to be found."""
-    peak = scene.chart.coordinates(scene.peak[None])
-    pin = int(np.argmin(np.sum((grid.centres - peak) ** 2, axis=1)))
-    return stationary_masses(generator_matrix(grid, coefficients, schemes), pin)
-
-
 def weak_noise(scene: Scene) -> bool:
     """Whether drift dominates noise over the coarsest cells, where the process is."""
-    grid = scene.grid(LEVELS[1])
-    coefficients = Coefficients.of(scene.chart, grid)
-    masses = law_on(scene, grid, coefficients, FITTED)
-    return any(dominated(coefficients.peclet(grid, axis), np.abs(masses)) for axis in (0, 1))
+    ground = Ground.of(scene, LEVELS[1], FITTED)
+    masses = np.abs(ground.law)
+    return any(dominated(ground.coefficients.peclet(ground.grid, axis), masses) for axis in (0, 1))
 
 
 def orders_of(goal: Region, schemes: Schemes) -> tuple[float, float]:
@@ -128,14 +155,3 @@ def _extrapolated(logs: FloatArray, levels: tuple[int, ...], orders: tuple[float
     lengths = levels[0] / np.array(levels, dtype=float)
     weights = np.linalg.solve(np.array([np.ones(n), *(lengths**order for order in orders[: n - 1])]), np.eye(n)[0])
     return np.asarray(weights @ logs)
-
-
-def absorbing_on(scene: Scene, grid: Grid, schemes: Schemes, sets: tuple[Region, ...]) -> Absorbing:
-    """The process on the grid until it enters one of the regions."""
-    coefficients = Coefficients.of(scene.chart, grid)
-    absorbed = np.zeros(grid.shape, dtype=np.int64)
-    if coefficients.closed is not None:
-        absorbed[coefficients.closed.reshape(grid.shape)] = SHUT
-    for number, region in enumerate(sets, start=1):
-        absorbed[scene.cells_of(region, grid) & (absorbed == 0)] = number
-    return absorbing_generator(grid, coefficients, schemes, absorbed, len(sets))

@@ -18,7 +18,7 @@ from worker.generator.plane.grid import points
 from worker.generator.plane.narrowed import Narrowed, narrowed_to_positive_plane
 from worker.generator.plane.picture import picture
 from worker.generator.plane.search import settled_box
-from worker.generator.plane.solution import Solution, solve
+from worker.generator.plane.solution import Solution, law_numbers, solve
 from worker.generator.plane.stage import stage_of
 from worker.generator.plane.verdicts import escape_of, hold_problem, negative_problem, noise_problem
 from worker.generator.process import DiffusionProcess, FloatArray, read_only
@@ -115,29 +115,28 @@ def law_of(solution: Solution, questions: Questions) -> SpatialLaw:
     """The law, its density on at most `density_points` points along each coordinate."""
     process = solution.box.chart.process
     angle = [period is not None for period in process.periods]
-    moments = solution.numbers.moments
-    mean, covariance, third, fourth = moments[:2], moments[2:6].reshape(2, 2), moments[6:8], moments[8:10]
-    variance = np.diag(covariance)
-    swept, production = moments[10:14].reshape(2, 2), moments[14]
+    numbers = law_numbers(solution.numbers.moments)
+    assert numbers.skewness is not None
+    assert numbers.kurtosis is not None
     grid, density, current = picture(solution, questions)
 
-    def known(value: float, *axes: int) -> float | None:
-        return None if any(angle[axis] for axis in axes) else float(value)
+    def known(value: float | None, *axes: int) -> float | None:
+        return None if value is None or any(angle[axis] for axis in axes) else float(value)
 
     reasons = ["an angle's moments depend on where the circle is cut, so none are given"] if any(angle) else []
-    if np.isnan(production):
+    if numbers.entropy_production is None:
         reasons.append("the noise does not act in every direction, so entropy production is not defined")
     return SpatialLaw(
-        mean=(known(mean[0], 0), known(mean[1], 1)),
-        covariance=tuple(tuple(known(covariance[i, j], i, j) for j in (0, 1)) for i in (0, 1)),
-        skewness=tuple(known(third[i] / variance[i] ** 1.5, i) for i in (0, 1)),
-        kurtosis=tuple(known(fourth[i] / variance[i] ** 2, i) for i in (0, 1)),
+        mean=(known(numbers.mean[0], 0), known(numbers.mean[1], 1)),
+        covariance=tuple(tuple(known(numbers.covariance[i, j], i, j) for j in (0, 1)) for i in (0, 1)),
+        skewness=tuple(known(numbers.skewness[i], i) for i in (0, 1)),
+        kurtosis=tuple(known(numbers.kurtosis[i], i) for i in (0, 1)),
         grid=grid,
         density=density,
         reason="; ".join(reasons) or None,
         current=current,
-        circulation=known((swept[0, 1] - swept[1, 0]) / 2, 0, 1),
-        entropy_production=None if np.isnan(production) else float(production),
+        circulation=known(numbers.circulation, 0, 1),
+        entropy_production=numbers.entropy_production,
     )
 
 

@@ -5,15 +5,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from worker.generator.plane.between import SpatialPassage
 from worker.generator.plane.box import Box
 from worker.generator.plane.chart import lowest_diffusion
 from worker.generator.plane.escape import escapes
-from worker.generator.plane.hitting import LEVELS, log_moments
+from worker.generator.plane.integrals import integrated_times_on
 from worker.generator.plane.modes import ComplexArray
-from worker.generator.plane.scene import with_process
-from worker.generator.plane.solution import Solution, matched, solve_near
+from worker.generator.plane.solution import Solution, law_numbers, matched, solve_near
 from worker.generator.process import DiffusionProcess, FloatArray
+from worker.generator.spatial_law import LawNumbers
 
 AT_THE_EDGE = 1e-3
 """Share of the law in the outermost cells of an open side above which the model does not fit into the solution's box."""
@@ -23,6 +22,8 @@ EXTRA = 4
 """Eigenvalues beyond the reference's; see `slow_modes`."""
 TOLERANCE = 1e-5
 """Likewise; the rates are right to 1e-8."""
+SMALL = 1e-2
+"""Integral of an autocorrelation, in typical times, below which it counts as vanishing."""
 DISTANCES, FAR, STEPS = (1.0, 8.0, 64.0), 1e5, 150
 """Of paths from outside, see `escape`: fewer and shorter than for the reference, as the model is near it."""
 
@@ -32,37 +33,42 @@ class SpatialSample:
     """What one model of several coordinates says.
 
     ergodic           it has a stationary law, as far as was looked
-    rates             (k,) as many as the reference has; nan where the sample has none like it [1/time]; None with the next two
+    rates             (k,) as many as the reference has; nan where the sample has none like it [1/time]; None with the next ones
                       where the model is too far from the reference to be compared
-    mean, covariance  (d,), (d, d) [state], [state²]
+    law               numbers of its law
+    integrated_times  (d,) of each coordinate's autocorrelation; nan where there is none [time]
     """
 
     ergodic: bool
     rates: ComplexArray | None = None
-    mean: FloatArray | None = None
-    covariance: FloatArray | None = None
+    law: LawNumbers | None = None
+    integrated_times: FloatArray | None = None
 
 
-def sampled_in_the_plane(processes: Sequence[DiffusionProcess], solution: Solution) -> list[SpatialSample]:
-    """Each model's numbers next to the solution's; also those of one that would escape, but from outside its law only."""
+def sampled_in_the_plane(
+    processes: Sequence[DiffusionProcess], solution: Solution, integrated_times: FloatArray | None = None
+) -> list[SpatialSample]:
+    """Each model's numbers next to the solution's; also those of one that would escape, but from outside its law only.
+
+    integrated_times  (2,) the solution's, if the models' are wanted too [time]
+    """
     box = solution.box
     found = escapes(box.chart, processes, box.spans, box.walls, distances=DISTANCES, far=FAR, steps=STEPS)
-    return [_next_to(process, solution, at is None) for process, at in zip(processes, found, strict=True)]
+    times = None if integrated_times is None else (integrated_times, integrated_times_on(box.chart, solution.first))
+    return [_next_to(process, solution, at is None, times) for process, at in zip(processes, found, strict=True)]
 
 
-def _next_to(process: DiffusionProcess, solution: Solution, returns: bool) -> SpatialSample:
+def _next_to(
+    process: DiffusionProcess, solution: Solution, returns: bool, times: tuple[FloatArray, FloatArray] | None
+) -> SpatialSample:
+    """The sample next to the solution; `times` are the solution's integrated times and those on its coarsest cells."""
     chart, coarse = replace(solution.box.chart, process=process), solution.first
+    count = len(solution.numbers.rates)
     try:
         level = solve_near(
-            chart,
-            coarse.grid,
-            solution.schemes,
-            len(solution.numbers.rates),
-            solution.rate,
-            coarse.modes,
-            EXTRA,
-            TOLERANCE,
+            chart, coarse.grid, solution.schemes, count, solution.rate, coarse.modes, extra=EXTRA, tolerance=TOLERANCE
         )
+        own_times = None if times is None else integrated_times_on(chart, level)
     except (RuntimeError, ValueError):
         # A draw far out in the coefficients' distribution may have no matrix to speak of.
         return SpatialSample(False)
@@ -71,26 +77,19 @@ def _next_to(process: DiffusionProcess, solution: Solution, returns: bool) -> Sp
         return SpatialSample(False)
     if _at_open_sides(solution.box, masses) > AT_THE_EDGE:
         return SpatialSample(returns)
-    moved = solution.numbers.moments + level.numbers.moments - coarse.numbers.moments
     own, reference = (matched(rates, solution.numbers.rates) for rates in (level.numbers.rates, coarse.numbers.rates))
-    return SpatialSample(returns, _moved(own, reference, solution.numbers.rates), moved[:2], moved[2:6].reshape(2, 2))
+    return SpatialSample(
+        returns,
+        _moved(own, reference, solution.numbers.rates),
+        law_numbers(solution.numbers.moments + level.numbers.moments - coarse.numbers.moments),
+        None if times is None or own_times is None else _moved_times(own_times, times[1], times[0], SMALL / solution.rate),
+    )
 
 
-def sampled_times(process: DiffusionProcess, passages: tuple[SpatialPassage, ...]) -> list[float | None]:
-    """Logarithm of each passage's mean time in the model, from the ratio to the reference's on the coarsest cells; None where the
-    reference has none or the cells cannot tell."""
-    logs: list[float | None] = []
-    for passage in passages:
-        if passage.scene is None or passage.hit is None:
-            logs.append(None)
-            continue
-        try:
-            own, _ = log_moments(with_process(passage.scene, process), LEVELS[0], passage.hit.schemes)
-        except (RuntimeError, ValueError):
-            own = np.nan
-        moved = passage.hit.log_mean + float(own) - float(passage.hit.logs[0, 0])
-        logs.append(moved if np.isfinite(moved) else None)
-    return logs
+def _moved_times(own: FloatArray, coarse: FloatArray, exact: FloatArray, small: float) -> FloatArray:
+    """By their ratio, as a time may be long; by their difference where the integral vanishes, as that of a velocity does."""
+    large = np.minimum(np.abs(coarse), np.abs(exact)) > small
+    return np.where(large, exact * own / np.where(large, coarse, 1.0), exact + own - coarse)
 
 
 def _moved(own: ComplexArray, coarse: ComplexArray, exact: ComplexArray) -> ComplexArray:

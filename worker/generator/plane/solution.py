@@ -14,6 +14,7 @@ from worker.generator.plane.grid import Grid
 from worker.generator.plane.modes import EXTRA, TOLERANCE, ComplexArray, Modes, slow_modes
 from worker.generator.plane.volumes import Coefficients, Fluxes, Schemes, generator_matrix
 from worker.generator.process import FloatArray
+from worker.generator.spatial_law import LawNumbers
 
 LEVELS = (32, 48, 72, 108, 162)
 """Cells along each axis, level by level."""
@@ -137,6 +138,20 @@ def solve_near(
     current = fluxes.currents(density)
     numbers = Numbers(modes.rates, _moments(chart, grid, coefficients, modes, current))
     return Level(grid, matrix, numbers, density, current, modes.sum)
+
+
+def law_numbers(moments: FloatArray) -> LawNumbers:
+    """What the array of `Numbers` says of the law."""
+    mean, covariance, third, fourth = moments[:2], moments[2:6].reshape(2, 2), moments[6:8], moments[8:10]
+    variance, swept, production = np.diag(covariance), moments[10:14].reshape(2, 2), float(moments[14])
+    return LawNumbers(
+        mean=mean,
+        covariance=covariance,
+        skewness=third / variance**1.5,
+        kurtosis=fourth / variance**2,
+        circulation=float(swept[0, 1] - swept[1, 0]) / 2,
+        entropy_production=None if np.isnan(production) else production,
+    )
 
 
 def _law_change(ladder: list[Level], numbers: Numbers) -> float:

@@ -10,9 +10,10 @@ from contract.generator import ModelTerms
 from worker.generator.analysis import analyse
 from worker.generator.places import Place, Region
 from worker.generator.plane.between import SpatialPassage
-from worker.generator.plane.sample import sampled_times
+from worker.generator.plane.sampled_passages import sampled_committor, sampled_times
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.report import GeneratorReport
+from worker.generator.uncertainty import spread
 from worker.pipeline import process_of
 
 Terms = dict[str, dict[str, float]]
@@ -129,13 +130,18 @@ def test_a_corner_is_reached_in_the_time_of_plain_differences(turn: float) -> No
     assert found.mean_time.value == pytest.approx(expected, rel=2e-4)
 
 
+def line_committor(x: FloatArray, a: float) -> FloatArray:
+    """(n, 1) the committor of x ≥ 0.8 against x ≤ −0.9: q' ∝ exp(−ψ), ψ = (2/a)(x²/2 − x⁴/4)."""
+    values = [quad(lambda t: np.exp((t**4 / 2 - t**2) / a), -0.9, min(max(at, -0.9), 0.8))[0] for at in x]
+    return np.repeat(np.array(values)[:, None] / max(values), len(x), axis=1)
+
+
 def test_the_committor_of_a_separable_double_well_is_that_of_the_line(two_wells: GeneratorReport) -> None:
     found = two_wells.committors[0].found
     assert found is not None
     x, _ = found.grid
     # q' ∝ exp(−ψ), ψ = 8 (x²/2 − x⁴/4).
-    expected = [quad(lambda t: np.exp(2 * t**4 - 4 * t**2), -0.9, min(max(at, -0.9), 0.8))[0] for at in x]
-    assert found.values == pytest.approx(np.broadcast_to(expected, found.values.T.shape).T / max(expected), abs=2e-5)
+    assert found.values == pytest.approx(line_committor(x, 0.25), abs=2e-5)
 
 
 def test_passages_between_the_wells_are_there_unasked_for(two_wells: GeneratorReport) -> None:
@@ -190,12 +196,35 @@ def test_a_linear_process_has_passages_between_regions_too() -> None:
     assert first < 0.9 * still
 
 
-def test_a_sample_on_coarse_cells_has_the_time_of_its_own_analysis(two_wells: GeneratorReport) -> None:
-    there = two_wells.between[-1]
-    own = passage(wells(0.28), there.start, there.to).mean_time.log_value
-    assert own is not None
-    assert sampled_times(wells(0.28), (there,)) == pytest.approx([own], abs=5e-3)
-    assert there.mean_time.log_value != pytest.approx(own, abs=0.1)
+def test_samples_on_coarse_cells_have_the_times_and_committors_of_their_own_lines(two_wells: GeneratorReport) -> None:
+    there, committor = two_wells.between[len(REFUSED)], two_wells.committors[0]
+    # Two passages together share their cells: each keeps its own time.
+    (together,) = sampled_times([wells(0.28)], (two_wells.between[-1], there, two_wells.between[-2]))
+    assert np.exp(together[1]) == pytest.approx(on_the_line({"x": 1, "x^3": -1}, 0.28, -1.0, 0.8), rel=5e-3)
+    assert together[0] == pytest.approx(together[2], rel=1e-4)
+    values = sampled_committor([wells(0.28)], committor)
+    assert committor.found is not None
+    assert values is not None
+    x, _ = committor.found.grid
+    assert values[0] == pytest.approx(line_committor(x, 0.28), abs=2e-3)
+    # The reference's are others.
+    assert np.abs(values[0] - line_committor(x, 0.25)).max() > 5e-3
+    assert there.mean_time.log_value != pytest.approx(together[1, 0], abs=0.1)
+
+
+def test_times_their_deviations_and_committors_have_intervals(two_wells: GeneratorReport) -> None:
+    noises = np.linspace(0.22, 0.28, 21)
+    found = spread([wells(a) for a in noises], two_wells, 0.9999)
+    ends = [on_the_line({"x": 1, "x^3": -1}, a, -1.0, 0.8) for a in (0.28, 0.22)]
+    for k, intervals in enumerate((found.between, found.deviations)):
+        assert intervals[len(REFUSED)] == pytest.approx([end[k] for end in ends], rel=1e-2)
+        assert intervals[0] is None
+    committor, band = two_wells.committors[0].found, found.committors[0]
+    assert committor is not None
+    assert band is not None
+    lines = [line_committor(committor.grid[0], a) for a in (0.22, 0.28)]
+    assert band[0] == pytest.approx(np.minimum(*lines), abs=4e-3)
+    assert band[1] == pytest.approx(np.maximum(*lines), abs=4e-3)
 
 
 def test_an_angle_is_hit_from_both_sides() -> None:
