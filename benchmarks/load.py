@@ -35,8 +35,14 @@ from tests.chaos.installation import Installation, installed
 
 TRIVIAL = {
     "kind": "generator",
+    "model": {"drift": {"x": {"1": 0}}, "diffusion": {"x,x": {"1": 1}}},
+}
+"""Brownian motion: that it has no law is found in a few milliseconds, so that what is measured is all else."""
+ANALYSIS = {
+    "kind": "generator",
     "model": {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 1}}},
 }
+"""An Ornstein-Uhlenbeck process, whose spectrum, law and correlations are computed."""
 N_SAMPLES, DT = 2000, 0.05
 WAIT_SECONDS = 30
 PATIENCE_SECONDS = 60.0
@@ -76,11 +82,14 @@ async def measure(installation: Installation, options: argparse.Namespace) -> No
     async with connected(installation.url) as client:
         dataset = await uploaded(client)
         identification = {"kind": "identification", "dataset": dataset}
-        kinds = (TRIVIAL, identification) if options.identifications else (TRIVIAL,)
+        kinds = (TRIVIAL, ANALYSIS, identification) if options.identifications else (TRIVIAL, ANALYSIS)
         for job in kinds * 4:  # Each of the worker's processes loads and compiles.
             await overhead(client, job)
-        took = np.array([await overhead(client, TRIVIAL) for _ in range(options.trivial)])
-        print(f"overhead of a trivial job: p50 {1e3 * np.median(took):.1f} ms, p99 {1e3 * np.quantile(took, 0.99):.1f} ms")
+        for what, job in (("a trivial job", TRIVIAL), ("the analysis of one model", ANALYSIS)):
+            took = np.array([await overhead(client, job) for _ in range(options.trivial)])
+            print(
+                f"overhead of {what}: p50 {1e3 * np.median(took):.1f} ms, p99 {1e3 * np.quantile(took, 0.99):.1f} ms", flush=True
+            )
         if options.identifications:
             alone = np.array([await overhead(client, identification) for _ in range(5)])
             print(f"one small identification, nothing else running: p50 {1e3 * np.median(alone):.0f} ms", flush=True)

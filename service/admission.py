@@ -9,16 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from limits import RateLimitItemPerMinute
-from limits.storage import MemoryStorage
-from limits.strategies import FixedWindowRateLimiter
-
 from service.errors import Refusal
 from service.settings import ServiceSettings
 from storage.stores import Stores
 
 MEMORY_MARK = 0.9
 """Share of the job store's memory above which no more jobs are taken: those it has still need room to end."""
+MINUTE = 60.0
 LOOK_SECONDS = 1.0
 """For so long the last look at the store's memory will do."""
 TALLY_SECONDS = 30.0
@@ -49,17 +46,18 @@ class Admission:
     def __init__(self, settings: ServiceSettings, stores: Stores) -> None:
         self._settings = settings
         self._stores = stores
-        self._minute = RateLimitItemPerMinute(settings.max_requests_per_minute)
-        self._requests = FixedWindowRateLimiter(MemoryStorage())
+        self._minutes: dict[str, tuple[float, int]] = {}
         self._memory = _Remembered(LOOK_SECONDS)
         self._bytes = _Remembered(TALLY_SECONDS)
 
     def request(self, key_id: str) -> Allowance:
         """Count a request. Raises Refusal (too-many-requests)."""
-        counts = self._requests.hit(self._minute, key_id)
-        window = self._requests.get_window_stats(self._minute, key_id)
-        allowance = Allowance(self._minute.amount, window.remaining, max(1, round(window.reset_time - time.time())))
-        if not counts:
+        limit, now = self._settings.max_requests_per_minute, time.monotonic()
+        end, count = self._minutes.get(key_id, (0.0, 0))
+        end, count = (end, count + 1) if now < end else (now + MINUTE, 1)
+        self._minutes[key_id] = end, count  # one entry a key, and only known keys come here
+        allowance = Allowance(limit, max(0, limit - count), max(1, round(end - now)))
+        if count > limit:
             raise Refusal(
                 "too-many-requests",
                 f"This key may send {allowance.limit} requests a minute.",

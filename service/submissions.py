@@ -22,18 +22,20 @@ Job = IdentificationJob | GeneratorJob
 
 
 async def resolved(
-    context: Context, tenant: str, given: Any, *, upload: Upload | None = None, layout: Layout | None = None
+    context: Context, tenant: str, given: Any, *, upload: Upload | None = None, layout: Layout | None = None, short: bool = False
 ) -> tuple[Job, Dataset | None]:
     """The job as it will be recorded: with a dataset instead of data, every default filled in; and that dataset, if it has one.
 
     given    the JSON value that was sent
     upload   a file that came with it
     layout   how to read the file or the inline data
+    short    whether the value is so small that checking it holds up nobody
 
     Raises Refusal (invalid-request, body-too-large), UnreadableData, StoreUnavailable.
     """
     given, data = _without_data(given)
-    job = await run_sync(_parsed, given, context.settings.max_job_bytes)
+    limit = context.settings.max_job_bytes
+    job = _parsed(given, limit) if short else await run_sync(_parsed, given, limit)
     if isinstance(job, GeneratorJob):
         if upload is not None:
             raise _fault("#/file", "a generator job takes a `model`, not a file")

@@ -25,12 +25,20 @@ def disk_errors() -> Iterator[None]:
 @contextmanager
 def folder_beside(home: Path) -> Iterator[Path]:
     """A temporary folder in `home`, hence on its file system. Its name starts with a dot; gone afterwards unless renamed."""
-    _make(home)
+    make_folder(home)
     folder = Path(tempfile.mkdtemp(prefix=".incoming-", dir=home))
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder that is still there after a power cut."""
+    if not folder.exists():
+        make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)
 
 
 def write_synced(path: Path, body: bytes) -> None:
@@ -47,14 +55,6 @@ def copy_synced(source: Path, target: Path) -> None:
         shutil.copyfileobj(read, written, 1 << 20)
         written.flush()
         os.fsync(written.fileno())
-
-
-def _make(folder: Path) -> None:
-    """Make a folder that is still there after a power cut."""
-    if not folder.exists():
-        _make(folder.parent)
-        folder.mkdir(exist_ok=True)
-        sync_folder(folder.parent)
 
 
 def sync_folder(folder: Path) -> None:

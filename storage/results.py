@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
-from storage.disk import disk_errors, folder_beside, sync_folder, write_synced
+from storage.disk import disk_errors, make_folder, sync_folder, write_synced
 from storage.names import checked_tenant, is_result_name, result_name
 
 
 class LocalResultStore:
-    """A `storage.stores.ResultStore`. A file appears whole, by one rename; no two attempts share a name."""
+    """A `storage.stores.ResultStore`. Nobody is told a name before its file is whole and on disk, and no two attempts share one:
+    a file that a crash leaves in pieces is never read, and is deleted with the job.
+    """
 
     def __init__(self, data_dir: Path) -> None:
         self._root = data_dir / "results"
@@ -15,9 +17,9 @@ class LocalResultStore:
     def put(self, tenant: str, job_id: str, attempt: int, body: bytes) -> str:
         name = result_name(job_id, attempt)
         home = self._root / checked_tenant(tenant)
-        with disk_errors(), folder_beside(home) as incoming:
-            write_synced(incoming / name, body)
-            (incoming / name).rename(home / name)
+        with disk_errors():
+            make_folder(home)
+            write_synced(home / name, body)
             sync_folder(home)
         return name
 

@@ -5,7 +5,7 @@ import socket
 import sys
 import time
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import structlog
@@ -105,6 +105,7 @@ def run(settings: WorkerSettings, execute: Execute | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     signals.setup_logging.connect(_keep_our_logging)
+    signals.worker_process_init.connect(partial(_give_way, settings.niceness), weak=False)
     if execute is None:
         signals.worker_process_init.connect(_warm_up)
     app = create_app(settings, execute or _execute)
@@ -167,6 +168,11 @@ def _execute(claim: Claim, stores: Stores, report: Report) -> Result:
 
 def _keep_our_logging(**_: Any) -> None:
     """Having a receiver is what keeps Celery from configuring logs itself."""
+
+
+def _give_way(niceness: int, **_: Any) -> None:
+    """A job loses little where it waits for those who answer callers and keep leases; they would lose much."""
+    os.nice(niceness)
 
 
 def _warm_up(**_: Any) -> None:

@@ -22,5 +22,7 @@ class WorkerSettings(StoreSettings):
     """Which jobs this worker runs: `small,large`, or only one of them."""
     worker_processes: Annotated[int, Field(ge=1, le=1024)] = 1
     """Jobs that run at the same time."""
+    niceness: Annotated[int, Field(ge=0, le=19)] = 10
+    """By how much the computing processes give way to the service and the store on the same machine."""
     threads: Annotated[int, Field(ge=1, le=1024)] = 1
     """Threads that each job may use for linear algebra and compiled loops."""

@@ -1,8 +1,9 @@
 """One job, from claim to commit. Plain functions; Celery is in `worker.app`."""
 
+import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Literal, TypeVar
 
 import structlog
@@ -28,6 +29,9 @@ COMMIT_PATIENCE_SECONDS = 300.0
 """A finished computation is worth waiting for the store to come back."""
 REPORT_SECONDS = 0.2
 """Reports of one stage that follow faster than this are dropped: each is a write to disk in the store."""
+QUIET_SECONDS = 0.2
+"""Before this the job's progress is not written at all; then the last that was said, and from then on all at once. A job that is
+over sooner says nothing but its end, which halves the writes that the store has to sync for it."""
 
 _log = structlog.get_logger(__name__)
 _T = TypeVar("_T")
@@ -37,7 +41,9 @@ class Fenced(Exception):
     """The job was cancelled, or given to another worker: what this one computes no longer counts."""
 
 
-def run_job(job_id: str, owner: str, stores: Stores, lease_seconds: float, execute: Execute) -> Outcome:
+def run_job(
+    job_id: str, owner: str, stores: Stores, lease_seconds: float, execute: Execute, quiet_seconds: float = QUIET_SECONDS
+) -> Outcome:
     """Claim the job, execute it, store the result, commit. Whoever renews the lease meanwhile does so in the owner's name.
 
     Raises StoreUnavailable where a store stays away; the lease then runs out and the reaper hands the job to another.
@@ -46,14 +52,15 @@ def run_job(job_id: str, owner: str, stores: Stores, lease_seconds: float, execu
     if claim is None:
         return "skipped"
     with structlog.contextvars.bound_contextvars(job_id=job_id, attempt=claim.attempt):
-        outcome = _run(claim, stores, execute)
+        outcome = _run(claim, stores, execute, quiet_seconds)
         _log.info("job ended", outcome=outcome)
         return outcome
 
 
-def _run(claim: Claim, stores: Stores, execute: Execute) -> Outcome:
+def _run(claim: Claim, stores: Stores, execute: Execute, quiet_seconds: float) -> Outcome:
     try:
-        result = execute(claim, stores, reporter(stores.jobs, claim))
+        with reporting(stores.jobs, claim, quiet_seconds) as report:
+            result = execute(claim, stores, report)
         body = result.model_dump_json(by_alias=True).encode()
         return _succeed(claim, stores, body)
     except Fenced:
@@ -69,26 +76,59 @@ def _run(claim: Claim, stores: Stores, execute: Execute) -> Outcome:
         return _fail(claim, stores, _internal_error(claim.job_id))
 
 
-def reporter(jobs: JobStore, claim: Claim) -> Report:
-    """Writes progress into the job's record."""
-    last_stage, last_time = "", 0.0
+@contextmanager
+def reporting(jobs: JobStore, claim: Claim, quiet_seconds: float) -> Iterator[Report]:
+    """Writes progress into the job's record, while inside."""
+    reporter = _Reporter(jobs, claim)
+    if quiet_seconds <= 0:
+        reporter.speak()
+        yield reporter
+        return
+    # A thread, because nobody knows when the next report will come. Where native code keeps it from running it is late, no more.
+    timer = threading.Timer(quiet_seconds, reporter.speak)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield reporter
+    finally:
+        timer.cancel()
 
-    def report(fraction: float, stage: str, message: str) -> None:
-        nonlocal last_stage, last_time
-        now = time.monotonic()
-        if stage == last_stage and now - last_time < REPORT_SECONDS:
-            return
-        last_stage, last_time = stage, now
-        try:
-            counts = jobs.report(
-                claim.job_id, claim.attempt, Progress(fraction=min(max(fraction, 0.0), 1.0), stage=stage, message=message)
-            )
-        except StoreUnavailable:
-            return  # Progress is a courtesy; only the commit must wait for the store.
-        if not counts:
-            raise Fenced
 
-    return report
+class _Reporter:
+    """A `Report`. It keeps what it is told until it may speak."""
+
+    def __init__(self, jobs: JobStore, claim: Claim) -> None:
+        self._jobs, self._claim = jobs, claim
+        self._lock = threading.Lock()
+        self._speaks = self._fenced = False
+        self._kept: Progress | None = None
+        self._stage, self._time = "", 0.0
+
+    def speak(self) -> None:
+        """Write what was kept; from now on reports are written as they come."""
+        with self._lock:
+            self._speaks = True
+            if self._kept is not None:
+                self._write(self._kept)
+
+    def __call__(self, fraction: float, stage: str, message: str) -> None:
+        progress = Progress(fraction=min(max(fraction, 0.0), 1.0), stage=stage, message=message)
+        with self._lock:
+            if not self._speaks:
+                self._kept = progress
+            elif not self._fenced:
+                now = time.monotonic()
+                if stage == self._stage and now - self._time < REPORT_SECONDS:
+                    return
+                self._write(progress)
+                self._stage, self._time = stage, now
+            if self._fenced:
+                raise Fenced
+
+    def _write(self, progress: Progress) -> None:
+        # Progress is a courtesy; only the commit must wait for the store.
+        with suppress(StoreUnavailable):
+            self._fenced = not self._jobs.report(self._claim.job_id, self._claim.attempt, progress)
 
 
 def _succeed(claim: Claim, stores: Stores, body: bytes) -> Outcome:

@@ -18,6 +18,7 @@ from service.listing import JobPage, job_page, parameters
 from service.representations import FOREVER, digest_of, document, etag_of, json_bytes, unchanged
 from service.routes.responses import headers, json_content, problems
 from storage import retention
+from storage.stores import Submission
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 _log = structlog.get_logger("service")
@@ -92,12 +93,19 @@ async def create_job(
     """Send the job as JSON, naming a `dataset` or holding the `data`; or send the file along, in a multipart form with the
     parts `file`, `job` (JSON) and, if need be, `layout` (JSON, or as query parameters).
     """
-    await run_sync(parts.admission.job)
+
+    def room() -> None:
+        parts.admission.job()
+        parts.admission.body(bodies.announced(request))
+
+    await run_sync(room)
     job, dataset = await _received(request, parts, tenant, query)
     fingerprint = hashlib.sha256(strict_json.canonical(job.model_dump(mode="json", by_alias=True))).hexdigest()
     queue: QueueName = "large" if cost.estimated_seconds(job, dataset) > parts.settings.large_job_seconds else "small"
-    submission = await run_sync(
-        lambda: parts.stores.jobs.submit(
+
+    # Together, because each change of threads costs as much as what is done there.
+    def submitted() -> Submission:
+        submission = parts.stores.jobs.submit(
             tenant,
             job,
             idempotency_key=idempotency_key,
@@ -106,12 +114,14 @@ async def create_job(
             most_open=parts.settings.max_open_jobs,
             most_open_of_tenant=parts.settings.max_open_jobs_of_tenant,
         )
-    )
+        if submission.created:
+            _log.info("job accepted", job_id=submission.record.id, queue=queue)  # what ties the request's id to the job's
+            _publish(parts, Message(submission.record.id, job.timeout_seconds, queue))
+        return submission
+
+    submission = await run_sync(submitted)
     record: JobRecord | None = submission.record
     assert record is not None
-    if submission.created:
-        _log.info("job accepted", job_id=record.id, queue=queue)  # what ties the request's id to the job's
-        await _publish(parts, Message(record.id, job.timeout_seconds, queue))
     extra = {"Location": f"/v1/jobs/{record.id}"}
     if not submission.created:
         extra["Idempotent-Replayed"] = "true"
@@ -129,6 +139,7 @@ async def validate_job(request: Request, parts: Parts, tenant: Tenant, query: An
     """The same checks as starting it, and the job with every default filled in. Nothing is run; data sent along become a
     dataset, to be named when the job is started.
     """
+    await run_sync(parts.admission.body, bodies.announced(request))
     job, dataset = await _received(request, parts, tenant, query)
     return document(request, JobCheck(request=job, estimated_seconds=cost.estimated_seconds(job, dataset)))
 
@@ -225,7 +236,6 @@ def delete_job(parts: Parts, tenant: Tenant, job_id: str) -> Response:
 
 
 async def _received(request: Request, parts: Context, tenant: str, query: Layout) -> tuple[submissions.Job, Dataset | None]:
-    await run_sync(parts.admission.body, bodies.announced(request))
     media_type = incoming.media_type(request)
     if media_type == incoming.FORM:
         return await _received_form(request, parts, tenant, query)
@@ -236,9 +246,10 @@ async def _received(request: Request, parts: Context, tenant: str, query: Layout
             hints=("With curl: -H 'Content-Type: application/json'",),
         )
     body = await bodies.whole(request, parts.settings.max_json_bytes, parts.settings.body_idle_seconds)
-    # A short one is read sooner than handed to a thread.
-    given = strict_json.parse(body) if len(body) <= SHORT_BYTES else await run_sync(strict_json.parse, body)
-    return await submissions.resolved(parts, tenant, given, layout=incoming.layout(query, None))
+    # A short one is read and checked sooner than handed to a thread.
+    short = len(body) <= SHORT_BYTES
+    given = strict_json.parse(body) if short else await run_sync(strict_json.parse, body)
+    return await submissions.resolved(parts, tenant, given, layout=incoming.layout(query, None), short=short)
 
 
 async def _received_form(request: Request, parts: Context, tenant: str, query: Layout) -> tuple[submissions.Job, Dataset | None]:
@@ -253,9 +264,9 @@ async def _received_form(request: Request, parts: Context, tenant: str, query: L
         return await submissions.resolved(parts, tenant, given, upload=form.upload, layout=layout)
 
 
-async def _publish(parts: Context, message: Message) -> None:
+def _publish(parts: Context, message: Message) -> None:
     try:
-        await run_sync(parts.queue.publish, message)
+        parts.queue.publish(message)
     except Exception as error:
         # The record is what counts: it is due, and the reaper publishes what no worker has claimed.
         _log.warning("not published", job_id=message.job_id, error=type(error).__name__)

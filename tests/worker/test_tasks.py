@@ -1,6 +1,7 @@
 """Laws of one job from claim to commit, with a stub for the computation and stores in memory."""
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -53,8 +54,8 @@ class Bench:
         )
         self.job_id = stores.jobs.submit(TENANT, job).record.id
 
-    def run(self, execute: Execute, owner: str = "worker/1") -> str:
-        return run_job(self.job_id, owner, self.stores, LEASE, execute)
+    def run(self, execute: Execute, owner: str = "worker/1", quiet_seconds: float = 0.0) -> str:
+        return run_job(self.job_id, owner, self.stores, LEASE, execute, quiet_seconds)
 
     @property
     def record(self) -> JobRecord:
@@ -159,6 +160,48 @@ def test_reports_in_quick_succession_are_not_all_written(bench: Bench) -> None:
 
     assert counted.run(execute) == "succeeded"
     assert 1 <= len(written) < 20
+
+
+def test_a_job_that_is_soon_over_says_nothing_but_its_end(bench: Bench) -> None:
+    def execute(claim: Claim, stores: Stores, report: Report) -> Result:
+        for stage in ("reading", "analysing"):
+            report(0.5, stage, "")
+        return a_result(claim.job_id)
+
+    assert bench.run(execute, quiet_seconds=60) == "succeeded"
+    events = bench.stores.jobs.events(TENANT, bench.job_id)
+    assert events is not None
+    assert [(event.state, event.progress.stage) for event in events] == [
+        ("queued", "queued"),
+        ("running", "starting"),
+        ("succeeded", "succeeded"),
+    ]
+
+
+def test_a_job_that_is_not_over_soon_tells_its_last_stage_by_itself_and_every_stage_from_then_on(bench: Bench) -> None:
+    def execute(claim: Claim, stores: Stores, report: Report) -> Result:
+        for stage in ("reading", "analysing"):
+            report(0.5, stage, "")
+        end = time.monotonic() + 5
+        while bench.record.progress.stage != "analysing":
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        report(0.9, "comparing", "")
+        assert bench.record.progress.stage == "comparing"
+        return a_result(claim.job_id)
+
+    assert bench.run(execute, quiet_seconds=0.05) == "succeeded"
+
+
+def test_a_job_cancelled_while_it_was_quiet_ends_at_the_first_report_after_that(bench: Bench) -> None:
+    def execute(claim: Claim, stores: Stores, report: Report) -> Result:
+        stores.jobs.cancel(TENANT, claim.job_id)
+        report(0.1, "reading", "")
+        time.sleep(0.3)
+        report(0.2, "analysing", "")
+        raise AssertionError("went on")
+
+    assert bench.run(execute, quiet_seconds=0.05) == "fenced"
 
 
 def test_a_cancelled_job_ends_at_its_next_report(bench: Bench) -> None:
