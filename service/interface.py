@@ -1,5 +1,6 @@
 """The OpenAPI document: what FastAPI knows of the routes, and what only we know."""
 
+import json
 from typing import Any
 
 from fastapi import FastAPI
@@ -8,8 +9,10 @@ from pydantic import TypeAdapter
 
 from contract.datasets import Layout
 from contract.jobs import JOB_REQUEST, JobEvent
+from contract.problems import problem
 from contract.results import GeneratorResult, IdentificationResult
-from service.errors import PROBLEM_JSON
+from service import examples
+from service.errors import CODES, PROBLEM_JSON
 
 VERSION = "1.0"
 """Version of the interface: /v1 changes only by addition."""
@@ -46,12 +49,16 @@ def document(app: FastAPI) -> dict[str, Any]:
     for path, operations in made["paths"].items():
         for operation in operations.values():
             _finish(path, operation)
-    return made
+    whole: dict[str, Any] = json.loads(json.dumps(made))  # routes share parts of it
+    _add_examples(whole)
+    return whole
 
 
 def _finish(path: str, operation: dict[str, Any]) -> None:
     """Problems have their own media type; every answer its id; a key is needed where the data are."""
     for status, response in operation["responses"].items():
+        if len(response.get("content", {})) > 1 and not response["content"].get("application/json", {"": ""}).get("schema"):
+            del response["content"]["application/json"]  # which FastAPI adds where it does not know the answer
         response.setdefault("headers", {})["X-Request-Id"] = {
             "description": "Names this exchange in the logs.",
             "schema": {"type": "string"},
@@ -60,6 +67,29 @@ def _finish(path: str, operation: dict[str, Any]) -> None:
             response["content"] = {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     if "401" in operation["responses"]:
         operation["security"] = [{"key": []}, {}]
+
+
+def _add_examples(made: dict[str, Any]) -> None:
+    """Of what is sent, of what is answered, and of every problem by its code."""
+    by_status: dict[str, dict[str, Any]] = {}
+    for code, (status, title) in CODES.items():
+        value = problem(status, code, title, f"{title}.").model_dump(mode="json")
+        made["components"].setdefault("examples", {})[code] = {"summary": title, "value": value}
+        by_status.setdefault(str(status), {})[code] = {"$ref": f"#/components/examples/{code}"}
+    for path, operations in made["paths"].items():
+        for method, operation in operations.items():
+            for parameter in operation.get("parameters", []):
+                if parameter["in"] == "path":
+                    parameter["example"] = examples.PATH[parameter["name"]]
+            for media_type, given in examples.REQUESTS.get((method, path), {}).items():
+                named = {name: {"value": value} for name, value in given.items()}
+                operation["requestBody"]["content"][media_type]["examples"] = named
+            for answered, answers in examples.RESPONSES.get((method, path), {}).items():
+                for media_type, value in answers.items():
+                    operation["responses"][answered]["content"][media_type]["example"] = value
+            for failure, response in operation["responses"].items():
+                if failure >= "400":
+                    response["content"][PROBLEM_JSON]["examples"] = by_status[failure]
 
 
 def install(app: FastAPI) -> None:

@@ -1,0 +1,182 @@
+"""An example of everything that is sent and answered, for the OpenAPI document. Tests send each, and hold each to its schema."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from contract.base import Document
+from contract.datasets import (
+    Dataset,
+    DatasetList,
+    DatasetPreview,
+    DatasetReport,
+    Layout,
+    LengthReport,
+    SamplingReport,
+    Stretch,
+    Variable,
+)
+from contract.generator import ModelTerms
+from contract.identification import PRESET_LIST
+from contract.jobs import DOUBLE_WELL, SHORT_RECORD, GeneratorJob, IdentificationJob, JobEvent, JobList, JobRecord, Progress
+from contract.pictures import Bins
+from contract.results import (
+    Component,
+    Density,
+    Eigenvalue,
+    Estimate,
+    FixedPoint,
+    GeneratorAnalysis,
+    GeneratorResult,
+    Model,
+    Passage,
+    Provenance,
+    Spectrum,
+    Stationary,
+    Term,
+)
+
+DATASET = "ds_9tq4m2k7h3xa5c6e"
+JOB = "job_0cp5v0sc0qk3mt7d2a8n4e6r1g"
+PATH = {"dataset_id": DATASET, "job_id": JOB, "name": "layout-1.0"}
+"""What to put in addresses."""
+
+CSV = "t,voltage\n0.00,0.13\n0.01,0.17\n0.02,0.22\n0.03,0.18\n"
+IDENTIFICATION = {
+    "kind": "identification",
+    "dataset": DATASET,
+    "analysis": {"passages": [{"from": -1.0, "to": 1.0}]},
+    "labels": {"experiment": "trap-17"},
+}
+ANALYSIS = {"kind": "generator", "model": DOUBLE_WELL}
+INLINE = {"kind": "identification", "data": SHORT_RECORD, "preset": "paper"}
+WITH_FILE = {"job": {"kind": "identification"}, "file": CSV, "layout": {"time_unit": "s"}}
+
+_NOON = datetime(2026, 3, 17, 12, 0, 0, tzinfo=UTC)
+_DATASET = Dataset(
+    id=DATASET,
+    created_at=_NOON,
+    sha256="9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    bytes=len(CSV),
+    label="trap-17.csv",
+    report=DatasetReport(
+        format="csv",
+        layout=Layout(time_column="t", state_columns=("voltage",)),
+        assumptions=("column 1 ('t') is time",),
+        variables=(Variable(name="x", column="voltage"),),
+        n_trajectories=1,
+        n_segments=1,
+        n_samples=4,
+        n_increments=3,
+        duration=0.03,
+        lengths=LengthReport(min=4, median=4, max=4),
+        dt=SamplingReport(median=0.01, min=0.01, max=0.01, jitter=0.0, source="time_column"),
+        range=((0.13, 0.22),),
+    ),
+)
+_PREVIEW = DatasetPreview(
+    stretches=(
+        Stretch(
+            trajectory=0, times=(0.0, 0.01, 0.02, 0.03), low={"x": (0.13, 0.17, 0.22, 0.18)}, high={"x": (0.13, 0.17, 0.22, 0.18)}
+        ),
+    ),
+    n_segments=1,
+    histograms={"x": Bins(edges=(0.13, 0.16, 0.19, 0.22), counts=(1, 2, 1))},
+)
+_QUEUED = JobRecord(
+    id=JOB,
+    kind="identification",
+    state="queued",
+    created_at=_NOON,
+    dataset=DATASET,
+    labels={"experiment": "trap-17"},
+    request=IdentificationJob.model_validate(IDENTIFICATION),
+    links={
+        name: f"/v1/jobs/{JOB}{end}"
+        for name, end in (("self", ""), ("events", "/events"), ("result", "/result"), ("cancel", "/cancel"))
+    },
+)
+_SUCCEEDED = _QUEUED.model_copy(
+    update={
+        "state": "succeeded",
+        "started_at": _NOON.replace(second=1),
+        "finished_at": _NOON.replace(second=2),
+        "progress": Progress(fraction=1.0, stage="succeeded"),
+        "attempt": 1,
+        "links": {name: address for name, address in _QUEUED.links.items() if name != "cancel"},
+    }
+)
+_CANCELLED = _QUEUED.model_copy(update={"state": "cancelled", "finished_at": _NOON.replace(second=1), "links": _SUCCEEDED.links})
+RESULT = GeneratorResult(
+    job=JOB,
+    model=Model(
+        drift={"x": Component(expression="x - x^3", terms=(
+            Term(term="x", value=1.0, active=True), Term(term="x^3", value=-1.0, active=True),
+        ))},
+        diffusion={"x,x": Component(expression="0.25", terms=(Term(term="1", value=0.25, active=True),))},
+    ),
+    generator=GeneratorAnalysis(
+        ergodic=True,
+        spectrum=Spectrum(eigenvalues=(Eigenvalue(re=0.05683),), relaxation_times=(17.6,)),
+        stationary=Stationary(
+            mean=(0.0,),
+            covariance=((0.836,),),
+            density=Density(grid=((-1.0, 0.0, 1.0),), values=(0.47, 0.064, 0.47)),
+        ),
+        fixed_points=tuple(FixedPoint(at=(x,), stable=x != 0.0) for x in (-1.0, 0.0, 1.0)),
+        passages=(Passage(from_=-1.0, to=1.0, mean_time=Estimate(value=41.03), kramers=Estimate(value=32.83)),),
+    ),
+    provenance=Provenance(
+        version="0.1.0", parameters=ModelTerms.model_validate(DOUBLE_WELL).model_dump(mode="json"), seconds=0.4
+    ),
+)  # fmt: skip
+_EVENT = JobEvent(id="1773748800000-0", at=_NOON, state="queued", attempt=0, progress=Progress())
+EVENTS = f"id: {_EVENT.id}\nevent: job\ndata: {_EVENT.model_dump_json()}\n\n"
+METRICS = '# HELP itoscope_jobs Jobs that wait or run.\n# TYPE itoscope_jobs gauge\nitoscope_jobs{state="queued"} 2.0\n'
+
+
+def _json(document: Document) -> Any:
+    return document.model_dump(mode="json", by_alias=True)
+
+
+def _whole(job: dict[str, Any]) -> Any:
+    kind = IdentificationJob if job["kind"] == "identification" else GeneratorJob
+    return _json(kind.model_validate(job))
+
+
+Examples = dict[tuple[str, str], dict[str, dict[str, Any]]]
+
+_JOBS = {
+    "on a dataset": IDENTIFICATION,
+    "a model given by its terms": ANALYSIS,
+    "data in the job, Algorithm 1": INLINE,
+}
+REQUESTS: Examples = {
+    ("post", "/v1/datasets"): {
+        "text/csv": {"a record": CSV},
+        "multipart/form-data": {"a form": {"file": CSV, "layout": {"time_unit": "s"}}},
+    },
+    ("post", "/v1/jobs"): {"application/json": _JOBS, "multipart/form-data": {"all in one": WITH_FILE}},
+    ("post", "/v1/jobs/validate"): {"application/json": _JOBS, "multipart/form-data": {"all in one": WITH_FILE}},
+}
+"""Bodies by operation, media type, and what they are examples of."""
+
+RESPONSES: dict[tuple[str, str], dict[str, dict[str, Any]]] = {
+    ("post", "/v1/datasets"): {"201": {"application/json": _json(_DATASET)}, "200": {"application/json": _json(_DATASET)}},
+    ("get", "/v1/datasets"): {"200": {"application/json": _json(DatasetList(items=(_DATASET,)))}},
+    ("get", "/v1/datasets/{dataset_id}"): {"200": {"application/json": _json(_DATASET)}},
+    ("get", "/v1/datasets/{dataset_id}/preview"): {"200": {"application/json": _json(_PREVIEW)}},
+    ("post", "/v1/jobs"): {"202": {"application/json": _json(_QUEUED)}, "200": {"application/json": _json(_SUCCEEDED)}},
+    ("post", "/v1/jobs/validate"): {"200": {"application/json": {"request": _whole(IDENTIFICATION), "estimated_seconds": 1.3}}},
+    ("get", "/v1/jobs"): {"200": {"application/json": _json(JobList(items=(_QUEUED,), next_cursor="41"))}},
+    ("get", "/v1/jobs/{job_id}"): {"200": {"application/json": _json(_SUCCEEDED)}},
+    ("get", "/v1/jobs/{job_id}/events"): {"200": {"text/event-stream": EVENTS}},
+    ("get", "/v1/jobs/{job_id}/result"): {"200": {"application/json": _json(RESULT)}},
+    ("post", "/v1/jobs/{job_id}/cancel"): {"202": {"application/json": _json(_CANCELLED)}},
+    ("get", "/v1/schemas"): {"200": {"application/json": {"items": [{"name": "layout-1.0", "href": "/v1/schemas/layout-1.0"}]}}},
+    ("get", "/v1/schemas/{name}"): {"200": {"application/schema+json": {"type": "object", "title": "Layout"}}},
+    ("get", "/v1/presets"): {"200": {"application/json": {"items": [_json(preset) for preset in PRESET_LIST]}}},
+    ("get", "/healthz"): {"200": {"application/json": {"status": "ok"}}},
+    ("get", "/readyz"): {"200": {"application/json": {"status": "ready", "workers": 2}}},
+    ("get", "/metrics"): {"200": {"text/plain": METRICS}},
+}
+"""Answers by operation, status and media type. Archives and pages have none."""
