@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from python_multipart.multipart import parse_options_header
 
 from contract.datasets import Layout
-from service import bodies, forms, strict_json, uploads
+from service import bodies, deprecation, forms, strict_json, uploads
 from service.errors import Refusal
 from service.faults import document_faults
 from service.settings import ServiceSettings
@@ -54,7 +54,7 @@ async def form(request: Request, settings: ServiceSettings, folder: Path, *accep
         return Arrived(upload, received.fields)
 
 
-def layout(query: Layout, part: bytes | None) -> Layout | None:
+def layout(request: Request, query: Layout, part: bytes | None) -> Layout | None:
     """The layout given by query parameters and in the JSON part `layout`; the former win. None where nothing was given.
 
     Column names may be repeated parameters or one list with commas. Raises Refusal (invalid-json, invalid-request).
@@ -72,12 +72,14 @@ def layout(query: Layout, part: bytes | None) -> Layout | None:
     if not given:
         return None
     try:
-        return Layout.model_validate(given)
+        found = Layout.model_validate(given)
     except ValidationError as error:
         faults = document_faults(error, given, "layout")
         raise Refusal(
             "invalid-request", f"The layout cannot be accepted: {faults[0].pointer} {faults[0].detail}.", errors=faults
         ) from None
+    deprecation.note(request, deprecation.used(found, given))
+    return found
 
 
 def _said(content_type: str) -> str | None:

@@ -29,6 +29,16 @@ _DESCRIPTION = """Upload a trajectory, start a job, follow it, fetch the model. 
 document (RFC 9457) with a stable `code`, the fields at fault and hints."""
 
 
+_DEPRECATION = {
+    name: {"description": description, "schema": {"type": "string"}}
+    for name, description in {
+        "Deprecation": "Since when this is deprecated (RFC 9745).",
+        "Sunset": "From when on it may be gone (RFC 8594).",
+        "Link": 'What to do instead: `rel="deprecation"`.',
+    }.items()
+}
+
+
 def document(app: FastAPI) -> dict[str, Any]:
     """The OpenAPI 3.1 document of the application."""
     made = get_openapi(
@@ -65,6 +75,8 @@ def _finish(path: str, operation: dict[str, Any]) -> None:
         }
         if status >= "400":
             response["content"] = {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+        if operation.get("deprecated"):
+            response["headers"] |= _DEPRECATION
     if "401" in operation["responses"]:
         operation["security"] = [{"key": []}, {}]
 

@@ -9,6 +9,7 @@ from fastapi import Request
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from service import deprecation
 from service.errors import Refusal, answer
 
 _GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
@@ -50,6 +51,8 @@ class ExchangeMiddleware:
                 allowance = scope.get("allowance")
                 if allowance is not None:
                     headers.update(allowance.headers)
+                for name, value in deprecation.headers(scope):
+                    headers.append(name, value)
             await send(message)
 
         with structlog.contextvars.bound_contextvars(request_id=request_id):

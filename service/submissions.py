@@ -4,13 +4,14 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from anyio.to_thread import run_sync
+from fastapi import Request
 from pydantic import ValidationError
 
 from contract.datasets import Dataset, Layout
 from contract.generator import ModelOfJob
 from contract.jobs import JOB_REQUEST, GeneratorJob, IdentificationJob, InlineData
 from contract.problems import ProblemError
-from service import strict_json, uploads
+from service import deprecation, strict_json, uploads
 from service.dependencies import Context
 from service.errors import Refusal
 from service.faults import document_faults, pointer
@@ -22,10 +23,18 @@ Job = IdentificationJob | GeneratorJob
 
 
 async def resolved(
-    context: Context, tenant: str, given: Any, *, upload: Upload | None = None, layout: Layout | None = None, short: bool = False
+    request: Request,
+    context: Context,
+    tenant: str,
+    given: Any,
+    *,
+    upload: Upload | None = None,
+    layout: Layout | None = None,
+    short: bool = False,
 ) -> tuple[Job, Dataset | None]:
     """The job as it will be recorded: with a dataset instead of data, every default filled in; and that dataset, if it has one.
 
+    request  learns of it where the job uses what is deprecated
     given    the JSON value that was sent
     upload   a file that came with it
     layout   how to read the file or the inline data
@@ -36,6 +45,7 @@ async def resolved(
     given, data = _without_data(given)
     limit = context.settings.max_job_bytes
     job = _parsed(given, limit) if short else await run_sync(_parsed, given, limit)
+    deprecation.note(request, deprecation.used(job, given))
     if isinstance(job, GeneratorJob):
         if upload is not None:
             raise _fault("#/file", "a generator job takes a `model`, not a file")

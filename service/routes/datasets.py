@@ -69,11 +69,11 @@ async def create_dataset(request: Request, parts: Parts, tenant: Tenant, query: 
     with uploads.scratch_folder(parts.settings.scratch) as folder:
         if incoming.media_type(request) == incoming.FORM:
             form = await incoming.form(request, parts.settings, folder, "layout")
-            upload, layout = form.upload, incoming.layout(query, form.fields.get("layout"))
+            upload, layout = form.upload, incoming.layout(request, query, form.fields.get("layout"))
             if upload is None:
                 raise Refusal("invalid-request", "The form has no `file` part.", hints=("With curl: -F file=@data.csv",))
         else:
-            layout = incoming.layout(query, None)
+            layout = incoming.layout(request, query, None)
             upload = await incoming.raw_upload(request, parts.settings, folder)
         dataset, created = await uploads.keep(parts, tenant, upload, layout or Layout())
     location = f"/v1/datasets/{dataset.id}"

@@ -249,7 +249,7 @@ async def _received(request: Request, parts: Context, tenant: str, query: Layout
     # A short one is read and checked sooner than handed to a thread.
     short = len(body) <= SHORT_BYTES
     given = strict_json.parse(body) if short else await run_sync(strict_json.parse, body)
-    return await submissions.resolved(parts, tenant, given, layout=incoming.layout(query, None), short=short)
+    return await submissions.resolved(request, parts, tenant, given, layout=incoming.layout(request, query, None), short=short)
 
 
 async def _received_form(request: Request, parts: Context, tenant: str, query: Layout) -> tuple[submissions.Job, Dataset | None]:
@@ -260,8 +260,8 @@ async def _received_form(request: Request, parts: Context, tenant: str, query: L
             raise Refusal("invalid-request", "The form has no `job` part.", hints=hints)
         with forms.within_field("job"):
             given = strict_json.parse(form.fields["job"])
-        layout = incoming.layout(query, form.fields.get("layout"))
-        return await submissions.resolved(parts, tenant, given, upload=form.upload, layout=layout)
+        layout = incoming.layout(request, query, form.fields.get("layout"))
+        return await submissions.resolved(request, parts, tenant, given, upload=form.upload, layout=layout)
 
 
 def _publish(parts: Context, message: Message) -> None:
