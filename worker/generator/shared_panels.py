@@ -17,7 +17,7 @@ from worker.generator.held import SMALLEST_BARRIER
 from worker.generator.landscape import Landscape
 from worker.generator.process import DiffusionProcess, FloatArray, scalar_view, values
 from worker.generator.report import GeneratorReport, Range
-from worker.generator.sample import looked_at
+from worker.generator.sample import looked_at, rates_of
 from worker.generator.stationary import StationaryLaw
 from worker.generator.wells import FixedPoint
 from worker.generator.window import Window, choose_window
@@ -27,7 +27,10 @@ DIP = 0.1
 HEAVY = -3.5
 """Power of a tail above which what lies beyond the panels counts in the variance."""
 STEP = 0.75
-"""Fall of the log-density over each panel beyond where a model is held."""
+"""Least fall of the log-density over each panel beyond where a model is held."""
+FASTER = 4.0
+"""How many times faster than the fastest rate asked for a model relaxes where it is held: a gentle slope, and weak noise on it,
+would relax slowly, and its rates be taken for the model's."""
 SMALLEST_NOISE = 1e-3
 """Share of the largest a on the panels that a has at a finite end with a wall."""
 
@@ -135,11 +138,11 @@ def _without_zeros(landscape: Landscape, bounds: Range, domain: Range, observed:
     return Landscape(landscape.base[rows], landscape.low[rows], landscape.high[rows], zero, zero, psi[rows], log_a[rows])
 
 
-def models_on(frame: Frame, processes: Sequence[DiffusionProcess], first: int) -> Models:
-    """Those of the processes that are like the reference; `first` is the number of the first."""
+def models_on(frame: Frame, processes: Sequence[DiffusionProcess]) -> Models:
+    """Those of the processes that are like the reference."""
     scanned, points = len(frame.window.points), frame.points
     rows, drift, noise = [], [], []
-    for row, process in enumerate(processes, first):
+    for row, process in enumerate(processes):
         try:
             model = scalar_view(process)
         except GeneratorError:
@@ -241,8 +244,17 @@ def _continued_inward(frame: Frame, models: Models, column: int, side: int, *, t
         at = int(cut[model])
         rows, last = (slice(at, None), a[model, at - 1, -1]) if side > 0 else (slice(0, at + 1), a[model, at + 1, 0])
         a[model, rows] = last
-        b[model, rows] = (-side * STEP / 4 / frame.landscape.half[rows] * last)[:, None]
+        b[model, rows] = falling(frame, side, rows, last)
     return replace(models, b=b, a=a), cut
+
+
+def falling(frame: Frame, side: int, rows: slice, a: float) -> FloatArray:
+    """(n_rows, 1) drift that keeps a model of constant noise from going further out on these panels: equation (G54)."""
+    rates = rates_of(frame.reference)
+    # The continuous spectrum of a slope s of the log-density begins at a s²/8.
+    least = np.sqrt(8 * FASTER * rates[-1] / a) if len(rates) and a > 0 else 0.0
+    slope = np.maximum(STEP / 2 / frame.landscape.half[rows], least)
+    return np.asarray(-side * slope / 2 * a)[:, None]
 
 
 def _may_vanish(a: FloatArray) -> Bools:

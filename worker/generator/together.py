@@ -1,6 +1,6 @@
 """Models near a reference, all at once: on the reference's panels, where they share points, matrices and loops.
 
-A model that does not fit there, because it is not resolved, has other fixed points, lives further out or has no stationary law,
+What the reference's panels do not resolve is tried on finer ones. A model that does not fit there either, has other fixed points, lives further out or has no stationary law,
 is left to be analysed alone. The numbers are those of its own analysis to about 1e-4 of their value.
 """
 
@@ -25,6 +25,7 @@ from worker.generator.quadrature import CUMULATIVE, NODES, ORDER, TO_LEGENDRE, W
 from worker.generator.report import GeneratorReport, Range
 from worker.generator.sample import DEPTH, Sample, exits_of, rates_of
 from worker.generator.shared_panels import Frame, Models, frame_of, models_on
+from worker.generator.steep import finer, without_depths
 from worker.generator.spectrum import CLOSE, mesh
 from worker.generator.wells import FixedPoint
 from worker.generator.window import Window
@@ -32,7 +33,7 @@ from worker.generator.window import Window
 BATCH = 100
 """Models whose arrays are held at once."""
 RESOLVED = 1e-6
-"""Last Legendre coefficients of ψ and log a with which a model counts as resolved on the reference's panels."""
+"""Last Legendre coefficients of ψ and log a with which a model counts as resolved on the panels."""
 RARE = 12.0
 """Fall of the log-density from its peak beyond which a panel need not be resolved: what is there counts for e^−12."""
 LARGEST_SPAN = 300.0
@@ -49,11 +50,14 @@ def analysed_together(
     frame = frame_of(processes, reference, pairs, observed)
     if frame is None or _too_wide(frame.landscape):
         return found
-    for first in range(0, len(processes), BATCH):
-        models = models_on(frame, processes[first : first + BATCH], first)
-        if len(models.rows):
-            for index, sample in _samples(models, frame, pairs):
-                found[index] = sample
+    for shared in (frame, replace(frame, landscape=finer(frame.landscape))):
+        left = [index for index, sample in enumerate(found) if sample is None]
+        for first in range(0, len(left), BATCH):
+            batch = left[first : first + BATCH]
+            models = models_on(shared, [processes[index] for index in batch])
+            if len(models.rows):
+                for row, sample in _samples(models, shared, pairs):
+                    found[batch[row]] = sample
     return found
 
 
@@ -65,6 +69,10 @@ def _too_wide(landscape: Landscape) -> bool:
 def _samples(models: Models, frame: Frame, pairs: tuple[Range, ...]) -> Iterator[tuple[int, Sample]]:
     """The samples of those models that the panels resolve, each with the number of its process."""
     landscape = _stacked(frame.landscape, models.b, models.a)
+    steep = np.ptp(landscape.psi, axis=(-2, -1)) > LARGEST_SPAN
+    if steep.any():
+        models = without_depths(models, landscape, frame, steep)
+        landscape = _stacked(frame.landscape, models.b, models.a)
     fits = _resolved(landscape, frame.landscape, models.b, models.a) & _fallen(landscape, models)
     if not fits.any():
         return

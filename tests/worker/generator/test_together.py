@@ -150,3 +150,22 @@ def test_a_model_that_turns_outward_where_the_data_were_is_not_held() -> None:
     assert analysed_together([stranger], reference, pairs_of(reference), OBSERVED) == [None]
     # Without a range that was observed, nothing is unseen, and nothing is held.
     assert analysed_together([with_tail(0.02)], reference, pairs_of(reference), None) == [None]
+
+
+@pytest.mark.parametrize(
+    ("x3", "a4", "a2"),
+    [(-0.2, 0.0, 0.0), (0.0, -0.003, 0.0), (0.0, 0.0, -0.11)],
+    ids=["steeper by thousands", "weak noise outside", "noise that vanishes outside"],
+)
+def test_a_rival_far_steeper_or_with_noise_that_fades_beyond_the_data_has_its_own_rates(x3: float, a4: float, a2: float) -> None:
+    # Where such a model was held, a gentle slope with weak noise relaxed slower than the model: 0.3 in place of 1.
+    def rival(x3: float = 0.0, a4: float = 0.0, a2: float = 0.0) -> ScalarProcess:
+        return ScalarProcess(lambda x: -0.9 * x + x3 * x**3, lambda x: 2 + a2 * x**2 + a4 * x**4, lambda x: -0.9 + 3 * x3 * x**2)
+
+    observed = (-3.05, 3.2)
+    reference = analyse(rival(), observed_range=observed)
+    (sample,) = analysed_together([rival(x3, a4, a2)], reference, (), observed)
+    assert sample is not None
+    alone = analysed_alone(rival(x3, a4, a2), reference, (), observed)
+    assert sample.rates == pytest.approx(alone.rates, rel=5e-3)
+    assert sample.variance == pytest.approx(alone.variance, rel=2e-3)

@@ -1,0 +1,53 @@
+"""Models that differ from the reference by more than its panels bear: steeper far out, or less smooth near the ends of the data."""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.generator.landscape import Landscape
+from worker.generator.quadrature import subdivision
+from worker.generator.shared_panels import Frame, Models, falling
+
+DEEP = 150.0
+"""Fall of the log-density from its peak beyond which a model may as well fall gently: what is there counts for e^−150."""
+LOW = 20.0
+"""Fall of the reference's log-density from its peak up to which its panels are cut for models that need finer ones."""
+PARTS = 4
+
+
+def without_depths(models: Models, landscape: Landscape, frame: Frame, chosen: NDArray[np.bool_]) -> Models:
+    """The models, the chosen of them with a density that falls gently from where it is as good as zero, so that floating numbers
+    hold it; `landscape` is theirs."""
+    height = (landscape.psi - landscape.log_a).max(axis=-1)
+    b, a = models.b.copy(), models.a.copy()
+    for model in np.flatnonzero(chosen):
+        seen = np.flatnonzero(height[model] > height[model].max() - DEEP)
+        for side, rows, last in (
+            (-1, slice(0, int(seen[0])), a[model, seen[0], 0]),
+            (1, slice(int(seen[-1]) + 1, None), a[model, seen[-1], -1]),
+        ):
+            a[model, rows] = last
+            b[model, rows] = falling(frame, side, rows, last)
+    return replace(models, b=b, a=a)
+
+
+def finer(landscape: Landscape) -> Landscape:
+    """The reference on panels of a quarter of their length wherever its density is not negligible, so that there is nothing new in
+    it but room for the models; without singular parts."""
+    height = (landscape.psi - landscape.log_a).max(axis=-1)
+    parts = np.where(height > height.max() - LOW, PARTS, 1)
+    from_panel = np.repeat(np.arange(len(parts)), parts)
+    part = np.arange(len(from_panel)) - np.repeat(np.cumsum(parts) - parts, parts)
+    count = parts[from_panel]
+    low = landscape.low[from_panel] + 2 * landscape.half[from_panel] * part / count
+    high = landscape.low[from_panel] + 2 * landscape.half[from_panel] * (part + 1) / count
+    _, matrix = subdivision(PARTS, landscape.psi.shape[-1])
+    tables = []
+    for table in (landscape.psi, landscape.log_a):
+        cut = (table @ matrix.T).reshape(len(parts), PARTS, -1)
+        tables.append(np.where((count > 1)[:, None], cut[from_panel, np.minimum(part, PARTS - 1)], table[from_panel]))
+    zero = np.zeros(len(from_panel))
+    return replace(
+        landscape, base=landscape.base[from_panel], low=low, high=high, exponent=zero, order=zero, psi=tables[0], log_a=tables[1]
+    )
