@@ -21,6 +21,7 @@ from worker.generator.plane.search import settled_box
 from worker.generator.plane.solution import Solution, law_numbers, solve
 from worker.generator.plane.stage import stage_of
 from worker.generator.plane.verdicts import escape_of, hold_problem, negative_problem, noise_problem
+from worker.generator.plane.widening import SETTLED, SMALLEST_RATE, Widened, wide_enough
 from worker.generator.process import DiffusionProcess, FloatArray, read_only
 from worker.generator.report import GeneratorReport, Questions
 from worker.generator.spatial_law import SpatialLaw
@@ -35,8 +36,8 @@ BEFORE_ESCAPE = (
 )
 GATES = 100
 """Starting points on each side of the rectangle where no law was found."""
-SMALLEST_RATE = 1e-10
-"""Rate, in units of a typical one, that the factorisation of the matrix no longer tells from zero."""
+HEAVY = 5e-3
+"""Relative change of a variance as the box grows above which that is said."""
 LARGEST_ERROR = 0.02
 """Relative change by the last step above which a rate is not reported."""
 
@@ -75,23 +76,31 @@ def analysed_in_the_plane(process: DiffusionProcess, questions: Questions) -> Ge
     problem = negative_problem(box)
     if problem is not None:
         return _narrowed(process, fixed, problem if escaping is None else escaping.reason, questions)
+    if escaping is not None:
+        # Further out there is what carries the process away.
+        report = _with_law(Widened(box), questions, fixed)
+        return replace(report, ergodic=False, reason=escaping.reason, approximation=BEFORE_ESCAPE)
+    wide = wide_enough(box, questions.observed_ranges is not None)
+    try:
+        return _with_law(wide, questions, fixed)
+    except UnresolvedLandscapeError:
+        if wide.box is box:
+            raise
+        return _with_law(replace(wide, box=box), questions, fixed)
+
+
+def _with_law(widened: Widened, questions: Questions, fixed: tuple[FixedPoint, ...]) -> GeneratorReport:
+    box = widened.box
     # The box may reach where the first look did not, and be finer than it.
-    fixed = fixed_points_in(process, _surroundings(box), LATTICE) or fixed
-    report = _with_law(box, fixed, questions)
-    if escaping is None:
-        return report
-    return replace(report, ergodic=False, reason=escaping.reason, approximation=BEFORE_ESCAPE)
-
-
-def _with_law(box: Box, fixed: tuple[FixedPoint, ...], questions: Questions) -> GeneratorReport:
+    fixed = fixed_points_in(box.chart.process, _surroundings(box), LATTICE) or fixed
     solution = solve(box, questions.eigenpairs)
     stage = stage_of(solution)
     return replace(
         without_law(box.chart.process, fixed, None, questions),
         ergodic=True,
         boundaries="reflecting" if _touches_a_wall(box) else "natural",
-        stationary=law_of(solution, questions),
-        spectrum=spectrum_of_plane(solution),
+        stationary=law_of(solution, questions, widened.spread),
+        spectrum=spectrum_of_plane(solution, widened.change),
         memory=memory_in_the_plane(solution, questions.lags, questions.frequencies),
         between=passages_between(stage, questions.places, fixed),
         committors=committors_between(stage, questions.committors, fixed),
@@ -105,14 +114,17 @@ def _narrowed(process: DiffusionProcess, fixed: tuple[FixedPoint, ...], problem:
     if not isinstance(found, Narrowed):
         return without_law(process, fixed, found or problem, questions)
     try:
-        report = _with_law(settled_box(found.box), fixed, questions)
+        report = _with_law(Widened(settled_box(found.box)), questions, fixed)
     except UnresolvedLandscapeError:
         return without_law(process, fixed, problem, questions)
     return replace(report, boundaries="reflecting", approximation=found.sentence, cut=(found.sentence,))
 
 
-def law_of(solution: Solution, questions: Questions) -> SpatialLaw:
-    """The law, its density on at most `density_points` points along each coordinate."""
+def law_of(solution: Solution, questions: Questions, spread: float = 0.0) -> SpatialLaw:
+    """The law, its density on at most `density_points` points along each coordinate.
+
+    spread  relative change of a variance as the box grows
+    """
     process = solution.box.chart.process
     angle = [period is not None for period in process.periods]
     numbers = law_numbers(solution.numbers.moments)
@@ -124,6 +136,8 @@ def law_of(solution: Solution, questions: Questions) -> SpatialLaw:
         return None if value is None or any(angle[axis] for axis in axes) else float(value)
 
     reasons = ["an angle's moments depend on where the circle is cut, so none are given"] if any(angle) else []
+    if spread > HEAVY:
+        reasons.append(f"a variance still changes by {spread:.1%} as the box grows: the tails are heavy, and moments approximate")
     if numbers.entropy_production is None:
         reasons.append("the noise does not act in every direction, so entropy production is not defined")
     return SpatialLaw(
@@ -140,8 +154,8 @@ def law_of(solution: Solution, questions: Questions) -> SpatialLaw:
     )
 
 
-def spectrum_of_plane(solution: Solution) -> Spectrum:
-    """The slowest rates, as far as all of them settle."""
+def spectrum_of_plane(solution: Solution, change: float = 0.0) -> Spectrum:
+    """The slowest rates, as far as all of them settle; `change` is that of the slowest as the box grows, relative."""
     rates, errors = solution.numbers.rates, solution.errors
     settled = np.logical_and.accumulate((errors < LARGEST_ERROR) & (rates.real > SMALLEST_RATE * solution.rate))
     reason = None
@@ -151,6 +165,13 @@ def spectrum_of_plane(solution: Solution) -> Spectrum:
             reason = (
                 f"the slowest rate does not settle to {LARGEST_ERROR:.0%} on the finest cells: the noise is too weak for them"
             )
+    if change > LARGEST_ERROR:
+        settled[:] = False
+    if change > SETTLED:
+        reason = (
+            f"the slowest rate still changes by {change:.1%} as the box grows: the law's tails are heavy, and rates may be part "
+            "of a continuous spectrum"
+        )
     rates = rates[settled]
     return Spectrum(read_only(rates), read_only(1 / rates.real), None, read_only(errors[settled]), reason)
 

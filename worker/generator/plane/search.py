@@ -39,8 +39,8 @@ SHRUNK = 0.6
 """Part of the length in use below which the rest is cut off."""
 
 
-def settled_box(box: Box) -> Box:
-    """The box that holds the law, sought from a first one.
+def settled_box(box: Box, shrink: bool = True) -> Box:
+    """The box that holds the law, sought from a first one; without `shrink` no side moves in.
 
     Raises UnresolvedLandscapeError where none is found.
     """
@@ -50,7 +50,7 @@ def settled_box(box: Box) -> Box:
         box = with_law(box)
         wide = Law(box.grid(CELLS), box.masses.reshape(CELLS, CELLS))
         spans = _opened(box, wide, 0), _opened(box, wide, 1)
-        if spans == box.spans:
+        if shrink and spans == box.spans:
             spans = _shrunk(box, wide, 0), _shrunk(box, wide, 1)
         if spans == box.spans:
             sharp = sharp_law(box)

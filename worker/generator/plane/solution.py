@@ -95,7 +95,7 @@ def solve(box: Box, count: int) -> Solution:
 
     Raises UnresolvedLandscapeError where even the law does not settle.
     """
-    rate = _typical_rate(box)
+    rate = typical_rate(box)
     schemes, ladder = _best_schemes(box, count, rate)
     ladder.append(solve_on(box, LEVELS[2], schemes, count, rate))
     numbers = _extrapolated(ladder, schemes)
@@ -172,7 +172,7 @@ def _check_the_law(covariance: FloatArray, on_cells: FloatArray) -> None:
         )
 
 
-def _typical_rate(box: Box) -> float:
+def typical_rate(box: Box) -> float:
     """A rate from whose negative the slowest modes are the nearest, the fast turning ones among them included [1/time]."""
     centres = box.grid(CELLS).centres
     noise = np.einsum("n,nij->ij", box.masses, box.chart.diffusion(centres))
