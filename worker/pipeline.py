@@ -36,6 +36,7 @@ from worker.identification.multivariate.increments import measure_space
 from worker.identification.multivariate.instruments import Instruments, make_instruments
 from worker.identification.multivariate.kernel_choice import choose_instruments
 from worker.identification.multivariate.problem import JointProblem
+from worker.identification.passes import Summing, sums_here
 from worker.identification.system import SymbolicSystem, field_from_terms
 from worker.identification.trajectories import Trajectories, measure_scales
 from worker.identification.unvisited import unvisited
@@ -64,17 +65,23 @@ class Analysed:
     findings: tuple[Finding, ...] = ()
 
 
-def identify(data: Trajectories, parameters: IdentificationParameters, report: Report) -> Answer | JointAnswer:
-    """Data → drift and diffusion. Raises IdentificationError."""
+def identify(
+    data: Trajectories, parameters: IdentificationParameters, report: Report, summing: Summing = sums_here
+) -> Answer | JointAnswer:
+    """Data → drift and diffusion. Raises IdentificationError.
+
+    summing   takes the sums over all the data, here or with others' help; the model is the same to the last bit
+    """
     report(0.05, "reading", f"{data.n_increments} increments of {data.n_trajectories} trajectories")
     check_independent(data)
     periods = [period_of(parameters.periodic, variable_name(i)) for i in range(data.dimension)]
     check_unwrapped(data, periods)
-    answer = _identify_one(data, parameters, report) if data.dimension == 1 else _identify_several(data, parameters, report)
+    of_dimension = _identify_one if data.dimension == 1 else _identify_several
+    answer = of_dimension(data, parameters, report, summing)
     return replace(answer, findings=(*answer.findings, *unvisited(data, periods)))
 
 
-def _identify_one(data: Trajectories, parameters: IdentificationParameters, report: Report) -> Answer:
+def _identify_one(data: Trajectories, parameters: IdentificationParameters, report: Report, summing: Summing) -> Answer:
     period, bounds = period_of(parameters.periodic), bounds_of(parameters.domain)
     scales = measure_scales(data, period)
     check_consecutive_samples(some_pairs(data, scales, period), scales)
@@ -110,6 +117,7 @@ def _identify_one(data: Trajectories, parameters: IdentificationParameters, repo
         grid=grid,
         walls=walls,
         diffusion_degree=parameters.library.diffusion_degree,
+        summing=summing,
     )
     answer = answers.by_efficient_estimator(
         problem,
@@ -123,7 +131,7 @@ def _identify_one(data: Trajectories, parameters: IdentificationParameters, repo
     return replace(answer, findings=(*answer.findings, *at_walls(walls, bounds), *collinear(library, y)))
 
 
-def _identify_several(data: Trajectories, parameters: IdentificationParameters, report: Report) -> JointAnswer:
+def _identify_several(data: Trajectories, parameters: IdentificationParameters, report: Report, summing: Summing) -> JointAnswer:
     variables = [variable_name(i) for i in range(data.dimension)]
     for unusable, what in (
         (parameters.estimator == "paper", "The paper preset (Algorithm 1)"),
@@ -153,7 +161,8 @@ def _identify_several(data: Trajectories, parameters: IdentificationParameters, 
         return replace(made, tapered=diffusion_degree != 0)
 
     default, criterion = instruments(DEFAULT_COUNT if count == "auto" else count), _criterion_of(parameters)
-    problem = JointProblem(data, space, library, default, criterion, parameters.diffusion_structure, diffusion_degree)
+    structure = parameters.diffusion_structure
+    problem = JointProblem(data, space, library, default, criterion, structure, diffusion_degree, summing=summing)
     problem, choice = choose_instruments(problem, instruments) if count == "auto" else (problem, None)
     answer = joint_answer(
         problem,

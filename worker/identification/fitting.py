@@ -14,6 +14,7 @@ from worker.identification.joint_equations import NoiseLine, joint_equations
 from worker.identification.kernel_grid import KernelGrid
 from worker.identification.kernels import Kernels
 from worker.identification.library import Library
+from worker.identification.passes import Summing, blocks_between, sums_here
 from worker.identification.powers import gather_by_powers, is_polynomial
 from worker.identification.regression import (
     NormalEquations,
@@ -25,8 +26,8 @@ from worker.identification.regression import (
 from worker.identification.residuals import ResidualSums, measure_residuals
 from worker.identification.sampling import Euler, SamplingRule, Trapezoid, WeakSystem
 from worker.identification.selection import estimate_on
-from worker.identification.statistics import KernelStatistics, gather
-from worker.identification.trajectories import Chunk, Scales, Trajectories, block_edges, chunks
+from worker.identification.statistics import KernelStatistics, WindowsPass, statistics_of
+from worker.identification.trajectories import Chunk, Integers, Scales, Trajectories, Windows, block_edges, chunks
 from worker.identification.walls import NO_WALLS, Walls
 
 Floats = NDArray[np.float64]
@@ -53,6 +54,7 @@ class Problem:
     walls          windows that start near them are left out
     grid           kernels to choose from by cross-validation; `kernels` are then those until the choice
     diffusion_degree   highest total degree of the diffusion's terms; None: all terms of the library
+    summing        takes the sums over all the data
     """
 
     data: Trajectories
@@ -65,6 +67,7 @@ class Problem:
     grid: KernelGrid | None = None
     walls: Walls = NO_WALLS
     diffusion_degree: int | None = None
+    summing: Summing = sums_here
 
     @property
     def cells(self) -> Cells:
@@ -95,12 +98,21 @@ class Weights:
 
 def walk(problem: Problem, rule: SamplingRule, n_blocks: int = N_BLOCKS, at_most: int | None = None) -> Iterator[Chunk]:
     """The rule's windows of the data: all, or about `at_most` in chunks spread over the record."""
-    # Where all that is known of the errors comes from the blocks, ten trajectories do not tell: an inverse covariance needs many.
-    edges = block_edges(problem.data, n_blocks, whole=not rule.overlapping)
-    between = (problem.walls.inner_low, problem.walls.inner_high)
-    windows = replace(rule.windows, longest_step=problem.longest_step * rule.windows.stride, between=between)
     every = 1 if at_most is None else max(1, problem.data.n_increments // at_most)
+    edges, windows = edges_for(problem, rule, n_blocks), windows_for(problem, rule)
     return chunks(problem.data, problem.scales, edges, windows, period=problem.period, every=every)
+
+
+def edges_for(problem: Problem, rule: SamplingRule, n_blocks: int) -> Integers:
+    """Sample numbers at which blocks begin, and the end; (n_blocks + 1,)."""
+    # Where all that is known of the errors comes from the blocks, ten trajectories do not tell: an inverse covariance needs many.
+    return block_edges(problem.data, n_blocks, whole=not rule.overlapping)
+
+
+def windows_for(problem: Problem, rule: SamplingRule) -> Windows:
+    """The rule's, of these data."""
+    between = (problem.walls.inner_low, problem.walls.inner_high)
+    return replace(rule.windows, longest_step=problem.longest_step * rule.windows.stride, between=between)
 
 
 def gather_for(problem: Problem, rule: SamplingRule, every: int = 1, *, at_nodes: bool = False) -> KernelStatistics:
@@ -118,12 +130,33 @@ def gather_for(problem: Problem, rule: SamplingRule, every: int = 1, *, at_nodes
         edges = block_edges(problem.data, n_blocks)
         hop = wanted.stride if problem.data.n_increments > LONG_RECORD else 1
         fast = gather_by_powers(
-            problem.data, problem.scales, edges, problem.library, kernels, problem.cells, wanted.stride, hop, every
+            problem.data,
+            problem.scales,
+            edges,
+            problem.library,
+            kernels,
+            problem.cells,
+            wanted.stride,
+            hop,
+            every,
+            problem.summing,
         )
         if fast is not None:
             return fast
-    windows = (chunk for chunk in walk(problem, wanted, n_blocks) if chunk.block % every == 0)
-    return gather(windows, problem.library, kernels, problem.cells, lambda chunk: wanted.weights(chunk, problem.library))
+    found = problem.summing(
+        WindowsPass(
+            problem.data,
+            blocks_between(edges_for(problem, wanted, n_blocks), every),
+            problem.scales,
+            windows_for(problem, wanted),
+            problem.period,
+            problem.library,
+            problem.cells,
+            wanted,
+        )
+    )
+    assert found is not None, "windows fit any data"
+    return statistics_of(found, problem.library, kernels, problem.cells)
 
 
 def first_weights(statistics: KernelStatistics, kernels: Kernels) -> Weights:

@@ -4,6 +4,7 @@ Where the library is polynomial and the clock regular, functions at the right en
 g(y + Δ) = Σ_q Δ^q g^(q)(y) / q!, so that Σ t^p Δ^q in every cell (M13) is all that Euler's and the trapezoid's equations need.
 """
 
+from dataclasses import dataclass
 from math import factorial
 
 import numpy as np
@@ -14,11 +15,11 @@ from worker.identification.cells import ORDER, CellMoments, Cells
 from worker.identification.compiled import compiled
 from worker.identification.kernels import Kernels
 from worker.identification.library import Library
+from worker.identification.passes import NO_BLOCKS, BlockSums, Summing, blocks_between, sums_here
 from worker.identification.statistics import KernelStatistics
-from worker.identification.trajectories import Scales, Trajectories
+from worker.identification.trajectories import Integers, Scales, Trajectories
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 REGULAR = 1e-6
 """Relative deviation of a step up to which the clock counts as regular."""
@@ -27,6 +28,54 @@ REGULAR = 1e-6
 def is_polynomial(library: Library) -> bool:
     """Whether the Taylor sums end."""
     return not library.other and library.period is None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PowersPass:
+    """Quadrature weights of Σ f(y) Δ^q, q = 0 … of every block; (n, n_powers, n_nodes).
+
+    blocks            (n_blocks, 2) first sample of each and one past its last
+    n_powers          how many q
+    origin, unit      of y      [state]
+    step              between neighbouring samples [time]
+    stride            samples from the first to the second point of an increment
+    hop               samples from one increment's first point to the next one's
+    """
+
+    data: Trajectories
+    blocks: Integers
+    cells: Cells
+    n_powers: int
+    origin: float
+    unit: float
+    step: float
+    stride: int = 1
+    hop: int = 1
+
+    def sums(self) -> BlockSums | None:
+        """None where the clock turns out not to be regular."""
+        moments = np.zeros((len(self.blocks), self.cells.count, self.n_powers, ORDER))
+        starts, stops = np.ascontiguousarray(self.blocks.T)
+        counts = _accumulate(
+            moments,
+            self.data.states[:, 0],
+            self.data.times,
+            self.data.segments,
+            starts,
+            stops,
+            self.stride,
+            self.hop,
+            self.origin,
+            1 / self.unit,
+            self.cells.low,
+            1 / self.cells.width,
+            self.stride * self.step,
+        )
+        if len(counts) and counts.min() < 0:
+            return None
+        filled = counts > 0
+        powers = [CellMoments(self.cells, block).at_nodes() for block in moments[filled]]
+        return BlockSums(counts[filled], (np.array(powers),)) if powers else NO_BLOCKS
 
 
 def gather_by_powers(
@@ -39,37 +88,21 @@ def gather_by_powers(
     stride: int = 1,
     hop: int = 1,
     every: int = 1,
+    summing: Summing = sums_here,
 ) -> KernelStatistics | None:
     """The statistics of `Trapezoid.weights`, to rounding; None where the clock turns out not to be regular.
 
-    edges    (n_blocks + 1,) sample numbers at which blocks begin
-    stride   samples from the first to the second point of an increment
-    hop      samples from one increment's first point to the next one's
-    every    only each so-manieth block
+    edges         (n_blocks + 1,) sample numbers at which blocks begin
+    stride, hop   as in `PowersPass`
+    every         only each so-manieth block
     """
-    degree = library.internal_degree
-    starts, stops = edges[:-1:every], edges[1::every]
-    moments = np.zeros((len(starts), cells.count, max(3, degree + 2), ORDER))
-    counts = _accumulate(
-        moments,
-        data.states[:, 0],
-        data.times,
-        data.segments,
-        starts,
-        stops,
-        stride,
-        hop,
-        scales.origin,
-        1 / scales.unit,
-        cells.low,
-        1 / cells.width,
-        stride * scales.time,
-    )
-    if counts.min() < 0:
+    n_powers = max(3, library.internal_degree + 2)
+    blocks = blocks_between(edges, every)
+    found = summing(PowersPass(data, blocks, cells, n_powers, scales.origin, scales.unit, scales.time, stride, hop))
+    if found is None:
         return None
-    filled = counts > 0
-    powers = np.array([CellMoments(cells, block).at_nodes() for block in moments[filled]])
-    return _as_trapezoid_sums(powers, int(counts.sum()), float(stride), library, kernels, cells)
+    powers = found.sums[0] if found.sums else np.zeros((0, n_powers, cells.count * ORDER))
+    return _as_trapezoid_sums(powers, int(found.counts.sum()), float(stride), library, kernels, cells)
 
 
 def _as_trapezoid_sums(

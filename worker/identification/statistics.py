@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +11,18 @@ from numpy.typing import NDArray
 from worker.identification.cells import CellMoments, Cells, accumulate, empty_moments
 from worker.identification.kernels import Kernels
 from worker.identification.library import Library
-from worker.identification.trajectories import Chunk
+from worker.identification.passes import NO_BLOCKS, BlockSums
+from worker.identification.trajectories import Chunk, Integers, Scales, Trajectories, Windows, chunks
 
 Floats = NDArray[np.float64]
 Weights = Callable[[Chunk], Floats]
 """Per-window weights of a chunk; (n, n_weights)."""
+
+
+class Weighing(Protocol):
+    """What a sampling rule is here."""
+
+    def weights(self, chunk: Chunk, library: Library) -> Floats: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,6 +84,29 @@ def _weighted(kernels_at_nodes: Floats, nodal: Floats) -> Floats:
     return np.ascontiguousarray(np.moveaxis(np.tensordot(kernels_at_nodes, nodal, axes=(1, 1)), 0, 1))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class WindowsPass:
+    """Quadrature weights of Δt, Δt², a sampling rule's weights and what is `rough`; (n, n_columns, n_nodes).
+
+    blocks    (n_blocks, 2) first sample of each and one past its last
+    windows   which there are, and how many samples each has
+    period    of the state, or None
+    """
+
+    data: Trajectories
+    blocks: Integers
+    scales: Scales
+    windows: Windows
+    period: float | None
+    library: Library
+    cells: Cells
+    rule: Weighing
+
+    def sums(self) -> BlockSums:
+        walk = chunks(self.data, self.scales, self.blocks, self.windows, period=self.period)
+        return sums_of_chunks(walk, self.library, self.cells, lambda chunk: self.rule.weights(chunk, self.library))
+
+
 def gather(
     chunks: Iterator[Chunk], library: Library, kernels: Kernels | None, cells: Cells, weights: Weights
 ) -> KernelStatistics:
@@ -83,10 +114,12 @@ def gather(
 
     kernels   None: one sum for every node, of which `KernelStatistics.under` makes those of any kernels
     """
-    nodes = cells.nodes()
-    functions = library.internal(nodes)
-    # Terms by name may bend within a cell (a square root near zero); what a cell's polynomial cannot follow is summed as it is.
-    rough = 0 if library.period is not None else len(library.other)
+    return statistics_of(sums_of_chunks(chunks, library, cells, weights), library, kernels, cells)
+
+
+def sums_of_chunks(chunks: Iterator[Chunk], library: Library, cells: Cells, weights: Weights) -> BlockSums:
+    """As `WindowsPass` says."""
+    rough = _rough(library)
 
     def with_time(chunk: Chunk) -> Floats:
         step = chunk.step[:, None]
@@ -94,17 +127,24 @@ def gather(
         return np.concatenate([*columns, library.internal(chunk.left)[:, -rough:] * step] if rough else columns, axis=1)
 
     blocks = list(_nodal_sums(chunks, cells, with_time))
-    if not blocks:
+    return BlockSums(np.array([n for n, _ in blocks]), (np.array([nodal for _, nodal in blocks]),)) if blocks else NO_BLOCKS
+
+
+def statistics_of(found: BlockSums, library: Library, kernels: Kernels | None, cells: Cells) -> KernelStatistics:
+    """From the sums of a `WindowsPass`."""
+    nodes = cells.nodes()
+    functions, rough = library.internal(nodes), _rough(library)
+    if not found.sums:
         n_weights = 0
         n_kernels = len(nodes) if kernels is None else len(kernels.centres)
         return _nothing(nodes, n_kernels, library.internal_size, n_weights)
-    nodal = np.array([block for _, block in blocks])
+    (nodal,) = found.sums
     at_instrument = nodal[:, 0, :, None] * functions
     if rough:
         at_instrument[..., -rough:] = nodal[:, -rough:].transpose(0, 2, 1)
         nodal = nodal[:, :-rough]
     at_each = KernelStatistics(
-        n_windows=sum(n for n, _ in blocks),
+        n_windows=int(found.counts.sum()),
         nodes=nodes,
         time=nodal[:, 0].sum(axis=0),
         time_squared=nodal[:, 1],
@@ -113,6 +153,12 @@ def gather(
         totals=nodal[:, 2:].sum(axis=(0, 2)),
     )
     return at_each if kernels is None else at_each.under(kernels)
+
+
+def _rough(library: Library) -> int:
+    """How many terms, the last ones, may bend within a cell (a square root near zero): what a cell's polynomial cannot follow
+    is summed as it is."""
+    return 0 if library.period is not None else len(library.other)
 
 
 def _nothing(nodes: Floats, n_kernels: int, n_functions: int, n_weights: int) -> KernelStatistics:

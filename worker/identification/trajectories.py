@@ -259,17 +259,20 @@ def chunks(
     period: float | None = None,
     every: int = 1,
 ) -> Iterator[Chunk]:
-    """Walk all windows inside segments, block by block; with `every` = k only each k-th chunk."""
+    """Walk all windows inside segments, block by block; with `every` = k only each k-th chunk.
+
+    edges   sample numbers (n_blocks + 1,) between which blocks lie, or (n_blocks, 2) first and one past the last of each
+    """
     first_of, last_of = data.segments[:, 0], data.segments[:, 1]
     span = (windows.n_points - 1) * windows.stride
     start_time = starts_of(data)
     turn = -1
-    for block in range(len(edges) - 1):
-        for begin in range(int(edges[block]), int(edges[block + 1]), CHUNK):
+    for block, (first, end) in enumerate(pairwise(edges) if edges.ndim == 1 else edges):
+        for begin in range(int(first), int(end), CHUNK):
             turn += 1
             if turn % every:
                 continue
-            reach = min(begin + CHUNK, int(edges[block + 1])) + span
+            reach = min(begin + CHUNK, int(end)) + span
             values = np.asarray(data.states[begin:reach, 0])
             times = np.asarray(data.times[begin:reach])
             n = len(values) - span

@@ -14,10 +14,11 @@ from worker.identification.multivariate.equations import JointEquations, Model
 from worker.identification.multivariate.increments import Stretch, stretches
 from worker.identification.multivariate.problem import JointProblem, completed, components_of, drift_of, tensor_of
 from worker.identification.multivariate.rules import JointRule, other_rule
-from worker.identification.multivariate.statistics import JointStatistics, gather, take_sample
+from worker.identification.multivariate.statistics import JointPass, JointStatistics, joint_statistics, take_sample
 from worker.identification.multivariate.sums import Pair
+from worker.identification.passes import blocks_between
 from worker.identification.regression import NormalEquations
-from worker.identification.trajectories import block_edges
+from worker.identification.trajectories import Integers, Windows, block_edges
 
 Floats = NDArray[np.float64]
 
@@ -27,14 +28,21 @@ SAMPLE_SIZE = 25_000
 
 def walk(problem: JointProblem, rule: JointRule, n_blocks: int, **some: int) -> Iterator[Stretch]:
     """The rule's windows: all, or those that `stretches` is told to."""
-    edges = block_edges(problem.data, n_blocks, whole=not (rule.overlapping or rule.persistent))
-    windows = replace(rule.windows, longest_step=problem.longest_step * rule.stride)
+    edges, windows = _edges_and_windows(problem, rule, n_blocks)
     return stretches(problem.data, problem.space, edges, windows, **some)
 
 
 def statistics_of(problem: JointProblem, rule: JointRule, every_block: int = 1) -> JointStatistics | None:
-    windows = walk(problem, rule, N_BLOCKS_FOR_ERRORS if rule.errors_from_blocks else N_BLOCKS, every_block=every_block)
-    return gather(windows, problem.space, problem.instruments, rule)
+    edges, windows = _edges_and_windows(problem, rule, N_BLOCKS_FOR_ERRORS if rule.errors_from_blocks else N_BLOCKS)
+    blocks = blocks_between(edges, every_block)
+    found = problem.summing(JointPass(problem.data, blocks, problem.space, windows, problem.instruments, rule))
+    assert found is not None, "windows fit any data"
+    return joint_statistics(found, problem.space, problem.instruments, rule)
+
+
+def _edges_and_windows(problem: JointProblem, rule: JointRule, n_blocks: int) -> tuple[Integers, Windows]:
+    edges = block_edges(problem.data, n_blocks, whole=not (rule.overlapping or rule.persistent))
+    return edges, replace(rule.windows, longest_step=problem.longest_step * rule.stride)
 
 
 def equations_of(problem: JointProblem, rule: JointRule) -> JointEquations:

@@ -102,15 +102,17 @@ def stretches(
     only: int = 1,
     run: int = 1,
     every_chunk: int = 1,
-    every_block: int = 1,
 ) -> Iterator[Stretch]:
-    """Walk all windows inside segments, block by block; or only those of every k-th chunk, of every k-th block,
-    or of every k-th sample and the `run` − 1 after it."""
+    """Walk all windows inside segments, block by block; or only those of every k-th chunk, or of every k-th sample and the
+    `run` − 1 after it.
+
+    edges   sample numbers (n_blocks + 1,) between which blocks lie, or (n_blocks, 2) first and one past the last of each
+    """
     first_of, last_of = data.segments[:, 0], data.segments[:, 1]
     span = (windows.n_points - 1) * windows.stride
-    for block in range(0, len(edges) - 1, every_block):
-        for begin in range(int(edges[block]), int(edges[block + 1]), every_chunk * CHUNK):
-            reach = min(begin + CHUNK, int(edges[block + 1])) + span
+    for block, (start, end) in enumerate(pairwise(edges) if edges.ndim == 1 else edges):
+        for begin in range(int(start), int(end), every_chunk * CHUNK):
+            reach = min(begin + CHUNK, int(end)) + span
             states, times = np.asarray(data.states[begin:reach], dtype=np.float64), np.asarray(data.times[begin:reach])
             n = len(states) - span
             if n <= 0:

@@ -14,6 +14,7 @@ from worker.identification.multivariate.equations import Shares
 from worker.identification.multivariate.increments import Space
 from worker.identification.multivariate.instruments import Instruments
 from worker.identification.multivariate.sums import Pair, pairs_of
+from worker.identification.passes import Summing, sums_here
 from worker.identification.selection import Estimate
 from worker.identification.trajectories import Trajectories
 
@@ -29,6 +30,7 @@ class JointProblem:
     diffusion_degree   highest total degree of the tensor's terms; None: all terms of the library
     longest_step   increments over longer steps are left out [time]
     least_step     samples are at least so far apart, thinned; 0: as they are [time]
+    summing        takes the sums over all the data
     """
 
     data: Trajectories
@@ -40,6 +42,7 @@ class JointProblem:
     diffusion_degree: int | None = None
     longest_step: float = np.inf
     least_step: float = 0.0
+    summing: Summing = sums_here
 
 
 def components_of(problem: JointProblem) -> dict[Pair, Shares]:

@@ -1,5 +1,6 @@
 """Sums over windows of instrument-weighted products, block by block, and a bounded sample of single windows beside them."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
@@ -8,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.library import Library
-from worker.identification.multivariate.increments import Space, Stretch
+from worker.identification.multivariate.increments import Space, Stretch, stretches
 from worker.identification.multivariate.instruments import Instruments
 from worker.identification.multivariate.rules import JointRule
-from worker.identification.multivariate.sums import WindowProducts, products_of
+from worker.identification.multivariate.sums import WindowProducts, layout_of, products_of
+from worker.identification.passes import NO_BLOCKS, BlockSums
+from worker.identification.trajectories import Integers, Trajectories, Windows
 
 Floats = NDArray[np.float64]
 
@@ -58,21 +61,59 @@ class Evaluated(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class JointPass:
+    """Of every block, Σ Φ_j products (n, n_instruments, n_columns) and Σ h, Σ h² (n, 2).
+
+    blocks    (n_blocks, 2) first sample of each and one past its last
+    windows   which there are, and how many samples each has
+    """
+
+    data: Trajectories
+    blocks: Integers
+    space: Space
+    windows: Windows
+    instruments: Instruments
+    rule: JointRule
+
+    def sums(self) -> BlockSums:
+        walk = stretches(self.data, self.space, self.blocks, self.windows)
+        return sums_of_stretches(walk, self.space, self.instruments, self.rule)
+
+
 def gather(walk: Iterator[Stretch], space: Space, instruments: Evaluated, rule: JointRule) -> JointStatistics | None:
-    """One pass over the windows: a matrix product a chunk, so that no array grows with their number. None of none."""
+    """One pass over the windows. None of none."""
+    return joint_statistics(sums_of_stretches(walk, space, instruments, rule), space, instruments, rule)
+
+
+def sums_of_stretches(walk: Iterator[Stretch], space: Space, instruments: Evaluated, rule: JointRule) -> BlockSums:
+    """As `JointPass` says: a matrix product a stretch, so that no array grows with their number."""
     library, lead = instruments.library, rule.lead
     sums: dict[int, Floats] = {}
-    layout, n_windows, time, time_squared = None, 0, 0.0, 0.0
+    steps: dict[int, Floats] = {}
+    counts: Counter[int] = Counter()
     for stretch in walk:
         products = products_of(stretch, space, library, rule)
         total = np.concatenate([part.T @ products.columns for part in instruments.at(stretch.y[stretch.points[0]])])
-        sums[stretch.block] = sums[stretch.block] + total if stretch.block in sums else total
         step = stretch.steps[lead:].mean(axis=0)
-        layout, n_windows = products.layout, n_windows + stretch.size
-        time, time_squared = time + float(step.sum()), time_squared + float(step @ step)
-    if layout is None:
+        times = np.array([step.sum(), step @ step])
+        block = stretch.block
+        sums[block] = sums[block] + total if block in sums else total
+        steps[block] = steps[block] + times if block in steps else times
+        counts[block] += stretch.size
+    if not sums:
+        return NO_BLOCKS
+    return BlockSums(np.array(list(counts.values())), (np.stack(list(sums.values())), np.stack(list(steps.values()))))
+
+
+def joint_statistics(found: BlockSums, space: Space, instruments: Evaluated, rule: JointRule) -> JointStatistics | None:
+    """From the sums of a `JointPass`. None of none."""
+    if not found.sums:
         return None
-    return JointStatistics(n_windows, time, time_squared, WindowProducts(np.stack(list(sums.values())), layout))
+    columns, steps = found.sums
+    time, time_squared = steps.sum(axis=0)
+    layout = layout_of(space, instruments.library, rule)
+    return JointStatistics(int(found.counts.sum()), float(time), float(time_squared), WindowProducts(columns, layout))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -112,10 +112,14 @@ class WindowProducts:
         return np.asarray(response)
 
 
+def layout_of(space: Space, library: Library, rule: JointRule) -> Layout:
+    """Of the rule's products."""
+    return Layout(len(rule.drift), library.internal_size, crosses_of(rule), space.dimension)
+
+
 def products_of(stretch: Stretch, space: Space, library: Library, rule: JointRule) -> WindowProducts:
     """Of every window of a stretch; (n, n_columns)."""
-    m, d, size = len(rule.drift) - 1, space.dimension, library.internal_size
-    layout = Layout(m + 1, size, crosses_of(rule), d)
+    d, layout = space.dimension, layout_of(space, library, rule)
     # Column by column in memory: each is written at once, and products with the instruments read them so.
     columns = np.empty((layout.ends[-1] + 1, stretch.size)).T
     out = WindowProducts(columns, layout)

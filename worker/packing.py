@@ -1,0 +1,80 @@
+"""Passes and their sums as bytes: NumPy arrays and a JSON tree that names the core's dataclasses. Nothing in them is ever run."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+
+from worker.identification import sampling, terms
+from worker.identification.cells import Cells
+from worker.identification.library import Library
+from worker.identification.multivariate.increments import Space
+from worker.identification.multivariate.instruments import Embedding, Instruments
+from worker.identification.multivariate.rules import JointRule
+from worker.identification.multivariate.statistics import JointPass
+from worker.identification.noise import Noisy
+from worker.identification.passes import BlockSums
+from worker.identification.powers import PowersPass
+from worker.identification.statistics import WindowsPass
+from worker.identification.trajectories import Scales, Trajectories, Windows
+
+_KINDS: Mapping[str, type[Any]] = {
+    kind.__name__: kind
+    for kind in (
+        *(PowersPass, WindowsPass, JointPass, BlockSums),
+        *(sampling.Euler, sampling.Trapezoid, sampling.AdamsMoulton, sampling.Simpson, Noisy, JointRule, Windows),
+        *(terms.Number, terms.Variable, terms.Call, terms.Binary, Library),
+        *(Scales, Cells, Space, Embedding, Instruments),
+    )
+}
+_TREE = "tree"
+
+
+def pack(value: object) -> bytes:
+    """The same value gives the same bytes; trajectories are left out. Raises TypeError for what no pass is made of."""
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+
+    def spelled(value: Any) -> Any:
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return float(value) if isinstance(value, np.floating) else value
+        if isinstance(value, np.ndarray) and value.dtype.kind in "fi":
+            name = f"array{len(arrays)}"
+            arrays[name] = value
+            return {"array": name}
+        if isinstance(value, tuple):
+            return [spelled(each) for each in value]
+        if isinstance(value, Trajectories):
+            return {"data": True}
+        if is_dataclass(value) and type(value) is _KINDS.get(type(value).__name__):
+            return {"kind": type(value).__name__, "of": {f.name: spelled(getattr(value, f.name)) for f in fields(value)}}
+        raise TypeError(f"a {type(value).__name__} cannot be packed")
+
+    tree = np.frombuffer(json.dumps(spelled(value)).encode(), dtype=np.uint8)
+    file = BytesIO()
+    np.savez(file, **{_TREE: tree}, **arrays)  # type: ignore[arg-type]  # the stubs take them for `allow_pickle`
+    return file.getvalue()
+
+
+def unpack(body: bytes, data: Trajectories | None = None) -> Any:
+    """What was packed, with these trajectories in the place of those left out.
+
+    Raises ValueError, KeyError, TypeError or BadZipFile for what `pack` did not make.
+    """
+    with np.load(BytesIO(body), allow_pickle=False) as file:
+
+        def made(spelled: Any) -> Any:
+            match spelled:
+                case {"array": name}:
+                    return file[name]
+                case {"data": True}:
+                    return data
+                case {"kind": kind, "of": of}:
+                    return _KINDS[kind](**{name: made(value) for name, value in of.items()})
+                case list():
+                    return tuple(made(each) for each in spelled)
+            return spelled
+
+        return made(json.loads(file[_TREE].tobytes()))
