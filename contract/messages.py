@@ -6,6 +6,9 @@ from typing import Any, Literal
 RUN_JOB = "itoscope.run_job"
 """Task with one argument, the job id."""
 
+HELP_JOB = "itoscope.help_job"
+"""Likewise: take shards of the job as long as there are any."""
+
 HARD_LIMIT_GRACE_SECONDS = 30.0
 """Between a job's own time limit, which fails it politely, and the end of the process that runs it."""
 
@@ -16,7 +19,7 @@ QUEUES: tuple[QueueName, ...] = ("small", "large")
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Asks for a job to be run.
+    """Asks for a job to be run, or for help with it.
 
     timeout_seconds   the job's own time limit
     """
@@ -24,6 +27,7 @@ class Message:
     job_id: str
     timeout_seconds: float
     queue: QueueName = "small"
+    task: str = RUN_JOB
 
     @property
     def options(self) -> dict[str, Any]:

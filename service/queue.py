@@ -12,7 +12,7 @@ from typing import Any
 
 from celery import Celery
 
-from contract.messages import RUN_JOB, Message, broker_queue
+from contract.messages import Message, broker_queue
 from storage.connection import connect
 
 
@@ -31,7 +31,7 @@ class CeleryQueue:
         """What kombu's transport puts into the list, with a task in Celery's second protocol."""
         name, options = str(uuid.uuid4()), message.options
         queue = options.pop("queue")
-        task = self._celery.amqp.as_task_v2(name, RUN_JOB, kwargs={}, **options)
+        task = self._celery.amqp.as_task_v2(name, message.task, kwargs={}, **options)
         return {
             "body": base64.b64encode(json.dumps(task.body).encode()).decode(),
             "content-encoding": "utf-8",

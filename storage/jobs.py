@@ -2,6 +2,9 @@
 
 - `job:<id>`, hash: the record; once forgotten, for a while, whose it was
 - `job:<id>:events`, stream: what the record said after each change
+- `job:<id>:shards`, hash: the pass over its data that is shared out, and of each shard who has it until when, or its part's name
+- `jobs:shared`, sorted set: jobs with shards, by the time at which someone should look after them
+- `jobs:parts`, sorted set: `<tenant>/<id>` of jobs that may have parts in the blob store
 - `jobs:due`, sorted set: open jobs, by the time at which someone should look after them
 - `jobs:ended`, `jobs:kept`, sorted sets: ended jobs by that time, with a result to be deleted one day, and without
 - `jobs:queued`, sorted set: jobs that wait for a worker, by the time since when
@@ -31,6 +34,7 @@ from storage.ends import timed_out, worker_lost
 from storage.listing import EVERY_JOB, MOST_LOOKED_AT, JobFilter, facets
 from storage.names import checked_event, checked_tenant, is_job_id, is_result_name, new_job_id
 from storage.paging import job_number
+from storage.shards import AT_ONCE, RedisShards
 from storage.stores import (
     Claim,
     Ended,
@@ -56,12 +60,10 @@ _DUE = "jobs:due"
 _ENDED = "jobs:ended"
 _KEPT = "jobs:kept"
 _WORKERS = "jobs:workers"
-AT_ONCE = 100
-"""Jobs looked after in one transition."""
 _LUA = Path(__file__).parent / "lua"
 
 
-class RedisJobStore:
+class RedisJobStore(RedisShards):
     """A `storage.stores.JobStore`. Needs scripting, no eviction and a log on disk (`storage.durability`)."""
 
     def __init__(self, client: Redis, *, queued_grace: float = QUEUED_GRACE_SECONDS, attempt_cap: int = ATTEMPT_CAP) -> None:
@@ -184,7 +186,8 @@ class RedisJobStore:
         return Claim(job_id=job_id, tenant=tenant, attempt=int(attempt), job=JOB_REQUEST.validate_json(request))
 
     def renew(self, job_id: str, owner: str, lease_seconds: float) -> bool:
-        return bool(self._run("renew", [_record_key(job_id), _DUE], job_id, owner, lease_seconds))
+        record = _record_key(job_id)
+        return bool(self._run("renew", [record, _DUE, f"{record}:shards"], job_id, owner, lease_seconds))
 
     def report(self, job_id: str, attempt: int, progress: Progress) -> bool:
         return bool(self._run("report", [_record_key(job_id)], attempt, progress.fraction, progress.stage, progress.message))
@@ -252,7 +255,7 @@ class RedisJobStore:
             # Behind jobs that stand in line must not wait those whose worker was lost: all that was due at the beginning is
             # looked at, and no more, or a store slower than the line would never be done.
             if looked_at < AT_ONCE or len(again) >= AT_ONCE:
-                return again
+                return again + self._reap_shards()
 
     def beat(self, worker: str) -> None:
         self._run("beat", [_WORKERS], worker)

@@ -11,7 +11,7 @@ from typing import Literal
 from contract.datasets import Dataset
 from storage.datasets import FILES
 from storage.memory_jobs import MemoryJobStore
-from storage.names import checked_tenant, is_dataset_id, result_name
+from storage.names import checked_tenant, is_dataset_id, is_part_name, parts_place, result_name
 from storage.paging import page
 from storage.stores import Stores
 
@@ -78,6 +78,26 @@ class MemoryResultStore:
 
     def delete(self, tenant: str, name: str) -> None:
         self._bodies.pop((tenant, name), None)
+
+    def put_part(self, tenant: str, job_id: str, name: str, body: bytes) -> None:
+        self._bodies[parts_place(tenant, job_id), _checked_part(name)] = body
+
+    def get_part(self, tenant: str, job_id: str, name: str) -> bytes | None:
+        return self._bodies.get((parts_place(tenant, job_id), _checked_part(name)))
+
+    def delete_part(self, tenant: str, job_id: str, name: str) -> None:
+        self._bodies.pop((parts_place(tenant, job_id), _checked_part(name)), None)
+
+    def delete_parts(self, tenant: str, job_id: str) -> None:
+        place = parts_place(tenant, job_id)
+        for key in [key for key in list(self._bodies) if key[0] == place]:
+            self._bodies.pop(key, None)
+
+
+def _checked_part(name: str) -> str:
+    if not is_part_name(name):
+        raise ValueError(f"no part can be named {name!r}")
+    return name
 
 
 def memory_stores() -> Stores:

@@ -14,6 +14,7 @@ from contract.problems import Problem
 from storage.ends import timed_out, worker_lost
 from storage.jobs import ATTEMPT_CAP, IDEMPOTENCY_SECONDS, LONGEST_WAIT_SECONDS, QUEUED_GRACE_SECONDS
 from storage.listing import EVERY_JOB, JobFilter
+from storage.memory_shards import MemoryShards, Open
 from storage.names import checked_event, checked_tenant, is_result_name, new_job_id
 from storage.paging import job_number
 from storage.stores import (
@@ -22,7 +23,9 @@ from storage.stores import (
     Forgotten,
     IdempotencyMismatch,
     Job,
+    LeftParts,
     QueueFull,
+    ShardClaim,
     Submission,
     Tally,
     TooManyJobs,
@@ -68,6 +71,10 @@ class MemoryJobStore:
     _stages: dict[str, tuple[int, float]] = field(default_factory=dict)
     _submitted: int = 0
     _lock: threading.RLock = field(default_factory=threading.RLock)
+    _shards: MemoryShards = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._shards = MemoryShards(self)
 
     def submit(
         self,
@@ -195,8 +202,9 @@ class MemoryJobStore:
     def renew(self, job_id: str, owner: str, lease_seconds: float) -> bool:
         with self._lock:
             entry, at = self._entries.get(job_id), time.time()
+            held = self._shards.renew(job_id, owner, lease_seconds)
             if entry is None or entry.record.state != "running" or entry.owner != owner:
-                return False
+                return held
             self._entries[job_id] = replace(entry, seen=at, lease_until=at + lease_seconds, due=at + lease_seconds)
             return True
 
@@ -274,7 +282,56 @@ class MemoryJobStore:
                         self._announce(again_queued)
                     self._entries[job_id] = again_queued
                     again.append(Message(job_id, timeout, entry.queue))
-            return again
+            return [*again, *self._shards.reap()]
+
+    def fan_out(self, job_id: str, attempt: int, pass_name: str, shards: int) -> QueueName | None:
+        with self._lock:
+            return self._shards.fan_out(job_id, attempt, pass_name, shards)
+
+    def claim_shard(self, job_id: str, owner: str, lease_seconds: float, *, last: bool = False) -> ShardClaim | None:
+        with self._lock:
+            return self._shards.claim_shard(job_id, owner, lease_seconds, last=last)
+
+    def commit_shard(self, claim: ShardClaim, part: str) -> bool:
+        with self._lock:
+            return self._shards.commit_shard(claim, part)
+
+    def parts(self, job_id: str, attempt: int, pass_name: str) -> Sequence[str | None] | None:
+        with self._lock:
+            return self._shards.parts(job_id, attempt, pass_name)
+
+    def left_parts(self, older_than_seconds: float) -> Sequence[LeftParts]:
+        with self._lock:
+            return self._shards.left_parts(older_than_seconds)
+
+    def drop_parts(self, left: LeftParts) -> None:
+        with self._lock:
+            self._shards.drop_parts(left)
+
+    def open_job(self, job_id: str) -> Open | None:
+        """For shards: a job that has not ended."""
+        entry = self._entries.get(job_id)
+        if entry is None or entry.record.terminal:
+            return None
+        job = entry.record.request
+        return Open(
+            Claim(job_id=job_id, tenant=entry.tenant, attempt=entry.record.attempt, job=job),
+            Message(job_id, job.timeout_seconds, entry.queue),
+        )
+
+    def count(self, what: str) -> None:
+        """For the operator: this happened once more."""
+        self._happened[what] += 1
+
+    def fail_lost(self, job_id: str) -> None:
+        """For shards: one of them was lost as often as may be."""
+        self._finish(self._entries[job_id], "failed", error=worker_lost(self.attempt_cap))
+
+    def ended_before(self, job_id: str, seconds: float) -> bool:
+        """For shards: whether the job ended so long ago, or is unknown."""
+        entry = self._entries.get(job_id)
+        ended = None if entry is None else entry.record.finished_at
+        return entry is None or (ended is not None and ended.timestamp() <= time.time() - seconds)
 
     def beat(self, worker: str) -> None:
         with self._lock:
@@ -329,6 +386,7 @@ class MemoryJobStore:
             update["progress"] = Progress(fraction=1.0, stage="succeeded")
         finished = replace(entry, record=entry.record.model_copy(update=update), due=None, owner=None)
         self._happened[state] += 1
+        self._shards.drop(entry.record.id)
         self._announce(finished)
         return finished
 

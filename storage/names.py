@@ -8,6 +8,7 @@ _TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}", re.ASCII)
 _JOB = re.compile(r"job_[0-9a-v]{26}", re.ASCII)
 _DATASET = re.compile(r"ds_[a-z0-9]{1,64}", re.ASCII)
 _RESULT = re.compile(r"job_[0-9a-v]{26}-[0-9]{1,9}\.json", re.ASCII)
+_PART = re.compile(r"[0-9a-f]{32}(-[0-9]{1,9}-[0-9]{1,9})?\.npz", re.ASCII)
 _EVENT = re.compile(r"[0-9]{1,15}-[0-9]{1,15}", re.ASCII)
 _DIGITS = "0123456789abcdefghijklmnopqrstuv"
 
@@ -56,3 +57,23 @@ def result_name(job_id: str, attempt: int) -> str:
 def is_result_name(text: str) -> bool:
     """Whether a result can have this name."""
     return _RESULT.fullmatch(text) is not None
+
+
+def part_name(pass_name: str, number: int | None = None, attempt: int | None = None) -> str:
+    """Name of the description of a pass, or of the part that this attempt at a shard writes. Raises ValueError."""
+    name = f"{pass_name}.npz" if number is None else f"{pass_name}-{number}-{attempt}.npz"
+    if not is_part_name(name):
+        raise ValueError(f"no part can be named {name!r}")
+    return name
+
+
+def is_part_name(text: str) -> bool:
+    """Whether a part can have this name."""
+    return _PART.fullmatch(text) is not None
+
+
+def parts_place(tenant: str, job_id: str) -> str:
+    """Where the parts of a job are. Raises ValueError."""
+    if not is_job_id(job_id):
+        raise ValueError(f"no job has the id {job_id!r}")
+    return f"parts/{checked_tenant(tenant)}/{job_id}"

@@ -13,7 +13,7 @@ from obstore.store import ObjectStore
 
 from contract.datasets import Dataset
 from storage.datasets import FILES
-from storage.names import checked_tenant, is_dataset_id, is_result_name, result_name
+from storage.names import checked_tenant, is_dataset_id, is_part_name, is_result_name, parts_place, result_name
 from storage.paging import page
 from storage.stores import StoreUnavailable
 
@@ -130,11 +130,37 @@ class ObjectResultStore:
     def delete(self, tenant: str, name: str) -> None:
         if not is_result_name(name):
             raise ValueError(f"no result can be named {name!r}")
+        _delete(self._store, f"results/{checked_tenant(tenant)}/{name}")
+
+    def put_part(self, tenant: str, job_id: str, name: str, body: bytes) -> None:
         with object_errors():
-            try:
-                obstore.delete(self._store, f"results/{checked_tenant(tenant)}/{name}")
-            except _MISSING:
-                return
+            obstore.put(self._store, _part(tenant, job_id, name), body)
+
+    def get_part(self, tenant: str, job_id: str, name: str) -> bytes | None:
+        return _read(self._store, _part(tenant, job_id, name))
+
+    def delete_part(self, tenant: str, job_id: str, name: str) -> None:
+        _delete(self._store, _part(tenant, job_id, name))
+
+    def delete_parts(self, tenant: str, job_id: str) -> None:
+        with object_errors():
+            for chunk in obstore.list(self._store, f"{parts_place(tenant, job_id)}/"):
+                for meta in chunk:
+                    _delete(self._store, meta["path"])
+
+
+def _part(tenant: str, job_id: str, name: str) -> str:
+    if not is_part_name(name):
+        raise ValueError(f"no part can be named {name!r}")
+    return f"{parts_place(tenant, job_id)}/{name}"
+
+
+def _delete(store: ObjectStore, name: str) -> None:
+    with object_errors():
+        try:
+            obstore.delete(store, name)
+        except _MISSING:
+            return
 
 
 def _read(store: ObjectStore, name: str) -> bytes | None:

@@ -1,9 +1,10 @@
-"""Results in a local folder: `results/<tenant>/<job>-<attempt>.json`."""
+"""Results in a local folder: `results/<tenant>/<job>-<attempt>.json`, and parts: `parts/<tenant>/<job>/…`."""
 
+import shutil
 from pathlib import Path
 
-from storage.disk import disk_errors, make_folder, sync_folder, write_synced
-from storage.names import checked_tenant, is_result_name, result_name
+from storage.disk import disk_errors, folder_beside, make_folder, sync_folder, write_synced
+from storage.names import checked_tenant, is_part_name, is_result_name, parts_place, result_name
 
 
 class LocalResultStore:
@@ -13,6 +14,7 @@ class LocalResultStore:
 
     def __init__(self, data_dir: Path) -> None:
         self._root = data_dir / "results"
+        self._data = data_dir
 
     def put(self, tenant: str, job_id: str, attempt: int, body: bytes) -> str:
         name = result_name(job_id, attempt)
@@ -36,3 +38,29 @@ class LocalResultStore:
             raise ValueError(f"no result can be named {name!r}")
         with disk_errors():
             (self._root / checked_tenant(tenant) / name).unlink(missing_ok=True)
+
+    def put_part(self, tenant: str, job_id: str, name: str, body: bytes) -> None:
+        place = self._part(tenant, job_id, name)
+        with disk_errors(), folder_beside(place.parent) as incoming:
+            write_synced(incoming / name, body)
+            (incoming / name).rename(place)
+            sync_folder(place.parent)
+
+    def get_part(self, tenant: str, job_id: str, name: str) -> bytes | None:
+        try:
+            return self._part(tenant, job_id, name).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def delete_part(self, tenant: str, job_id: str, name: str) -> None:
+        with disk_errors():
+            self._part(tenant, job_id, name).unlink(missing_ok=True)
+
+    def delete_parts(self, tenant: str, job_id: str) -> None:
+        # Another worker may be writing there, or deleting too; what is left is found again.
+        shutil.rmtree(self._data / parts_place(tenant, job_id), ignore_errors=True)
+
+    def _part(self, tenant: str, job_id: str, name: str) -> Path:
+        if not is_part_name(name):
+            raise ValueError(f"no part can be named {name!r}")
+        return self._data / parts_place(tenant, job_id) / name

@@ -7,6 +7,8 @@ from storage.names import result_name
 from storage.stores import Ended, Stores
 
 DAY = 86_400.0
+PARTS_KEPT_SECONDS = 600.0
+"""Parts of a job are deleted when it ends; what a worker writes that did not know is found this much later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,11 @@ def sweep(stores: Stores, retention: Retention) -> int:
     old_records = jobs.outdated(max(retention.records, retention.results), "record")
     for ended in old_records:
         jobs.forget(ended.tenant, ended.job_id, retention.records)
-    return len(old_results) + len(old_records)
+    left_parts = jobs.left_parts(PARTS_KEPT_SECONDS)
+    for left in left_parts:
+        stores.results.delete_parts(left.tenant, left.job_id)
+        jobs.drop_parts(left)
+    return len(old_results) + len(old_records) + len(left_parts)
 
 
 def delete_job(stores: Stores, tenant: str, job_id: str, retention: Retention) -> bool:
@@ -53,6 +59,7 @@ def _delete_results(stores: Stores, ended: Ended) -> None:
     """Also those of attempts that were given up: only one of them is named in the record."""
     for name in _names(ended):
         stores.results.delete(ended.tenant, name)
+    stores.results.delete_parts(ended.tenant, ended.job_id)
 
 
 def _names(ended: Ended) -> Iterator[str]:

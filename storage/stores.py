@@ -62,6 +62,31 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class ShardClaim:
+    """The right to sum one shard of a job: only a commit with this attempt number is accepted.
+
+    of          the job, with its own attempt
+    pass_name   of the pass over the data that was shared out, in so many `shards`
+    number      of this one, from 0
+    attempt     how often this shard was claimed
+    """
+
+    of: Claim
+    pass_name: str
+    number: int
+    shards: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeftParts:
+    """A job that ended, or is forgotten, and whose parts may still be kept."""
+
+    tenant: str
+    job_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """A job that ended some time ago, and how many attempts may have left a result behind."""
 
@@ -77,7 +102,8 @@ class Tally:
     queued, running         jobs in that state
     oldest_queued_seconds   how long the first of those waiting has waited; 0 where none does
     happened                how often jobs were `submitted`, `started`, `succeeded`, `failed`, `cancelled`, how often a worker
-                            fell silent (`lease_lost`) and a message was sent again (`republished`)
+                            fell silent (`lease_lost`) and a message was sent again (`republished`); likewise how often shards
+                            were summed (`shard_done`), lost (`shard_lost`), asked for again (`shards_republished`)
     stages                  how often jobs have left each stage, and after how many seconds in all
     """
 
@@ -154,11 +180,42 @@ class JobStore(Protocol):
         ...
 
     def renew(self, job_id: str, owner: str, lease_seconds: float) -> bool:
-        """Keep the lease; False where it is no longer this owner's."""
+        """Keep the lease of the job, and of its shards, as far as they are this owner's; False where none is."""
         ...
 
     def report(self, job_id: str, attempt: int, progress: Progress) -> bool:
         """Note progress; False where this attempt no longer counts (cancelled, or claimed by another)."""
+        ...
+
+    def fan_out(self, job_id: str, attempt: int, pass_name: str, shards: int) -> QueueName | None:
+        """Share a pass over the job's data out; what an earlier attempt has of the same pass stays. Answers where messages that
+        ask for help go, or None where this attempt no longer counts.
+
+        pass_name   says what is summed: the same name for the same work
+        """
+        ...
+
+    def claim_shard(self, job_id: str, owner: str, lease_seconds: float, *, last: bool = False) -> ShardClaim | None:
+        """Take a shard of the job that nobody has, or whose holder fell silent: the first, or the `last`. None where there is
+        none; a shard that was lost so often that it must be what kills its workers fails the job.
+        """
+        ...
+
+    def commit_shard(self, claim: ShardClaim, part: str) -> bool:
+        """Commit the name of the part with the shard's sums; False where the claim no longer counts. As `succeed`."""
+        ...
+
+    def parts(self, job_id: str, attempt: int, pass_name: str) -> Sequence[str | None] | None:
+        """Names of the pass's parts in their order, None for each that is not there yet. None for all of them where this attempt
+        no longer counts."""
+        ...
+
+    def left_parts(self, older_than_seconds: float) -> Sequence[LeftParts]:
+        """Some of the jobs that ended longer ago than that, and whose parts may still be kept."""
+        ...
+
+    def drop_parts(self, left: LeftParts) -> None:
+        """They are deleted."""
         ...
 
     def succeed(self, job_id: str, attempt: int, result: str) -> bool:
@@ -195,7 +252,8 @@ class JobStore(Protocol):
         ...
 
     def reap(self) -> Sequence[Message]:
-        """Jobs whose message or worker seems lost; each is queued again with backoff and must be published again.
+        """Jobs whose message or worker seems lost; each is queued again with backoff and must be published again. Likewise those
+        with shards that nobody works on, once for each of these.
 
         A job that outlived its own time limit without saying so is failed with `timed-out` instead.
         """
@@ -247,7 +305,9 @@ class DatasetStore(Protocol):
 
 
 class ResultStore(Protocol):
-    """Result documents: immutable bytes under a name that no other attempt uses."""
+    """Result documents: immutable bytes under a name that no other attempt uses. And, until a job ends, parts of what it is made
+    of, likewise.
+    """
 
     def put(self, tenant: str, job_id: str, attempt: int, body: bytes) -> str:
         """Write durably, return the blob's name."""
@@ -257,6 +317,20 @@ class ResultStore(Protocol):
 
     def delete(self, tenant: str, name: str) -> None:
         """Delete the blob if there is one."""
+        ...
+
+    def put_part(self, tenant: str, job_id: str, name: str, body: bytes) -> None:
+        """Write a part durably."""
+        ...
+
+    def get_part(self, tenant: str, job_id: str, name: str) -> bytes | None: ...
+
+    def delete_part(self, tenant: str, job_id: str, name: str) -> None:
+        """Delete the part if there is one."""
+        ...
+
+    def delete_parts(self, tenant: str, job_id: str) -> None:
+        """Delete all parts of a job."""
         ...
 
 

@@ -5,14 +5,16 @@ import socket
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import cache, partial
 from typing import Any
 
 import structlog
 from celery import Celery, signals
 from celery.worker import state
+from kombu.exceptions import OperationalError
 
-from contract.messages import HARD_LIMIT_GRACE_SECONDS, RUN_JOB, Message, broker_queue
+from contract.messages import HARD_LIMIT_GRACE_SECONDS, HELP_JOB, RUN_JOB, Message, broker_queue
 from storage.blobs import open_blobs
 from storage.configuration import BadSettings, read
 from storage.connection import broker_url, connect
@@ -23,7 +25,8 @@ from worker import lease, logs
 from worker.beating import Beating, beat_giver
 from worker.pulse import Pulse, pulse_taker
 from worker.settings import WorkerSettings
-from worker.tasks import Execute, Report, Result, run_job
+from worker.shards import Report, Share, Sum
+from worker.tasks import Computation, Result, help_job, run_job
 
 SOFT_SHUTDOWN_SECONDS = 20.0
 """A running job gets this long to finish when the worker is stopped; then it is another's."""
@@ -91,8 +94,8 @@ def main(arguments: Sequence[str] = ()) -> int:
     return run(settings)
 
 
-def run(settings: WorkerSettings, execute: Execute | None = None) -> int:
-    """Run the worker until a signal ends it; the exit status. `execute` stands in for `worker.execution.execute`."""
+def run(settings: WorkerSettings, computation: Computation | None = None) -> int:
+    """Run the worker until a signal ends it; the exit status. `computation` stands in for that of `worker.execution`."""
     logs.configure()
     # Read when NumPy and numba are imported, which only the children do, after they were forked from here.
     os.environ.update(dict.fromkeys(_THREADS, str(settings.threads)))
@@ -106,9 +109,9 @@ def run(settings: WorkerSettings, execute: Execute | None = None) -> int:
         return 130
     signals.setup_logging.connect(_keep_our_logging)
     signals.worker_process_init.connect(partial(_give_way, settings.niceness), weak=False)
-    if execute is None:
+    if computation is None:
         signals.worker_process_init.connect(_warm_up)
-    app = create_app(settings, execute or _execute)
+    app = create_app(settings, computation or computation_of(settings))
     worker = app.Worker(
         # Two workers on one machine must not be one to Redis, nor two in containers, where every process is number 1.
         hostname=f"itoscope-{os.getpid()}@{socket.gethostname()}",
@@ -126,8 +129,8 @@ def run(settings: WorkerSettings, execute: Execute | None = None) -> int:
     return 0 if asked else int(worker.exitcode or 0)
 
 
-def create_app(settings: WorkerSettings, execute: Execute) -> Celery:
-    """The Celery application with its one task."""
+def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
+    """The Celery application with its two tasks."""
     app = Celery("itoscope-worker", broker=broker_url(settings.redis_url), set_as_current=False)
     app.conf.update(_CONFIGURATION)
 
@@ -138,18 +141,26 @@ def create_app(settings: WorkerSettings, execute: Execute) -> Celery:
 
     def run_claimed(task: Any, job_id: str) -> None:
         owner = lease.owner(task.request.hostname, task.request.id)
-        run_job(job_id, owner, stores(), settings.lease_seconds, execute)
+        run_job(job_id, owner, stores(), settings.lease_seconds, computation.execute, publish)
+
+    def help_claimed(task: Any, job_id: str) -> None:
+        owner = lease.owner(task.request.hostname, task.request.id)
+        help_job(job_id, owner, stores(), settings.lease_seconds, computation.help)
 
     app.task(name=RUN_JOB, bind=True)(run_claimed)
+    app.task(name=HELP_JOB, bind=True)(help_claimed)
 
     def publish(message: Message) -> None:
-        app.send_task(
-            RUN_JOB,
-            **message.options,
-            # Once for the connection that Redis may have dropped since the last time; the record stays due if it fails again.
-            retry=True,
-            retry_policy={"max_retries": 2, "interval_start": 0.1, "interval_step": 0.2},
-        )
+        try:
+            app.send_task(
+                message.task,
+                **message.options,
+                # Once for the connection that Redis may have dropped since the last time; the record stays due if it fails again.
+                retry=True,
+                retry_policy={"max_retries": 2, "interval_start": 0.1, "interval_step": 0.2},
+            )
+        except OperationalError as error:
+            raise StoreUnavailable("The broker does not answer.") from error
 
     pulse = Pulse()
     own = _stores(settings, timeout=min(5.0, settings.lease_seconds / lease.BEATS_PER_LEASE))
@@ -159,11 +170,20 @@ def create_app(settings: WorkerSettings, execute: Execute) -> Celery:
     return app
 
 
-def _execute(claim: Claim, stores: Stores, report: Report) -> Result:
+def computation_of(settings: WorkerSettings) -> Computation:
     """The real thing, imported where it is used: the main process never loads the numerical libraries."""
-    from worker.execution import execute
 
-    return execute(claim, stores, report)
+    def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
+        from worker import execution
+
+        return execution.execute(claim, stores, report, share, settings.fan_out_increments)
+
+    def helper(claim: Claim, stores: Stores, work: bytes, shards: int) -> AbstractContextManager[Sum]:
+        from worker import execution
+
+        return execution.helper(claim, stores, work, shards)
+
+    return Computation(execute, helper)
 
 
 def _keep_our_logging(**_: Any) -> None:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -17,32 +18,56 @@ from storage.stores import Claim, Forgotten, Stores
 from worker import documents, picture, pipeline
 from worker.generator.errors import GeneratorError
 from worker.identification.errors import IdentificationError
+from worker.identification.passes import Summing
 from worker.identification.trajectories import Trajectories
 from worker.identification.variables import variable_name
+from worker.packing import unpack
 from worker.pipeline import Report
 from worker.problems import JobProblem, of_core
+from worker.shards import Share, Sum
+from worker.summing import packed_sums, summing_with
 
 
-def execute(claim: Claim, stores: Stores, report: Report) -> IdentificationResult | GeneratorResult:
-    """The result of a job. Raises JobProblem where data or model cannot answer it, and whatever `report` raises."""
+def execute(
+    claim: Claim, stores: Stores, report: Report, share: Share, fan_out_increments: float
+) -> IdentificationResult | GeneratorResult:
+    """The result of a job. Raises JobProblem where data or model cannot answer it, and whatever `report` and `share` raise.
+
+    fan_out_increments   a pass over more of them is shared out
+    """
     try:
         if isinstance(claim.job, IdentificationJob):
-            return _identification(claim, claim.job, stores, report)
+            return _identification(claim, claim.job, stores, report, summing_with(share, fan_out_increments))
         return _generator(claim, claim.job, stores, report)
     except (IdentificationError, GeneratorError) as error:
         raise JobProblem(of_core(error)) from error
 
 
-def _identification(claim: Claim, job: IdentificationJob, stores: Stores, report: Report) -> IdentificationResult:
-    begun = time.monotonic()
+@contextmanager
+def helper(claim: Claim, stores: Stores, work: bytes, shards: int) -> Iterator[Sum]:
+    """How to sum shards of another worker's job. Raises JobProblem where its data are gone."""
+    assert isinstance(claim.job, IdentificationJob), "no other job has data"
+    with _opened(stores, claim.tenant, _dataset_of(claim, claim.job, stores)) as data:
+        yield partial(packed_sums, unpack(work, data), shards)
+
+
+def _dataset_of(claim: Claim, job: IdentificationJob, stores: Stores) -> Dataset:
     dataset = stores.datasets.get(claim.tenant, job.dataset) if job.dataset is not None else None
     if dataset is None:
         raise JobProblem(_dataset_gone(job.dataset))
+    return dataset
+
+
+def _identification(
+    claim: Claim, job: IdentificationJob, stores: Stores, report: Report, summing: Summing
+) -> IdentificationResult:
+    begun = time.monotonic()
+    dataset = _dataset_of(claim, job, stores)
     variables = [v.name for v in dataset.report.variables]
     _check_variables("parameters/domain", job.parameters.domain, variables)
     _check_variables("parameters/periodic", job.parameters.periodic, variables)
     with _opened(stores, claim.tenant, dataset) as data:
-        answer = pipeline.identify(data, job.parameters, report)
+        answer = pipeline.identify(data, job.parameters, report, summing)
         analysed = pipeline.analyse_answer(answer, data, job.analysis, report)
         comparison = pipeline.compare_with_data(answer, data, analysed, report)
         seen = picture.of_answer(answer, data, analysed.generator, job.analysis.confidence)

@@ -13,16 +13,14 @@ import structlog
 from celery import bootsteps
 from celery.worker import state
 
-from contract.messages import RUN_JOB, Message
+from contract.messages import HELP_JOB, RUN_JOB
 from storage.retention import Retention, sweep
 from storage.stores import JobStore, Stores, StoreUnavailable
+from worker.shards import Publish
 
 BEATS_PER_LEASE = 4
 REAP_SECONDS = 5.0
 SWEEP_SECONDS = 60.0
-
-Publish = Callable[[Message], None]
-"""Sends a job's message."""
 
 _log = structlog.get_logger(__name__)
 
@@ -41,7 +39,7 @@ def renew_leases(jobs: JobStore, lease_seconds: float, running: Iterable[tuple[s
 def republish_lost(jobs: JobStore, publish: Publish) -> None:
     """Publish again what seems lost. A publication that fails is repeated by a later reaper: the record stays due."""
     for again in jobs.reap():
-        _log.info("job published again", job_id=again.job_id)
+        _log.info("job published again", job_id=again.job_id, task=again.task)
         publish(again)
 
 
@@ -88,7 +86,7 @@ def running_jobs() -> list[tuple[str, str]]:
         return [
             (request.args[0], owner(request.hostname, request.id))
             for request in requests
-            if request.name == RUN_JOB and request.args
+            if request.name in (RUN_JOB, HELP_JOB) and request.args
         ]
 
 

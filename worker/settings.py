@@ -18,6 +18,8 @@ class WorkerSettings(StoreSettings):
 
     lease_seconds: Annotated[float, Field(gt=0, le=3600)] = 30.0
     """A job whose worker is silent for this long goes to another."""
+    fan_out_increments: Annotated[float, Field(gt=0)] = 2e7
+    """A pass over more increments of one job is shared out among the workers; `inf`: never."""
     queues: Annotated[tuple[QueueName, ...], NoDecode, BeforeValidator(_listed), Field(min_length=1)] = QUEUES
     """Which jobs this worker runs: `small,large`, or only one of them."""
     worker_processes: Annotated[int, Field(ge=1, le=1024)] = 1

@@ -1,10 +1,12 @@
-"""One job, from claim to commit. Plain functions; Celery is in `worker.app`."""
+"""One job, from claim to commit, or help with one. Plain functions; Celery is in `worker.app`."""
 
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Literal, TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
 
 import structlog
 from celery.exceptions import SoftTimeLimitExceeded
@@ -14,19 +16,15 @@ from contract.problems import Problem, problem
 from contract.results import GeneratorResult, IdentificationResult
 from storage.ends import timed_out
 from storage.stores import Claim, JobStore, Stores, StoreUnavailable
+from worker.patience import CLAIM_PATIENCE_SECONDS, Fenced, patiently
 from worker.problems import JobProblem
+from worker.shards import Helper, Publish, Report, Share, Sharing, clear_parts, help_with
 
-Report = Callable[[float, str, str], None]
-"""Takes fraction, stage and message. Raises Fenced."""
 Result = IdentificationResult | GeneratorResult
-Execute = Callable[[Claim, Stores, Report], Result]
-"""Computes a job's result. Raises JobProblem where the job cannot be done, and whatever its `Report` raises."""
+Execute = Callable[[Claim, Stores, Report, Share], Result]
+"""Computes a job's result. Raises JobProblem where the job cannot be done, and whatever its `Report` and `Share` raise."""
 Outcome = Literal["skipped", "succeeded", "failed", "fenced"]
 
-CLAIM_PATIENCE_SECONDS = 10.0
-"""An unclaimed job loses nothing by waiting for the reaper."""
-COMMIT_PATIENCE_SECONDS = 300.0
-"""A finished computation is worth waiting for the store to come back."""
 REPORT_SECONDS = 0.2
 """Reports of one stage that follow faster than this are dropped: each is a write to disk in the store."""
 QUIET_SECONDS = 0.2
@@ -34,35 +32,71 @@ QUIET_SECONDS = 0.2
 over sooner says nothing but its end, which halves the writes that the store has to sync for it."""
 
 _log = structlog.get_logger(__name__)
-_T = TypeVar("_T")
 
 
-class Fenced(Exception):
-    """The job was cancelled, or given to another worker: what this one computes no longer counts."""
+@dataclass(frozen=True, slots=True)
+class Computation:
+    """What workers do: jobs, and shards of their sums."""
+
+    execute: Execute
+    help: Helper
 
 
 def run_job(
-    job_id: str, owner: str, stores: Stores, lease_seconds: float, execute: Execute, quiet_seconds: float = QUIET_SECONDS
+    job_id: str,
+    owner: str,
+    stores: Stores,
+    lease_seconds: float,
+    execute: Execute,
+    publish: Publish,
+    quiet_seconds: float = QUIET_SECONDS,
 ) -> Outcome:
     """Claim the job, execute it, store the result, commit. Whoever renews the lease meanwhile does so in the owner's name.
 
     Raises StoreUnavailable where a store stays away; the lease then runs out and the reaper hands the job to another.
     """
-    claim = _patiently(lambda: stores.jobs.claim(job_id, owner, lease_seconds), CLAIM_PATIENCE_SECONDS)
+    claim = patiently(lambda: stores.jobs.claim(job_id, owner, lease_seconds), CLAIM_PATIENCE_SECONDS)
     if claim is None:
         return "skipped"
+    sharing = Sharing(claim, owner, stores, lease_seconds, publish)
+
+    def run() -> Outcome:
+        with reporting(stores.jobs, claim, quiet_seconds) as report:
+            result = execute(claim, stores, report, partial(sharing, report))
+        return _succeed(claim, stores, result.model_dump_json(by_alias=True).encode())
+
     with structlog.contextvars.bound_contextvars(job_id=job_id, attempt=claim.attempt):
-        outcome = _run(claim, stores, execute, quiet_seconds)
+        outcome = _guarded(claim, stores, run)
         _log.info("job ended", outcome=outcome)
+        if sharing.passes:
+            clear_parts(stores, claim.tenant, job_id)
         return outcome
 
 
-def _run(claim: Claim, stores: Stores, execute: Execute, quiet_seconds: float) -> Outcome:
+def help_job(job_id: str, owner: str, stores: Stores, lease_seconds: float, helper: Helper) -> Outcome:
+    """Sum shards of the job, in this owner's name, until there is none left. What fails here fails the job.
+
+    Raises StoreUnavailable as `run_job`.
+    """
+    shard = patiently(lambda: stores.jobs.claim_shard(job_id, owner, lease_seconds), CLAIM_PATIENCE_SECONDS)
+    if shard is None:
+        return "skipped"
+
+    def run() -> Outcome:
+        help_with(shard, owner, stores, lease_seconds, helper)
+        return "succeeded"
+
+    with structlog.contextvars.bound_contextvars(job_id=job_id, attempt=shard.of.attempt):
+        outcome = _guarded(shard.of, stores, run)
+        _log.info("help ended", outcome=outcome)
+        if outcome != "succeeded":
+            clear_parts(stores, shard.of.tenant, job_id)
+        return outcome
+
+
+def _guarded(claim: Claim, stores: Stores, run: Callable[[], Outcome]) -> Outcome:
     try:
-        with reporting(stores.jobs, claim, quiet_seconds) as report:
-            result = execute(claim, stores, report)
-        body = result.model_dump_json(by_alias=True).encode()
-        return _succeed(claim, stores, body)
+        return run()
     except Fenced:
         return "fenced"
     except StoreUnavailable:
@@ -133,8 +167,8 @@ class _Reporter:
 
 def _succeed(claim: Claim, stores: Stores, body: bytes) -> Outcome:
     """Blob first, then the record: a committed result is always there to be read."""
-    name = _patiently(lambda: stores.results.put(claim.tenant, claim.job_id, claim.attempt, body))
-    if _patiently(lambda: stores.jobs.succeed(claim.job_id, claim.attempt, name)):
+    name = patiently(lambda: stores.results.put(claim.tenant, claim.job_id, claim.attempt, body))
+    if patiently(lambda: stores.jobs.succeed(claim.job_id, claim.attempt, name)):
         return "succeeded"
     with suppress(StoreUnavailable):  # it goes with the job's own result one day
         stores.results.delete(claim.tenant, name)
@@ -142,22 +176,8 @@ def _succeed(claim: Claim, stores: Stores, body: bytes) -> Outcome:
 
 
 def _fail(claim: Claim, stores: Stores, why: Problem) -> Outcome:
-    landed = _patiently(lambda: stores.jobs.fail(claim.job_id, claim.attempt, why))
+    landed = patiently(lambda: stores.jobs.fail(claim.job_id, claim.attempt, why))
     return "failed" if landed else "fenced"
-
-
-def _patiently(call: Callable[[], _T], patience: float = COMMIT_PATIENCE_SECONDS) -> _T:
-    """The call's answer, tried again while the store is away. Raises StoreUnavailable when patience ends."""
-    end, wait = time.monotonic() + patience, 0.05
-    while True:
-        try:
-            return call()
-        except StoreUnavailable as error:
-            if time.monotonic() + wait > end:
-                raise
-            _log.warning("store unavailable", reason=str(error))
-        time.sleep(wait)
-        wait = min(2 * wait, 2.0)
 
 
 def _internal_error(job_id: str) -> Problem:

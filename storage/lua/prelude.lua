@@ -2,6 +2,7 @@
 
 local ENDED = 'jobs:ended'
 local QUEUED = 'jobs:queued'
+local SHARED = 'jobs:shared'
 local EVENTS_KEPT = 1000
 
 local function now()
@@ -70,6 +71,8 @@ local function finish(job, due, id, state)
   become(job, id, state)
   redis.call('HSET', job, 'finished', at)
   redis.call('HDEL', job, 'owner', 'token', 'lease_until', 'since')
+  redis.call('DEL', job .. ':shards')
+  redis.call('ZREM', SHARED, id)
   redis.call('ZREM', due, id)
   redis.call('ZREM', QUEUED, id)
   count(state)

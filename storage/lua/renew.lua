@@ -1,11 +1,18 @@
--- running → running, for another lease. Answers 1, or 0 where the job is no longer this owner's.
--- KEYS  record, due set
+-- For another lease: the job, if it is running and this owner's, and those of its shards that are. Answers 1, or 0 where none is.
+-- KEYS  record, due set, its shards
 local id, owner, lease = ARGV[1], ARGV[2], ARGV[3]
 
+local at, held = now(), 0
 local record = redis.call('HMGET', KEYS[1], 'state', 'owner')
-if record[1] ~= 'running' or record[2] ~= owner then return 0 end
-
-local at = now()
-redis.call('HSET', KEYS[1], 'seen', stamp(at), 'lease_until', stamp(at + lease))
-redis.call('ZADD', KEYS[2], stamp(at + lease), id)
-return 1
+if record[1] == 'running' and record[2] == owner then
+  redis.call('HSET', KEYS[1], 'seen', stamp(at), 'lease_until', stamp(at + lease))
+  redis.call('ZADD', KEYS[2], stamp(at + lease), id)
+  held = 1
+end
+for shard = 0, (redis.call('HGET', KEYS[3], 'shards') or 0) - 1 do
+  if redis.call('HGET', KEYS[3], shard .. ':owner') == owner then
+    redis.call('HSET', KEYS[3], shard .. ':until', stamp(at + lease))
+    held = 1
+  end
+end
+return held

@@ -17,6 +17,8 @@ from tests.chaos.installation import LEASE, Installation
 from tests.chaos.stub import answer_to
 
 SENDERS = 8
+SHARED_OUT = 5
+"""One job in so many is shared out among the workers."""
 LATE = 3 * LEASE
 """Seconds after the last job's end during which a late commit would show."""
 AFTERWARDS = LEASE + 30.0
@@ -66,7 +68,7 @@ def storm(
 ) -> Count:
     """Send so many jobs while each fault happens `rounds` times, in random order, and longer as long as jobs are being sent.
 
-    seconds   that each job takes; a quarter of a second on the average if not said
+    seconds   that each job takes; a quarter of a second on the average if not said, and one in five is shared out, a second long
     """
     accepted: dict[str, str] = {}
     questions = iter(range(jobs))
@@ -101,10 +103,13 @@ def _send(
         if number is None:
             return
         question = f"question {number}"
+        labels = {"question": question, "seconds": f"{chance.expovariate(4) if seconds is None else seconds:.3f}"}
+        if seconds is None and number % SHARED_OUT == 0:
+            labels["shards"], labels["seconds"] = str(chance.randint(2, 9)), f"{chance.expovariate(1):.3f}"
         body = {
             "kind": "generator",
             "model": {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 1}}},
-            "labels": {"question": question, "seconds": f"{chance.expovariate(4) if seconds is None else seconds:.3f}"},
+            "labels": labels,
         }
         while True:  # as a client should: the same key until there is an answer
             try:

@@ -8,7 +8,7 @@ from typing import Any
 
 from contract.jobs import Progress
 from storage.jobs import RedisJobStore
-from tests.chaos.stub import execute
+from tests.chaos.stub import COMPUTATION
 from worker.app import run
 from worker.settings import WorkerSettings
 
@@ -37,4 +37,4 @@ if __name__ == "__main__":
     import worker.app
 
     worker.app.RedisJobStore = Unfenced  # type: ignore[misc]
-    sys.exit(run(WorkerSettings(), execute))
+    sys.exit(run(WorkerSettings(), COMPUTATION))

@@ -8,7 +8,7 @@ from redis import Redis
 from contract.jobs import IdentificationJob
 from storage.connection import connect
 from storage.jobs import RedisJobStore
-from storage.names import result_name
+from storage.names import part_name, result_name
 
 UNFENCED_COMMIT = "redis.call('HSET', KEYS[1], 'state', ARGV[3], ARGV[4], ARGV[5]) return 1"
 
@@ -35,3 +35,30 @@ def test_without_the_fence_two_results_are_accepted(client: Redis) -> None:
     jobs = RedisJobStore(client)
     jobs._transitions["commit"] = client.register_script(UNFENCED_COMMIT)
     assert results_accepted(jobs) == 2
+
+
+UNFENCED_COMMIT_OF_A_SHARD = "redis.call('HSET', KEYS[1], ARGV[2] .. ':part', ARGV[4]) return 1"
+PASS = "0" * 32
+
+
+def parts_accepted(jobs: RedisJobStore) -> int:
+    """Likewise of claims of one shard."""
+    job_id = jobs.submit("lab", IdentificationJob(kind="identification", dataset="ds_abc")).record.id
+    assert jobs.claim(job_id, "runner", 30)
+    assert jobs.fan_out(job_id, 1, PASS, 1)
+    sleeper = jobs.claim_shard(job_id, "sleeper", 0.05)
+    time.sleep(0.1)
+    another = jobs.claim_shard(job_id, "another", 30)
+    assert sleeper is not None
+    assert another is not None
+    return sum(jobs.commit_shard(claim, part_name(PASS, 0, claim.attempt)) for claim in (sleeper, another))
+
+
+def test_one_part_of_a_shard_is_accepted(client: Redis) -> None:
+    assert parts_accepted(RedisJobStore(client)) == 1
+
+
+def test_without_the_fence_two_parts_are_accepted(client: Redis) -> None:
+    jobs = RedisJobStore(client)
+    jobs._transitions["commit_shard"] = client.register_script(UNFENCED_COMMIT_OF_A_SHARD)
+    assert parts_accepted(jobs) == 2

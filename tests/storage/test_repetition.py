@@ -9,8 +9,9 @@ from redis.commands.core import Script
 from contract.jobs import IdentificationJob, Progress
 from storage.connection import connect
 from storage.jobs import RedisJobStore
-from storage.names import result_name
+from storage.names import part_name, result_name
 
+PASS = "0" * 32
 JOB = IdentificationJob(kind="identification", dataset="ds_abc")
 
 
@@ -46,6 +47,17 @@ def test_a_job_runs_once_though_every_first_answer_is_lost(jobs: RedisJobStore) 
     assert jobs.renew(job_id, "worker", 30)
     assert jobs.report(job_id, 1, Progress(fraction=0.5))
     assert jobs.succeed(job_id, 1, result_name(job_id, 1))
+
+
+def test_a_shard_is_claimed_and_committed_once_though_every_first_answer_is_lost(jobs: RedisJobStore) -> None:
+    job_id = jobs.submit("lab", JOB).record.id
+    assert jobs.claim(job_id, "worker", 30)
+    assert jobs.fan_out(job_id, 1, PASS, 2)
+    claim = jobs.claim_shard(job_id, "worker", 30)
+    assert claim is not None
+    assert (claim.number, claim.attempt) == (0, 1)
+    assert jobs.commit_shard(claim, part_name(PASS, 0, 1))
+    assert jobs.parts(job_id, 1, PASS) == [part_name(PASS, 0, 1), None]
 
 
 def test_a_job_is_cancelled_once_though_the_first_answer_is_lost(jobs: RedisJobStore) -> None:

@@ -26,8 +26,7 @@ from redis.exceptions import ConnectionError
 from contract.messages import Message
 from service.queue import CeleryQueue
 from storage.connection import broker_url, connect
-from worker.app import create_app
-from worker.execution import execute
+from worker.app import computation_of, create_app
 from worker.settings import WorkerSettings
 
 
@@ -141,7 +140,8 @@ def test_the_service_publishes_nothing_to_a_server_that_nobody_vouches_for(tls: 
 
 
 def test_the_worker_listens_through_tls(tls: Tls, tmp_path: Path) -> None:
-    app = create_app(WorkerSettings(redis_url=tls.trusted, data_dir=tmp_path), execute)
+    settings = WorkerSettings(redis_url=tls.trusted, data_dir=tmp_path)
+    app = create_app(settings, computation_of(settings))
     with app.connection_for_read() as connection:
         connection.ensure_connection(max_retries=1, timeout=5)
         assert connection.default_channel.client.ping()

@@ -8,15 +8,17 @@ import os
 import signal
 import sys
 import time
+from contextlib import AbstractContextManager
 
 from contract.results import Component, GeneratorAnalysis, GeneratorResult, Model, Provenance
 from storage.stores import Claim, Stores
 from worker.app import run
 from worker.settings import WorkerSettings
-from worker.tasks import Report
+from worker.shards import Report, Share, Sum
+from worker.tasks import Computation
 
 
-def execute(claim: Claim, stores: Stores, report: Report) -> GeneratorResult:
+def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> GeneratorResult:
     """Sleeps, dies, and answers with what it saw of its surroundings."""
     report(0.5, "sleeping", "")
     if claim.attempt == 1:
@@ -36,5 +38,10 @@ def execute(claim: Claim, stores: Stores, report: Report) -> GeneratorResult:
     )
 
 
+def nobody(claim: Claim, stores: Stores, work: bytes, shards: int) -> AbstractContextManager[Sum]:
+    """Its jobs have no shards."""
+    raise AssertionError("nobody asked for help")
+
+
 if __name__ == "__main__":
-    sys.exit(run(WorkerSettings(), execute))
+    sys.exit(run(WorkerSettings(), Computation(execute, nobody)))

@@ -17,8 +17,10 @@ from contract.results import Component, GeneratorAnalysis, GeneratorResult, Mode
 from storage.memory import MemoryResultStore, memory_stores
 from storage.memory_jobs import MemoryJobStore
 from storage.stores import Claim, Stores, StoreUnavailable
+from worker.patience import Fenced
 from worker.problems import JobProblem
-from worker.tasks import Execute, Fenced, Report, Result, run_job
+from worker.shards import Report, Share
+from worker.tasks import Execute, Result, run_job
 
 TENANT = "lab"
 LEASE = 30.0
@@ -33,12 +35,12 @@ def a_result(job_id: str) -> GeneratorResult:
     )
 
 
-def succeeds(claim: Claim, stores: Stores, report: Report) -> Result:
+def succeeds(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
     return a_result(claim.job_id)
 
 
 def raises(error: Exception) -> Execute:
-    def execute(claim: Claim, stores: Stores, report: Report) -> Result:
+    def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
         raise error
 
     return execute
@@ -55,7 +57,7 @@ class Bench:
         self.job_id = stores.jobs.submit(TENANT, job).record.id
 
     def run(self, execute: Execute, owner: str = "worker/1", quiet_seconds: float = 0.0) -> str:
-        return run_job(self.job_id, owner, self.stores, LEASE, execute, quiet_seconds)
+        return run_job(self.job_id, owner, self.stores, LEASE, execute, lambda message: None, quiet_seconds)
 
     @property
     def record(self) -> JobRecord:
@@ -98,7 +100,7 @@ def test_a_redelivered_message_does_not_rerun_a_finished_job(bench: Bench) -> No
 
 
 def test_a_message_redelivered_during_the_run_is_skipped(bench: Bench) -> None:
-    def execute(claim: Claim, stores: Stores, report: Report) -> Result:
+    def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
         assert bench.run(raises(AssertionError("ran twice"))) == "skipped"
         return a_result(claim.job_id)
 
@@ -133,7 +135,7 @@ def test_a_job_out_of_time_says_its_limit(bench: Bench) -> None:
 def test_progress_reaches_the_record_and_is_kept_between_zero_and_one(bench: Bench) -> None:
     seen = []
 
-    def execute(claim: Claim, stores: Stores, report: Report) -> Result:
+    def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
         for number, fraction in enumerate((-0.1, 0.5, 1.0000001)):
             report(fraction, f"stage {number}", "µ")
             seen.append(bench.record.progress)
@@ -153,7 +155,7 @@ def test_reports_in_quick_succession_are_not_all_written(bench: Bench) -> None:
 
     counted = Bench(replace(memory_stores(), jobs=Counting()))
 
-    def execute(claim: Claim, stores: Stores, report: Report) -> Result:
+    def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
         for block in range(1000):
             report(block / 1000, "statistics", "")
         return a_result(claim.job_id)
@@ -207,7 +209,7 @@ def test_a_job_cancelled_while_it_was_quiet_ends_at_the_first_report_after_that(
 def test_a_cancelled_job_ends_at_its_next_report(bench: Bench) -> None:
     after_report = []
 
-    def execute(claim: Claim, stores: Stores, report: Report) -> Result:
+    def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
         stores.jobs.cancel(TENANT, claim.job_id)
         report(0.5, "next", "")
         after_report.append("went on")
@@ -222,9 +224,9 @@ def test_a_cancelled_job_ends_at_its_next_report(bench: Bench) -> None:
     "end", [succeeds, raises(JobProblem(problem(422, "constant-data", "t", "d"))), raises(SoftTimeLimitExceeded())]
 )
 def test_a_job_cancelled_without_a_further_report_is_fenced_at_its_commit(bench: Bench, end: Execute) -> None:
-    def execute(claim: Claim, stores: Stores, report: Report) -> Result:
+    def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
         stores.jobs.cancel(TENANT, claim.job_id)
-        return end(claim, stores, report)
+        return end(claim, stores, report, share)
 
     assert bench.run(execute) == "fenced"
     assert bench.record.state == "cancelled"
@@ -257,7 +259,7 @@ def test_a_job_survives_a_job_store_that_is_away_for_a_moment(method: str) -> No
     setattr(Flaky, method, Away(getattr(jobs, method), 3))
     bench = Bench(replace(memory_stores(), jobs=jobs))
 
-    def execute(claim: Claim, stores: Stores, report: Report) -> Result:
+    def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
         report(0.5, "stage", "")
         return a_result(claim.job_id)
 

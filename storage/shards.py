@@ -1,0 +1,82 @@
+"""Shards of a job's sums in Redis or Valkey: the part of `storage.jobs` that shares a pass over the data out."""
+
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+from contract.jobs import JOB_REQUEST
+from contract.messages import HELP_JOB, QUEUES, Message, QueueName, broker_queue
+from storage.ends import worker_lost
+from storage.names import is_job_id, is_part_name
+from storage.stores import Claim, LeftParts, ShardClaim
+
+AT_ONCE = 100
+"""Jobs looked after in one transition."""
+
+_SHARED = "jobs:shared"
+_PARTS = "jobs:parts"
+
+
+class RedisShards:
+    """What `RedisJobStore` says of shards."""
+
+    _queued_grace: float
+    _attempt_cap: int
+
+    def _run(self, transition: str, keys: Sequence[str], *args: str | float) -> Any:
+        raise NotImplementedError
+
+    def fan_out(self, job_id: str, attempt: int, pass_name: str, shards: int) -> QueueName | None:
+        keys = [f"job:{job_id}", f"job:{job_id}:shards", _SHARED, _PARTS]
+        queue: QueueName | None = self._run("fan_out", keys, job_id, attempt, pass_name, shards, self._queued_grace) or None
+        return queue
+
+    def claim_shard(self, job_id: str, owner: str, lease_seconds: float, *, last: bool = False) -> ShardClaim | None:
+        if not is_job_id(job_id):
+            return None
+        answer = self._run(
+            "claim_shard",
+            [f"job:{job_id}", "jobs:due", f"job:{job_id}:shards"],
+            job_id,
+            owner,
+            secrets.token_hex(8),
+            lease_seconds,
+            self._attempt_cap,
+            worker_lost(self._attempt_cap).model_dump_json(by_alias=True),
+            "last" if last else "",
+        )
+        if not answer:
+            return None
+        shard, attempt, of_job, tenant, request, pass_name, shards = answer
+        claim = Claim(job_id=job_id, tenant=tenant, attempt=int(of_job), job=JOB_REQUEST.validate_json(request))
+        return ShardClaim(claim, pass_name, int(shard), int(shards), int(attempt))
+
+    def commit_shard(self, claim: ShardClaim, part: str) -> bool:
+        if not is_part_name(part):
+            raise ValueError(f"no part can be named {part!r}")
+        keys = [f"job:{claim.of.job_id}:shards"]
+        return bool(self._run("commit_shard", keys, claim.pass_name, claim.number, claim.attempt, part))
+
+    def parts(self, job_id: str, attempt: int, pass_name: str) -> Sequence[str | None] | None:
+        names = self._run("shards", [f"job:{job_id}", f"job:{job_id}:shards"], attempt, pass_name)
+        return [name or None for name in names] if names else None
+
+    def left_parts(self, older_than_seconds: float) -> Sequence[LeftParts]:
+        found = self._run("left_parts", [_PARTS], older_than_seconds, AT_ONCE)
+        return [LeftParts(tenant, job_id) for tenant, job_id in zip(found[::2], found[1::2], strict=True)]
+
+    def drop_parts(self, left: LeftParts) -> None:
+        self._run("drop_parts", [_PARTS], f"{left.tenant}/{left.job_id}")
+
+    def _reap_shards(self) -> list[Message]:
+        queues = [name for queue in QUEUES for name in (queue, broker_queue(queue))]
+        found = self._run("reap_shards", [_SHARED], AT_ONCE, self._queued_grace, *queues)
+        return [
+            Message(job_id, float(timeout), queue, HELP_JOB)
+            for job_id, timeout, queue, free in zip(found[::4], found[1::4], found[2::4], found[3::4], strict=True)
+            for _ in range(min(int(free), MOST_HELPERS))
+        ]
+
+
+MOST_HELPERS = 16
+"""Messages sent again at once for one job: whoever takes one goes on until no shard is left."""
