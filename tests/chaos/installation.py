@@ -6,9 +6,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 from redis import Redis
@@ -66,8 +67,16 @@ class Program:
 class Installation:
     """Everything, on free ports, in one folder."""
 
-    def __init__(self, folder: Path, *, workers: int = 2, stub: str | None = "stub.py", lease: float = LEASE) -> None:
-        """`stub`: the program that stands in for the worker; None: the worker itself."""
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        workers: int = 2,
+        stub: str | None = "stub.py",
+        lease: float = LEASE,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        """`stub`: the program that stands in for the worker; None: the worker itself. `settings` may change any."""
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.store = OwnRedis(folder / "valkey")
@@ -83,6 +92,7 @@ class Installation:
             "ITOSCOPE_LEASE_SECONDS": str(lease),
             "ITOSCOPE_WORKER_PROCESSES": "2",
             "CHAOS_RUNS": str(folder / "runs"),
+            **(settings or {}),
         }
         self.service = Program([sys.executable, "-m", "service"], environment, folder / "service.log")
         command = [sys.executable, *(["-m", "worker"] if stub is None else [str(Path(__file__).with_name(stub))])]
@@ -121,9 +131,9 @@ class Installation:
 
 
 @contextmanager
-def installed(folder: Path, **options: float | str | None) -> Iterator[Installation]:
+def installed(folder: Path, **options: Any) -> Iterator[Installation]:
     """An installation, and nothing left of it afterwards."""
-    installation = Installation(folder, **options)  # type: ignore[arg-type]
+    installation = Installation(folder, **options)
     try:
         installation.wait_until_ready()
         yield installation

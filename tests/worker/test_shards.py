@@ -128,6 +128,20 @@ def test_a_helper_that_vanishes_costs_its_lease_and_what_it_says_afterwards_coun
     assert place.record.state == "succeeded"
 
 
+def test_were_a_lost_shard_not_given_to_another_its_job_would_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The negative control of the test above: the same fault, and a store that believes in every holder.
+    monkeypatch.setattr("storage.memory_shards._is_free", lambda shard, at: shard.part is None and shard.owner is None)
+    place = Workplace(lease=0.15)
+    runner = place.in_background()
+    assert place.stores.jobs.claim_shard(place.job_id, "lost", 0.15)
+    runner.join(1.5)
+    assert runner.is_alive()
+    assert place.got == []
+    place.stores.jobs.cancel(TENANT, place.job_id)
+    runner.join(5)
+    assert not runner.is_alive()
+
+
 def test_of_a_lost_runner_the_next_one_takes_what_is_there() -> None:
     place = Workplace(lease=0.05)
 
