@@ -165,7 +165,7 @@ def test_reports_in_quick_succession_are_not_all_written(bench: Bench) -> None:
 
 
 def test_a_job_that_is_soon_over_says_nothing_but_its_end(bench: Bench) -> None:
-    def execute(claim: Claim, stores: Stores, report: Report) -> Result:
+    def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
         for stage in ("reading", "analysing"):
             report(0.5, stage, "")
         return a_result(claim.job_id)
@@ -181,7 +181,7 @@ def test_a_job_that_is_soon_over_says_nothing_but_its_end(bench: Bench) -> None:
 
 
 def test_a_job_that_is_not_over_soon_tells_its_last_stage_by_itself_and_every_stage_from_then_on(bench: Bench) -> None:
-    def execute(claim: Claim, stores: Stores, report: Report) -> Result:
+    def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
         for stage in ("reading", "analysing"):
             report(0.5, stage, "")
         end = time.monotonic() + 5
@@ -196,7 +196,7 @@ def test_a_job_that_is_not_over_soon_tells_its_last_stage_by_itself_and_every_st
 
 
 def test_a_job_cancelled_while_it_was_quiet_ends_at_the_first_report_after_that(bench: Bench) -> None:
-    def execute(claim: Claim, stores: Stores, report: Report) -> Result:
+    def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
         stores.jobs.cancel(TENANT, claim.job_id)
         report(0.1, "reading", "")
         time.sleep(0.3)
