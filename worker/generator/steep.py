@@ -1,4 +1,4 @@
-"""Models that differ from the reference by more than its panels bear: steeper far out, or less smooth near the ends of the data."""
+"""Models that differ from the reference by more than its panels bear: steeper far out, or less smooth near the data's ends."""
 
 from dataclasses import replace
 
@@ -33,8 +33,8 @@ def without_depths(models: Models, landscape: Landscape, frame: Frame, chosen: N
 
 
 def finer(landscape: Landscape) -> Landscape:
-    """The reference on panels of a quarter of their length wherever its density is not negligible, so that there is nothing new in
-    it but room for the models; without singular parts."""
+    """The reference on panels of a quarter of their length wherever its density is not negligible: nothing new but room for the
+    models. Without singular parts."""
     height = (landscape.psi - landscape.log_a).max(axis=-1)
     parts = np.where(height > height.max() - LOW, PARTS, 1)
     from_panel = np.repeat(np.arange(len(parts)), parts)

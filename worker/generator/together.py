@@ -1,7 +1,7 @@
 """Models near a reference, all at once: on the reference's panels, where they share points, matrices and loops.
 
-What the reference's panels do not resolve is tried on finer ones. A model that does not fit there either, has other fixed points, lives further out or has no stationary law,
-is left to be analysed alone. The numbers are those of its own analysis to about 1e-4 of their value.
+What the reference's panels do not resolve is tried on finer ones. A model that does not fit there either, has other fixed points,
+lives further out or has no stationary law, is left to be analysed alone. The numbers are those of its own analysis to about 1e-4.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,8 +25,8 @@ from worker.generator.quadrature import CUMULATIVE, NODES, ORDER, TO_LEGENDRE, W
 from worker.generator.report import GeneratorReport, Range
 from worker.generator.sample import DEPTH, Sample, exits_of, rates_of
 from worker.generator.shared_panels import Frame, Models, frame_of, models_on
-from worker.generator.steep import finer, without_depths
 from worker.generator.spectrum import CLOSE, mesh
+from worker.generator.steep import finer, without_depths
 from worker.generator.wells import FixedPoint
 from worker.generator.window import Window
 
