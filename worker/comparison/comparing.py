@@ -28,6 +28,8 @@ BLOCKS = 30
 """The longest lag of the test fits eight times into each of so many blocks."""
 MOSTLY_EVEN = 0.5
 """Share of steps that are alike from which the clock counts as even."""
+ELSEWHERE = 0.5
+"""Total variation of the stationary densities above which it is said; a right model's is that of its histogram's noise."""
 MARGIN = 0.2
 """Of the observed range, on each side, to which a chain on the line reaches."""
 MOST_IN_THE_PLANE = 50_000
@@ -67,12 +69,11 @@ def compare(data: Trajectories, answer: Answer | JointAnswer, generator: Generat
     prediction = None if reason is not None else _prediction(answer, scales, generator)
     if prediction is None:
         reason = reason or _no_prediction(answer)
-        return Comparison(total_variation=distance, share=sample.share, reason=reason)
+        return Comparison(total_variation=distance, share=sample.share, reason=reason, findings=tuple(_elsewhere(distance)))
     tests = tuple(lag_tests(sample, prediction, longest, _first_lag(answer, sample.step)))
     memory = tuple(_autocorrelations(sample, prediction, generator, relaxation, scales[0].duration))
-    return Comparison(
-        tests, memory, distance, sample.share, None if tests else _too_short(scales[0]), tuple(_findings(tests, memory))
-    )
+    findings = (*_findings(tests, memory), *_elsewhere(distance))
+    return Comparison(tests, memory, distance, sample.share, None if tests else _too_short(scales[0]), findings)
 
 
 def _no_prediction(answer: Answer | JointAnswer) -> str:
@@ -170,6 +171,19 @@ def _total_variation(sample: Stretches, answer: Answer | JointAnswer, generator:
 
 def _too_short(scales: Scales) -> str:
     return f"a record of {scales.duration:.4g} units of time gives too few blocks for an error"
+
+
+def _elsewhere(distance: float | None) -> Iterator[Finding]:
+    """The law is not where the data are."""
+    if distance is not None and distance > ELSEWHERE:
+        yield Finding(
+            "stationary-density",
+            f"The model's stationary density is not that of the data: their total variation is {distance:.2g}, 0 being the same "
+            "and 1 nothing in common. Its mean, variance and rates say little about where the data were: the record had not "
+            "settled into the law, or terms that the data hardly determine draw the law elsewhere. A longer record, a lower "
+            "library.polynomial_degree, a domain, or trajectories that start further out settle it.",
+            {"total_variation": distance},
+        )
 
 
 def _findings(tests: tuple[LagTest, ...], memory: tuple[Autocorrelation, ...]) -> Iterator[Finding]:
