@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from worker.generator.landscape import Landscape
 from worker.generator.quadrature import subdivision
+from worker.generator.sample import DEPTH, exits_of
 from worker.generator.shared_panels import Frame, Models, falling
 
 DEEP = 150.0
@@ -14,6 +15,8 @@ DEEP = 150.0
 LOW = 20.0
 """Fall of the reference's log-density from its peak up to which its panels are cut for models that need finer ones."""
 PARTS = 4
+NEAR = 1.4 * DEPTH
+"""Fall of the reference's log-density from its peak up to which most models need panels."""
 
 
 def without_depths(models: Models, landscape: Landscape, frame: Frame, chosen: NDArray[np.bool_]) -> Models:
@@ -30,6 +33,23 @@ def without_depths(models: Models, landscape: Landscape, frame: Frame, chosen: N
             a[model, rows] = last
             b[model, rows] = falling(frame, side, rows, last)
     return replace(models, b=b, a=a)
+
+
+def near(frame: Frame) -> Frame:
+    """Without the panels so far out that only few models, wider than the reference, need them to have fallen by `DEPTH`."""
+    landscape = frame.landscape
+    height = (landscape.psi - landscape.log_a).max(axis=-1)
+    needed = height > height.max() - NEAR
+    places = [point.at[0] for point in frame.inside] + [x for exit_ in exits_of(frame.reference) for x in exit_]
+    needed[landscape.panel_of(np.array([*places, *(frame.kept or ())]))] = True
+    # A panel that ends at a wall, and those of a reference whose other places are not known here, are not left out.
+    for column, at in ((0, 0), (1, -1)):
+        if frame.kept is None or np.isfinite([frame.bounds[column], frame.reference.domain[column]]).any():
+            needed[at] = True
+    seen = np.flatnonzero(needed)
+    rows = slice(int(seen[0]), int(seen[-1]) + 1)
+    arrays = ("base", "low", "high", "exponent", "order", "psi", "log_a")
+    return replace(frame, landscape=replace(landscape, **{name: getattr(landscape, name)[rows] for name in arrays}))
 
 
 def finer(landscape: Landscape) -> Landscape:

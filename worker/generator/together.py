@@ -1,7 +1,8 @@
 """Models near a reference, all at once: on the reference's panels, where they share points, matrices and loops.
 
-What the reference's panels do not resolve is tried on finer ones. A model that does not fit there either, has other fixed points,
-lives further out or has no stationary law, is left to be analysed alone. The numbers are those of its own analysis to about 1e-4.
+Most need only those near it; what the reference's panels do not resolve is tried on finer ones. A model that does not fit there
+either, has other fixed points, lives further out or has no stationary law, is left to be analysed alone. The numbers are those of
+its own analysis to about 1e-4.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +27,7 @@ from worker.generator.report import GeneratorReport, Range
 from worker.generator.sample import DEPTH, Sample, exits_of, rates_of
 from worker.generator.shared_panels import Frame, Models, frame_of, models_on
 from worker.generator.spectrum import CLOSE, mesh
-from worker.generator.steep import finer, without_depths
+from worker.generator.steep import finer, near, without_depths
 from worker.generator.wells import FixedPoint
 from worker.generator.window import Window
 
@@ -50,7 +51,7 @@ def analysed_together(
     frame = frame_of(processes, reference, pairs, observed)
     if frame is None or _too_wide(frame.landscape):
         return found
-    for shared in (frame, replace(frame, landscape=finer(frame.landscape))):
+    for shared in (near(frame), frame, replace(frame, landscape=finer(frame.landscape))):
         left = [index for index, sample in enumerate(found) if sample is None]
         for first in range(0, len(left), BATCH):
             batch = left[first : first + BATCH]
