@@ -141,11 +141,11 @@ def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
 
     def run_claimed(task: Any, job_id: str) -> None:
         owner = lease.owner(task.request.hostname, task.request.id)
-        run_job(job_id, owner, stores(), settings.lease_seconds, computation.execute, publish)
+        run_job(job_id, owner, stores(), settings.lease_seconds, computation, publish)
 
     def help_claimed(task: Any, job_id: str) -> None:
         owner = lease.owner(task.request.hostname, task.request.id)
-        help_job(job_id, owner, stores(), settings.lease_seconds, computation.help)
+        help_job(job_id, owner, stores(), settings.lease_seconds, computation)
 
     app.task(name=RUN_JOB, bind=True)(run_claimed)
     app.task(name=HELP_JOB, bind=True)(help_claimed)
@@ -183,7 +183,7 @@ def computation_of(settings: WorkerSettings) -> Computation:
 
         return execution.helper(claim, stores, work, shards)
 
-    return Computation(execute, helper)
+    return Computation(execute, helper, settings.job_memory_bytes)
 
 
 def _keep_our_logging(**_: Any) -> None:

@@ -20,6 +20,8 @@ class WorkerSettings(StoreSettings):
     """A job whose worker is silent for this long goes to another."""
     fan_out_increments: Annotated[float, Field(gt=0)] = 2e7
     """A pass over more increments of one job is shared out among the workers; `inf`: never."""
+    job_memory_bytes: Annotated[float, Field(ge=5e8)] = 3e9
+    """What a process may take for a job, its libraries included, its dataset not: 4e8 are needed for the smallest; `inf`: all."""
     queues: Annotated[tuple[QueueName, ...], NoDecode, BeforeValidator(_listed), Field(min_length=1)] = QUEUES
     """Which jobs this worker runs: `small,large`, or only one of them."""
     worker_processes: Annotated[int, Field(ge=1, le=1024)] = 1

@@ -16,6 +16,7 @@ from contract.problems import Problem, problem
 from contract.results import GeneratorResult, IdentificationResult
 from storage.ends import timed_out
 from storage.stores import Claim, JobStore, Stores, StoreUnavailable
+from worker.memory_limit import memory_limited
 from worker.patience import CLAIM_PATIENCE_SECONDS, Fenced, patiently
 from worker.problems import JobProblem
 from worker.shards import Helper, Publish, Report, Share, Sharing, clear_parts, help_with
@@ -36,10 +37,11 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Computation:
-    """What workers do: jobs, and shards of their sums."""
+    """What workers do: jobs, and shards of their sums, and how much memory each may take."""
 
     execute: Execute
     help: Helper
+    most_bytes: float = float("inf")
 
 
 def run_job(
@@ -47,7 +49,7 @@ def run_job(
     owner: str,
     stores: Stores,
     lease_seconds: float,
-    execute: Execute,
+    computation: Computation,
     publish: Publish,
     quiet_seconds: float = QUIET_SECONDS,
 ) -> Outcome:
@@ -61,19 +63,19 @@ def run_job(
     sharing = Sharing(claim, owner, stores, lease_seconds, publish)
 
     def run() -> Outcome:
-        with reporting(stores.jobs, claim, quiet_seconds) as report:
-            result = execute(claim, stores, report, partial(sharing, report))
+        with reporting(stores.jobs, claim, quiet_seconds) as report, memory_limited(computation.most_bytes):
+            result = computation.execute(claim, stores, report, partial(sharing, report))
         return _succeed(claim, stores, result.model_dump_json(by_alias=True).encode())
 
     with structlog.contextvars.bound_contextvars(job_id=job_id, attempt=claim.attempt):
-        outcome = _guarded(claim, stores, run)
+        outcome = _guarded(claim, stores, run, computation.most_bytes)
         _log.info("job ended", outcome=outcome)
         if sharing.passes:
             clear_parts(stores, claim.tenant, job_id)
         return outcome
 
 
-def help_job(job_id: str, owner: str, stores: Stores, lease_seconds: float, helper: Helper) -> Outcome:
+def help_job(job_id: str, owner: str, stores: Stores, lease_seconds: float, computation: Computation) -> Outcome:
     """Sum shards of the job, in this owner's name, until there is none left. What fails here fails the job.
 
     Raises StoreUnavailable as `run_job`.
@@ -83,18 +85,19 @@ def help_job(job_id: str, owner: str, stores: Stores, lease_seconds: float, help
         return "skipped"
 
     def run() -> Outcome:
-        help_with(shard, owner, stores, lease_seconds, helper)
+        with memory_limited(computation.most_bytes):
+            help_with(shard, owner, stores, lease_seconds, computation.help)
         return "succeeded"
 
     with structlog.contextvars.bound_contextvars(job_id=job_id, attempt=shard.of.attempt):
-        outcome = _guarded(shard.of, stores, run)
+        outcome = _guarded(shard.of, stores, run, computation.most_bytes)
         _log.info("help ended", outcome=outcome)
         if outcome != "succeeded":
             clear_parts(stores, shard.of.tenant, job_id)
         return outcome
 
 
-def _guarded(claim: Claim, stores: Stores, run: Callable[[], Outcome]) -> Outcome:
+def _guarded(claim: Claim, stores: Stores, run: Callable[[], Outcome], most_bytes: float) -> Outcome:
     try:
         return run()
     except Fenced:
@@ -105,6 +108,9 @@ def _guarded(claim: Claim, stores: Stores, run: Callable[[], Outcome]) -> Outcom
         return _fail(claim, stores, error.problem)
     except SoftTimeLimitExceeded:
         return _fail(claim, stores, timed_out(claim.job.timeout_seconds))
+    except MemoryError:
+        _log.warning("job out of memory", most_bytes=most_bytes)
+        return _fail(claim, stores, _out_of_memory(most_bytes))
     except Exception:
         _log.exception("job failed unexpectedly")
         return _fail(claim, stores, _internal_error(claim.job_id))
@@ -178,6 +184,20 @@ def _succeed(claim: Claim, stores: Stores, body: bytes) -> Outcome:
 def _fail(claim: Claim, stores: Stores, why: Problem) -> Outcome:
     landed = patiently(lambda: stores.jobs.fail(claim.job_id, claim.attempt, why))
     return "failed" if landed else "fenced"
+
+
+def _out_of_memory(most_bytes: float) -> Problem:
+    return problem(
+        507,
+        "out-of-memory",
+        "The job needs more memory than it may have",
+        "The job was stopped when it asked for more memory than "
+        + (f"the {most_bytes / 1e9:.3g} GB that a job may take here." if most_bytes < float("inf") else "the worker has."),
+        hints=(
+            "Ask for less: fewer kernels or terms, a coarser analysis.",
+            "Whoever runs the service can raise ITOSCOPE_JOB_MEMORY_BYTES.",
+        ),
+    )
 
 
 def _internal_error(job_id: str) -> Problem:

@@ -40,7 +40,7 @@ class Surroundings:
         self.stack.callback(self.client.close)
         self.stack.callback(self.celery.close)
 
-    def start_worker(self) -> "subprocess.Popen[bytes]":
+    def start_worker(self, **settings: str) -> "subprocess.Popen[bytes]":
         """A worker in a process group of its own, which is killed at the end of the test."""
         environment = os.environ | {
             "PYTHONPATH": str(ROOT),
@@ -48,6 +48,7 @@ class Surroundings:
             "ITOSCOPE_DATA_DIR": str(self.data_dir),
             "ITOSCOPE_LEASE_SECONDS": str(LEASE),
             "ITOSCOPE_THREADS": "3",
+            **settings,
         }
         self.data_dir.mkdir(exist_ok=True)
         with self.log.open("ab") as log:

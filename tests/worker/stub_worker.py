@@ -2,6 +2,7 @@
 
 sleep     seconds of the first attempt; later attempts answer at once
 die       the first attempt kills its own process
+take      bytes that every attempt takes
 """
 
 import os
@@ -21,6 +22,7 @@ from worker.tasks import Computation
 def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> GeneratorResult:
     """Sleeps, dies, and answers with what it saw of its surroundings."""
     report(0.5, "sleeping", "")
+    taken = bytes(int(claim.job.labels.get("take", "0")))
     if claim.attempt == 1:
         if "die" in claim.job.labels:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -29,6 +31,8 @@ def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Gener
         "numba_threads": os.environ["NUMBA_NUM_THREADS"],
         "numpy_imported": "numpy" in sys.modules,
         "attempt": claim.attempt,
+        "taken": len(taken),
+        "pid": os.getpid(),
     }
     return GeneratorResult(
         job=claim.job_id,
@@ -44,4 +48,5 @@ def nobody(claim: Claim, stores: Stores, work: bytes, shards: int) -> AbstractCo
 
 
 if __name__ == "__main__":
-    sys.exit(run(WorkerSettings(), Computation(execute, nobody)))
+    settings = WorkerSettings()
+    sys.exit(run(settings, Computation(execute, nobody, settings.job_memory_bytes)))

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def test_a_worker_keeps_long_jobs_finds_lost_ones_and_stops_when_told(surroundin
     record = surroundings.finished(longer_than_the_lease)
     assert (record.state, record.attempt) == ("succeeded", 1)
     seen = result(surroundings, longer_than_the_lease).provenance.parameters
-    assert seen == {"numba_threads": "3", "numpy_imported": False, "attempt": 1}
+    assert (seen["numba_threads"], seen["numpy_imported"], seen["attempt"]) == ("3", False, 1)
 
     record = surroundings.finished(dying)
     assert (record.state, record.attempt) == ("succeeded", 2)
@@ -64,6 +65,35 @@ def test_a_worker_keeps_long_jobs_finds_lost_ones_and_stops_when_told(surroundin
     assert surroundings.jobs.workers_alive(5) == 0  # it said farewell; its last sign of life would still have counted
     with pytest.raises(ProcessLookupError):  # nobody is left of its process group
         os.killpg(worker.pid, 0)
+
+
+def test_a_job_that_takes_too_much_memory_fails_at_once_and_its_process_goes_on(surroundings: Surroundings) -> None:
+    surroundings.start_worker(ITOSCOPE_JOB_MEMORY_BYTES="6e8")
+    modest, greedy, next_one = (surroundings.submit(take=str(size)) for size in (300_000_000, 900_000_000, 1000))
+    record = surroundings.finished(greedy)
+    assert record.error is not None
+    assert (record.state, record.error.code, record.attempt) == ("failed", "out-of-memory", 1)
+    assert "0.6 GB" in record.error.detail
+    before, after = (result(surroundings, job).provenance.parameters for job in map(ended_well(surroundings), (modest, next_one)))
+    assert before["taken"] == 300_000_000
+    assert before["pid"] == after["pid"]
+
+
+def test_without_the_limit_the_greedy_job_succeeds(surroundings: Surroundings) -> None:
+    surroundings.start_worker(ITOSCOPE_JOB_MEMORY_BYTES="inf")
+    greedy = surroundings.submit(take="900000000")
+    assert surroundings.finished(greedy).state == "succeeded"
+    assert result(surroundings, greedy).provenance.parameters["taken"] == 900_000_000
+
+
+def ended_well(surroundings: Surroundings) -> Callable[[str], str]:
+    """Waits for a job that has to succeed; its id."""
+
+    def wait(job_id: str) -> str:
+        assert surroundings.finished(job_id).state == "succeeded"
+        return job_id
+
+    return wait
 
 
 def test_a_worker_waits_for_redis_and_survives_its_loss(own_redis: Any, surroundings_of: Any) -> None:

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from storage.memory_jobs import MemoryJobStore
 from storage.stores import Claim, Stores, StoreUnavailable
 from worker.problems import JobProblem
 from worker.shards import Publish, Report, Share, Sum, Wanted
-from worker.tasks import Outcome, Result, help_job, run_job
+from worker.tasks import Computation, Outcome, Result, help_job, run_job
 
 TENANT = "lab"
 WORK = b"sum me"
@@ -29,6 +29,14 @@ JOB = GeneratorJob(kind="generator", model=ModelTerms(drift={"x": {"x": -1}}, di
 
 def part(number: int) -> bytes:
     return b"part %d" % number
+
+
+def no_help(claim: Claim, stores: Stores, work: bytes, shards: int) -> AbstractContextManager[Sum]:
+    raise AssertionError("a runner helps nobody")
+
+
+def no_job(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
+    raise AssertionError("a helper runs no job")
 
 
 @dataclass
@@ -67,7 +75,15 @@ class Workplace:
             told = Provenance(version="0", parameters={}, seconds=0.0)
             return GeneratorResult(job=claim.job_id, model=model, generator=GeneratorAnalysis(ergodic=True), provenance=told)
 
-        return run_job(self.job_id, owner, self.stores, self.lease, execute, publish or self.messages.append, quiet_seconds=0)
+        return run_job(
+            self.job_id,
+            owner,
+            self.stores,
+            self.lease,
+            Computation(execute, no_help),
+            publish or self.messages.append,
+            quiet_seconds=0,
+        )
 
     def help(self, sum_there: Sum | None = None, owner: str = "helper") -> Outcome:
         @contextmanager
@@ -75,7 +91,7 @@ class Workplace:
             assert (work[: len(WORK)], shards) == (WORK, SHARDS)
             yield sum_there or (lambda n, w: self.sum(owner, n, w))
 
-        return help_job(self.job_id, owner, self.stores, self.lease, helper)
+        return help_job(self.job_id, owner, self.stores, self.lease, Computation(no_job, helper))
 
     def in_background(self) -> "threading.Thread":
         thread = threading.Thread(target=self.run)

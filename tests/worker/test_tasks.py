@@ -1,8 +1,10 @@
 """Laws of one job from claim to commit, with a stub for the computation and stores in memory."""
 
 import json
+import resource
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -17,10 +19,11 @@ from contract.results import Component, GeneratorAnalysis, GeneratorResult, Mode
 from storage.memory import MemoryResultStore, memory_stores
 from storage.memory_jobs import MemoryJobStore
 from storage.stores import Claim, Stores, StoreUnavailable
+from worker.memory_limit import memory_limited
 from worker.patience import Fenced
 from worker.problems import JobProblem
-from worker.shards import Report, Share
-from worker.tasks import Execute, Result, run_job
+from worker.shards import Report, Share, Sum
+from worker.tasks import Computation, Execute, Result, run_job
 
 TENANT = "lab"
 LEASE = 30.0
@@ -46,6 +49,10 @@ def raises(error: Exception) -> Execute:
     return execute
 
 
+def nobody(claim: Claim, stores: Stores, work: bytes, shards: int) -> AbstractContextManager[Sum]:
+    raise AssertionError("nobody asked for help")
+
+
 class Bench:
     """Stores with one queued job."""
 
@@ -57,7 +64,7 @@ class Bench:
         self.job_id = stores.jobs.submit(TENANT, job).record.id
 
     def run(self, execute: Execute, owner: str = "worker/1", quiet_seconds: float = 0.0) -> str:
-        return run_job(self.job_id, owner, self.stores, LEASE, execute, lambda message: None, quiet_seconds)
+        return run_job(self.job_id, owner, self.stores, LEASE, Computation(execute, nobody), lambda message: None, quiet_seconds)
 
     @property
     def record(self) -> JobRecord:
@@ -130,6 +137,22 @@ def test_a_job_out_of_time_says_its_limit(bench: Bench) -> None:
     assert bench.run(raises(SoftTimeLimitExceeded())) == "failed"
     assert bench.error.code == "timed-out"
     assert "5 s" in bench.error.detail
+
+
+def test_a_job_out_of_memory_says_so(bench: Bench) -> None:
+    assert bench.run(raises(MemoryError())) == "failed"
+    assert (bench.error.code, bench.error.status) == ("out-of-memory", 507)
+
+
+def test_the_limit_of_memory_ends_with_the_computation() -> None:
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    with memory_limited(4e9):
+        assert resource.getrlimit(resource.RLIMIT_DATA)[0] == 4_000_000_000
+        with pytest.raises(MemoryError):
+            bytes(5_000_000_000)
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
+    with memory_limited(float("inf")):
+        assert resource.getrlimit(resource.RLIMIT_DATA) == before
 
 
 def test_progress_reaches_the_record_and_is_kept_between_zero_and_one(bench: Bench) -> None:
