@@ -1,6 +1,7 @@
 """The composition root of the HTTP process: settings in, application out."""
 
 import threading
+from functools import partial
 
 from anyio import CapacityLimiter
 from fastapi import FastAPI
@@ -12,6 +13,7 @@ from service.keyring import KeyRing
 from service.metrics import Metrics
 from service.middleware import ExchangeMiddleware
 from service.queue import CeleryQueue
+from service.readers.limits import Limits
 from service.readers.process import read_upload
 from service.routes import datasets, events, health, jobs, presets, previews, reference, schemas
 from service.settings import ServiceSettings
@@ -33,7 +35,7 @@ def create_app(
     context = Context(
         settings=settings,
         stores=stores,
-        reader=reader or read_upload,
+        reader=reader or partial(read_upload, limits=Limits().for_numbers(settings.max_upload_numbers)),
         queue=queue or CeleryQueue(settings.redis_url),
         keys=KeyRing(settings.key_file),
         admission=Admission(settings, stores),

@@ -22,6 +22,8 @@ class ServiceSettings(StoreSettings):
     """SHA-256 of each API key; `<data dir>/api-keys` by default."""
     max_upload_bytes: Annotated[int, Field(ge=1)] = 200 * MEGABYTE
     """Largest upload."""
+    max_upload_numbers: Annotated[int, Field(ge=1)] = 50_000_000
+    """Samples times columns of one dataset. The process that reads them takes 40 bytes for each, and may take 64."""
     max_json_bytes: Annotated[int, Field(ge=1)] = 20 * MEGABYTE
     """Largest JSON body of a job, inline data included."""
     max_job_bytes: Annotated[int, Field(ge=1)] = 256_000

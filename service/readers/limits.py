@@ -1,6 +1,6 @@
 """What one upload may cost."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +23,14 @@ class Limits:
     """Address space of the reading process."""
     cpu_seconds: int = 90
     wall_seconds: float = 120.0
+
+    def for_numbers(self, numbers: int) -> "Limits":
+        """Of so many; memory and time, where they are more, in proportion."""
+        more = max(1.0, numbers / self.numbers)
+        return replace(
+            self,
+            numbers=numbers,
+            memory_bytes=int(more * self.memory_bytes),
+            cpu_seconds=int(more * self.cpu_seconds),
+            wall_seconds=more * self.wall_seconds,
+        )

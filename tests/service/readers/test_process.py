@@ -66,6 +66,12 @@ def test_data_beyond_the_memory_of_a_child_cost_one_request(upload: Any) -> None
     assert "memory" in caught.value.detail
 
 
+def test_for_more_numbers_a_child_has_more_memory_and_time_and_for_fewer_no_less() -> None:
+    more, fewer = Limits().for_numbers(100_000_000), Limits().for_numbers(1000)
+    assert (more.numbers, more.memory_bytes, more.cpu_seconds, more.wall_seconds) == (100_000_000, 6 * 2**30, 180, 240.0)
+    assert fewer == Limits(numbers=1000)
+
+
 @pytest.mark.parametrize("limits", [Limits(wall_seconds=0.01), Limits(cpu_seconds=1)])
 def test_a_child_that_takes_too_long_is_ended(limits: Limits, upload: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     path, folder = upload(TABLE.encode())
