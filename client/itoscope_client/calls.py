@@ -1,0 +1,107 @@
+"""Every request of the interface as a value. Nothing is sent here."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from itoscope_client.inputs.upload import Upload
+
+LONGEST_WAIT = 60
+"""Seconds that the service lets one request wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request.
+
+    repeatable   sent twice it does what it does once, so it may be tried again when its answer was lost
+    wait         seconds it may take beyond the time-out, because it waits on purpose
+    gone_is_done   on a second try, what is not there any more is what was wanted
+    """
+
+    method: str
+    path: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    json: Any = None
+    upload: Upload | None = None
+    repeatable: bool = True
+    wait: float = 0.0
+    gone_is_done: bool = False
+
+
+def new_idempotency_key() -> str:
+    """A name for one submission, under which it may be sent as often as need be."""
+    return f"client-{uuid.uuid4()}"
+
+
+def create_dataset(upload: Upload) -> Call:
+    """Datasets are addressed by their content: the same upload again is the same dataset."""
+    headers = {"Content-Type": upload.content_type, "Content-Digest": upload.digest()}
+    if upload.filename:
+        headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(upload.filename)}"
+        if upload.filename.isascii() and not set('"\\') & set(upload.filename):
+            headers["Content-Disposition"] = f'attachment; filename="{upload.filename}"'
+    return Call("POST", "/v1/datasets", params=upload.query(), headers=headers, upload=upload)
+
+
+def get_dataset(dataset_id: str) -> Call:
+    return Call("GET", f"/v1/datasets/{quote(dataset_id, safe='')}")
+
+
+def list_datasets(limit: int, cursor: str | None) -> Call:
+    return Call("GET", "/v1/datasets", params=_given(limit=limit, cursor=cursor))
+
+
+def delete_dataset(dataset_id: str) -> Call:
+    return Call("DELETE", f"/v1/datasets/{quote(dataset_id, safe='')}", gone_is_done=True)
+
+
+def create_job(job: Mapping[str, Any], idempotency_key: str | None, wait: int = 0) -> Call:
+    headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
+    if wait:
+        headers["Prefer"] = f"wait={wait}"
+    return Call("POST", "/v1/jobs", headers=headers, json=dict(job), repeatable=idempotency_key is not None, wait=wait)
+
+
+def validate_job(job: Mapping[str, Any]) -> Call:
+    return Call("POST", "/v1/jobs/validate", json=dict(job))
+
+
+def get_job(job_id: str, wait: int = 0) -> Call:
+    return Call("GET", _job(job_id), headers={"Prefer": f"wait={wait}"} if wait else {}, wait=wait)
+
+
+def list_jobs(limit: int, cursor: str | None, filters: Mapping[str, str | None], labels: Mapping[str, str]) -> Call:
+    return Call(
+        "GET",
+        "/v1/jobs",
+        params=_given(limit=limit, cursor=cursor, **filters) | {f"label.{name}": value for name, value in labels.items()},
+    )
+
+
+def get_result(job_id: str) -> Call:
+    return Call("GET", f"{_job(job_id)}/result", headers={"Accept": "application/json"})
+
+
+def get_report(job_id: str) -> Call:
+    return Call("GET", f"{_job(job_id)}/report", headers={"Accept": "text/html"})
+
+
+def cancel_job(job_id: str) -> Call:
+    """A job that has ended stays as it is, so this may be sent again."""
+    return Call("POST", f"{_job(job_id)}/cancel")
+
+
+def delete_job(job_id: str) -> Call:
+    return Call("DELETE", _job(job_id), gone_is_done=True)
+
+
+def _job(job_id: str) -> str:
+    return f"/v1/jobs/{quote(job_id, safe='')}"
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}

@@ -1,0 +1,7 @@
+"""From whatever holds the data to an upload: what the service reads is sent as it is, everything else is converted here."""
+
+from itoscope_client.inputs.options import LayoutOptions
+from itoscope_client.inputs.source import upload_of
+from itoscope_client.inputs.upload import Upload
+
+__all__ = ["LayoutOptions", "Upload", "upload_of"]

@@ -1,0 +1,69 @@
+"""What kind of thing holds the data?"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from itoscope_client.errors import InputError
+from itoscope_client.inputs.arrays import upload_of_array, upload_of_list
+from itoscope_client.inputs.files import upload_of_file
+from itoscope_client.inputs.labelled import upload_of_labelled
+from itoscope_client.inputs.named import upload_of_named
+from itoscope_client.inputs.optional import is_of
+from itoscope_client.inputs.options import LayoutOptions
+from itoscope_client.inputs.tables import upload_of_arrow, upload_of_frame, upload_of_polars
+from itoscope_client.inputs.upload import Upload
+
+KNOWN = "an array, a list of trajectories, a dict of arrays, a pandas, polars, pyarrow or xarray object, a path, or bytes"
+
+
+def upload_of(data: Any, t: Any = None, layout: LayoutOptions | None = None) -> Upload:
+    """The upload of anything that holds trajectories.
+
+    t   sample times of arrays: (n,), or for several trajectories one array each
+
+    Raises InputError, naming the option that would settle it; MissingDependency; OSError.
+    """
+    layout = {} if layout is None else layout
+    dt = layout.get("dt")
+    if dt is not None and not (np.isfinite(dt) and dt > 0):
+        raise InputError(f"dt must be a positive number, not {dt}")
+    if isinstance(data, Upload):
+        return data
+    if isinstance(data, bytes):
+        _no_times(t)
+        return Upload(data, layout=layout)
+    if isinstance(data, str | os.PathLike):
+        _no_times(t)
+        return upload_of_file(Path(data), layout)
+    if is_of(data, "pandas"):
+        _no_times(t)
+        return upload_of_frame(data, layout)
+    if is_of(data, "xarray"):
+        _no_times(t)
+        return upload_of_labelled(data, layout)
+    if is_of(data, "polars"):
+        _no_times(t)
+        return upload_of_polars(data, layout)
+    if is_of(data, "pyarrow"):
+        _no_times(t)
+        return upload_of_arrow(data, layout)
+    if isinstance(data, Mapping):
+        arrays = {str(name): np.asarray(array) for name, array in data.items()}
+        return upload_of_named(arrays if t is None else arrays | {"t": np.asarray(t)}, layout, "the dict")
+    if isinstance(data, list | tuple):
+        if not data:
+            raise InputError("the list of trajectories is empty")
+        return upload_of_list(data, t, layout)
+    if hasattr(data, "__array__"):
+        array = np.ma.asarray(data) if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
+        return upload_of_array(array, t, layout)
+    raise InputError(f"data of type {type(data).__name__} cannot be read; give {KNOWN}")
+
+
+def _no_times(t: Any) -> None:
+    if t is not None:
+        raise InputError("t=… is for arrays; name the column (or dimension) of times with time_column=…")

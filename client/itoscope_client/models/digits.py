@@ -1,0 +1,37 @@
+"""As many digits as the error leaves."""
+
+import math
+
+
+def rounded(value: float | None, ci: tuple[float | None, float | None] | None = None) -> str:
+    """A number with two digits of its interval's half-width, or four significant ones where there is no interval."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    low, high = ci or (None, None)
+    width = (high - low) / 2 if low is not None and high is not None else 0.0
+    if width > 0 and value != 0 and math.isfinite(width):
+        digits = min(9, max(1, 2 + math.floor(math.log10(abs(value))) - math.floor(math.log10(width))))
+        return f"{value:.{digits}g}" if abs(value) < 10**digits or digits > 5 else f"{value:.4g}"
+    return f"{value:.4g}"
+
+
+def interval(ci: tuple[float | None, float | None] | None) -> str:
+    """`[0.69, 1.06]`, with ∞ for an open end."""
+    if ci is None:
+        return ""
+    low, high = ci
+    digits = 3
+    if low is not None and high is not None and high > low:
+        largest = max(abs(low), abs(high))
+        digits = min(9, max(3, 2 + math.floor(math.log10(largest)) - math.floor(math.log10(high - low))))
+    return f"[{'−∞' if low is None else f'{low:.{digits}g}'}, {'∞' if high is None else f'{high:.{digits}g}'}]"
+
+
+def with_error(value: float, std_error: float | None) -> str:
+    """`0.87 ± 0.09`: two digits of the error."""
+    if not std_error or not math.isfinite(std_error):
+        return f"{value:.4g}"
+    decimals = 1 - math.floor(math.log10(std_error))
+    if -3 <= decimals <= 6:
+        return f"{value:.{max(0, decimals)}f} ± {std_error:.{max(0, decimals)}f}"
+    return f"{rounded(value, (value - std_error, value + std_error))} ± {std_error:.2g}"

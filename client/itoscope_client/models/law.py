@@ -1,0 +1,38 @@
+"""States drawn from the stationary law that a result describes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from itoscope_client.models.encoded import array_of
+
+Floats = NDArray[np.float64]
+
+
+def density_of(document: Mapping[str, Any]) -> tuple[list[Floats], Floats] | None:
+    """The grid of each variable and the density on it; None where there is none."""
+    density = ((document["generator"].get("stationary")) or {}).get("density") or {}
+    grid = [array_of(axis) for axis in density.get("grid", ())]
+    values = array_of(density.get("values", ()))
+    return (grid, values) if grid and values.size and values.shape == tuple(len(axis) for axis in grid) else None
+
+
+def draw(document: Mapping[str, Any], n: int, rng: np.random.Generator) -> Floats:
+    """States of the stationary law, (n, d): a cell of the density's grid by its probability, then anywhere in it.
+
+    Raises ValueError where no density is known.
+    """
+    law = density_of(document)
+    if law is None:
+        raise ValueError("the result has no stationary density to draw from: give start=…")
+    grid, values = law
+    widths = [np.gradient(axis) for axis in grid]
+    weights = np.nan_to_num(values).clip(min=0.0)
+    for axis, width in enumerate(widths):
+        weights = weights * width.reshape([-1 if k == axis else 1 for k in range(len(grid))])
+    cells = rng.choice(weights.size, size=n, p=(weights / weights.sum()).reshape(-1))
+    places = np.unravel_index(cells, weights.shape)
+    offsets = rng.uniform(-0.5, 0.5, size=(n, len(grid)))
+    return np.stack([grid[k][at] + widths[k][at] * offsets[:, k] for k, at in enumerate(places)], axis=-1)

@@ -1,0 +1,245 @@
+"""The model that a job found, with everything its result says."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from itoscope_client.inputs.optional import needed
+from itoscope_client.models import pages, plots
+from itoscope_client.models.estimates import Passage, Term, passage_of, terms_of
+from itoscope_client.models.law import draw
+from itoscope_client.models.process import Process, process_of
+from itoscope_client.models.simulation import simulated
+
+Floats = NDArray[np.float64]
+Ask = Callable[[Any, Any], Passage]
+
+
+class Model:
+    """dX = b(X) dt + σ(X) dW in the Itô sense, with a = σσᵀ (twice the physicists' D), and what its generator says.
+
+    document   the result as the service gave it; whatever has no name here is in it
+    """
+
+    def __init__(self, document: Mapping[str, Any], *, ask: Ask | None = None) -> None:
+        self.document = document
+        self.process: Process = process_of(document)
+        self.terms: tuple[Term, ...] = terms_of(document)
+        self._ask = ask
+
+    # What it is
+
+    @property
+    def job_id(self) -> str:
+        """The job that found it."""
+        return str(self.document["job"])
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """x, y, z, …"""
+        return self.process.variables
+
+    @property
+    def equations(self) -> tuple[str, ...]:
+        """`b_x = 0.87*x - 0.92*x^3`, `a_xx = 0.26`, as text."""
+        model = self.document["model"]
+        drift = [f"b_{name} = {part['expression']}" for name, part in model["drift"].items()]
+        return (*drift, *(f"a_{pair.replace(',', '')} = {part['expression']}" for pair, part in model["diffusion"].items()))
+
+    def drift(self, x: ArrayLike) -> Floats:
+        """b at states: of one variable any shape, of several (…, d) → the same shape [state/time]."""
+        return self.process.drift_at(x)
+
+    def diffusion(self, x: ArrayLike) -> Floats:
+        """a = σσᵀ at states: of one variable any shape → the same; of several (…, d) → (…, d, d) [state²/time]."""
+        return self.process.diffusion_at(x)
+
+    # Its coefficients
+
+    @property
+    def active_terms(self) -> tuple[Term, ...]:
+        """The terms that were kept."""
+        return tuple(term for term in self.terms if term.active)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the kept terms: `b_x: x^3`."""
+        return tuple(term.name for term in self.active_terms)
+
+    @property
+    def values(self) -> Floats:
+        """Coefficients of the kept terms, in the order of `names`."""
+        return np.array([term.value for term in self.active_terms])
+
+    @property
+    def std_errors(self) -> Floats:
+        """Their standard errors; NaN for a model that was given."""
+        return np.array([np.nan if term.std_error is None else term.std_error for term in self.active_terms])
+
+    @property
+    def intervals(self) -> Floats:
+        """Their confidence intervals, (n, 2); NaN likewise."""
+        ends = [(None, None) if term.ci is None else term.ci for term in self.active_terms]
+        return np.array(ends, dtype=np.float64).reshape(-1, 2)
+
+    def to_frame(self) -> Any:
+        """Every candidate term as a row of a pandas DataFrame. Raises MissingDependency."""
+        pandas = needed("pandas", "to_frame()")
+        rows = [
+            {
+                "function": term.function, "component": term.component, "term": term.term, "value": term.value,
+                "std_error": term.std_error, "ci_low": None if term.ci is None else term.ci[0],
+                "ci_high": None if term.ci is None else term.ci[1], "z": term.z, "active": term.active,
+            }
+            for term in self.terms
+        ]  # fmt: skip
+        frame = pandas.DataFrame(rows)
+        numbers = ["value", "std_error", "ci_low", "ci_high", "z"]
+        return frame.astype(dict.fromkeys(numbers, float))
+
+    # What its generator says
+
+    @property
+    def ergodic(self) -> bool:
+        """Whether it has a stationary law."""
+        return bool(self.document["generator"]["ergodic"])
+
+    @property
+    def reason(self) -> str | None:
+        """Why it has none."""
+        reason: str | None = self.document["generator"].get("reason")
+        return reason
+
+    @property
+    def relaxation_times(self) -> Floats:
+        """Slowest first [time]; empty where there is no stationary law."""
+        return np.array((self.document["generator"].get("spectrum") or {}).get("relaxation_times", []), dtype=np.float64)
+
+    @property
+    def rates(self) -> NDArray[np.complex128]:
+        """Eigenvalues of −L, slowest first [1/time]; the imaginary part turns."""
+        found = (self.document["generator"].get("spectrum") or {}).get("eigenvalues", [])
+        return np.array([complex(value["re"], value.get("im", 0.0)) for value in found], dtype=np.complex128)
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        """First passages between neighbouring wells, and those that were asked for."""
+        return tuple(passage_of(document) for document in self.document["generator"].get("passages", ()))
+
+    def passage(self, start: Any, end: Any) -> Passage:
+        """First passage from `start` to `end`: of the result where it is in there, else computed by the service.
+
+        Of one variable numbers; of two a point `[x, y]` or a region `{"x": (0.8, None)}`. With an `AsyncClient`:
+        `await client.passage(model, start, end)`. Raises LookupError where there is nobody to ask.
+        """
+        known = self.known_passage(start, end)
+        if known is not None:
+            return known
+        if self._ask is None:
+            there = ", ".join(f"{p.start} → {p.end}" for p in self.passages) or "none"
+            ask = f"ask the service: client.passage(model, {start}, {end})"
+            raise LookupError(f"the result has no passage {start} → {end} (it has: {there}); {ask}")
+        return self._ask(start, end)
+
+    def known_passage(self, start: Any, end: Any) -> Passage | None:
+        """The passage in the result, if it is there."""
+        return next((p for p in self.passages if _same(p.start, start) and _same(p.end, end)), None)
+
+    @property
+    def warnings(self) -> tuple[Mapping[str, Any], ...]:
+        """What its reader should know: `code`, `message`, `details`."""
+        return tuple(self.document.get("warnings", ()))
+
+    # What can be done with it
+
+    def simulate(
+        self,
+        duration: float | None = None,
+        *,
+        dt: float | None = None,
+        n_steps: int | None = None,
+        n_paths: int | None = None,
+        start: ArrayLike | None = None,
+        substeps: int = 10,
+        seed: int | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Times (n + 1,), and states of a path (n + 1,), or with `n_paths` (n_paths, n + 1); of several variables (…, d).
+
+        duration, n_steps   give one
+        dt                  of the samples; default: as in the data
+        start               a state, or one for each path; default: drawn from the stationary law
+        substeps            steps of the scheme a sample: Milstein's in one variable, Euler–Maruyama in several
+
+        The same seed gives the same path. Raises SimulationError where a path leaves what the model describes.
+        """
+        dt = dt if dt is not None else (self.document.get("data") or {}).get("dt")
+        if dt is None or (duration is None) == (n_steps is None):
+            raise ValueError("give duration or n_steps" if dt is not None else "give dt, the interval between samples")
+        steps = n_steps if n_steps is not None else round(float(duration or 0.0) / dt)
+        rng = np.random.default_rng(seed)
+        count, d = n_paths or 1, len(self.variables)
+        first = draw(self.document, count, rng) if start is None else np.broadcast_to(self._states(start), (count, d))
+        paths = simulated(self.process, np.array(first), dt=dt, n_steps=steps, substeps=substeps, rng=rng)
+        times: Floats = dt * np.arange(steps + 1, dtype=np.float64)
+        shown: Floats = paths[..., 0] if d == 1 else paths
+        return times, shown if n_paths is not None else shown[0]
+
+    def plot(self, data: ArrayLike | None = None) -> Any:
+        """A matplotlib figure: drift, diffusion, stationary density and potential; in the plane the density with the drift.
+
+        data   samples, (n,) or (n, d), to be drawn as a histogram below the density
+
+        Raises MissingDependency where matplotlib is not installed.
+        """
+        return plots.figure(self, data)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The result document as JSON; written to a file too where a path is given."""
+        text = json.dumps(self.document, ensure_ascii=False, allow_nan=False)
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    @classmethod
+    def from_json(cls, source: str | Path | Mapping[str, Any]) -> "Model":
+        """From what `to_json` gave, a file of it, or a result document. Raises ValueError where it is none."""
+        if isinstance(source, Mapping):
+            document: Any = source
+        else:
+            text = str(source)
+            document = json.loads(text if text.lstrip().startswith("{") else Path(source).read_text(encoding="utf-8"))
+        if not isinstance(document, Mapping) or "model" not in document or "generator" not in document:
+            raise ValueError("this is not the result of a job: it has no model with its generator's analysis")
+        return cls(document)
+
+    def __repr__(self) -> str:
+        times = f"; relaxation time {self.relaxation_times[0]:.4g}" if len(self.relaxation_times) else ""
+        return f"<Model {'; '.join(self.equations)}{times}>"
+
+    def _repr_html_(self) -> str:
+        return pages.page(self)
+
+    def _states(self, start: ArrayLike) -> Floats:
+        states = np.asarray(start, dtype=np.float64)
+        return states[..., None] if len(self.variables) == 1 else states
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two places are one."""
+    if isinstance(a, Mapping) or isinstance(b, Mapping):
+        return isinstance(a, Mapping) and isinstance(b, Mapping) and _region(a) == _region(b)
+    one, other = _point(a), _point(b)
+    return len(one) == len(other) and bool(np.allclose(one, other, rtol=1e-9, atol=0.0))
+
+
+def _point(place: Any) -> Sequence[float]:
+    return [float(x) for x in np.atleast_1d(np.asarray(place, dtype=np.float64))]
+
+
+def _region(place: Mapping[str, Sequence[float | None]]) -> dict[str, tuple[float | None, ...]]:
+    """Without the variables that are open on both sides."""
+    return {name: tuple(ends) for name, ends in place.items() if any(end is not None for end in ends)}

@@ -1,0 +1,69 @@
+"""The model as HTML for a notebook: equations with errors, times, warnings. Whatever comes from outside is escaped."""
+
+import re
+from html import escape
+from typing import TYPE_CHECKING
+
+from itoscope_client.models.digits import interval, rounded, with_error
+from itoscope_client.models.estimates import Term
+
+if TYPE_CHECKING:
+    from itoscope_client.models.model import Model
+
+_POWER = re.compile(r"\^(-?\w+(?:\.\d+)?)")
+_CELL = "style='text-align:left;padding:2px 12px 2px 0'"
+
+
+def page(model: "Model") -> str:
+    """A `<div>` without script or style sheet."""
+    parts = ["<div>", "<p><i>d</i>X = <i>b</i> <i>dt</i> + <i>σ</i> <i>dW</i>,&ensp;<i>a</i> = <i>σσ</i>ᵀ (Itô)</p>"]
+    parts += [f"<p style='font-size:1.15em'>{line}</p>" for line in _equations(model)]
+    parts.append(_times(model))
+    for warning in model.warnings:
+        parts.append(f"<p>⚠ {escape(str(warning.get('message', '')))} <code>{escape(str(warning.get('code', '')))}</code></p>")
+    return "".join([*parts, "</div>"])
+
+
+def _equations(model: "Model") -> list[str]:
+    lines = []
+    for function, letter in (("drift", "b"), ("diffusion", "a")):
+        for component in model.document["model"][function]:
+            own = [term for term in model.active_terms if (term.function, term.component) == (function, component)]
+            index = escape(component.replace(",", ""))
+            index = "" if len(model.variables) == 1 else f"<sub>{index}</sub>"
+            lines.append(f"<i>{letter}</i>{index} = {' + '.join(map(_summand, own)) or '0'}")
+    return lines
+
+
+def _summand(term: Term) -> str:
+    coefficient = with_error(term.value, term.std_error)
+    if "±" in coefficient or term.value < 0:
+        coefficient = f"({coefficient})"
+    return coefficient if term.term == "1" else f"{coefficient} {symbol(term.term)}"
+
+
+def symbol(text: str) -> str:
+    """A term's text with its powers raised: `x^2*y` → x<sup>2</sup> y."""
+    return _POWER.sub(r"<sup>\1</sup>", escape(text)).replace("*", "&thinsp;")
+
+
+def _times(model: "Model") -> str:
+    unit = (model.document.get("data") or {}).get("time_unit")
+    rows: list[tuple[str, str, str]] = []
+    spectrum = model.document["generator"].get("spectrum") or {}
+    if len(model.relaxation_times):
+        ends = spectrum["eigenvalues"][0].get("ci")
+        ci = (1 / ends[1], 1 / ends[0]) if ends and min(ends) > 0 else None
+        rows.append(("relaxation time", rounded(model.relaxation_times[0], ci), interval(ci)))
+        period = spectrum["eigenvalues"][0].get("period")
+        if period is not None:
+            rows.append(("period", rounded(period), ""))
+    for passage in model.passages:
+        time = passage.mean_time
+        if time.value is not None and isinstance(passage.start, float) and isinstance(passage.end, float):
+            rows.append((f"mean time {passage.start:.3g} → {passage.end:.3g}", rounded(time.value, time.ci), interval(time.ci)))
+    if not rows:
+        return "" if model.ergodic else f"<p>No stationary law: {escape(model.reason or '')}</p>"
+    body = "".join(f"<tr>{''.join(f'<td {_CELL}>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    note = f"<caption {_CELL}>[{escape(unit)}]</caption>" if unit else ""
+    return f"<table>{note}{body}</table>"

@@ -1,0 +1,88 @@
+"""The model in pictures, with matplotlib where it is installed."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from itoscope_client.inputs.optional import needed
+from itoscope_client.models.encoded import array_of
+from itoscope_client.models.law import density_of
+
+if TYPE_CHECKING:
+    from itoscope_client.models.model import Model
+
+POINTS = 300
+ARROWS = 21
+
+
+def figure(model: "Model", data: ArrayLike | None) -> Any:
+    """A figure of one variable or two. Raises MissingDependency, and ValueError for more variables."""
+    plt = needed("matplotlib.pyplot", "plot()", extra="plot")
+    if len(model.variables) > 2:
+        raise ValueError("plot() draws one variable or two; of more, draw sections with drift(x) and diffusion(x)")
+    samples = None if data is None else np.asarray(data, dtype=np.float64)
+    return _line(plt, model, samples) if len(model.variables) == 1 else _plane(plt, model, samples)
+
+
+def _line(plt: Any, model: "Model", samples: NDArray[np.float64] | None) -> Any:
+    [name] = model.variables
+    low, high = _ranges(model, samples)[0]
+    x = np.linspace(low, high, POINTS)
+    drawn, ((drift, diffusion), (density, potential)) = plt.subplots(2, 2, figsize=(8, 6), sharex=True, layout="constrained")
+    drift.plot(x, model.drift(x))
+    drift.axhline(0, linewidth=0.5, color="0.5")
+    drift.set_title(f"drift b({name})")
+    diffusion.plot(x, model.diffusion(x))
+    diffusion.set_ylim(bottom=0)
+    diffusion.set_title(f"diffusion a({name})")
+    law = density_of(model.document)
+    if samples is not None:
+        density.hist(samples[np.isfinite(samples)], bins=60, density=True, alpha=0.3, label="data")
+    if law is not None:
+        density.plot(law[0][0], law[1], label="model")
+    density.set_title("stationary density")
+    if samples is not None and law is not None:
+        density.legend()
+    height = model.document["generator"].get("effective_potential")
+    if height:
+        grid, values = array_of(height["grid"]), array_of(height["values"])
+        inside = (grid >= low) & (grid <= high)
+        potential.plot(grid[inside], values[inside])
+    potential.set_title("effective potential [kT]")
+    for axes in (density, potential):
+        axes.set_xlabel(name)
+    density.set_xlim(low, high)
+    return drawn
+
+
+def _plane(plt: Any, model: "Model", samples: NDArray[np.float64] | None) -> Any:
+    drawn, axes = plt.subplots(figsize=(6, 5), layout="constrained")
+    (x_low, x_high), (y_low, y_high) = _ranges(model, samples)
+    law = density_of(model.document)
+    if law is not None:
+        (x, y), values = law
+        drawn.colorbar(axes.pcolormesh(x, y, values.T, shading="nearest", cmap="Blues"), ax=axes, label="stationary density")
+    if samples is not None:
+        axes.plot(samples[:, 0], samples[:, 1], ".", markersize=1, alpha=0.2, color="0.3")
+    points = np.stack(np.meshgrid(np.linspace(x_low, x_high, ARROWS), np.linspace(y_low, y_high, ARROWS), indexing="ij"), axis=-1)
+    b = model.drift(points)
+    axes.quiver(points[..., 0], points[..., 1], b[..., 0], b[..., 1], angles="xy", width=0.003)
+    axes.set(xlabel=model.variables[0], ylabel=model.variables[1], xlim=(x_low, x_high), ylim=(y_low, y_high), title="drift")
+    return drawn
+
+
+def _ranges(model: "Model", samples: NDArray[np.float64] | None) -> list[tuple[float, float]]:
+    """Where to look, of each variable: where the data were, or else where the density is."""
+    if samples is not None:
+        columns = samples.reshape(len(samples), -1)
+        return [
+            (float(low), float(high)) for low, high in zip(np.nanmin(columns, axis=0), np.nanmax(columns, axis=0), strict=True)
+        ]
+    known = (model.document.get("data") or {}).get("range")
+    if known:
+        return [(float(low), float(high)) for low, high in known]
+    law = density_of(model.document)
+    if law is None:
+        raise ValueError("where to draw? The result has neither data nor a stationary density: give plot(data)")
+    return [(float(axis[0]), float(axis[-1])) for axis in law[0]]

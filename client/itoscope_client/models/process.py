@@ -1,0 +1,115 @@
+"""Drift and diffusion as functions of the state."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from itoscope_client.models.terms import Number, Values, function_of, parse, variables_of
+
+Interval = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Coefficients and their terms, as functions of the state; constants apart."""
+
+    constant: float = 0.0
+    terms: tuple[tuple[float, Callable[[Mapping[str, Values]], Values]], ...] = ()
+    varies: bool = False
+
+    def at(self, values: Mapping[str, Values]) -> Values:
+        """The sum at states."""
+        total: Values = np.full_like(next(iter(values.values())), self.constant)
+        for value, term in self.terms:
+            total = total + value * term(values)
+        return total
+
+
+@dataclass(frozen=True)
+class Process:
+    """dX = b(X) dt + σ(X) dW in the Itô sense, a = σσᵀ, of d variables.
+
+    drift       the terms of b, by variable
+    diffusion   the terms of a, by pair of variables; those not there are zero
+    domain      declared bounds of a variable
+    """
+
+    variables: tuple[str, ...]
+    drift: Mapping[str, Sum]
+    diffusion: Mapping[tuple[str, str], Sum]
+    domain: Mapping[str, Interval]
+
+    def drift_at(self, x: ArrayLike) -> NDArray[np.float64]:
+        """b; for one variable of the states' own shape, for several (…, d) [state/time]. Raises ValueError."""
+        values = self._values(x)
+        with np.errstate(all="ignore"):
+            parts = [self.drift[name].at(values) for name in self.variables]
+        return np.asarray(parts[0] if self.one else np.stack(parts, axis=-1), dtype=np.float64)
+
+    def diffusion_at(self, x: ArrayLike) -> NDArray[np.float64]:
+        """a; for one variable of the states' own shape, for several (…, d, d) [state²/time]. Raises ValueError."""
+        values = self._values(x)
+        if self.one:
+            return np.asarray(self._pair(0, 0, values), dtype=np.float64)
+        d = len(self.variables)
+        rows = [np.stack([self._pair(i, j, values) for j in range(d)], axis=-1) for i in range(d)]
+        return np.asarray(np.stack(rows, axis=-2), dtype=np.float64)
+
+    def diffusion_slope_at(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """a′ of one variable: the imaginary part of a at x + ih over h, exact to rounding as a is analytic."""
+        h = 1e-30
+        return np.asarray(self._pair(0, 0, {self.variables[0]: x + 1j * h}).imag / h, dtype=np.float64)
+
+    @property
+    def one(self) -> bool:
+        """Whether there is only one variable."""
+        return len(self.variables) == 1
+
+    @property
+    def additive(self) -> bool:
+        """Whether the diffusion is the same everywhere."""
+        return not any(part.varies for part in self.diffusion.values())
+
+    def _pair(self, i: int, j: int, values: Mapping[str, Values]) -> Values:
+        a, b = self.variables[i], self.variables[j]
+        with np.errstate(all="ignore"):
+            return (self.diffusion.get((a, b)) or self.diffusion.get((b, a)) or Sum()).at(values)
+
+    def _values(self, x: ArrayLike) -> dict[str, Values]:
+        states = np.asarray(x, dtype=np.float64)
+        if self.one:
+            return {self.variables[0]: states}
+        d = len(self.variables)
+        if not states.ndim or states.shape[-1] != d:
+            raise ValueError(f"states of {d} variables ({', '.join(self.variables)}) have the shape (…, {d}), not {states.shape}")
+        return {name: states[..., k] for k, name in enumerate(self.variables)}
+
+
+def process_of(document: Mapping[str, Any]) -> Process:
+    """The process that a result document describes."""
+    model = document["model"]
+    variables: Sequence[str] = [*model["drift"]]
+    parameters = document.get("provenance", {}).get("parameters", {})
+    bounds = parameters.get("domain") or (parameters.get("model") or {}).get("domain") or {}
+    return Process(
+        tuple(variables),
+        {name: _sum_of(component) for name, component in model["drift"].items()},
+        {_pair_of(pair): _sum_of(component) for pair, component in model["diffusion"].items()},
+        {name: (ends[0], ends[1]) for name, ends in bounds.items()},
+    )
+
+
+def _sum_of(component: Mapping[str, Any]) -> Sum:
+    trees = [(float(term["value"]), parse(term["term"])) for term in component["terms"] if term["value"]]
+    constant = sum(value * tree.value for value, tree in trees if isinstance(tree, Number))
+    rest = [(value, tree) for value, tree in trees if not isinstance(tree, Number)]
+    varies = any(variables_of(tree) for _, tree in rest)
+    return Sum(constant, tuple((value, function_of(tree)) for value, tree in rest), varies)
+
+
+def _pair_of(name: str) -> tuple[str, str]:
+    first, _, second = name.partition(",")
+    return first.strip(), second.strip()

@@ -1,0 +1,43 @@
+"""A line on the terminal that says how far a job has come; nothing at all where there is no terminal."""
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, TextIO
+
+Listener = Callable[[Mapping[str, Any]], None]
+"""Called with the job's record whenever it was looked at."""
+WIDTH = 30
+TERMINAL = frozenset({"succeeded", "failed", "cancelled"})
+
+
+class ProgressBar:
+    """A `Listener` that draws `fitting  ━━━━━───── 47 % 0:03` over itself on a terminal."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._shown = self._stream.isatty()
+        self._began = time.monotonic()
+
+    def __call__(self, record: Mapping[str, Any]) -> None:
+        if not self._shown:
+            return
+        over = record["state"] in TERMINAL
+        self._stream.write(f"\r\x1b[K{line(record, time.monotonic() - self._began)}" + ("\n" if over else ""))
+        self._stream.flush()
+        self._shown = not over
+
+
+def line(record: Mapping[str, Any], seconds: float) -> str:
+    """The bar as text."""
+    progress = record.get("progress") or {}
+    state = str(record["state"])
+    fraction = 1.0 if state == "succeeded" else min(1.0, max(0.0, float(progress.get("fraction", 0.0))))
+    what = state if state in TERMINAL or state == "queued" else str(progress.get("message") or progress.get("stage") or state)
+    filled = round(WIDTH * fraction)
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{what[:32]:<32} {'━' * filled}{'─' * (WIDTH - filled)} {100 * fraction:3.0f} % {minutes}:{rest:02d}"
+
+
+def silent(record: Mapping[str, Any]) -> None:
+    """A `Listener` that says nothing."""

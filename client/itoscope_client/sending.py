@@ -1,0 +1,73 @@
+"""From a `Call` to httpx's request: address, key, time-outs."""
+
+import os
+import platform
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from typing import TypedDict
+
+import httpx
+
+from itoscope_client.calls import Call
+from itoscope_client.errors import InputError
+
+LOCAL = "http://127.0.0.1:8000"
+
+
+class _Arguments(TypedDict):
+    base_url: str
+    headers: dict[str, str]
+    timeout: httpx.Timeout
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Settings:
+    """Where the service is and how long to wait for it. Not shown, as the key is in it."""
+
+    url: str
+    api_key: str | None
+    timeout: float
+
+    @property
+    def arguments(self) -> _Arguments:
+        """Of an httpx client."""
+        headers = {"User-Agent": f"itoscope-client/{version()} Python/{platform.python_version()}", "Accept": "application/json"}
+        if self.api_key:
+            headers["Authorization"] = f"Bearer {self.api_key}"
+        return {"base_url": self.url, "headers": headers, "timeout": httpx.Timeout(self.timeout)}
+
+
+def settings_from(url: str | None, api_key: str | None, timeout: float) -> Settings:
+    """What was given, or else the environment says. Raises InputError for an address that is none."""
+    address = (url or os.environ.get("ITOSCOPE_URL") or LOCAL).rstrip("/")
+    if not address.startswith(("http://", "https://")):
+        raise InputError(f"{address!r} is not an address: write it like https://itoscope.example.org")
+    return Settings(address, (api_key or os.environ.get("ITOSCOPE_API_KEY") or "").strip() or None, timeout)
+
+
+def request(http: httpx.Client | httpx.AsyncClient, call: Call, settings: Settings) -> httpx.Request:
+    """The request, with a body that can be sent once."""
+    headers = dict(call.headers)
+    content: Iterator[bytes] | AsyncIterator[bytes] | None = None
+    if call.upload is not None:
+        # A known length, so that a truncated upload is seen for what it is.
+        headers["Content-Length"] = str(call.upload.size)
+        content = call.upload.pieces() if isinstance(http, httpx.Client) else _in_turn(call.upload.pieces())
+    timeout = httpx.Timeout(settings.timeout, read=settings.timeout + call.wait)
+    return http.build_request(
+        call.method, call.path, params=dict(call.params), headers=headers, json=call.json, content=content, timeout=timeout
+    )
+
+
+def version() -> str:
+    """Of this client; unknown where it runs from a checkout."""
+    try:
+        return metadata.version("itoscope-client")
+    except metadata.PackageNotFoundError:
+        return "0+checkout"
+
+
+async def _in_turn(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece

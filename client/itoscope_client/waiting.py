@@ -1,0 +1,63 @@
+"""Waiting for a job by long polls: the connection may break between any two of them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from itoscope_client import calls, flows
+from itoscope_client.errors import JobCancelled, JobFailed, Unreachable
+from itoscope_client.progress import TERMINAL, Listener
+from itoscope_client.retries import Retries
+
+FIRST_WAIT, LONG_WAIT = 1, 5
+"""Seconds a look may last: short while something moves, longer for jobs that run for minutes."""
+EAGER_SECONDS = 20.0
+
+
+class WaitingTimedOut(TimeoutError):
+    """The job had not ended within the time given; it goes on."""
+
+    def __init__(self, job_id: str, seconds: float) -> None:
+        self.job_id = job_id
+        super().__init__(f"{job_id} had not ended after {seconds:g} s; it goes on. {how_to_resume(job_id)}")
+
+
+def how_to_resume(job_id: str) -> str:
+    """Said to who stops waiting."""
+    return f"Take it up again with client.wait({job_id!r}) or `itoscope watch {job_id}`; end it with client.cancel({job_id!r})."
+
+
+def ended(job_id: str, retries: Retries, listener: Listener, timeout: float | None) -> flows.Flow[dict[str, Any]]:
+    """The job's record once it has ended, however it ended. Raises WaitingTimedOut."""
+    began = flows.clock()
+    try:
+        while True:
+            elapsed = flows.clock() - began
+            wait = FIRST_WAIT if elapsed < EAGER_SECONDS else LONG_WAIT
+            left = None if timeout is None else timeout - elapsed
+            if left is not None:
+                wait = min(wait, max(0, int(left)))
+            record = yield from flows.document(calls.get_job(job_id, wait), flows.patient(retries, left))
+            listener(record)
+            if record["state"] in TERMINAL:
+                return record
+            if left is not None and left <= 0:
+                assert timeout is not None
+                raise WaitingTimedOut(job_id, timeout)
+            if wait == 0:
+                yield flows.Pause(0.1 if left is None else min(0.1, max(0.0, left)))
+    except GeneratorExit:
+        raise
+    except BaseException as error:
+        # What ends the waiting, Ctrl-C above all, does not end the job.
+        if isinstance(error, Unreachable) or not isinstance(error, Exception):
+            error.add_note(f"{job_id} goes on. {how_to_resume(job_id)}")
+        raise
+
+
+def result(record: Mapping[str, Any], retries: Retries) -> flows.Flow[dict[str, Any]]:
+    """The result document of a job that has ended. Raises JobFailed, JobCancelled."""
+    if record["state"] == "failed":
+        raise JobFailed(record["id"], record.get("error") or {})
+    if record["state"] == "cancelled":
+        raise JobCancelled(f"{record['id']} was cancelled and has no result.")
+    return (yield from flows.document(calls.get_result(record["id"]), retries))

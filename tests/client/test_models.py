@@ -1,0 +1,187 @@
+"""The model object: its functions, its errors, its paths, its pictures."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from itoscope_client import MissingDependency, Model, SimulationError
+from itoscope_client.inputs import optional
+from tests.client.documents import normal, result
+
+OU = result({"x": {"x": -1.0}}, {"x,x": {"1": 2.0}}, error=0.1, stationary=normal(0.0, 1.0))
+CIR = result({"x": {"1": 2.0, "x": -1.0}}, {"x,x": {"x": 0.5}}, domain={"x": [0.0, None]})
+ROTATING = result(
+    {"x": {"x": -1.0, "y": 2.0}, "y": {"x": -2.0, "y": -1.0}}, {"x,x": {"1": 2.0}, "x,y": {"1": 0.5}, "y,y": {"1": 1.0}}
+)
+
+
+class TestFunctions:
+    def test_of_one_variable_drift_and_diffusion_have_the_states_shape(self) -> None:
+        model = Model(result({"x": {"x": 1.0, "x^3": -1.0}}, {"x,x": {"1": 0.25, "x^2": 0.1}}))
+        x = np.array([[0.0, 1.0, 2.0], [-1.0, 0.5, 3.0]])
+        np.testing.assert_allclose(model.drift(x), x - x**3)
+        np.testing.assert_allclose(model.diffusion(x), 0.25 + 0.1 * x**2)
+        assert model.drift(2.0).shape == ()
+        assert model.drift(2.0) == -6.0
+
+    def test_of_two_variables_the_tensor_is_symmetric(self) -> None:
+        model = Model(ROTATING)
+        at = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]])
+        np.testing.assert_allclose(model.drift(at), at @ np.array([[-1.0, 2.0], [-2.0, -1.0]]).T)
+        np.testing.assert_allclose(model.diffusion(at), np.broadcast_to([[2.0, 0.5], [0.5, 1.0]], (3, 2, 2)))
+
+    def test_states_of_the_wrong_width_are_refused_by_their_shape(self) -> None:
+        with pytest.raises(ValueError, match=r"shape \(…, 2\), not \(3,\)"):
+            Model(ROTATING).drift([1.0, 2.0, 3.0])
+
+    def test_where_a_term_has_no_value_the_drift_is_not_a_number(self) -> None:
+        model = Model(result({"x": {"log(x)": 1.0}}, {"x,x": {"1": 1.0}}))
+        np.testing.assert_array_equal(np.isnan(model.drift([-1.0, 1.0])), [True, False])
+
+
+class TestErrors:
+    def test_uncertainties_are_arrays_beside_their_names(self) -> None:
+        model = Model(OU)
+        assert model.names == ("b_x: x", "a_xx: 1")
+        np.testing.assert_allclose(model.values, [-1.0, 2.0])
+        np.testing.assert_allclose(model.std_errors, [0.1, 0.1])
+        np.testing.assert_allclose(model.intervals, [[-1.2, -0.8], [1.8, 2.2]])
+
+    def test_of_a_given_model_there_are_none(self) -> None:
+        assert np.isnan(Model(ROTATING).std_errors).all()
+        assert np.isnan(Model(ROTATING).intervals).all()
+
+    def test_as_a_frame_each_term_is_a_row(self) -> None:
+        frame = Model(OU).to_frame()
+        assert [*frame["term"]] == ["x", "1"]
+        assert frame["ci_low"].tolist() == pytest.approx([-1.2, 1.8])
+
+
+class TestPaths:
+    """Means over paths against their closed forms; four standard errors, so one false alarm in 16 000 checks."""
+
+    def test_an_ornstein_uhlenbeck_process_forgets_its_start_and_reaches_its_variance(self) -> None:
+        t, x = Model(OU).simulate(1.0, dt=0.25, n_paths=4000, start=2.0, seed=1)
+        assert x.shape == (4000, 5)
+        np.testing.assert_allclose(t, [0, 0.25, 0.5, 0.75, 1.0])
+        mean, variance = 2 * math.exp(-1), 1 - math.exp(-2)
+        assert x[:, -1].mean() == pytest.approx(mean, abs=4 * (variance / 4000) ** 0.5 + 0.01)
+        assert x[:, -1].var() == pytest.approx(variance, rel=4 * (2 / 4000) ** 0.5 + 0.02)
+
+    def test_the_start_is_drawn_from_the_stationary_law(self) -> None:
+        _, x = Model(OU).simulate(n_steps=1, dt=1e-3, n_paths=4000, seed=2)
+        assert x[:, 0].mean() == pytest.approx(0.0, abs=4 / 4000**0.5)
+        assert x[:, 0].var() == pytest.approx(1.0, rel=4 * (2 / 4000) ** 0.5)
+
+    def test_the_same_seed_gives_the_same_path_and_another_another(self) -> None:
+        one, same, other = (Model(OU).simulate(1.0, dt=0.1, seed=seed)[1] for seed in (1, 1, 2))
+        np.testing.assert_array_equal(one, same)
+        assert (one != other).any()
+
+    def test_milstein_converges_with_order_one_where_euler_has_one_half(self) -> None:
+        # dX = aX dt + sX dW has the path X₀ exp((a − s²/2) t + s W). The paths share their noise: with k times the substeps the
+        # mean error falls k-fold by Milstein's scheme, and only √k-fold without its last term.
+        model = Model(result({"x": {"x": 0.5}}, {"x,x": {"x^2": 0.64}}))
+
+        def error(substeps: int) -> float:
+            kicks = np.random.default_rng(5).standard_normal((substeps, 2000, 1))
+            exact = np.exp((0.5 - 0.32) + 0.8 * kicks.sum(axis=0)[:, 0] / substeps**0.5)
+            _, x = model.simulate(n_steps=1, dt=1.0, n_paths=2000, start=1.0, substeps=substeps, seed=5)
+            return float(np.abs(x[:, -1] - exact).mean())
+
+        assert 3.2 < error(16) / error(64) < 4.8
+
+    def test_a_square_root_process_stays_in_its_domain_and_has_its_mean(self) -> None:
+        _, x = Model(CIR).simulate(4.0, dt=0.5, n_paths=2000, start=0.1, seed=3)
+        assert (x >= 0).all()
+        mean, variance = 2 - 1.9 * math.exp(-4), 0.5  # variance of the stationary law: κθs²/(2κ) = 0.5
+        assert x[:, -1].mean() == pytest.approx(mean, abs=4 * (variance / 2000) ** 0.5 + 0.02)
+
+    def test_in_the_plane_the_noise_is_correlated_as_the_tensor_says(self) -> None:
+        _, x = Model(ROTATING).simulate(n_steps=1, dt=1e-4, n_paths=5000, start=[0.0, 0.0], substeps=1, seed=4)
+        np.testing.assert_allclose(np.cov(x[:, -1].T) / 1e-4, [[2.0, 0.5], [0.5, 1.0]], atol=4 * 2 * (2 / 5000) ** 0.5)
+
+    def test_a_path_that_leaves_what_the_model_describes_is_told_with_its_place(self) -> None:
+        away = Model(result({"x": {"x^3": 1.0}}, {"x,x": {"1": 1.0}}))
+        with pytest.raises(SimulationError, match=r"after t = .*x = "):
+            away.simulate(50.0, dt=0.1, start=1.0, seed=1)
+
+    def test_without_a_law_a_start_is_asked_for(self) -> None:
+        with pytest.raises(ValueError, match="give start"):
+            Model(ROTATING).simulate(1.0, dt=0.1)
+
+
+class TestKeeping:
+    def test_a_model_comes_back_from_its_json(self, tmp_path: Path) -> None:
+        Model(OU).to_json(tmp_path / "model.json")
+        again = Model.from_json(tmp_path / "model.json")
+        assert again.document == OU
+        assert again.drift(0.5) == -0.5
+        assert Model.from_json(Model(OU).to_json()).document == OU
+
+    def test_what_is_no_result_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="not the result of a job"):
+            Model.from_json('{"id": "job_x"}')
+
+
+KNOWN: dict[str, Any] = {"from": -1.0, "to": 1.0, "mean_time": {"value": 41.0, "ci": [38.0, 45.0]}, "kramers": {"value": 32.8}}
+
+
+class TestPassages:
+    def test_one_in_the_result_is_read_from_it(self) -> None:
+        model = Model(result({"x": {"x": -1.0}}, {"x,x": {"1": 1.0}}, passages=[KNOWN]))
+        passage = model.passage(-1, 1)
+        assert (float(passage), passage.mean_time.ci, passage.kramers.value) == (41.0, (38.0, 45.0), 32.8)
+
+    def test_any_other_needs_the_service(self) -> None:
+        model = Model(result({"x": {"x": -1.0}}, {"x,x": {"1": 1.0}}, passages=[KNOWN]))
+        with pytest.raises(LookupError, match=r"-1.0 → 1.0.*client.passage\(model, 0, 1\)"):
+            model.passage(0, 1)
+
+    def test_regions_are_told_apart(self) -> None:
+        known = {**KNOWN, "from": {"x": [None, -0.8]}, "to": {"x": [0.8, None], "y": [None, None]}}
+        model = Model({**ROTATING, "generator": {"ergodic": True, "passages": [known]}})
+        assert model.known_passage({"x": (None, -0.8)}, {"x": (0.8, None)}) is not None
+        assert model.known_passage({"x": (None, -0.8)}, {"x": (0.9, None)}) is None
+
+
+class TestPages:
+    def test_a_notebook_shows_equations_with_errors(self) -> None:
+        page = Model(OU)._repr_html_()
+        assert "(-1.00 ± 0.10) x" in page
+        assert "2.00 ± 0.10" in page
+
+    def test_what_comes_from_outside_is_escaped(self) -> None:
+        evil: dict[str, Any] = {**OU, "warnings": [{"code": "<b>", "message": "<script>alert(1)</script>"}]}
+        evil["data"] = {"time_unit": "<img src=x>"}
+        page = Model(evil)._repr_html_()
+        assert "<script" not in page
+        assert "<b>" not in page
+        assert "<img" not in page
+        assert "&lt;script&gt;" in page
+
+    def test_powers_are_raised(self) -> None:
+        assert "x<sup>3</sup>" in Model(result({"x": {"x^3": -1.0}}, {"x,x": {"1": 1.0}}))._repr_html_()
+
+
+class TestPictures:
+    @pytest.mark.parametrize("document", [OU, ROTATING], ids=["line", "plane"])
+    def test_a_model_is_drawn(self, document: dict[str, Any]) -> None:
+        import matplotlib
+
+        matplotlib.use("agg")
+        samples = np.random.default_rng(0).normal(size=(200, 1 if document is OU else 2))
+        figure = Model(document).plot(samples)
+        assert len(figure.axes) == (4 if document is OU else 1)
+        matplotlib.pyplot.close(figure)
+
+    def test_without_matplotlib_it_is_said_how_to_get_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def nothing(name: str) -> None:
+            raise ImportError(name)
+
+        monkeypatch.setattr(optional.importlib, "import_module", nothing)
+        with pytest.raises(MissingDependency, match=r"pip install matplotlib, or pip install 'itoscope-client\[plot\]'"):
+            Model(OU).plot()
