@@ -1,0 +1,270 @@
+"""The commands, their options and their help."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from itoscope_client import operations
+from itoscope_client.cli import words
+from itoscope_client.cli.ends import EXIT_STATUS, followed, told
+from itoscope_client.client import Client
+from itoscope_client.inputs import LayoutOptions
+from itoscope_client.models import Model
+from itoscope_client.sending import version
+
+Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+ENVIRONMENT = """\b
+Environment:
+  ITOSCOPE_URL       the service's address (http://127.0.0.1:8000)
+  ITOSCOPE_API_KEY   the key, where the service asks for one; it is never given as an argument, where others could read it"""
+
+
+class Parsed(click.ParamType):  # type: ignore[type-arg]
+    """JSON in the command line, or @FILE that holds it."""
+
+    name = "JSON"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            parsed = json.loads(Path(value[1:]).read_text(encoding="utf-8") if value.startswith("@") else value)
+        except (OSError, ValueError) as error:
+            self.fail(f'{error}. Write it like \'{{"library": {{"polynomial_degree": 3}}}}\', or @FILE', param, ctx)
+        if not isinstance(parsed, dict):
+            self.fail("it must be an object: {…}", param, ctx)
+        return parsed
+
+
+class Label(click.ParamType):  # type: ignore[type-arg]
+    """NAME=VALUE."""
+
+    name = "NAME=VALUE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        name, equals, rest = str(value).partition("=")
+        if not equals or not name:
+            self.fail(f"{value!r} is not NAME=VALUE", param, ctx)
+        return name, rest
+
+
+def common(command: Callable[..., None]) -> Callable[..., None]:
+    """Options of every command."""
+    command = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")(command)
+    return click.option("--url", envvar="ITOSCOPE_URL", metavar="URL", help="The service's address.")(command)
+
+
+def waits(command: Callable[..., None]) -> Callable[..., None]:
+    """Options of commands that wait for a job."""
+    command = click.option("-q", "--quiet", is_flag=True, help="No progress bar.")(command)
+    return click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop waiting after so long.")(command)
+
+
+@click.group(
+    epilog=f"{ENVIRONMENT}\n\n{EXIT_STATUS}", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
+@click.version_option(version(), prog_name="itoscope")
+def itoscope() -> None:
+    """Measured trajectories in, the stochastic differential equation behind them out.
+
+    \b
+    Examples:
+      itoscope identify data.csv --dt 0.01
+      itoscope identify track.h5 --state-columns /x --time-column /t
+      itoscope jobs --state running
+      itoscope report JOB -o report.html
+    """
+
+
+@itoscope.command(epilog=EXIT_STATUS)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--dt", type=float, metavar="TIME", help="Sampling interval, where the file has no times.")
+@click.option("--time-column", metavar="NAME", help="Column, dimension or array of sample times.")
+@click.option("--id-column", metavar="NAME", help="Column or dimension that tells trajectories apart.")
+@click.option("--state-columns", metavar="NAMES", help="The state, with commas: x,y.")
+@click.option("--orientation", type=click.Choice(["columns", "rows"]), help="rows: each row of the table is one trajectory.")
+@click.option("--axes", metavar="LETTERS", help="Axes of an array: n trajectory, t time, d state; e.g. ntd.")
+@click.option("--time-unit", metavar="UNIT", help="Label; calendar stamps are converted to it (s, min, h, day, year).")
+@click.option("--state-unit", metavar="UNIT", help="Label.")
+@click.option("--degree", type=click.IntRange(0, 10), help="Highest degree of the candidate terms.")
+@click.option("--periodic", type=Label(), multiple=True, help="An angle and its period: x=360. May be repeated.")
+@click.option("--preset", type=click.Choice(["paper"]), help="Algorithm 1 of the source paper.")
+@click.option("--parameters", type=Parsed(), help="All other parameters as JSON, or @FILE.")
+@click.option(
+    "--passage", type=(float, float), multiple=True, metavar="FROM TO", help="A mean first-passage time to give. May be repeated."
+)
+@click.option("--label", "labels", type=Label(), multiple=True, help="A name of your own for the job. May be repeated.")
+@click.option("--detach", is_flag=True, help="Only submit; print the job's id.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Also write the result as JSON.")
+@waits
+@common
+@told
+def identify(
+    file: Path,
+    degree: int | None,
+    periodic: Sequence[tuple[str, str]],
+    preset: str | None,
+    parameters: dict[str, Any] | None,
+    passage: Sequence[tuple[float, float]],
+    labels: Sequence[tuple[str, str]],
+    detach: bool,
+    output: Path | None,
+    timeout: float | None,
+    quiet: bool,
+    url: str | None,
+    as_json: bool,
+    **layout: Any,
+) -> None:
+    """Find drift and diffusion behind the trajectories in FILE.
+
+    CSV, TXT, JSON, NPY, NPZ, Parquet and Arrow are sent as they are; HDF5, MATLAB, Zarr, netCDF, xvg and compressed files are
+    converted here.
+
+    \b
+    Examples:
+      itoscope identify data.csv --dt 0.01
+      itoscope identify voltage.csv --orientation rows --dt 1.5e-4 --degree 1
+      itoscope identify bead.csv --passage -1 1 --label experiment=trap-17
+      itoscope identify indices.nc --state-columns Nino34,WWV --dt 1 --time-unit month
+      itoscope identify data.csv --json | jq .model.drift.x.expression
+      job=$(itoscope identify huge.npy --dt 1e-5 --detach) && itoscope watch $job
+    """
+    columns = layout.pop("state_columns")
+    options = {**layout, "state_columns": None if columns is None else columns.split(",")}
+    with Client(url) as client:
+        dataset = client.upload(file, **cast(LayoutOptions, options))
+        if not as_json:
+            click.echo(words.of_dataset(dataset, file.name), err=detach)
+        job = operations.identification(
+            _parameters(parameters, degree, periodic), _analysis(passage), preset, dict(labels) or None
+        )
+        record = client.submit({**job, "dataset": dataset["id"]})
+        if detach:
+            click.echo(json.dumps(record, ensure_ascii=False) if as_json else record["id"])
+            if not as_json:
+                click.echo(followed(record["id"]), err=True)
+            return
+        _show(client.wait(record["id"], timeout=timeout, progress=not quiet), as_json, output)
+
+
+@itoscope.command(epilog=EXIT_STATUS)
+@click.argument("job")
+@waits
+@common
+@told
+def watch(job: str, timeout: float | None, quiet: bool, url: str | None, as_json: bool) -> None:
+    """Wait for JOB with a progress bar, then print its result.
+
+    \b
+    Example:
+      itoscope watch job_06h1ve3u84qhrctvl7s0he79sg --timeout 600
+    """
+    with Client(url) as client:
+        _show(client.wait(job, timeout=timeout, progress=not quiet), as_json, None)
+
+
+@itoscope.command(epilog=EXIT_STATUS)
+@click.argument("job")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Also write the result as JSON.")
+@common
+@told
+def result(job: str, output: Path | None, url: str | None, as_json: bool) -> None:
+    """Print the result of JOB, which has succeeded.
+
+    \b
+    Example:
+      itoscope result job_06h1ve3u84qhrctvl7s0he79sg --json > result.json
+    """
+    with Client(url) as client:
+        _show(client.result(job), as_json, output)
+
+
+@itoscope.command(epilog=EXIT_STATUS)
+@click.argument("job")
+@click.option("-o", "--output", metavar="FILE", help="Where to write it (JOB.html); - for standard output.")
+@click.option("--url", envvar="ITOSCOPE_URL", metavar="URL", help="The service's address.")
+@told
+def report(job: str, output: str | None, url: str | None) -> None:
+    """Save the report of JOB: one HTML file with plots that opens without a network.
+
+    \b
+    Example:
+      itoscope report job_06h1ve3u84qhrctvl7s0he79sg -o trap-17.html
+    """
+    with Client(url) as client:
+        page = client.report(job)
+    if output == "-":
+        click.echo(page)
+        return
+    path = Path(output or f"{job}.html")
+    path.write_text(page, encoding="utf-8")
+    click.echo(f"{path} ({len(page.encode()) / 1000:.0f} kB)")
+
+
+@itoscope.command(epilog=EXIT_STATUS)
+@click.option(
+    "--state", type=click.Choice(["queued", "running", "succeeded", "failed", "cancelled"]), help="Only jobs in this state."
+)
+@click.option("--kind", help="Only jobs of this kind: identification, generator, …")
+@click.option("--dataset", metavar="ID", help="Only jobs on this dataset.")
+@click.option("--label", "labels", type=Label(), multiple=True, help="Only jobs so labelled. May be repeated.")
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many.")
+@common
+@told
+def jobs(
+    state: str | None,
+    kind: str | None,
+    dataset: str | None,
+    labels: Sequence[tuple[str, str]],
+    limit: int,
+    url: str | None,
+    as_json: bool,
+) -> None:
+    """List your jobs, newest first.
+
+    \b
+    Examples:
+      itoscope jobs --state running
+      itoscope jobs --label experiment=trap-17 --json | jq -r '.[].id'
+    """
+    with Client(url) as client:
+        found = client.jobs(state=state, kind=kind, dataset=dataset, labels=dict(labels), limit=limit)
+    click.echo(json.dumps(found, ensure_ascii=False) if as_json else words.of_jobs(found))
+
+
+@itoscope.command(epilog=EXIT_STATUS)
+@click.argument("job")
+@common
+@told
+def cancel(job: str, url: str | None, as_json: bool) -> None:
+    """End JOB, which has not ended; one that has stays as it is.
+
+    \b
+    Example:
+      itoscope cancel job_06h1ve3u84qhrctvl7s0he79sg
+    """
+    with Client(url) as client:
+        record = client.cancel(job)
+    click.echo(json.dumps(record, ensure_ascii=False) if as_json else f"{record['id']} is {record['state']}")
+
+
+def _show(model: Model, as_json: bool, output: Path | None) -> None:
+    text = model.to_json(output)
+    click.echo(text if as_json else words.of_model(model))
+
+
+def _parameters(given: dict[str, Any] | None, degree: int | None, periodic: Sequence[tuple[str, str]]) -> dict[str, Any] | None:
+    """The parameters, with what the shorter options say put in."""
+    parameters = dict(given or {})
+    if degree is not None:
+        parameters["library"] = {**parameters.get("library", {}), "polynomial_degree": degree}
+    if periodic:
+        parameters["periodic"] = {**parameters.get("periodic", {}), **{name: float(period) for name, period in periodic}}
+    return parameters or None
+
+
+def _analysis(passages: Sequence[tuple[float, float]]) -> dict[str, Any] | None:
+    return {"passages": [{"from": start, "to": end} for start, end in passages]} if passages else None

@@ -1,0 +1,91 @@
+"""A model, and lists of jobs, in words for a terminal."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from itoscope_client.models import Model
+from itoscope_client.models.digits import interval, rounded
+
+
+def of_dataset(dataset: Mapping[str, Any], name: str) -> str:
+    """What was read."""
+    report = dataset["report"]
+    variables = ", ".join(_variable(v) for v in report["variables"])
+    n = report["n_trajectories"]
+    trajectories = f"{n} {'trajectory' if n == 1 else 'trajectories'}"
+    dt = f"dt = {report['dt']['median']:g} {report.get('time_unit') or ''}".rstrip()
+    lines = [f"{name} is {dataset['id']}: {report['n_samples']} samples of {variables} in {trajectories}, {dt}"]
+    return "\n".join(lines + of_warnings(report.get("warnings", ())))
+
+
+def of_model(model: Model) -> str:
+    """Equations, coefficients with errors, times, warnings."""
+    lines = ["", "  dX = b dt + σ dW,  a = σσᵀ", *(f"  {equation}" for equation in model.equations), ""]
+    rows = [("term", "value", "± std. error", "95 % interval")]
+    confidence = model.document["provenance"].get("analysis", {}).get("confidence")
+    if confidence is not None:
+        rows = [("term", "value", "± std. error", f"{100 * confidence:g} % interval")]
+    for term in model.active_terms:
+        error = "" if term.std_error is None else f"± {term.std_error:.2g}"
+        rows.append((term.name, rounded(term.value, term.ci), error, interval(term.ci)))
+    lines += _aligned(rows, numbers=True)
+    lines += ["", *_facts(model)]
+    return "\n".join(lines + of_warnings(model.warnings))
+
+
+def of_jobs(jobs: Sequence[Mapping[str, Any]]) -> str:
+    """One line each."""
+    if not jobs:
+        return "no jobs"
+    rows = [("job", "state", "kind", "created", "labels")]
+    for job in jobs:
+        labels = " ".join(f"{name}={value}" for name, value in (job.get("labels") or {}).items())
+        rows.append((job["id"], job["state"], job["kind"], str(job["created_at"])[:19].replace("T", " "), labels))
+    return "\n".join(_aligned(rows))
+
+
+def of_warnings(warnings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Each on a line of its own."""
+    return [f"warning: {warning['message']} ({warning['code']})" for warning in warnings]
+
+
+def _facts(model: Model) -> list[str]:
+    if not model.ergodic:
+        return [f"no stationary law: {model.reason}"]
+    rows: list[tuple[str, ...]] = []
+    spectrum = model.document["generator"].get("spectrum") or {}
+    if len(model.relaxation_times):
+        ends = spectrum["eigenvalues"][0].get("ci")
+        ci = (1 / ends[1], 1 / ends[0]) if ends and min(ends) > 0 else None
+        rows.append(("relaxation time", rounded(model.relaxation_times[0], ci), interval(ci), ""))
+        if spectrum["eigenvalues"][0].get("period"):
+            rows.append(("period", rounded(spectrum["eigenvalues"][0]["period"]), "", ""))
+    for passage in model.passages:
+        time, kramers = passage.mean_time, passage.kramers
+        beside = "" if kramers.value is None else f"Kramers' formula: {rounded(kramers.value)}"
+        shown = rounded(time.value, time.ci) if time.value is not None else f"none: {time.reason}"
+        rows.append((f"mean time {_place(passage.start)} → {_place(passage.end)}", shown, interval(time.ci), beside))
+    return [line.rstrip() for line in _aligned(rows)]
+
+
+def _place(place: Any) -> str:
+    if isinstance(place, Mapping):
+        return " ".join(f"{name} in {interval((ends[0], ends[1]))}" for name, ends in place.items())
+    return f"{place:.3g}" if isinstance(place, int | float) else f"({', '.join(f'{x:.3g}' for x in place)})"
+
+
+def _variable(variable: Mapping[str, Any]) -> str:
+    column = variable.get("column")
+    return f"{variable['name']} ({column})" if column and column != variable["name"] else str(variable["name"])
+
+
+def _aligned(rows: Sequence[tuple[str, ...]], *, numbers: bool = False) -> list[str]:
+    """Columns side by side; of numbers all but the first flush right."""
+    if not rows:
+        return []
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [cell.rjust(w) if numbers and k else cell.ljust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True))]
+        lines.append("  ".join(cells).rstrip())
+    return lines
