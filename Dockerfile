@@ -15,13 +15,16 @@ COPY worker/ worker/
 COPY pyproject.toml LICENSE ./
 
 # A named volume takes over the owner of the folder it is mounted on.
+# The loops of the core are compiled here, so that no job waits for it: a worker copies them to where numba may write.
 RUN python -m compileall -q contract storage service worker \
+ && NUMBA_CACHE_DIR=/opt/compiled python -m worker.warm && chmod -R a+rX /opt/compiled \
  && mkdir -p /data /secrets /access && chown 10001:10001 /data /secrets /access && chmod 700 /secrets
 
 ENV PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \
     HOME=/tmp \
     NUMBA_CACHE_DIR=/tmp/numba \
+    ITOSCOPE_COMPILED_DIR=/opt/compiled \
     ITOSCOPE_DATA_DIR=/data
 
 USER 10001:10001

@@ -21,7 +21,7 @@ from storage.connection import broker_url, connect
 from storage.durability import WeakDurability, check_durability
 from storage.jobs import RedisJobStore
 from storage.stores import Claim, Stores, StoreUnavailable
-from worker import lease, logs
+from worker import lease, logs, warm
 from worker.beating import Beating, beat_giver
 from worker.pulse import Pulse, pulse_taker
 from worker.settings import WorkerSettings
@@ -110,6 +110,7 @@ def run(settings: WorkerSettings, computation: Computation | None = None) -> int
     signals.setup_logging.connect(_keep_our_logging)
     signals.worker_process_init.connect(partial(_give_way, settings.niceness), weak=False)
     if computation is None:
+        warm.bring()
         signals.worker_process_init.connect(_warm_up)
     app = create_app(settings, computation or computation_of(settings))
     worker = app.Worker(
