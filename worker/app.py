@@ -11,8 +11,8 @@ from typing import Any
 
 import structlog
 from celery import Celery, signals
+from celery.exceptions import SoftTimeLimitExceeded
 from celery.worker import state
-from kombu.exceptions import OperationalError
 
 from contract.messages import HARD_LIMIT_GRACE_SECONDS, HELP_JOB, RUN_JOB, Message, broker_queue
 from storage.blobs import open_blobs
@@ -25,7 +25,7 @@ from worker import lease, logs, warm
 from worker.beating import Beating, beat_giver
 from worker.pulse import Pulse, pulse_taker
 from worker.settings import WorkerSettings
-from worker.shards import Report, Share, Sum
+from worker.shards import Publish, Report, Share, Sum
 from worker.tasks import Computation, Result, help_job, run_job
 
 SOFT_SHUTDOWN_SECONDS = 20.0
@@ -135,6 +135,8 @@ def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
     app = Celery("itoscope-worker", broker=broker_url(settings.redis_url), set_as_current=False)
     app.conf.update(_CONFIGURATION)
 
+    publish = publisher(app)
+
     @cache
     def stores() -> Stores:
         """This child's own: connections must not cross a fork."""
@@ -151,6 +153,17 @@ def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
     app.task(name=RUN_JOB, bind=True)(run_claimed)
     app.task(name=HELP_JOB, bind=True)(help_claimed)
 
+    pulse = Pulse()
+    own = _stores(settings, timeout=min(5.0, settings.lease_seconds / lease.BEATS_PER_LEASE))
+    app.steps["worker"].add(lease.lease_keeper(own, settings.lease_seconds, settings.retention, publish))
+    app.steps["worker"].add(beat_giver(Beating(own.jobs, pulse)))
+    app.steps["consumer"].add(pulse_taker(pulse))
+    return app
+
+
+def publisher(app: Celery) -> Publish:
+    """How to send messages."""
+
     def publish(message: Message) -> None:
         try:
             app.send_task(
@@ -160,15 +173,13 @@ def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
                 retry=True,
                 retry_policy={"max_retries": 2, "interval_start": 0.1, "interval_step": 0.2},
             )
-        except OperationalError as error:
-            raise StoreUnavailable("The broker does not answer.") from error
+        except (SoftTimeLimitExceeded, MemoryError):
+            raise
+        except Exception as error:
+            # Any: of a channel whose connection is gone kombu's transport raises AttributeError.
+            raise StoreUnavailable(f"The broker does not answer as it should: {type(error).__name__}") from error
 
-    pulse = Pulse()
-    own = _stores(settings, timeout=min(5.0, settings.lease_seconds / lease.BEATS_PER_LEASE))
-    app.steps["worker"].add(lease.lease_keeper(own, settings.lease_seconds, settings.retention, publish))
-    app.steps["worker"].add(beat_giver(Beating(own.jobs, pulse)))
-    app.steps["consumer"].add(pulse_taker(pulse))
-    return app
+    return publish
 
 
 def computation_of(settings: WorkerSettings) -> Computation:
