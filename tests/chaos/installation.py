@@ -91,6 +91,7 @@ class Installation:
             "ITOSCOPE_PORT": str(port),
             "ITOSCOPE_LEASE_SECONDS": str(lease),
             "ITOSCOPE_WORKER_PROCESSES": "2",
+            "ITOSCOPE_LARGE_JOB_SECONDS": "10",
             "CHAOS_RUNS": str(folder / "runs"),
             **(settings or {}),
         }

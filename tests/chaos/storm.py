@@ -104,11 +104,14 @@ def _send(
             return
         question = f"question {number}"
         labels = {"question": question, "seconds": f"{chance.expovariate(4) if seconds is None else seconds:.3f}"}
+        variables = ["x"]
         if seconds is None and number % SHARED_OUT == 0:
-            labels["shards"], labels["seconds"] = str(chance.randint(2, 9)), f"{chance.expovariate(1):.3f}"
+            labels["shards"], labels["seconds"] = str(chance.randint(2, 9)), f"{chance.uniform(0.5, 2):.3f}"
+            # Of two variables it counts as a large job: those who ask for help with it do not stand in the others' line.
+            variables = ["x", "y"]
         body = {
             "kind": "generator",
-            "model": {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 1}}},
+            "model": {"drift": {v: {v: -1} for v in variables}, "diffusion": {f"{v},{v}": {"1": 1} for v in variables}},
             "labels": labels,
         }
         while True:  # as a client should: the same key until there is an answer
