@@ -9,8 +9,9 @@ from contract.base import Document, Name
 from contract.generator import AnalysisParameters, ModelOfJob, ModelTerms
 from contract.identification import PRESETS, IdentificationParameters
 from contract.problems import Problem
+from contract.rolling import RollingWindows
 
-Kind = Literal["identification", "generator"]
+Kind = Literal["identification", "generator", "rolling"]
 State = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 TERMINAL: frozenset[str] = frozenset({"succeeded", "failed", "cancelled"})
 
@@ -48,23 +49,28 @@ class JobBase(Document):
     """Your own names for this job; the list of jobs can be filtered by them."""
     timeout_seconds: Annotated[float, Field(gt=0, le=86_400)] = 600.0
     """The job fails with `timed-out` after this long on a worker [s]."""
-    analysis: AnalysisParameters = AnalysisParameters()
-    """What to read off the model."""
 
 
-class IdentificationJob(JobBase):
-    """Data → model → analysis of its generator."""
+class DataJob(JobBase):
+    """A job that starts from data."""
 
-    kind: Literal["identification"]
-    """Data → model."""
     dataset: Annotated[Name | None, Field(examples=["ds_9tq4m2k7h3xa5c6e"])] = None
     """Id of an uploaded dataset."""
     data: Annotated[InlineData | None, Field(examples=[SHORT_RECORD])] = None
     """Or the data themselves."""
-    preset: Annotated[Literal["paper"] | None, Field(examples=["paper"])] = None
-    """`paper`: Algorithm 1 with the paper's settings. Parameters given beside it win."""
     parameters: IdentificationParameters = IdentificationParameters()
     """How the model is found."""
+
+
+class IdentificationJob(DataJob):
+    """Data → model → analysis of its generator."""
+
+    kind: Literal["identification"]
+    """Data → model."""
+    preset: Annotated[Literal["paper"] | None, Field(examples=["paper"])] = None
+    """`paper`: Algorithm 1 with the paper's settings. Parameters given beside it win."""
+    analysis: AnalysisParameters = AnalysisParameters()
+    """What to read off the model."""
 
     @model_validator(mode="before")
     @classmethod
@@ -90,10 +96,30 @@ class GeneratorJob(JobBase):
     """A model → analysis."""
     model: Annotated[ModelTerms | ModelOfJob, Field(examples=[DOUBLE_WELL])]
     """By its terms, or that of an earlier job."""
+    analysis: AnalysisParameters = AnalysisParameters()
+    """What to read off the model."""
 
 
-JobRequest = Annotated[IdentificationJob | GeneratorJob, Field(discriminator="kind")]
-JOB_REQUEST: TypeAdapter[IdentificationJob | GeneratorJob] = TypeAdapter(JobRequest)
+class RollingJob(DataJob):
+    """One record of one variable, a window moved along it → coefficients, wells and spectral gap of every window."""
+
+    kind: Literal["rolling"]
+    """A window moved along the data."""
+    windows: RollingWindows = RollingWindows()
+    """How many, and how long."""
+    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    """Coverage of every interval."""
+
+    @model_validator(mode="after")
+    def _by_the_efficient_estimator(self) -> Self:
+        if self.parameters.estimator == "paper":
+            raise ValueError("windows are fitted by the efficient estimator: leave parameters.estimator out")
+        return self
+
+
+Job = IdentificationJob | GeneratorJob | RollingJob
+JobRequest = Annotated[Job, Field(discriminator="kind")]
+JOB_REQUEST: TypeAdapter[Job] = TypeAdapter(JobRequest)
 
 
 class Progress(Document):

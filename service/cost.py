@@ -9,7 +9,7 @@ from math import comb
 from contract.datasets import Dataset
 from contract.generator import ModelTerms
 from contract.identification import IdentificationParameters
-from contract.jobs import GeneratorJob, IdentificationJob
+from contract.jobs import DataJob, Job, RollingJob
 
 START = 0.3
 ONE_VARIABLE = 8e-8
@@ -20,14 +20,19 @@ ALGORITHM_1 = 3e-6
 """Seconds an increment, of the paper's estimator."""
 ANALYSIS = {1: 1.0, 2: 15.0}
 """Seconds for the generator, by the number of variables; three and more take little."""
+WINDOW = 0.01
+"""Seconds a window."""
 
 
-def estimated_seconds(job: IdentificationJob | GeneratorJob, dataset: Dataset | None) -> float:
-    """Seconds on one core; `dataset` is the identification's. A model of an earlier job counts as one of one variable."""
-    if isinstance(job, IdentificationJob):
+def estimated_seconds(job: Job, dataset: Dataset | None) -> float:
+    """Seconds on one core; `dataset` is that of a job that starts from data. A model of an earlier job counts as one
+    of one variable."""
+    if isinstance(job, DataJob):
         assert dataset is not None
         variables = len(dataset.report.variables)
         fit = dataset.report.n_increments * _increment(job.parameters, variables)
+        if isinstance(job, RollingJob):
+            return START + fit + WINDOW * job.windows.count
     else:
         variables, fit = len(job.model.drift) if isinstance(job.model, ModelTerms) else 1, 0.0
     return START + fit + ANALYSIS.get(variables, 3.0)

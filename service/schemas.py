@@ -11,6 +11,7 @@ from contract.identification import IdentificationParameters
 from contract.jobs import JOB_REQUEST
 from contract.problems import Problem
 from contract.results import SCHEMA_VERSION, GeneratorResult, IdentificationResult
+from contract.rolling import RollingResult
 
 _DOCUMENTS: dict[str, TypeAdapter[Any]] = {
     "analysis-parameters": TypeAdapter(AnalysisParameters),
@@ -21,6 +22,7 @@ _DOCUMENTS: dict[str, TypeAdapter[Any]] = {
     "job-request": JOB_REQUEST,
     "layout": TypeAdapter(Layout),
     "problem": TypeAdapter(Problem),
+    "rolling-result": TypeAdapter(RollingResult),
 }
 
 

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from contract.datasets import Dataset, Layout
 from contract.generator import ModelOfJob
-from contract.jobs import JOB_REQUEST, GeneratorJob, IdentificationJob, InlineData
+from contract.jobs import JOB_REQUEST, DataJob, GeneratorJob, InlineData, Job
 from contract.problems import ProblemError
 from service import deprecation, strict_json, uploads
 from service.dependencies import Context
@@ -19,7 +19,8 @@ from service.readers.errors import UnreadableData
 from service.uploads import Upload
 from storage.stores import Forgotten
 
-Job = IdentificationJob | GeneratorJob
+DATA_KINDS = ("identification", "rolling")
+"""Kinds of job that start from data."""
 
 
 async def resolved(
@@ -85,7 +86,7 @@ async def _kept(context: Context, tenant: str, body: bytes, layout: Layout) -> D
 
 def _without_data(given: Any) -> tuple[Any, dict[str, Any] | None]:
     """The job and its inline data apart: the data are looked at by the reader, in its own process, as any upload."""
-    if not isinstance(given, dict) or given.get("kind") != "identification" or given.get("data") is None:
+    if not isinstance(given, dict) or given.get("kind") not in DATA_KINDS or given.get("data") is None:
         return given, None
     rest = {name: value for name, value in given.items() if name != "data"}
     data = given["data"]
@@ -119,7 +120,7 @@ async def _known_dataset(context: Context, tenant: str, dataset_id: str) -> Data
     return dataset
 
 
-def _check_variables(job: IdentificationJob, dataset: Dataset) -> None:
+def _check_variables(job: DataJob, dataset: Dataset) -> None:
     """Bounds and periods belong to variables that the dataset has."""
     columns = {variable.name: variable.column for variable in dataset.report.variables}
     faults = tuple(

@@ -26,7 +26,7 @@ from typing import Any, Literal, cast
 
 from redis import Redis
 
-from contract.jobs import JOB_REQUEST, IdentificationJob, JobEvent, JobRecord, Progress
+from contract.jobs import JOB_REQUEST, DataJob, Job, JobEvent, JobRecord, Progress
 from contract.messages import QUEUES, Message, QueueName, broker_queue
 from contract.problems import Problem
 from storage.connection import store_errors
@@ -40,7 +40,6 @@ from storage.stores import (
     Ended,
     Forgotten,
     IdempotencyMismatch,
-    Job,
     QueueFull,
     Submission,
     Tally,
@@ -312,7 +311,7 @@ def _record(fields: Mapping[str, str]) -> JobRecord:
             "finished_at": _time(fields.get("finished")),
             "progress": Progress(fraction=float(fields["fraction"]), stage=fields["stage"], message=fields["message"]),
             "attempt": int(fields["attempt"]),
-            "dataset": job.dataset if isinstance(job, IdentificationJob) else None,
+            "dataset": job.dataset if isinstance(job, DataJob) else None,
             "labels": job.labels,
             "request": job,
             "error": Problem.model_validate_json(fields["error"]) if "error" in fields else None,

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from contract.jobs import GeneratorJob, IdentificationJob, JobRecord, State
+from contract.jobs import DataJob, Job, JobRecord, State
 from storage.names import is_dataset_id
 
 MOST_LOOKED_AT = 1000
@@ -40,9 +40,9 @@ class JobFilter:
 EVERY_JOB = JobFilter()
 
 
-def facets(job: IdentificationJob | GeneratorJob) -> Sequence[str]:
+def facets(job: Job) -> Sequence[str]:
     """What a job is listed by besides its state, which changes."""
-    return _facets(job.kind, job.dataset if isinstance(job, IdentificationJob) else None, job.labels)
+    return _facets(job.kind, job.dataset if isinstance(job, DataJob) else None, job.labels)
 
 
 def _facets(kind: str | None, dataset: str | None, labels: Mapping[str, str]) -> Sequence[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal
 
-from contract.jobs import IdentificationJob, JobEvent, JobRecord, Progress, State
+from contract.jobs import DataJob, Job, JobEvent, JobRecord, Progress, State
 from contract.messages import Message, QueueName
 from contract.problems import Problem
 from storage.ends import timed_out, worker_lost
@@ -22,7 +22,6 @@ from storage.stores import (
     Ended,
     Forgotten,
     IdempotencyMismatch,
-    Job,
     LeftParts,
     QueueFull,
     ShardClaim,
@@ -105,7 +104,7 @@ class MemoryJobStore:
                 kind=job.kind,
                 state="queued",
                 created_at=datetime.fromtimestamp(at, UTC),
-                dataset=job.dataset if isinstance(job, IdentificationJob) else None,
+                dataset=job.dataset if isinstance(job, DataJob) else None,
                 labels=job.labels,
                 request=job,
             )

@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from contract.datasets import Dataset
-from contract.jobs import GeneratorJob, IdentificationJob, JobEvent, JobRecord, Progress
+from contract.jobs import Job, JobEvent, JobRecord, Progress
 from contract.messages import Message, QueueName
 from contract.problems import Problem
 from storage.listing import EVERY_JOB, JobFilter
-
-Job = IdentificationJob | GeneratorJob
 
 
 class StoreUnavailable(Exception):

@@ -23,9 +23,10 @@ from storage.jobs import RedisJobStore
 from storage.stores import Claim, Stores, StoreUnavailable
 from worker import lease, logs, warm
 from worker.beating import Beating, beat_giver
+from worker.progress import Report
 from worker.pulse import Pulse, pulse_taker
 from worker.settings import WorkerSettings
-from worker.shards import Publish, Report, Share, Sum
+from worker.shards import Publish, Share, Sum
 from worker.tasks import Computation, Result, help_job, run_job
 
 SOFT_SHUTDOWN_SECONDS = 20.0

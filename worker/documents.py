@@ -43,9 +43,9 @@ def identification_result(
         observed=None if seen.observed is None else observed_document(seen.observed),
         curves=curves_document(seen.curves),
         drift_field=field_document(seen.field),
-        warnings=(*dataset.report.warnings, *(_warning(f) for f in found)),
+        warnings=(*dataset.report.warnings, *(notice_of(f) for f in found)),
         provenance=results.Provenance(
-            version=_version(),
+            version=version_of_this(),
             dataset=dataset.id,
             dataset_sha256=dataset.sha256,
             parameters=job.parameters.model_dump(mode="json"),
@@ -65,9 +65,9 @@ def generator_result(
         generator=analysis_of(analysed.generator, analysed.spread),
         curves=curves_document(seen.curves),
         drift_field=field_document(seen.field),
-        warnings=tuple(_warning(f) for f in (*analysed.findings, *findings_of(analysed.generator))),
+        warnings=tuple(notice_of(f) for f in (*analysed.findings, *findings_of(analysed.generator))),
         provenance=results.Provenance(
-            version=_version(),
+            version=version_of_this(),
             parameters=model.model_dump(mode="json"),
             analysis=job.analysis.model_dump(mode="json", by_alias=True),
             seconds=round(seconds, 4),
@@ -101,11 +101,13 @@ def _given(components: dict[str, dict[str, float]]) -> dict[str, results.Compone
     }
 
 
-def _warning(finding: Finding) -> results.Notice:
+def notice_of(finding: Finding) -> results.Notice:
+    """A warning, as a document."""
     return results.Notice(code=finding.code, message=finding.message, details=plain(dict(finding.details)))
 
 
-def _version() -> str:
+def version_of_this() -> str:
+    """Of the program."""
     try:
         return version("itoscope")
     except PackageNotFoundError:

@@ -11,26 +11,27 @@ import numpy as np
 
 from contract.datasets import Dataset
 from contract.generator import ModelOfJob, ModelTerms
-from contract.jobs import GeneratorJob, IdentificationJob
+from contract.jobs import DataJob, GeneratorJob, IdentificationJob, RollingJob
 from contract.problems import Problem, ProblemError, problem
 from contract.results import GeneratorResult, IdentificationResult
+from contract.rolling import RollingResult
 from storage.stores import Claim, Forgotten, Stores
-from worker import documents, picture, pipeline
+from worker import documents, picture, pipeline, rolling_documents, rolling_pipeline
 from worker.generator.errors import GeneratorError
 from worker.identification.errors import IdentificationError
 from worker.identification.passes import Summing
 from worker.identification.trajectories import Trajectories
 from worker.identification.variables import variable_name
 from worker.packing import unpack
-from worker.pipeline import Report
 from worker.problems import JobProblem, of_core
+from worker.progress import Report
 from worker.shards import Share, Sum
 from worker.summing import packed_sums, summing_with
 
 
 def execute(
     claim: Claim, stores: Stores, report: Report, share: Share, fan_out_increments: float
-) -> IdentificationResult | GeneratorResult:
+) -> IdentificationResult | GeneratorResult | RollingResult:
     """The result of a job. Raises JobProblem where data or model cannot answer it, and whatever `report` and `share` raise.
 
     fan_out_increments   a pass over more of them is shared out
@@ -38,6 +39,8 @@ def execute(
     try:
         if isinstance(claim.job, IdentificationJob):
             return _identification(claim, claim.job, stores, report, summing_with(share, fan_out_increments))
+        if isinstance(claim.job, RollingJob):
+            return _rolling(claim, claim.job, stores, report)
         return _generator(claim, claim.job, stores, report)
     except (IdentificationError, GeneratorError) as error:
         raise JobProblem(of_core(error)) from error
@@ -51,21 +54,11 @@ def helper(claim: Claim, stores: Stores, work: bytes, shards: int) -> Iterator[S
         yield partial(packed_sums, unpack(work, data), shards)
 
 
-def _dataset_of(claim: Claim, job: IdentificationJob, stores: Stores) -> Dataset:
-    dataset = stores.datasets.get(claim.tenant, job.dataset) if job.dataset is not None else None
-    if dataset is None:
-        raise JobProblem(_dataset_gone(job.dataset))
-    return dataset
-
-
 def _identification(
     claim: Claim, job: IdentificationJob, stores: Stores, report: Report, summing: Summing
 ) -> IdentificationResult:
     begun = time.monotonic()
     dataset = _dataset_of(claim, job, stores)
-    variables = [v.name for v in dataset.report.variables]
-    _check_variables("parameters/domain", job.parameters.domain, variables)
-    _check_variables("parameters/periodic", job.parameters.periodic, variables)
     with _opened(stores, claim.tenant, dataset) as data:
         answer = pipeline.identify(data, job.parameters, report, summing)
         analysed = pipeline.analyse_answer(answer, data, job.analysis, report)
@@ -74,6 +67,26 @@ def _identification(
     report(0.95, "writing", "result")
     seconds = time.monotonic() - begun
     return documents.identification_result(claim.job_id, job, dataset, answer, analysed, comparison, seen, seconds)
+
+
+def _rolling(claim: Claim, job: RollingJob, stores: Stores, report: Report) -> RollingResult:
+    begun = time.monotonic()
+    dataset = _dataset_of(claim, job, stores)
+    with _opened(stores, claim.tenant, dataset) as data:
+        found = rolling_pipeline.roll_along(data, job.parameters, job.windows, report)
+    report(0.95, "writing", "result")
+    return rolling_documents.rolling_result(claim.job_id, job, dataset, found, time.monotonic() - begun)
+
+
+def _dataset_of(claim: Claim, job: DataJob, stores: Stores) -> Dataset:
+    """The job's, with every variable that its parameters name."""
+    dataset = stores.datasets.get(claim.tenant, job.dataset) if job.dataset is not None else None
+    if dataset is None:
+        raise JobProblem(_dataset_gone(job.dataset))
+    variables = [v.name for v in dataset.report.variables]
+    _check_variables("parameters/domain", job.parameters.domain, variables)
+    _check_variables("parameters/periodic", job.parameters.periodic, variables)
+    return dataset
 
 
 def _generator(claim: Claim, job: GeneratorJob, stores: Stores, report: Report) -> GeneratorResult:

@@ -21,12 +21,17 @@ from worker.numbers import number
 
 def data_of(dataset: Dataset, answer: Answer | JointAnswer) -> results.DataSummary:
     """The data behind the numbers."""
+    return data_summary(dataset, answer.scales.time if isinstance(answer, Answer) else answer.space.time)
+
+
+def data_summary(dataset: Dataset, dt: float) -> results.DataSummary:
+    """Likewise; `dt` is the median sampling interval [time]."""
     report = dataset.report
     return results.DataSummary(
         variables=tuple(v.model_dump() for v in report.variables),
         n_trajectories=report.n_trajectories,
         n_increments=report.n_increments,
-        dt=answer.scales.time if isinstance(answer, Answer) else answer.space.time,
+        dt=dt,
         duration=report.duration,
         time_unit=report.time_unit,
         range=report.range,

@@ -1,12 +1,15 @@
 """Parameters of a document as the core takes them."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from contract import generator
 from contract.base import Interval
+from contract.identification import IdentificationParameters
 from worker.generator.places import Place, Region
+from worker.identification.criteria import Criterion
 from worker.identification.variables import variable_name
 
 
@@ -27,3 +30,17 @@ def place_of(place: generator.Place, dimension: int) -> Place:
         return place
     variables = [variable_name(i) for i in range(dimension)]
     return Region(tuple(bounds_of(place, v) for v in variables), tuple(name for name in place if name not in variables))
+
+
+def criterion_of(parameters: IdentificationParameters) -> Criterion:
+    """How terms are chosen."""
+    return Criterion(parameters.selection.method, parameters.selection.z_threshold)
+
+
+def library_options(parameters: IdentificationParameters) -> dict[str, Any]:
+    """Which terms there are."""
+    return {
+        "polynomial_degree": parameters.library.polynomial_degree,
+        "fourier_harmonics": parameters.library.fourier_harmonics,
+        "extra_terms": parameters.library.extra_terms,
+    }

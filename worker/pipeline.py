@@ -1,9 +1,8 @@
 """Start reading here: from trajectories to a model, from a model to its time scales."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,16 +18,13 @@ from worker.generator.report import Range
 from worker.generator.uncertainty import GeneratorSpread, spread
 from worker.identification import answers
 from worker.identification.answers import Answer
-from worker.identification.criteria import Criterion
 from worker.identification.crossings import count_crossings
 from worker.identification.diagnostics import Finding, at_walls
 from worker.identification.errors import DimensionNotSupported, InvalidLibrary
 from worker.identification.extra_terms import check_values, collinear
-from worker.identification.fitting import Problem
 from worker.identification.kernel_findings import not_chosen
-from worker.identification.kernel_grid import make_grid
-from worker.identification.kernels import DEFAULT_COUNT, make_kernels
-from worker.identification.library import check_library_size, make_joint_library, make_library
+from worker.identification.kernels import DEFAULT_COUNT
+from worker.identification.library import check_library_size, make_joint_library
 from worker.identification.memory import check_consecutive_samples, some_pairs
 from worker.identification.model import SymbolicProcess, from_terms
 from worker.identification.multivariate.answer import JointAnswer, joint_answer
@@ -38,14 +34,12 @@ from worker.identification.multivariate.kernel_choice import choose_instruments
 from worker.identification.multivariate.problem import JointProblem
 from worker.identification.passes import Summing, sums_here
 from worker.identification.system import SymbolicSystem, field_from_terms
-from worker.identification.trajectories import Trajectories, measure_scales
+from worker.identification.trajectories import Trajectories
 from worker.identification.unvisited import unvisited
 from worker.identification.variables import check_independent, check_unwrapped, variable_name
-from worker.identification.walls import NO_WALLS, find_walls
-from worker.parameters import bounds_of, period_of, place_of
-
-Report = Callable[[float, str, str], None]
-"""Progress: fraction, stage, message."""
+from worker.one_variable import beside_walls, problem_of_one
+from worker.parameters import bounds_of, criterion_of, library_options, period_of, place_of
+from worker.progress import Report
 
 N_DRAWS, N_DRAWS_SEVERAL = 500, 100
 """Models drawn around the estimate for the intervals of derived quantities, in one variable and in several."""
@@ -82,20 +76,7 @@ def identify(
 
 
 def _identify_one(data: Trajectories, parameters: IdentificationParameters, report: Report, summing: Summing) -> Answer:
-    period, bounds = period_of(parameters.periodic), bounds_of(parameters.domain)
-    scales = measure_scales(data, period)
-    check_consecutive_samples(some_pairs(data, scales, period), scales)
-    report(0.15, "identifying", "summing over the increments")
-    library = make_library(scales, **_of_library(parameters), period=period)
-    check_values(data, library)
-    placed: dict[str, Any] = {
-        "bandwidth": None if parameters.kernels.bandwidth == "auto" else parameters.kernels.bandwidth,
-        "centre_range": None if parameters.kernels.range == "auto" else parameters.kernels.range,
-        "period": period,
-    }
-    count = parameters.kernels.count
-    kernels = make_kernels(scales, count=DEFAULT_COUNT if count == "auto" else count, **placed)
-    grid = make_grid(scales, **placed) if count == "auto" else None
+    bounds = bounds_of(parameters.domain)
     if parameters.estimator == "paper":
         # Not at the top: scikit-learn takes longer to import than most jobs to run.
         from worker.identification.paper_answer import by_paper
@@ -105,20 +86,9 @@ def _identify_one(data: Trajectories, parameters: IdentificationParameters, repo
                 "Algorithm 1 (estimator 'paper') has one library for drift and diffusion, and library.diffusion_degree is given.",
                 hints=("Leave library.diffusion_degree out, or set estimator to 'efficient'.",),
             )
-        return by_paper(data, scales, library, kernels, threshold=parameters.selection.threshold, bounds=bounds)
-    walls = find_walls(data, bounds) if period is None else NO_WALLS
-    problem = Problem(
-        data,
-        scales,
-        library,
-        kernels,
-        _criterion_of(parameters),
-        period,
-        grid=grid,
-        walls=walls,
-        diffusion_degree=parameters.library.diffusion_degree,
-        summing=summing,
-    )
+        asked = problem_of_one(data, parameters, report, summing)
+        return by_paper(data, asked.scales, asked.library, asked.kernels, threshold=parameters.selection.threshold, bounds=bounds)
+    problem = beside_walls(problem_of_one(data, parameters, report, summing), bounds)
     answer = answers.by_efficient_estimator(
         problem,
         rule=parameters.sampling_rule,
@@ -127,8 +97,8 @@ def _identify_one(data: Trajectories, parameters: IdentificationParameters, repo
         n_draws=N_DRAWS,
         seed=parameters.seed,
     )
-    y = (_some_states(data) - scales.origin) / scales.unit
-    return replace(answer, findings=(*answer.findings, *at_walls(walls, bounds), *collinear(library, y)))
+    y = (_some_states(data) - problem.scales.origin) / problem.scales.unit
+    return replace(answer, findings=(*answer.findings, *at_walls(problem.walls, bounds), *collinear(problem.library, y)))
 
 
 def _identify_several(data: Trajectories, parameters: IdentificationParameters, report: Report, summing: Summing) -> JointAnswer:
@@ -148,7 +118,7 @@ def _identify_several(data: Trajectories, parameters: IdentificationParameters, 
         column = Trajectories(data.states[:, i : i + 1], data.times, data.segments)
         check_consecutive_samples(some_pairs(column, scales, period), scales)
     report(0.15, "identifying", "summing over the increments")
-    library = make_joint_library(space.scales, **_of_library(parameters), periods=periods)
+    library = make_joint_library(space.scales, **library_options(parameters), periods=periods)
     check_library_size(library, data.n_increments)
     check_values(data, library)
     y = space.internal(_some_states(data))
@@ -160,7 +130,7 @@ def _identify_several(data: Trajectories, parameters: IdentificationParameters, 
         # Where the noise is the same everywhere, a far sample deserves the weight that a polynomial gives it.
         return replace(made, tapered=diffusion_degree != 0)
 
-    default, criterion = instruments(DEFAULT_COUNT if count == "auto" else count), _criterion_of(parameters)
+    default, criterion = instruments(DEFAULT_COUNT if count == "auto" else count), criterion_of(parameters)
     structure = parameters.diffusion_structure
     problem = JointProblem(data, space, library, default, criterion, structure, diffusion_degree, summing=summing)
     problem, choice = choose_instruments(problem, instruments) if count == "auto" else (problem, None)
@@ -179,18 +149,6 @@ def _identify_several(data: Trajectories, parameters: IdentificationParameters, 
 def _some_states(data: Trajectories) -> NDArray[np.float64]:
     """About 2·10⁴ samples, evenly over the record; (n, d) [state]."""
     return np.array(data.states[:: max(1, len(data.states) // 20_000)], dtype=np.float64)
-
-
-def _criterion_of(parameters: IdentificationParameters) -> Criterion:
-    return Criterion(parameters.selection.method, parameters.selection.z_threshold)
-
-
-def _of_library(parameters: IdentificationParameters) -> dict[str, Any]:
-    return {
-        "polynomial_degree": parameters.library.polynomial_degree,
-        "fourier_harmonics": parameters.library.fourier_harmonics,
-        "extra_terms": parameters.library.extra_terms,
-    }
 
 
 def analyse_answer(answer: Answer | JointAnswer, data: Trajectories, wanted: AnalysisParameters, report: Report) -> Analysed:

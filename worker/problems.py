@@ -24,6 +24,7 @@ TITLES: dict[str, str] = {
     "no-data-under-kernels": "The kernels lie away from the data",
     "unknown-term": "A term is not understood",
     "invalid-library": "The library does not fit the data",
+    "invalid-windows": "The windows do not fit the record",
 }
 
 

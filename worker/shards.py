@@ -13,6 +13,7 @@ from contract.messages import HELP_JOB, Message
 from storage.names import part_name
 from storage.stores import Claim, ShardClaim, Stores, StoreUnavailable
 from worker.patience import CLAIM_PATIENCE_SECONDS, Fenced, patiently
+from worker.progress import Report
 
 Wanted = Callable[[], None]
 """Called once in a while during a sum. Raises Fenced."""
@@ -24,8 +25,6 @@ Helper = Callable[[Claim, Stores, bytes, int], AbstractContextManager[Sum]]
 """Given the description of a pass and in how many shards: how to sum one."""
 Publish = Callable[[Message], None]
 """Sends a message. Raises StoreUnavailable."""
-Report = Callable[[float, str, str], None]
-"""Takes fraction, stage and message. Raises Fenced."""
 
 LOOK_SECONDS = 0.1
 """Between two looks at the shards that others hold."""

@@ -14,14 +14,16 @@ from celery.exceptions import SoftTimeLimitExceeded
 from contract.jobs import Progress
 from contract.problems import Problem, problem
 from contract.results import GeneratorResult, IdentificationResult
+from contract.rolling import RollingResult
 from storage.ends import timed_out
 from storage.stores import Claim, JobStore, Stores, StoreUnavailable
 from worker.memory_limit import memory_limited
 from worker.patience import CLAIM_PATIENCE_SECONDS, Fenced, patiently
 from worker.problems import JobProblem
-from worker.shards import Helper, Publish, Report, Share, Sharing, clear_parts, help_with
+from worker.progress import Report
+from worker.shards import Helper, Publish, Share, Sharing, clear_parts, help_with
 
-Result = IdentificationResult | GeneratorResult
+Result = IdentificationResult | GeneratorResult | RollingResult
 Execute = Callable[[Claim, Stores, Report, Share], Result]
 """Computes a job's result. Raises JobProblem where the job cannot be done, and whatever its `Report` and `Share` raise."""
 Outcome = Literal["skipped", "succeeded", "failed", "fenced"]

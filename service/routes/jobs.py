@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from contract.base import Document
 from contract.datasets import Dataset, Layout
-from contract.jobs import JobList, JobRecord, JobRequest
+from contract.jobs import Job, JobList, JobRecord, JobRequest
 from contract.messages import Message, QueueName
 from service import bodies, cost, forms, incoming, negotiation, npz, strict_json, submissions, uploads, waiting
 from service.dependencies import Context, Parts, Tenant
@@ -235,7 +235,7 @@ def delete_job(parts: Parts, tenant: Tenant, job_id: str) -> Response:
     return Response(status_code=204)
 
 
-async def _received(request: Request, parts: Context, tenant: str, query: Layout) -> tuple[submissions.Job, Dataset | None]:
+async def _received(request: Request, parts: Context, tenant: str, query: Layout) -> tuple[Job, Dataset | None]:
     media_type = incoming.media_type(request)
     if media_type == incoming.FORM:
         return await _received_form(request, parts, tenant, query)
@@ -252,7 +252,7 @@ async def _received(request: Request, parts: Context, tenant: str, query: Layout
     return await submissions.resolved(request, parts, tenant, given, layout=incoming.layout(request, query, None), short=short)
 
 
-async def _received_form(request: Request, parts: Context, tenant: str, query: Layout) -> tuple[submissions.Job, Dataset | None]:
+async def _received_form(request: Request, parts: Context, tenant: str, query: Layout) -> tuple[Job, Dataset | None]:
     with uploads.scratch_folder(parts.settings.scratch) as folder:
         form = await incoming.form(request, parts.settings, folder, "job", "layout")
         if "job" not in form.fields:

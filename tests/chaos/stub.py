@@ -14,8 +14,9 @@ from functools import partial
 from contract.results import Component, GeneratorAnalysis, GeneratorResult, Model, Provenance
 from storage.stores import Claim, Stores
 from worker.app import run
+from worker.progress import Report
 from worker.settings import WorkerSettings
-from worker.shards import Report, Share, Sum, Wanted
+from worker.shards import Share, Sum, Wanted
 from worker.tasks import Computation
 
 STEPS = 5

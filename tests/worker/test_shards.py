@@ -18,7 +18,8 @@ from storage.memory import MemoryResultStore, memory_stores
 from storage.memory_jobs import MemoryJobStore
 from storage.stores import Claim, Stores, StoreUnavailable
 from worker.problems import JobProblem
-from worker.shards import Publish, Report, Share, Sum, Wanted
+from worker.progress import Report
+from worker.shards import Publish, Share, Sum, Wanted
 from worker.tasks import Computation, Outcome, Result, help_job, run_job
 
 TENANT = "lab"

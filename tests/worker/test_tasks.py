@@ -22,7 +22,8 @@ from storage.stores import Claim, Stores, StoreUnavailable
 from worker.memory_limit import memory_limited
 from worker.patience import Fenced
 from worker.problems import JobProblem
-from worker.shards import Report, Share, Sum
+from worker.progress import Report
+from worker.shards import Share, Sum
 from worker.tasks import Computation, Execute, Result, run_job
 
 TENANT = "lab"

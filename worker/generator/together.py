@@ -55,10 +55,27 @@ def analysed_together(
         left = [index for index, sample in enumerate(found) if sample is None]
         for first in range(0, len(left), BATCH):
             batch = left[first : first + BATCH]
-            models = models_on(shared, [processes[index] for index in batch])
+            landscape, models = _fitting(models_on(shared, [processes[index] for index in batch]), shared)
             if len(models.rows):
-                for row, sample in _samples(models, shared, pairs):
+                for row, sample in _samples(landscape, models, shared, pairs):
                     found[batch[row]] = sample
+    return found
+
+
+def rates_together(
+    processes: Sequence[DiffusionProcess], reference: GeneratorReport, observed: Range | None
+) -> list[tuple[float, ...] | None]:
+    """The rates alone of each process, as far as the reference has them [1/time]; None for one to be analysed alone."""
+    found: list[tuple[float, ...] | None] = [None] * len(processes)
+    frame = frame_of(processes, reference, (), observed)
+    if frame is None or _too_wide(frame.landscape):
+        return found
+    for first in range(0, len(processes), BATCH):
+        landscape, models = _fitting(models_on(frame, processes[first : first + BATCH]), frame)
+        if len(models.rows):
+            threshold = models.threshold * (1 - CLOSE)
+            for row, rates in enumerate(_rates(landscape, frame)):
+                found[first + int(models.rows[row])] = tuple(float(rate) for rate in rates if rate < threshold[row])
     return found
 
 
@@ -67,17 +84,19 @@ def _too_wide(landscape: Landscape) -> bool:
     return bool(max(np.ptp(cells.log_resistance), np.ptp(cells.log_mass)) > LARGEST_SPAN)
 
 
-def _samples(models: Models, frame: Frame, pairs: tuple[Range, ...]) -> Iterator[tuple[int, Sample]]:
-    """The samples of those models that the panels resolve, each with the number of its process."""
+def _fitting(models: Models, frame: Frame) -> tuple[Landscape, Models]:
+    """Those models that the panels resolve, with their landscape there."""
     landscape = _stacked(frame.landscape, models.b, models.a)
     steep = np.ptp(landscape.psi, axis=(-2, -1)) > LARGEST_SPAN
     if steep.any():
         models = without_depths(models, landscape, frame, steep)
         landscape = _stacked(frame.landscape, models.b, models.a)
     fits = _resolved(landscape, frame.landscape, models.b, models.a) & _fallen(landscape, models)
-    if not fits.any():
-        return
-    landscape, models = replace(landscape, psi=landscape.psi[fits], log_a=landscape.log_a[fits]), models.where(fits)
+    return replace(landscape, psi=landscape.psi[fits], log_a=landscape.log_a[fits]), models.where(fits)
+
+
+def _samples(landscape: Landscape, models: Models, frame: Frame, pairs: tuple[Range, ...]) -> Iterator[tuple[int, Sample]]:
+    """The sample of each model, with the number of its process."""
     rates = _rates(landscape, frame)
     mean, variance = _moments(landscape, frame.window)
     extrema = _extrema(landscape, models.b, frame.inside)

@@ -58,3 +58,9 @@ class UnknownTerm(IdentificationError):
 
 class InvalidLibrary(IdentificationError):
     code = "invalid-library"
+
+
+class InvalidWindows(IdentificationError):
+    """Windows that do not fit the record."""
+
+    code = "invalid-windows"

@@ -25,7 +25,7 @@ from worker.identification.regression import (
 )
 from worker.identification.residuals import ResidualSums, measure_residuals
 from worker.identification.sampling import Euler, SamplingRule, Trapezoid, WeakSystem
-from worker.identification.selection import estimate_on
+from worker.identification.selection import Estimate, estimate_on
 from worker.identification.statistics import KernelStatistics, WindowsPass, statistics_of
 from worker.identification.trajectories import Chunk, Integers, Scales, Trajectories, Windows, block_edges, chunks
 from worker.identification.walls import NO_WALLS, Walls
@@ -55,6 +55,7 @@ class Problem:
     grid           kernels to choose from by cross-validation; `kernels` are then those until the choice
     diffusion_degree   highest total degree of the diffusion's terms; None: all terms of the library
     summing        takes the sums over all the data
+    edges          sample numbers at which blocks begin, and the end; None: about as many blocks as errors need
     """
 
     data: Trajectories
@@ -68,6 +69,7 @@ class Problem:
     walls: Walls = NO_WALLS
     diffusion_degree: int | None = None
     summing: Summing = sums_here
+    edges: Integers | None = None
 
     @property
     def cells(self) -> Cells:
@@ -105,6 +107,8 @@ def walk(problem: Problem, rule: SamplingRule, n_blocks: int = N_BLOCKS, at_most
 
 def edges_for(problem: Problem, rule: SamplingRule, n_blocks: int) -> Integers:
     """Sample numbers at which blocks begin, and the end; (n_blocks + 1,)."""
+    if problem.edges is not None:
+        return problem.edges
     # Where all that is known of the errors comes from the blocks, ten trajectories do not tell: an inverse covariance needs many.
     return block_edges(problem.data, n_blocks, whole=not rule.overlapping)
 
@@ -127,7 +131,7 @@ def gather_for(problem: Problem, rule: SamplingRule, every: int = 1, *, at_nodes
     n_blocks = min(N_BLOCKS_FOR_ERRORS, problem.data.n_increments // (30 * rule.windows.stride)) if rule.overlapping else N_BLOCKS
     all_windows = np.isinf(problem.longest_step) and not problem.walls
     if isinstance(wanted, Trapezoid) and is_polynomial(problem.library) and all_windows:
-        edges = block_edges(problem.data, n_blocks)
+        edges = block_edges(problem.data, n_blocks) if problem.edges is None else problem.edges
         hop = wanted.stride if problem.data.n_increments > LONG_RECORD else 1
         fast = gather_by_powers(
             problem.data,
@@ -219,16 +223,23 @@ def fit_with(
     return Fit(rule, drift, diffusion, of_drift.condition, None if noise is None else noise.at(diffusion.estimate.internal))
 
 
-def refit(problem: Problem, fit: Fit, statistics: KernelStatistics, weights: Weights) -> tuple[Floats | None, Floats | None]:
-    """Raw coefficients of drift and diffusion on the fit's supports, from other statistics by the fit's rule."""
+def re_estimated(
+    problem: Problem, fit: Fit, statistics: KernelStatistics, weights: Weights
+) -> tuple[Estimate | None, Estimate | None]:
+    """Drift and diffusion on the fit's supports, from other statistics by the fit's rule; None where these do not tell them."""
     if not statistics.n_windows:
         return None, None
     drift = estimate_on(_drift_equations(problem, fit.rule, statistics, weights), problem.library, fit.drift.estimate.support)
     if drift is None:
         return None, None
     equations, _ = _diffusion_equations(problem, fit.rule, statistics, weights, drift.internal)
-    diffusion = estimate_on(equations, problem.library, fit.diffusion.estimate.support)
-    return drift.raw, None if diffusion is None else diffusion.raw
+    return drift, estimate_on(equations, problem.library, fit.diffusion.estimate.support)
+
+
+def refit(problem: Problem, fit: Fit, statistics: KernelStatistics, weights: Weights) -> tuple[Floats | None, Floats | None]:
+    """Raw coefficients of drift and diffusion on the fit's supports, from other statistics by the fit's rule."""
+    drift, diffusion = re_estimated(problem, fit, statistics, weights)
+    return None if drift is None else drift.raw, None if diffusion is None else diffusion.raw
 
 
 def _drift_equations(problem: Problem, rule: SamplingRule, statistics: KernelStatistics, weights: Weights) -> NormalEquations:

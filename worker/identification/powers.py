@@ -5,6 +5,7 @@ g(y + Δ) = Σ_q Δ^q g^(q)(y) / q!, so that Σ t^p Δ^q in every cell (M13) is 
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import factorial
 
 import numpy as np
@@ -111,10 +112,7 @@ def _as_trapezoid_sums(
     """powers (n_blocks, n_powers, n_nodes): quadrature weights of Σ f(y) Δ^q."""
     nodes = cells.nodes()
     functions = library.internal(nodes)
-    # (q, n_nodes, n_functions): g^(q)(node) / q!
-    taylor = np.array(
-        [_derivatives(nodes, library.internal_degree, q) / factorial(q) for q in range(library.internal_degree + 1)]
-    )
+    taylor = _taylor(cells, library.internal_degree)
     right = step / 2 * sum(powers[:, q, :, None] * g for q, g in enumerate(taylor))
     cross = step * sum(powers[:, q + 1, :, None] * g for q, g in enumerate(taylor))
     nodal = np.concatenate([powers[:, 1, :, None], powers[:, 2, :, None], right, cross], axis=2)
@@ -128,6 +126,12 @@ def _as_trapezoid_sums(
         totals=nodal.sum(axis=(0, 1)),
     )
     return at_each if kernels is None else at_each.under(kernels)
+
+
+@lru_cache(maxsize=16)
+def _taylor(cells: Cells, degree: int) -> Floats:
+    """(q, n_nodes, n_functions): g^(q)(node) / q!"""
+    return np.array([_derivatives(cells.nodes(), degree, q) / factorial(q) for q in range(degree + 1)])
 
 
 def _derivatives(y: Floats, degree: int, order: int) -> Floats:

@@ -1,0 +1,32 @@
+"""A window moved along a record, over HTTP."""
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.acceptance.jobs import result_of, upload
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_windows_of_a_stationary_record_agree_and_the_document_is_the_schema_s(client: httpx.Client) -> None:
+    record = upload(client, (ROOT / "examples" / "double_well.csv").read_bytes(), "text/csv")
+    result = result_of(client, {"kind": "rolling", "dataset": record["id"], "windows": {"count": 4, "share": 0.25}})
+    windows = result["windows"]
+    assert [window["gap"]["value"] == pytest.approx(1 / window["relaxation_time"]["value"]) for window in windows] == [True] * 4
+    assert all(window["gap"]["ci"][0] < window["gap"]["value"] < window["gap"]["ci"][1] for window in windows)
+    assert {term["term"] for term in windows[0]["drift"]} == {"x", "x^3"}
+    assert abs(result["trend"]["z"]) < 3
+    assert result["trend"]["n_windows"] == 4
+    assert not [warning for warning in result["warnings"] if warning["code"].startswith("gap-")]
+
+
+def test_a_rolling_job_of_two_variables_says_what_to_do(client: httpx.Client) -> None:
+    record = upload(client, b"x,y\n" + b"\n".join(b"%d,%d" % (n % 7, n % 5) for n in range(200)), "text/csv", dt=1.0)
+    job = client.post("/v1/jobs", json={"kind": "rolling", "dataset": record["id"]}, headers={"Prefer": "wait=60"}).json()
+    assert job["state"] == "failed"
+    assert "state_columns" in job["error"]["hints"][0]
+    refused = client.post("/v1/jobs", json={"kind": "rolling", "dataset": record["id"], "parameters": {"estimator": "paper"}})
+    assert refused.status_code == 422
+    assert "efficient estimator" in refused.text

@@ -1,0 +1,163 @@
+"""Windows along a record whose barrier falls, against the exact gap of each moment's process."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from contract.identification import IdentificationParameters
+from contract.rolling import RollingWindows
+from worker.generator.analysis import analyse
+from worker.generator.process import ScalarProcess
+from worker.identification.errors import DimensionNotSupported, InvalidWindows
+from worker.identification.trajectories import Trajectories, from_arrays
+from worker.rolling.rolling import Rolling
+from worker.rolling_pipeline import roll_along
+
+Floats = NDArray[np.float64]
+DT, STEPS, SUBSTEPS = 0.05, 20_000, 2
+NOISE = 0.25
+
+
+def records(begin: float, end: float, count: int, seed: int) -> Floats:
+    """dX = (μ X − X³) dt + ½ dW with μ going straight from `begin` to `end`; (count, STEPS + 1)."""
+    generator = np.random.default_rng(seed)
+    step = DT / SUBSTEPS
+    kicks = np.sqrt(NOISE * step) * generator.standard_normal((STEPS * SUBSTEPS + 1, count))
+    grows = 1 + step * np.linspace(begin, end, len(kicks))
+    x, out = np.ones(count), np.empty_like(kicks)
+    for n, kick in enumerate(kicks):
+        out[n] = x
+        x = x * (grows[n] - step * x * x) + kick
+    return np.ascontiguousarray(out[::SUBSTEPS].T)
+
+
+@cache
+def log_gap(mu: float) -> float:
+    """Of the process at one moment, exact."""
+    process = ScalarProcess(lambda x: mu * x - x**3, lambda x: np.full_like(x, NOISE), lambda x: mu - 3 * x**2)
+    spectrum = analyse(process, eigenpairs=1).spectrum
+    assert spectrum is not None
+    return float(np.log(spectrum.eigenvalues[0].real))
+
+
+def rolled(x: Floats, dt: float = DT, **windows: float) -> Rolling:
+    asked = RollingWindows.model_validate(windows)
+    return roll_along(from_arrays([x], dt), IdentificationParameters(), asked, lambda *_: None)
+
+
+@pytest.fixture(scope="module")
+def falling() -> list[Rolling]:
+    """The barrier falls from 2 kT to half of one; 5 windows that share no sample, of 200 time units each."""
+    return [rolled(x, count=5, share=0.2) for x in records(1.0, 0.5, 20, seed=1)]
+
+
+@pytest.fixture(scope="module")
+def stationary() -> list[Rolling]:
+    return [rolled(x, count=5, share=0.2) for x in records(0.8, 0.8, 16, seed=2)]
+
+
+def errors_of_log_gap(found: list[Rolling], begin: float, end: float) -> tuple[Floats, Floats]:
+    """Estimate less truth at the window's middle, and the standard error it came with; one entry a window."""
+    length, errors, claimed = STEPS * DT, [], []
+    for rolling in found:
+        for window in rolling.windows:
+            middle = (window.begin + window.end) / 2 / length
+            assert window.gap.log_rate is not None, window.gap.reason
+            assert window.gap.std_error is not None
+            errors.append(window.gap.log_rate - log_gap(round(begin + (end - begin) * middle, 3)))
+            claimed.append(window.gap.std_error)
+    return np.array(errors), np.array(claimed)
+
+
+def test_the_gap_of_a_falling_barrier_is_within_its_interval_in_nine_windows_of_ten(falling: list[Rolling]) -> None:
+    error, claimed = errors_of_log_gap(falling, 1.0, 0.5)
+    assert np.mean(np.abs(error) < 1.96 * claimed) >= 0.9
+    # A check that can fail: half as wide they hold 67 %, plus or minus five.
+    assert np.mean(np.abs(error) < 0.98 * claimed) < 0.8
+
+
+def test_a_falling_barrier_opens_the_gap_and_a_constant_one_does_not(falling: list[Rolling], stationary: list[Rolling]) -> None:
+    trends = [rolling.trend for rolling in falling]
+    slopes = np.array([trend.slope for trend in trends if trend is not None])
+    truth = (log_gap(0.55) - log_gap(0.95)) / (0.8 * STEPS * DT)
+    error = np.mean([trend.std_error for trend in trends if trend is not None]) / np.sqrt(len(slopes))
+    # The logarithm of the gap is not quite straight in time; 5 % of the slope is for that.
+    assert abs(slopes.mean() - truth) < 4 * error + 0.05 * truth
+    assert sum(any(f.code == "gap-opening" for f in rolling.findings) for rolling in falling) > 13
+    z = np.array([rolling.trend.z for rolling in stationary if rolling.trend is not None])
+    assert len(z) == 16
+    # 16 standard normal numbers: a standard deviation within 1 ± 3/√32, and one beyond 3 in one run of 23.
+    assert abs(z.std() - 1) < 0.53
+    assert sum(any("gap" in f.code for f in rolling.findings) for rolling in stationary) <= 1
+
+
+def test_a_rising_barrier_closes_the_gap_and_the_warning_says_so() -> None:
+    found = rolled(records(0.4, 1.1, 1, seed=3)[0], count=5, share=0.2)
+    (warning,) = [f for f in found.findings if f.code == "gap-closing"]
+    assert "ever more slowly" in warning.message
+
+
+def test_wells_move_with_the_barrier_and_stay_within_their_errors(falling: list[Rolling]) -> None:
+    z = []
+    for rolling in falling:
+        for window in rolling.windows:
+            mu = 1.0 - 0.5 * (window.begin + window.end) / 2 / (STEPS * DT)
+            wells = [place for place in window.fixed_points if place.stable]
+            if len(wells) == 2:
+                z += [(abs(well.at) - np.sqrt(mu)) / well.std_error for well in wells]
+    assert len(z) > 180
+    # Both wells of one window are mirror images: about 100 independent numbers.
+    assert abs(np.std(z) - 1) < 0.25
+    assert abs(np.mean(z)) < 0.4
+
+
+def test_a_window_says_what_its_samples_alone_say() -> None:
+    x = records(0.8, 0.8, 1, seed=4)[0]
+    found = rolled(x, count=4, share=0.25)
+    first = found.windows[0]
+    alone = rolled(x[: first.n_increments + 1], count=1, share=0.99)
+    for together, own in zip(first.drift, alone.windows[0].drift, strict=True):
+        assert together.term == own.term
+        # Its own kernels and weights: equal up to a small part of the error.
+        assert together.value == pytest.approx(own.value, abs=0.3 * (own.std_error or 0))
+
+
+def test_the_error_of_a_linear_process_s_gap_is_that_of_its_coefficient() -> None:
+    generator, x = np.random.default_rng(5), np.empty(20_001)
+    x[0] = 0.0
+    for n, kick in enumerate(generator.standard_normal(20_000)):
+        x[n + 1] = np.exp(-0.1) * x[n] + np.sqrt((1 - np.exp(-0.2)) / 2) * kick
+    for window in rolled(x, dt=0.1, count=6, share=0.2).windows:
+        (coefficient,) = window.drift
+        assert coefficient.term == "x"
+        assert coefficient.value is not None
+        assert coefficient.std_error is not None
+        assert window.gap.log_rate == pytest.approx(np.log(-coefficient.value), abs=1e-3)
+        # λ = −c, so the error of log λ is that of c over c; the covariance may be the blocks' where that is larger.
+        assert window.gap.std_error == pytest.approx(-coefficient.std_error / coefficient.value, rel=0.3)
+
+
+def test_where_the_record_has_a_hole_the_window_says_that_it_is_empty() -> None:
+    x = records(0.8, 0.8, 1, seed=6)[0]
+    times = np.arange(len(x)) * DT
+    keep = (times < 300) | (times > 600)
+    data = Trajectories(
+        x[keep, None], times[keep], np.array([[0, int((times < 300).sum()), 0], [int((times < 300).sum()), int(keep.sum()), 0]])
+    )
+    found = roll_along(data, IdentificationParameters(), RollingWindows(count=10, share=0.1), lambda *_: None)
+    empty = [window for window in found.windows if window.gap.log_rate is None]
+    assert {round(window.begin) for window in empty} == {300, 400, 500}
+    assert all("too few increments" in (window.gap.reason or "") for window in empty)
+    assert [f.code for f in found.findings].count("windows-without-gap") == 1
+
+
+def test_windows_that_do_not_fit_the_record_are_refused_with_what_to_try() -> None:
+    x = records(0.8, 0.8, 1, seed=7)[0]
+    with pytest.raises(InvalidWindows, match=r"windows\.length is 5000, and the record is 1000 long"):
+        rolled(x, length=5000.0)
+    with pytest.raises(DimensionNotSupported, match="2 trajectories"):
+        roll_along(from_arrays([x, x], DT), IdentificationParameters(), RollingWindows(), lambda *_: None)
+    with pytest.raises(DimensionNotSupported, match="one variable"):
+        roll_along(from_arrays([np.stack([x, x**2], axis=1)], DT), IdentificationParameters(), RollingWindows(), lambda *_: None)

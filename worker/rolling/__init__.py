@@ -1,0 +1,1 @@
+"""A window moved along one record: what changes."""

@@ -1,0 +1,211 @@
+"""Start reading here: one record, a window moved along it, and the model, wells and spectral gap of every window.
+
+Terms, kernels and sampling rule are those of the whole record; coefficients are the window's own.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.generator.process import DiffusionProcess, scalar_view
+from worker.generator.window import roots
+from worker.identification import efficient
+from worker.identification.answers import process_of
+from worker.identification.diagnostics import Finding, check_smoothness
+from worker.identification.fitting import Problem
+from worker.identification.library import Library
+from worker.identification.model import SymbolicProcess
+from worker.identification.sampling import RuleName
+from worker.identification.selection import Estimate
+from worker.identification.trajectories import Scales
+from worker.rolling.fits import WindowFit, fits_of
+from worker.rolling.gaps import Gap, Neighbourhood, gaps_of
+from worker.rolling.trend import Trend, trend_of
+from worker.rolling.windows import MovingWindows
+
+Floats = NDArray[np.float64]
+
+SIGNIFICANT = 3.0
+"""Standard errors of the slope from which the gap is said to change: by chance once in 370 stationary records."""
+POINTS = 400
+"""At which the drift's sign is looked at for fixed points."""
+NOT_TOLD = "the window holds too few increments to tell its coefficients"
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """Of one term, in the data's units; None where the window does not tell it."""
+
+    term: str
+    value: float | None
+    std_error: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A fixed point of the drift, where data of the record were; its error is the drift's there over its slope [state]."""
+
+    at: float
+    std_error: float
+    stable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What one window says.
+
+    begin, end     [time]
+    n_increments   that it rests on
+    """
+
+    begin: float
+    end: float
+    n_increments: int
+    drift: tuple[Coefficient, ...]
+    diffusion: tuple[Coefficient, ...]
+    fixed_points: tuple[Place, ...]
+    gap: Gap
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rolling:
+    """All windows, in order of time.
+
+    trend          of log λ₁; None with too few windows that share no sample
+    trend_reason   why there is none
+    rule           name of the sampling rule
+    dt             median sampling interval [time]
+    noise_variance of the measurement noise that was corrected for [state²]
+    """
+
+    windows: tuple[Window, ...]
+    trend: Trend | None
+    trend_reason: str | None
+    rule: str
+    dt: float
+    noise_variance: float
+    findings: tuple[Finding, ...]
+
+
+def roll(
+    problem: Problem,
+    windows: MovingWindows,
+    *,
+    rule: RuleName | Literal["auto"] = "auto",
+    noise: efficient.NoiseHandling = "auto",
+    bounds: tuple[float, float] = (-np.inf, np.inf),
+) -> Rolling:
+    """Identify the whole record, then every window on its terms. Raises IdentificationError."""
+    identified = efficient.identify(problem, rule, noise)
+    check_smoothness(identified.raw)
+    problem = replace(problem, kernels=identified.kernels, grid=None, longest_step=identified.longest_step)
+    library, scales = problem.library, problem.scales
+    fits = list(fits_of(problem, identified, windows))
+    told = [i for i, fit in enumerate(fits) if fit.drift is not None and fit.diffusion is not None]
+    near = [_neighbourhood(fits[i], library, scales, bounds) for i in told]
+    gaps = dict(zip(told, gaps_of(near, (scales.low, scales.high)), strict=True))
+    found = []
+    for i, fit in enumerate(fits):
+        drift, diffusion = identified.fit.drift.estimate.support, identified.fit.diffusion.estimate.support
+        process = near[told.index(i)].model if i in gaps else None
+        found.append(
+            Window(
+                *windows.span(i),
+                n_increments=fit.n_windows,
+                drift=_coefficients(library, drift, fit.drift, scales.unit / scales.time),
+                diffusion=_coefficients(library, diffusion, fit.diffusion, scales.unit**2 / scales.time),
+                fixed_points=() if process is None else tuple(_places(process, fit, library, scales)),
+                gap=gaps.get(i, Gap(None, reason=NOT_TOLD)),
+            )
+        )
+    trend, reason = _trend(found, windows)
+    return Rolling(
+        tuple(found),
+        trend,
+        reason,
+        identified.fit.rule.name,
+        scales.time,
+        identified.noise_variance * scales.unit**2,
+        tuple(_findings(found, trend)),
+    )
+
+
+def _neighbourhood(fit: WindowFit, library: Library, scales: Scales, bounds: tuple[float, float]) -> Neighbourhood:
+    assert fit.drift is not None
+    assert fit.diffusion is not None
+    b, a = fit.drift, fit.diffusion
+
+    def process(drift: Floats, diffusion: Floats) -> SymbolicProcess:
+        return process_of(library, drift, diffusion, scales, bounds)
+
+    around = [
+        *(process(b.internal + side * column, a.internal) for column in _columns(b) for side in (-1, 1)),
+        *(process(b.internal, a.internal + side * column) for column in _columns(a) for side in (-1, 1)),
+    ]
+    return Neighbourhood(process(b.internal, a.internal), tuple(around))
+
+
+def _columns(estimate: Estimate) -> Iterator[Floats]:
+    for column in estimate.internal_factor.T:
+        if column.any():
+            yield column
+
+
+def _coefficients(library: Library, support: Sequence[int], estimate: Estimate | None, factor: float) -> tuple[Coefficient, ...]:
+    if estimate is None:
+        return tuple(Coefficient(library.names[k], None, None) for k in support)
+    errors = estimate.std_error
+    if estimate.robust_std_error is not None:
+        errors = np.maximum(errors, estimate.robust_std_error)
+    return tuple(
+        Coefficient(library.names[k], float(value * factor), float(error * factor))
+        for k, value, error in zip(estimate.support, estimate.raw, errors, strict=True)
+    )
+
+
+def _places(process: DiffusionProcess, fit: WindowFit, library: Library, scales: Scales) -> Iterator[Place]:
+    assert fit.drift is not None
+    model = scalar_view(process)
+    points = np.linspace(scales.low, scales.high, POINTS)
+    at, stable = roots(model, points, model.b(points))
+    g = library.internal((at - scales.origin) / scales.unit)
+    of_drift = np.linalg.norm(g @ fit.drift.internal_factor, axis=1) * scales.unit / scales.time
+    for x, error, slope, is_stable in zip(at, of_drift, model.db(at), stable, strict=True):
+        yield Place(float(x), float(error / abs(slope)) if slope else np.inf, bool(is_stable))
+
+
+def _trend(found: Sequence[Window], windows: MovingWindows) -> tuple[Trend | None, str | None]:
+    known = [found[i] for i in windows.apart() if found[i].gap.std_error]
+    trend = trend_of(
+        [(w.begin + w.end) / 2 for w in known],
+        [w.gap.log_rate for w in known if w.gap.log_rate is not None],
+        [w.gap.std_error for w in known if w.gap.std_error is not None],
+    )
+    if trend is not None:
+        return trend, None
+    return None, f"{len(known)} windows that share no sample have a gap, and a trend needs 4: ask for shorter windows"
+
+
+def _findings(found: Sequence[Window], trend: Trend | None) -> Iterator[Finding]:
+    if trend is not None and abs(trend.z) > SIGNIFICANT:
+        factor = float(np.exp(abs(trend.change)))
+        closes = trend.slope < 0
+        yield Finding(
+            "gap-closing" if closes else "gap-opening",
+            f"The spectral gap {'falls' if closes else 'grows'} along the record, {factor:.3g}-fold from the first window to the "
+            f"last ({abs(trend.z):.1f} standard errors): the process "
+            + ("relaxes ever more slowly, as before a transition." if closes else "relaxes ever faster."),
+            {"z": trend.z, "change": trend.change},
+        )
+    without = [w for w in found if w.gap.log_rate is None]
+    if without:
+        reason = without[0].gap.reason
+        yield Finding(
+            "windows-without-gap",
+            f"{len(without)} of {len(found)} windows have no spectral gap; the first begins at {without[0].begin:g}: {reason}. "
+            "Longer windows (windows.length), or fewer terms, may have one.",
+            {"count": len(without)},
+        )
