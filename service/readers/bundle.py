@@ -79,7 +79,10 @@ def record_of_bundle(arrays: Mapping[str, Floats], layout: Layout, limits: Limit
     if named_time and others:
         return _timed(named_time[0], data[named_time[0]], others, layout, limits, notes)
     if len(data) == 1:
-        return record_of_array(next(iter(data.values())), layout, limits, notes)
+        name, array = next(iter(data.items()))
+        if array.ndim == 1 and not _NUMBERED.match(name):
+            return record_of(_table(data), layout, limits, notes)  # so that its name is kept
+        return record_of_array(array, layout, limits, notes)
     lengths = {len(array) for array in data.values()}
     if all(array.ndim == 1 for array in data.values()) and len(lengths) == 1 and not all(map(_NUMBERED.match, data)):
         return record_of(_table(data), layout, limits, notes)

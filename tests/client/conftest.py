@@ -2,14 +2,22 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import uvicorn
 
+from contract.datasets import DatasetReport, Layout
 from itoscope_client import Client, Retries
+from itoscope_client.inputs import LayoutOptions, upload_of
 from service.app import create_app
+from service.readers.layout import Layout as ReaderLayout
+from service.readers.limits import Limits
+from service.readers.reading import read as read_file
+from service.readers.sniffing import format_of
 from service.settings import ServiceSettings
 from standalone.preflight import free_port
 from tests.acceptance.served import Served
@@ -45,3 +53,19 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def client(served: Served) -> Iterator[Client]:
     with Client(served.url, retries=Retries(attempts=3)) as client:
         yield client
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[..., tuple[DatasetReport, np.ndarray[Any, Any]]]:
+    """Report and states of what the service reads from data."""
+
+    def reading(data: Any, t: Any = None, **layout: Any) -> tuple[DatasetReport, np.ndarray[Any, Any]]:
+        upload = upload_of(data, t, LayoutOptions(**layout))
+        content = b"".join(upload.pieces())
+        (tmp_path / "upload").write_bytes(content)
+        form = format_of(content[:4096], upload.content_type, upload.filename)
+        given = Layout.model_validate(upload.query()).model_dump(mode="json")
+        report = read_file(tmp_path / "upload", form, ReaderLayout.from_json(given), Limits(), tmp_path)
+        return DatasetReport.model_validate(report), np.load(tmp_path / "states.npy")
+
+    return reading
