@@ -59,10 +59,13 @@ def dominated(peclet: FloatArray, masses: FloatArray) -> bool:
 
 
 def _solved(box: Box, grid: Grid, schemes: tuple[Scheme, Scheme]) -> Law:
-    matrix = generator_matrix(grid, Coefficients.of(box.chart, grid), schemes)
+    coefficients = Coefficients.of(box.chart, grid)
+    matrix = generator_matrix(grid, coefficients, schemes)
     if not np.all(np.isfinite(matrix.data)):
+        known = np.isfinite(coefficients.drift).all(axis=1) & np.isfinite(coefficients.diffusion).all(axis=(1, 2))
+        at = box.chart.state(grid.centres[[int(np.argmin(known))]])[0]
         raise UndefinedCoefficientsError(
-            f"drift or diffusion is not a finite number near {words(box.chart.origin)}; check the terms"
+            f"drift or diffusion is not a finite number near {words(at)}; check the terms, or give a domain that ends before"
         )
     usual = grid.volumes.ravel()
     if len(box.masses):

@@ -6,8 +6,13 @@ from scipy.integrate import quad
 
 from contract.generator import ModelTerms
 from worker.generator.analysis import analyse
+from worker.generator.errors import UndefinedCoefficientsError
 from worker.generator.linear import linear_view
+from worker.generator.plane.box import first_box
+from worker.generator.plane.first_look import first_rectangle
 from worker.generator.plane.planar import analysed_in_the_plane
+from worker.generator.plane.search import settled_box
+from worker.generator.plane.solution import solve
 from worker.generator.process import DiffusionProcess
 from worker.generator.report import GeneratorReport, Questions
 from worker.generator.spatial_law import SpatialLaw
@@ -113,6 +118,27 @@ def test_oscillator_without_noise_on_its_place_keeps_equipartition() -> None:
     slow, turning = rates_of(report)[:2]
     assert slow.imag == 0
     assert turning.imag > 1
+
+
+def test_an_oscillator_that_weak_friction_holds_is_held() -> None:
+    """Friction 0.1 in a double well: exponential fitting on coarse cells heats it faster than that, without end."""
+    drift = {"x": {"y": 1.0}, "y": {"x": 1.0, "x^3": -1.0, "y": -0.1}}
+    process = model(drift, {"y,y": {"1": 0.05}})
+    box = settled_box(first_box(process, first_rectangle(process, None)))
+    assert box.open_towards is None
+    covariance = solve(box, 1).numbers.moments[2:6]
+    # Boltzmann's law at kT = 1/4.
+    weight = [quad(lambda x, k=k: x**k * np.exp(2 * x**2 - x**4), -5, 5)[0] for k in (0, 2)]
+    assert covariance[[0, 3]] == pytest.approx([weight[1] / weight[0], 0.25], rel=1e-3)
+    # Without friction nothing does.
+    free = model(drift | {"y": {"x": 1.0, "x^3": -1.0}}, {"y,y": {"1": 0.05}})
+    assert not analyse(free).ergodic
+
+
+def test_where_a_coefficient_has_no_value_is_named() -> None:
+    process = model({"x": {"log(x)": -1.0}, "y": {"y": -1.0}}, {"x,x": {"1": 1.0}, "y,y": {"1": 1.0}})
+    with pytest.raises(UndefinedCoefficientsError, match=r"near \(-[0-9.]+, .*give a domain"):
+        analyse(process)
 
 
 def test_harmonic_oscillator_on_cells_has_its_complex_pair() -> None:
