@@ -136,6 +136,11 @@ def law_of(solution: Solution, questions: Questions, spread: float = 0.0) -> Spa
         return None if value is None or any(angle[axis] for axis in axes) else float(value)
 
     reasons = ["an angle's moments depend on where the circle is cut, so none are given"] if any(angle) else []
+    if solution.unsettled:
+        reasons.append(
+            f"the covariance still changes by {solution.unsettled:.1%} on the finest cells, and more beyond: the law is infinite "
+            "at an end or too narrow for them, and moments are only approximate"
+        )
     if spread > HEAVY:
         reasons.append(f"a variance still changes by {spread:.1%} as the box grows: the tails are heavy, and moments approximate")
     if numbers.entropy_production is None:

@@ -25,6 +25,8 @@ SETTLED = (1e-3, 5e-3, 5e-3)
 
 SETTLED_LAW = 5e-4
 """Change of the covariance on taking a second power of the cells' length out of its error; what is left is a tenth of it."""
+WRONG_POWERS = 2e-3
+"""Likewise, above which the error does not go with these powers, as next to an end where the density is infinite."""
 UNSETTLED = 0.1
 """Relative change of the covariance by the extrapolation above which there is no answer."""
 SINGULAR = 1e-6
@@ -70,6 +72,7 @@ class Solution:
     ladder        the answers level by level; the coarsest is there for comparison with other models
     numbers       extrapolated from the two finest levels
     errors        (k,) relative change of each rate by the last step
+    unsettled     relative change of the covariance by the extrapolation, where its powers are not those of its error; else 0
     """
 
     box: Box
@@ -78,6 +81,7 @@ class Solution:
     ladder: tuple[Level, ...]
     numbers: Numbers
     errors: FloatArray
+    unsettled: float = 0.0
 
     @property
     def first(self) -> Level:
@@ -109,8 +113,9 @@ def solve(box: Box, count: int) -> Solution:
         ladder.append(solve_on(box, cells, schemes, count, rate))
         previous, numbers = numbers, _extrapolated(ladder[-3:], schemes)
         change = _changes(numbers.rates, previous.rates)
-    _check_the_law(numbers.moments[2:6], ladder[-1].numbers.moments[2:6])
-    return Solution(box, schemes, rate, tuple(ladder), numbers, change)
+    moved = _check_the_law(numbers.moments[2:6], ladder[-1].numbers.moments[2:6])
+    settled = _law_change(ladder[-3:], numbers) < WRONG_POWERS
+    return Solution(box, schemes, rate, tuple(ladder), numbers, change, 0.0 if settled else moved)
 
 
 def solve_on(box: Box, cells: int, schemes: Schemes, count: int, rate: float) -> Level:
@@ -162,7 +167,8 @@ def _law_change(ladder: list[Level], numbers: Numbers) -> float:
     return float(np.abs(numbers.moments[2:6] - plain).max() / np.abs(plain).max())
 
 
-def _check_the_law(covariance: FloatArray, on_cells: FloatArray) -> None:
+def _check_the_law(covariance: FloatArray, on_cells: FloatArray) -> float:
+    """Relative change of the covariance by the extrapolation."""
     size = np.linalg.norm(on_cells)
     change = np.linalg.norm(covariance - on_cells) / size
     if not (change < UNSETTLED and np.linalg.eigvalsh(covariance.reshape(2, 2))[0] > 0):
@@ -170,6 +176,7 @@ def _check_the_law(covariance: FloatArray, on_cells: FloatArray) -> None:
             f"the stationary law is too narrow for {LEVELS[-1]}² cells: its covariance still changes by {change:.1%} there, "
             "the noise being too weak beside the drift; check the diffusion, or narrow the domain"
         )
+    return float(change)
 
 
 def typical_rate(box: Box) -> float:
