@@ -10,6 +10,7 @@ from contract.generator import AnalysisParameters, ModelOfJob, ModelTerms
 from contract.identification import PRESETS, IdentificationParameters
 from contract.problems import Problem
 from contract.rolling import RollingWindows
+from contract.webhooks import Webhook
 
 Kind = Literal["identification", "generator", "rolling"]
 State = Literal["queued", "running", "succeeded", "failed", "cancelled"]
@@ -49,6 +50,8 @@ class JobBase(Document):
     """Your own names for this job; the list of jobs can be filtered by them."""
     timeout_seconds: Annotated[float, Field(gt=0, le=86_400)] = 600.0
     """The job fails with `timed-out` after this long on a worker [s]."""
+    webhook: Annotated[Webhook | None, Field(examples=[{"url": "https://lab.example.org/itoscope"}])] = None
+    """Who is told, by a signed POST, when the job has ended."""
 
 
 class DataJob(JobBase):
@@ -162,6 +165,15 @@ class JobRecord(Document):
     """Why it failed."""
     links: dict[str, str] = {}
     """`self`, `events`, `result`, `cancel`."""
+
+    @property
+    def linked(self) -> "JobRecord":
+        """The record as it is answered, with the addresses of what belongs to it."""
+        address = f"/v1/jobs/{self.id}"
+        links = {"self": address, "events": f"{address}/events", "result": f"{address}/result"}
+        if not self.terminal:
+            links["cancel"] = f"{address}/cancel"
+        return self.model_copy(update={"links": links})
 
     @property
     def terminal(self) -> bool:

@@ -15,7 +15,7 @@ from service.middleware import ExchangeMiddleware
 from service.queue import CeleryQueue
 from service.readers.limits import Limits
 from service.readers.process import read_upload
-from service.routes import datasets, events, health, jobs, presets, previews, reference, schemas
+from service.routes import datasets, events, health, jobs, presets, previews, reference, schemas, webhooks
 from service.settings import ServiceSettings
 from service.watch import JobWatch
 from storage.blobs import open_blobs
@@ -61,6 +61,7 @@ def create_app(
         events.router,
         schemas.router,
         presets.router,
+        webhooks.router,
         health.router,
         reference.router,
     ):

@@ -73,6 +73,11 @@ async def tenant_of(request: Request, context: Annotated[Context, Depends(contex
     return _admitted(request, context, "read" if request.method in ("GET", "HEAD") else "write").tenant
 
 
+async def writer_of(request: Request, context: Annotated[Context, Depends(context_of)]) -> str:
+    """Whose request this is, which needs a key that may `write` though it only looks. Raises Refusal as `tenant_of`."""
+    return _admitted(request, context, "write").tenant
+
+
 async def admin(request: Request, context: Annotated[Context, Depends(context_of)]) -> None:
     """Only for keys that may `admin`. Raises Refusal as `tenant_of`."""
     _admitted(request, context, "admin")

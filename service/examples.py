@@ -175,6 +175,7 @@ RESPONSES: dict[tuple[str, str], dict[str, dict[str, Any]]] = {
     ("get", "/v1/schemas"): {"200": {"application/json": {"items": [{"name": "layout-1.0", "href": "/v1/schemas/layout-1.0"}]}}},
     ("get", "/v1/schemas/{name}"): {"200": {"application/schema+json": {"type": "object", "title": "Layout"}}},
     ("get", "/v1/presets"): {"200": {"application/json": {"items": [_json(preset) for preset in PRESET_LIST]}}},
+    ("get", "/v1/webhooks/secret"): {"200": {"application/json": {"key": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDazfHAnzLnmE="}}},
     ("get", "/healthz"): {"200": {"application/json": {"status": "ok"}}},
     ("get", "/readyz"): {"200": {"application/json": {"status": "ready", "workers": 2}}},
     ("get", "/metrics"): {"200": {"text/plain": METRICS}},

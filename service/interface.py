@@ -29,6 +29,26 @@ _DESCRIPTION = """Upload a trajectory, start a job, follow it, fetch the model. 
 document (RFC 9457) with a stable `code`, the fields at fault and hints."""
 
 
+_JOB_ENDED = {
+    "summary": "A job has ended",
+    "description": "Sent to the `webhook` of a job: its record, as `GET /v1/jobs/{job_id}` gives it. Signed as Standard Webhooks "
+    "says, with the secret at `/v1/webhooks/secret`. At least once: `webhook-id` is the same each time. Answer within five "
+    "seconds with 2xx, or it comes again, for three days; 410 stops it.",
+    "operationId": "job_ended",
+    "parameters": [
+        {"name": name, "in": "header", "required": True, "description": description, "schema": {"type": "string"}}
+        for name, description in {
+            "webhook-id": "Of this end of this job.",
+            "webhook-timestamp": "When it was sent, in seconds since 1970.",
+            "webhook-signature": "`v1,` and the HMAC-SHA256 of id, timestamp and body, with points between, in base64.",
+        }.items()
+    ],
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/JobRecord"}}},
+    },
+    "responses": {"2XX": {"description": "Taken."}, "410": {"description": "Do not tell me again."}},
+}
 _DEPRECATION = {
     name: {"description": description, "schema": {"type": "string"}}
     for name, description in {
@@ -59,6 +79,7 @@ def document(app: FastAPI) -> dict[str, Any]:
     for path, operations in made["paths"].items():
         for operation in operations.values():
             _finish(path, operation)
+    made["webhooks"] = {"job-ended": {"post": _JOB_ENDED}}
     whole: dict[str, Any] = json.loads(json.dumps(made))  # routes share parts of it
     _add_examples(whole)
     return whole

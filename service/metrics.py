@@ -76,7 +76,8 @@ class _Jobs(Collector):
         )
         happened = CounterMetricFamily(
             "itoscope_job_events",
-            "How often jobs were submitted, started, ended, lost their worker (lease_lost), or were sent again (republished).",
+            "How often jobs were submitted, started, ended, lost their worker (lease_lost), or were sent again (republished);"
+            " webhooks were delivered or given up.",
             labels=("event",),
         )
         for event, number in tally.happened.items():

@@ -11,11 +11,13 @@ from contract.datasets import Dataset, Layout
 from contract.generator import ModelOfJob
 from contract.jobs import JOB_REQUEST, DataJob, GeneratorJob, InlineData, Job
 from contract.problems import ProblemError
+from contract.webhooks import host_allowed
 from service import deprecation, strict_json, uploads
 from service.dependencies import Context
 from service.errors import Refusal
 from service.faults import document_faults, pointer
 from service.readers.errors import UnreadableData
+from service.settings import ServiceSettings
 from service.uploads import Upload
 from storage.stores import Forgotten
 
@@ -47,6 +49,7 @@ async def resolved(
     limit = context.settings.max_job_bytes
     job = _parsed(given, limit) if short else await run_sync(_parsed, given, limit)
     deprecation.note(request, deprecation.used(job, given))
+    _check_webhook(job, context.settings)
     if isinstance(job, GeneratorJob):
         if upload is not None:
             raise _fault("#/file", "a generator job takes a `model`, not a file")
@@ -111,6 +114,18 @@ def _parsed(given: Any, limit: int) -> Job:
         return JOB_REQUEST.validate_python(given)
     except ValidationError as error:
         raise _invalid("The job", document_faults(error, given)) from None
+
+
+def _check_webhook(job: Job, settings: ServiceSettings) -> None:
+    """Whether the operator lets this address be told; its network address is looked at when it is."""
+    if job.webhook is None or host_allowed(job.webhook.url, settings.webhook_hosts):
+        secure = job.webhook is None or job.webhook.url.startswith("https:") or settings.webhook_networks
+        if not secure:
+            raise _fault("#/webhook/url", "must begin with https://")
+        return
+    if not settings.webhook_hosts:
+        raise _fault("#/webhook", "this service sends no webhooks", "Wait with Prefer: wait=60, or follow the job's events.")
+    raise _fault("#/webhook/url", "the operator has not allowed this host", "The setting is ITOSCOPE_WEBHOOK_HOSTS.")
 
 
 async def _known_dataset(context: Context, tenant: str, dataset_id: str) -> Dataset:

@@ -2,10 +2,10 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import DirectoryPath, Field, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SecretsSettingsSource, SettingsConfigDict
+from pydantic import BeforeValidator, DirectoryPath, Field, IPvAnyNetwork, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SecretsSettingsSource, SettingsConfigDict
 from pydantic_settings.exceptions import SettingsError
 
 from storage.retention import DAY, Retention
@@ -14,6 +14,11 @@ PREFIX = "ITOSCOPE_"
 _FOLDER = f"{PREFIX}SECRETS_DIR"
 
 _Settings = TypeVar("_Settings", bound="Settings")
+
+
+def listed(given: Any) -> Any:
+    """A setting of several values, which are given with commas between."""
+    return [name.strip() for name in given.split(",") if name.strip()] if isinstance(given, str) else given
 
 
 class BadSettings(Exception):
@@ -58,6 +63,11 @@ class StoreSettings(Settings):
     """Results are deleted this long after their job ended; `inf`: never."""
     keep_records_days: Annotated[float, Field(ge=0)] = 365.0
     """Likewise the jobs' records, though not before the results; that there was such a job is known for as long again."""
+
+    webhook_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(listed)] = ()
+    """Hosts that may be told of a job's end: `hooks.example.org,*.lab.example`, or `*`. None: there are no webhooks."""
+    webhook_networks: Annotated[tuple[IPvAnyNetwork, ...], NoDecode, BeforeValidator(listed)] = ()
+    """Networks of addresses that are not public and may be told all the same: `10.1.0.0/16,127.0.0.1`. Not by TLS, if need be."""
 
     @property
     def retention(self) -> Retention:

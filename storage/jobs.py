@@ -7,9 +7,11 @@
 - `jobs:parts`, sorted set: `<tenant>/<id>` of jobs that may have parts in the blob store
 - `jobs:due`, sorted set: open jobs, by the time at which someone should look after them
 - `jobs:ended`, `jobs:kept`, sorted sets: ended jobs by that time, with a result to be deleted one day, and without
+- `jobs:webhooks`, sorted set: ended jobs whose webhook is to be sent, by the time at which to try
 - `jobs:queued`, sorted set: jobs that wait for a worker, by the time since when
 - `jobs:counts`, `jobs:stages`, hashes: what happened how often, how long each stage took
 - `jobs:workers`, sorted set: workers, by their last beat
+- `tenant:<tenant>:secrets`, hash: what the tenant's webhooks are signed with
 - `tenant:<tenant>:open`, set: those of the tenant's jobs that have not ended
 - `tenant:<tenant>:jobs`, sorted set: the tenant's jobs, by order of arrival, which `tenant:<tenant>:sequence` counts
 - `tenant:<tenant>:jobs:<facet>`, sorted sets: likewise those of one state, kind, dataset or label (`storage.listing`)
@@ -32,11 +34,14 @@ from contract.problems import Problem
 from storage.connection import store_errors
 from storage.ends import timed_out, worker_lost
 from storage.listing import EVERY_JOB, MOST_LOOKED_AT, JobFilter, facets
-from storage.names import checked_event, checked_tenant, is_job_id, is_result_name, new_job_id
+from storage.names import checked_event, checked_tenant, is_job_id, is_result_name, new_job_id, new_webhook_secret
 from storage.paging import job_number
 from storage.shards import AT_ONCE, RedisShards
 from storage.stores import (
+    WEBHOOK_WAITS,
+    WEBHOOKS_AT_ONCE,
     Claim,
+    Delivery,
     Ended,
     Forgotten,
     IdempotencyMismatch,
@@ -58,6 +63,7 @@ LONGEST_WAIT_SECONDS = 600.0
 _DUE = "jobs:due"
 _ENDED = "jobs:ended"
 _KEPT = "jobs:kept"
+_WEBHOOKS = "jobs:webhooks"
 _WORKERS = "jobs:workers"
 _LUA = Path(__file__).parent / "lua"
 
@@ -65,10 +71,18 @@ _LUA = Path(__file__).parent / "lua"
 class RedisJobStore(RedisShards):
     """A `storage.stores.JobStore`. Needs scripting, no eviction and a log on disk (`storage.durability`)."""
 
-    def __init__(self, client: Redis, *, queued_grace: float = QUEUED_GRACE_SECONDS, attempt_cap: int = ATTEMPT_CAP) -> None:
+    def __init__(
+        self,
+        client: Redis,
+        *,
+        queued_grace: float = QUEUED_GRACE_SECONDS,
+        attempt_cap: int = ATTEMPT_CAP,
+        webhook_waits: Sequence[float] = WEBHOOK_WAITS,
+    ) -> None:
         self._client = client
         self._queued_grace = queued_grace
         self._attempt_cap = attempt_cap
+        self._webhook_waits = webhook_waits
         prelude = (_LUA / "prelude.lua").read_text()
         self._transitions = {
             path.stem: client.register_script(prelude + path.read_text()) for path in _LUA.glob("*.lua") if path.stem != "prelude"
@@ -108,6 +122,7 @@ class RedisJobStore(RedisShards):
             "" if most_open is None else most_open,
             "" if most_open_of_tenant is None else most_open_of_tenant,
             queue,
+            int(job.webhook is not None),
             *facets(job),
         )
         match outcome:
@@ -255,6 +270,21 @@ class RedisJobStore(RedisShards):
             # looked at, and no more, or a store slower than the line would never be done.
             if looked_at < AT_ONCE or len(again) >= AT_ONCE:
                 return again + self._reap_shards()
+
+    def webhooks_due(self) -> Sequence[Delivery]:
+        found = self._run("webhooks", [_WEBHOOKS], WEBHOOKS_AT_ONCE, *self._webhook_waits)
+        deliveries = []
+        for attempt, flat in zip(found[::2], found[1::2], strict=True):
+            fields = _pairs(flat)
+            last = attempt > len(self._webhook_waits)
+            deliveries.append(Delivery(fields["tenant"], _record(fields), attempt, last))
+        return deliveries
+
+    def webhook_ended(self, job_id: str, delivered: bool) -> None:
+        self._run("told", [_WEBHOOKS], job_id, "webhook_delivered" if delivered else "webhook_given_up")
+
+    def webhook_secret(self, tenant: str) -> str:
+        return str(self._run("secret", [f"tenant:{checked_tenant(tenant)}:secrets"], new_webhook_secret()))
 
     def beat(self, worker: str) -> None:
         self._run("beat", [_WORKERS], worker)

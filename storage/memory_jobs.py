@@ -15,10 +15,13 @@ from storage.ends import timed_out, worker_lost
 from storage.jobs import ATTEMPT_CAP, IDEMPOTENCY_SECONDS, LONGEST_WAIT_SECONDS, QUEUED_GRACE_SECONDS
 from storage.listing import EVERY_JOB, JobFilter
 from storage.memory_shards import MemoryShards, Open
-from storage.names import checked_event, checked_tenant, is_result_name, new_job_id
+from storage.names import checked_event, checked_tenant, is_result_name, new_job_id, new_webhook_secret
 from storage.paging import job_number
 from storage.stores import (
+    WEBHOOK_WAITS,
+    WEBHOOKS_AT_ONCE,
     Claim,
+    Delivery,
     Ended,
     Forgotten,
     IdempotencyMismatch,
@@ -49,6 +52,8 @@ class _Entry:
     result: str | None = None
     queue: QueueName = "small"
     blobs_kept: bool = True
+    webhook_attempts: int = 0
+    webhook_due: float | None = None
     since: float = field(default_factory=time.time)
     """Its present stage."""
 
@@ -59,6 +64,7 @@ class MemoryJobStore:
 
     queued_grace: float = QUEUED_GRACE_SECONDS
     attempt_cap: int = ATTEMPT_CAP
+    webhook_waits: Sequence[float] = WEBHOOK_WAITS
     messages_waiting: Callable[[], bool] = lambda: False
     """Whether the broker's queue holds messages."""
     _entries: dict[str, _Entry] = field(default_factory=dict)
@@ -68,6 +74,7 @@ class MemoryJobStore:
     _beats: dict[str, float] = field(default_factory=dict)
     _happened: Counter[str] = field(default_factory=Counter)
     _stages: dict[str, tuple[int, float]] = field(default_factory=dict)
+    _secrets: dict[str, str] = field(default_factory=dict)
     _submitted: int = 0
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _shards: MemoryShards = field(init=False)
@@ -332,6 +339,27 @@ class MemoryJobStore:
         ended = None if entry is None else entry.record.finished_at
         return entry is None or (ended is not None and ended.timestamp() <= time.time() - seconds)
 
+    def webhooks_due(self) -> Sequence[Delivery]:
+        with self._lock:
+            at, found = time.time(), list[Delivery]()
+            for job_id, entry in self._entries.items():
+                if entry.webhook_due is not None and entry.webhook_due <= at and len(found) < WEBHOOKS_AT_ONCE:
+                    attempt, last = entry.webhook_attempts + 1, entry.webhook_attempts >= len(self.webhook_waits)
+                    due = None if last else at + self.webhook_waits[attempt - 1]
+                    self._entries[job_id] = replace(entry, webhook_attempts=attempt, webhook_due=due)
+                    found.append(Delivery(entry.tenant, entry.record, attempt, last))
+            return found
+
+    def webhook_ended(self, job_id: str, delivered: bool) -> None:
+        with self._lock:
+            self._happened["webhook_delivered" if delivered else "webhook_given_up"] += 1
+            if job_id in self._entries:
+                self._entries[job_id] = replace(self._entries[job_id], webhook_due=None)
+
+    def webhook_secret(self, tenant: str) -> str:
+        with self._lock:
+            return self._secrets.setdefault(checked_tenant(tenant), new_webhook_secret())
+
     def beat(self, worker: str) -> None:
         with self._lock:
             self._beats[worker] = time.time()
@@ -383,7 +411,8 @@ class MemoryJobStore:
         update: dict[str, object] = {"state": state, "finished_at": datetime.fromtimestamp(time.time(), UTC), "error": error}
         if state == "succeeded":
             update["progress"] = Progress(fraction=1.0, stage="succeeded")
-        finished = replace(entry, record=entry.record.model_copy(update=update), due=None, owner=None)
+        tell = time.time() if entry.record.request.webhook is not None else None
+        finished = replace(entry, record=entry.record.model_copy(update=update), due=None, owner=None, webhook_due=tell)
         self._happened[state] += 1
         self._shards.drop(entry.record.id)
         self._announce(finished)

@@ -1,8 +1,11 @@
 """What may name a tenant, a job, a dataset or a result. Nothing here can be a path, or part of another key."""
 
+import base64
 import re
 import secrets
 import time
+
+from contract.webhooks import SECRET_PREFIX
 
 _TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}", re.ASCII)
 _JOB = re.compile(r"job_[0-9a-v]{26}", re.ASCII)
@@ -17,6 +20,11 @@ def new_job_id() -> str:
     """`job_` and 26 digits in base 32: 48 bits of milliseconds, so that ids sort by age, and 82 random bits."""
     number = (time.time_ns() // 1_000_000) << 82 | secrets.randbits(82)
     return "job_" + "".join(_DIGITS[number >> shift & 31] for shift in range(125, -1, -5))
+
+
+def new_webhook_secret() -> str:
+    """What webhooks are signed with: 256 random bits, as Standard Webhooks spells them."""
+    return SECRET_PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
 
 
 def checked_tenant(tenant: str) -> str:

@@ -85,6 +85,25 @@ class LeftParts:
 
 
 @dataclass(frozen=True, slots=True)
+class Delivery:
+    """A webhook to be sent now: the record of a job that has ended.
+
+    attempt   which one this is, from 1
+    last      whether there will be no other
+    """
+
+    tenant: str
+    record: JobRecord
+    attempt: int
+    last: bool
+
+
+WEBHOOK_WAITS = (15.0, 60.0, 300.0, 1800.0, 7200.0, 18_000.0, 36_000.0, 50_400.0, 72_000.0, 86_400.0)
+"""Seconds from each attempt to deliver a webhook to the next, three days in all. The first leaves a sender time to finish."""
+WEBHOOKS_AT_ONCE = 50
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """A job that ended some time ago, and how many attempts may have left a result behind."""
 
@@ -255,6 +274,18 @@ class JobStore(Protocol):
 
         A job that outlived its own time limit without saying so is failed with `timed-out` instead.
         """
+        ...
+
+    def webhooks_due(self) -> Sequence[Delivery]:
+        """Webhooks to be sent now, some of them. Each comes again after a while unless `webhook_ended` is called."""
+        ...
+
+    def webhook_ended(self, job_id: str, delivered: bool) -> None:
+        """The job's webhook was delivered, or never will be."""
+        ...
+
+    def webhook_secret(self, tenant: str) -> str:
+        """What the tenant's webhooks are signed with: `whsec_…`, made when first asked for."""
         ...
 
     def beat(self, worker: str) -> None:

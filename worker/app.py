@@ -4,7 +4,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import cache, partial
 from typing import Any
@@ -156,7 +156,8 @@ def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
 
     pulse = Pulse()
     own = _stores(settings, timeout=min(5.0, settings.lease_seconds / lease.BEATS_PER_LEASE))
-    app.steps["worker"].add(lease.lease_keeper(own, settings.lease_seconds, settings.retention, publish))
+    keeper = lease.lease_keeper(own, settings.lease_seconds, settings.retention, publish, _teller(settings, own))
+    app.steps["worker"].add(keeper)
     app.steps["worker"].add(beat_giver(Beating(own.jobs, pulse)))
     app.steps["consumer"].add(pulse_taker(pulse))
     return app
@@ -181,6 +182,15 @@ def publisher(app: Celery) -> Publish:
             raise StoreUnavailable(f"The broker does not answer as it should: {type(error).__name__}") from error
 
     return publish
+
+
+def _teller(settings: WorkerSettings, stores: Stores) -> Callable[[], None] | None:
+    """What sends the webhooks that are due; None where the operator allows none."""
+    if not settings.webhook_hosts:
+        return None
+    from worker.webhooks import Teller
+
+    return Teller(stores.jobs, settings.webhook_hosts, settings.webhook_networks).tell
 
 
 def computation_of(settings: WorkerSettings) -> Computation:

@@ -21,6 +21,7 @@ from worker.shards import Publish
 BEATS_PER_LEASE = 4
 REAP_SECONDS = 5.0
 SWEEP_SECONDS = 60.0
+TELL_SECONDS = 0.5
 
 _log = structlog.get_logger(__name__)
 
@@ -90,8 +91,10 @@ def running_jobs() -> list[tuple[str, str]]:
         ]
 
 
-def lease_keeper(stores: Stores, lease_seconds: float, retention: Retention, publish: Publish) -> type[bootsteps.StartStopStep]:
-    """The step to add to Celery's worker: starts the threads."""
+def lease_keeper(
+    stores: Stores, lease_seconds: float, retention: Retention, publish: Publish, tell: Callable[[], None] | None
+) -> type[bootsteps.StartStopStep]:
+    """The step to add to Celery's worker: starts the threads. `tell` sends the webhooks that are due, if there are any."""
 
     jobs = stores.jobs
 
@@ -101,6 +104,8 @@ def lease_keeper(stores: Stores, lease_seconds: float, retention: Retention, pub
         def start(self, worker: Any) -> None:
             every(lease_seconds / BEATS_PER_LEASE, "renewing leases", lambda: renew_leases(jobs, lease_seconds, running_jobs()))
             every(min(REAP_SECONDS, lease_seconds), "looking for lost jobs", lambda: republish_lost(jobs, publish))
+            if tell is not None:
+                every(TELL_SECONDS, "sending webhooks", tell)
             every(SWEEP_SECONDS, "deleting old results", lambda: delete_outdated(stores, retention))
 
         def stop(self, worker: Any) -> None:

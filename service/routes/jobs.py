@@ -156,7 +156,7 @@ def list_jobs(request: Request, parts: Parts, tenant: Tenant, page: Annotated[Jo
     several filters a page may be short, or empty, before the end.
     """
     records, cursor = parts.stores.jobs.list(tenant, page.wanted, limit=page.limit, cursor=page.cursor)
-    return document(request, JobList(items=tuple(_linked(record) for record in records), next_cursor=cursor))
+    return document(request, JobList(items=tuple(record.linked for record in records), next_cursor=cursor))
 
 
 @router.get(
@@ -222,7 +222,7 @@ def get_result(request: Request, parts: Parts, tenant: Tenant, job_id: str) -> R
 )
 def cancel_job(request: Request, parts: Parts, tenant: Tenant, job_id: str) -> Response:
     """A queued or running job becomes cancelled and will have no result. A job that has ended stays as it is."""
-    return document(request, _linked(_known(parts.stores.jobs.cancel(tenant, job_id))), 202)
+    return document(request, _known(parts.stores.jobs.cancel(tenant, job_id)).linked, 202)
 
 
 @router.delete("/{job_id}", status_code=204, summary="Delete a job", responses=problems(401, 404, 409, 410, 503))
@@ -284,15 +284,7 @@ async def _followed(
     if not record.terminal:
         fields["Retry-After"] = RETRY_AFTER
     done = record.terminal and (seconds is not None or pending == 200)
-    return document(request, _linked(record), 200 if done else pending, headers=fields)
-
-
-def _linked(record: JobRecord) -> JobRecord:
-    address = f"/v1/jobs/{record.id}"
-    links = {"self": address, "events": f"{address}/events", "result": f"{address}/result"}
-    if not record.terminal:
-        links["cancel"] = f"{address}/cancel"
-    return record.model_copy(update={"links": links})
+    return document(request, record.linked, 200 if done else pending, headers=fields)
 
 
 def _known(record: JobRecord | None) -> JobRecord:

@@ -11,6 +11,7 @@ redis.call('DEL', KEYS[1], KEYS[2])
 redis.call('ZREM', KEYS[3], id)
 redis.call('ZREM', KEYS[4], id)
 redis.call('ZREM', listed(tenant, ''), id)
+redis.call('ZREM', WEBHOOKS, id)
 redis.call('ZREM', listed(tenant, 'state=' .. record[1]), id)
 for facet in string.gmatch(record[3], '%S+') do redis.call('ZREM', listed(tenant, facet), id) end
 redis.call('HSET', KEYS[1], 'tenant', tenant)

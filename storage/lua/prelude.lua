@@ -3,6 +3,7 @@
 local ENDED = 'jobs:ended'
 local QUEUED = 'jobs:queued'
 local SHARED = 'jobs:shared'
+local WEBHOOKS = 'jobs:webhooks'
 local EVENTS_KEPT = 1000
 
 local function now()
@@ -78,5 +79,6 @@ local function finish(job, due, id, state)
   count(state)
   redis.call('SREM', open_jobs(redis.call('HGET', job, 'tenant')), id)
   redis.call('ZADD', ENDED, at, id)
+  if redis.call('HEXISTS', job, 'webhook') == 1 then redis.call('ZADD', WEBHOOKS, at, id) end
   announce(job)
 end

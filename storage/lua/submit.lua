@@ -1,6 +1,6 @@
 -- → queued. Answers {outcome, record}; outcome is created, known, mismatch, full or too many.
 -- KEYS  record, due set, the tenant's counter, idempotency entry (optional)
--- ARGV[11] and further: what else the job can be listed by
+-- ARGV[11]  whether somebody wants to be told of its end. ARGV[12] and further: what else the job can be listed by
 local id, tenant, request, timeout, grace = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local fingerprint, remember_seconds, most, most_of_tenant, queue = ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10]
 
@@ -28,7 +28,7 @@ end
 
 local at = now()
 redis.call('HSET', KEYS[1], 'id', id, 'tenant', tenant, 'request', request, 'timeout', timeout, 'queue', queue,
-  'facets', table.concat(ARGV, ' ', 11), 'attempt', 0, 'created', stamp(at), 'published', stamp(at), 'publications', 1,
+  'facets', table.concat(ARGV, ' ', 12), 'attempt', 0, 'created', stamp(at), 'published', stamp(at), 'publications', 1,
   'fraction', 0, 'message', '')
 enter(KEYS[1], 'queued')
 redis.call('ZADD', QUEUED, stamp(at), id)
@@ -37,7 +37,8 @@ redis.call('ZADD', KEYS[2], stamp(at + grace), id)
 redis.call('SADD', open_jobs(tenant), id)
 local number = redis.call('INCR', KEYS[3])
 redis.call('ZADD', listed(tenant, ''), number, id)
-for i = 11, #ARGV do redis.call('ZADD', listed(tenant, ARGV[i]), number, id) end
+for i = 12, #ARGV do redis.call('ZADD', listed(tenant, ARGV[i]), number, id) end
 become(KEYS[1], id, 'queued')
+if ARGV[11] == '1' then redis.call('HSET', KEYS[1], 'webhook', 0) end
 announce(KEYS[1])
 return {'created', redis.call('HGETALL', KEYS[1])}

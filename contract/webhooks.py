@@ -1,0 +1,51 @@
+"""Where a job's end is to be told, and by whose leave."""
+
+from collections.abc import Sequence
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from contract.base import Document
+
+SECRET_PREFIX = "whsec_"
+
+
+def _checked_url(text: str) -> str:
+    """The address as given. Raises ValueError, without repeating it."""
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise _fault("is not a web address") from None
+    if parts.scheme not in ("https", "http") or not host or port == 0:
+        raise _fault("must begin with https:// and name a host")
+    if parts.username is not None or parts.password is not None:
+        raise _fault("must not hold a user name or password; the signature says who sends")
+    if parts.fragment or not text.isascii() or any(character <= " " or character in '\\"<>^`{|}\x7f' for character in text):
+        raise _fault("holds characters that do not belong there; spell them with %")
+    return text
+
+
+def _fault(message: str) -> PydanticCustomError:
+    return PydanticCustomError("webhook", "{message}", {"message": message})
+
+
+class Webhook(Document):
+    """An address that is told when the job has ended, by a signed POST of the job's record (Standard Webhooks)."""
+
+    url: Annotated[
+        str, Field(min_length=1, max_length=2048, examples=["https://lab.example.org/itoscope"]), AfterValidator(_checked_url)
+    ]
+    """`https://…`; the operator says which hosts are allowed."""
+
+
+def host_allowed(url: str, patterns: Sequence[str]) -> bool:
+    """Whether the operator's list has this address's host: itself, `*.` and a domain above it, or `*` for any."""
+    host = (urlsplit(url).hostname or "").rstrip(".").lower()
+    for pattern in patterns:
+        wanted = pattern.strip().rstrip(".").lower()
+        if wanted == "*" or host == wanted or (wanted.startswith("*.") and host.endswith(wanted[1:])):
+            return True
+    return False

@@ -1,0 +1,28 @@
+"""What those who are told of a job's end need to know."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from contract.base import Document
+from service.dependencies import Parts, writer_of
+from service.representations import document
+from service.routes.responses import problems
+
+router = APIRouter(prefix="/v1/webhooks", tags=["webhooks"])
+
+
+class WebhookSecret(Document):
+    """What your webhooks are signed with."""
+
+    key: str
+    """`whsec_…`: give it to a library of Standard Webhooks, which checks signatures with it. Keep it to yourself."""
+
+
+@router.get("/secret", summary="Show the webhook secret", response_model=WebhookSecret, responses=problems(401, 503))
+def get_secret(request: Request, parts: Parts, tenant: Annotated[str, Depends(writer_of)]) -> Response:
+    """The secret with which every webhook of yours is signed (Standard Webhooks, `v1`: HMAC-SHA256), made when first asked for.
+    It takes a key that may `write`: whoever has the secret can sign.
+    """
+    secret = WebhookSecret(key=parts.stores.jobs.webhook_secret(tenant))
+    return document(request, secret, cache="no-store")

@@ -1,0 +1,5 @@
+-- A webhook was delivered, or will never be: it is not due again.
+-- KEYS  webhooks
+redis.call('ZREM', KEYS[1], ARGV[1])
+count(ARGV[2])
+return 1
