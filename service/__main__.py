@@ -17,6 +17,7 @@ from storage.configuration import BadSettings, read
 from storage.connection import connect
 from storage.durability import WeakDurability, check_durability
 from storage.stores import StoreUnavailable
+from storage.tracing import TracingMissing
 
 KEEP_ALIVE_SECONDS = 75
 """An idle connection is closed after so long: later than proxies (60 s) and client libraries (5 to 60 s) give theirs up, or a
@@ -95,7 +96,7 @@ def serve() -> None:
     tempfile.tempdir = str(settings.scratch.resolve())
     try:
         app = create_app(settings)
-    except (BadKeyFile, OSError) as error:
+    except (BadKeyFile, TracingMissing, OSError) as error:
         raise CannotStart(str(error)) from None
     context: Context = app.state.context
     if not settings.on_loopback and not context.keys.current():
@@ -113,7 +114,10 @@ def serve() -> None:
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )
     _log.info("listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}")
-    Server(config, context).run(sockets=[listening])
+    try:
+        Server(config, context).run(sockets=[listening])
+    finally:
+        context.traces.close()
 
 
 def main() -> int:

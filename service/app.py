@@ -22,6 +22,7 @@ from storage.blobs import open_blobs
 from storage.connection import connect
 from storage.jobs import RedisJobStore
 from storage.stores import Stores
+from storage.tracing import traces
 
 
 def create_app(
@@ -42,6 +43,7 @@ def create_app(
         metrics=Metrics(stores.jobs, settings.worker_silence_seconds),
         reading=CapacityLimiter(settings.readers),
         watch=JobWatch(stores.jobs, stopping),
+        traces=traces("service"),
         stopping=stopping,
     )
     app = FastAPI(

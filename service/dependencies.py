@@ -19,6 +19,7 @@ from service.metrics import Metrics
 from service.settings import ServiceSettings, is_loopback
 from service.watch import JobWatch
 from storage.stores import Stores
+from storage.tracing import Traces
 
 DEFAULT_TENANT = "default"
 _NOBODY_ELSE = Key(DEFAULT_TENANT, sha256="0" * 64, scopes=frozenset(SCOPES))
@@ -51,6 +52,8 @@ class Context:
     """Uploads read at the same time."""
     watch: JobWatch
     """Who waits for which job."""
+    traces: Traces
+    """What is told of jobs, where the operator asks for it."""
     stopping: threading.Event
     """Set when the process is asked to stop: whoever waits answers at once."""
 

@@ -21,6 +21,7 @@ from storage.connection import broker_url, connect
 from storage.durability import WeakDurability, check_durability
 from storage.jobs import RedisJobStore
 from storage.stores import Claim, Stores, StoreUnavailable
+from storage.tracing import Traces, TracingMissing, traces
 from worker import lease, logs, warm
 from worker.beating import Beating, beat_giver
 from worker.progress import Report
@@ -103,8 +104,9 @@ def run(settings: WorkerSettings, computation: Computation | None = None) -> int
     # Read when billiard is imported: SIGTERM then gives running jobs SOFT_SHUTDOWN_SECONDS instead of for ever.
     os.environ.setdefault("REMAP_SIGTERM", "SIGQUIT")
     try:
+        traces("worker").close()
         _wait_for_redis(settings)
-    except WeakDurability as error:
+    except (TracingMissing, WeakDurability) as error:
         return _refused(str(error))
     except KeyboardInterrupt:
         return 130
@@ -143,9 +145,16 @@ def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
         """This child's own: connections must not cross a fork."""
         return _stores(settings)
 
+    @cache
+    def told() -> Traces:
+        """This child's own: it sends from a thread, and threads do not cross a fork."""
+        own = traces("worker")
+        signals.worker_process_shutdown.connect(lambda **_: own.close(), weak=False)
+        return own
+
     def run_claimed(task: Any, job_id: str) -> None:
         owner = lease.owner(task.request.hostname, task.request.id)
-        run_job(job_id, owner, stores(), settings.lease_seconds, computation, publish)
+        run_job(job_id, owner, stores(), settings.lease_seconds, computation, publish, told=told())
 
     def help_claimed(task: Any, job_id: str) -> None:
         owner = lease.owner(task.request.hostname, task.request.id)

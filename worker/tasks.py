@@ -17,6 +17,7 @@ from contract.results import GeneratorResult, IdentificationResult
 from contract.rolling import RollingResult
 from storage.ends import timed_out
 from storage.stores import Claim, JobStore, Stores, StoreUnavailable
+from storage.tracing import Stage, Traces
 from worker.memory_limit import memory_limited
 from worker.patience import CLAIM_PATIENCE_SECONDS, Fenced, patiently
 from worker.problems import JobProblem
@@ -54,6 +55,7 @@ def run_job(
     computation: Computation,
     publish: Publish,
     quiet_seconds: float = QUIET_SECONDS,
+    told: Traces | None = None,
 ) -> Outcome:
     """Claim the job, execute it, store the result, commit. Whoever renews the lease meanwhile does so in the owner's name.
 
@@ -65,12 +67,15 @@ def run_job(
     sharing = Sharing(claim, owner, stores, lease_seconds, publish)
 
     def run() -> Outcome:
-        with reporting(stores.jobs, claim, quiet_seconds) as report, memory_limited(computation.most_bytes):
+        with reporting(stores.jobs, claim, quiet_seconds, trace.stage) as report, memory_limited(computation.most_bytes):
             result = computation.execute(claim, stores, report, partial(sharing, report))
+        trace.stage("committing")
         return _succeed(claim, stores, result.model_dump_json(by_alias=True).encode())
 
-    with structlog.contextvars.bound_contextvars(job_id=job_id, attempt=claim.attempt):
+    traced = (told or Traces("worker")).attempt(job_id, claim.attempt)
+    with traced as trace, structlog.contextvars.bound_contextvars(job_id=job_id, attempt=claim.attempt):
         outcome = _guarded(claim, stores, run, computation.most_bytes)
+        trace.outcome(outcome)
         _log.info("job ended", outcome=outcome)
         if sharing.passes:
             clear_parts(stores, claim.tenant, job_id)
@@ -119,9 +124,9 @@ def _guarded(claim: Claim, stores: Stores, run: Callable[[], Outcome], most_byte
 
 
 @contextmanager
-def reporting(jobs: JobStore, claim: Claim, quiet_seconds: float) -> Iterator[Report]:
-    """Writes progress into the job's record, while inside."""
-    reporter = _Reporter(jobs, claim)
+def reporting(jobs: JobStore, claim: Claim, quiet_seconds: float, stage: Stage) -> Iterator[Report]:
+    """Writes progress into the job's record, while inside, and tells the trace of each stage."""
+    reporter = _Reporter(jobs, claim, stage)
     if quiet_seconds <= 0:
         reporter.speak()
         yield reporter
@@ -139,8 +144,8 @@ def reporting(jobs: JobStore, claim: Claim, quiet_seconds: float) -> Iterator[Re
 class _Reporter:
     """A `Report`. It keeps what it is told until it may speak."""
 
-    def __init__(self, jobs: JobStore, claim: Claim) -> None:
-        self._jobs, self._claim = jobs, claim
+    def __init__(self, jobs: JobStore, claim: Claim, begin: Stage) -> None:
+        self._jobs, self._claim, self._begin = jobs, claim, begin
         self._lock = threading.Lock()
         self._speaks = self._fenced = False
         self._kept: Progress | None = None
@@ -154,6 +159,7 @@ class _Reporter:
                 self._write(self._kept)
 
     def __call__(self, fraction: float, stage: str, message: str) -> None:
+        self._begin(stage)
         progress = Progress(fraction=min(max(fraction, 0.0), 1.0), stage=stage, message=message)
         with self._lock:
             if not self._speaks:

@@ -1,6 +1,7 @@
 """Jobs: one computation each, from its request to its result."""
 
 import hashlib
+import time
 from typing import Annotated, Any
 
 import structlog
@@ -94,6 +95,8 @@ async def create_job(
     parts `file`, `job` (JSON) and, if need be, `layout` (JSON, or as query parameters).
     """
 
+    began = time.time_ns()
+
     def room() -> None:
         parts.admission.job()
         parts.admission.body(bodies.announced(request))
@@ -117,6 +120,8 @@ async def create_job(
         if submission.created:
             _log.info("job accepted", job_id=submission.record.id, queue=queue)  # what ties the request's id to the job's
             _publish(parts, Message(submission.record.id, job.timeout_seconds, queue))
+            said = {"itoscope.kind": job.kind, "itoscope.request": str(request.scope["request_id"])}
+            parts.traces.submitted(submission.record.id, began, said)
         return submission
 
     submission = await run_sync(submitted)
