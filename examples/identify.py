@@ -173,11 +173,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path, help="CSV, JSON, NPY, NPZ, Parquet or Arrow")
     parser.add_argument("--url", default="http://127.0.0.1:8000")
-    parser.add_argument("--key", default=os.environ.get("ITOSCOPE_KEY"), help="API key (default: $ITOSCOPE_KEY)")
     parser.add_argument("--dt", type=float, help="sampling interval, where the file has no time column")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave the terminal tidy
-    headers = {"Authorization": f"Bearer {options.key}"} if options.key else {}
+    key = os.environ.get("ITOSCOPE_API_KEY")  # not an argument, which every user of the machine could read
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
         with httpx.Client(base_url=options.url, headers=headers, timeout=60.0) as client:
             show(identify(client, options.file, options.dt))

@@ -1,6 +1,6 @@
 """The shortest script that polls: submit a file, wait for the job, print parts of its result as JSON.
 
-python examples/poll.py examples/double_well.csv        ITOSCOPE_URL, ITOSCOPE_KEY
+python examples/poll.py examples/double_well.csv        ITOSCOPE_URL, ITOSCOPE_API_KEY
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-key = os.environ.get("ITOSCOPE_KEY")
+key = os.environ.get("ITOSCOPE_API_KEY")
 client = httpx.Client(
     base_url=os.environ.get("ITOSCOPE_URL", "http://127.0.0.1:8000"),
     headers={"Authorization": f"Bearer {key}"} if key else {},

@@ -1,10 +1,10 @@
 #!/bin/sh
 # Trajectories and the job in one request; the answer is the job, finished or not after ten seconds.
-#   sh examples/upload.sh [FILE]        ITOSCOPE_URL, ITOSCOPE_KEY
+#   sh examples/upload.sh [FILE]        ITOSCOPE_URL, ITOSCOPE_API_KEY
 set -eu
 file=${1:-"$(dirname -- "$0")/double_well.csv"}
 curl --fail-with-body --silent --show-error \
-  ${ITOSCOPE_KEY:+--header "Authorization: Bearer $ITOSCOPE_KEY"} \
+  ${ITOSCOPE_API_KEY:+--header "Authorization: Bearer $ITOSCOPE_API_KEY"} \
   --header "Prefer: wait=10" \
   --form "file=@$file" \
   --form 'job={"kind": "identification"}' \

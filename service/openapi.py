@@ -1,6 +1,7 @@
-"""The committed copies of the OpenAPI document and of the JSON Schemas.
+"""The committed copies of the OpenAPI document and of the JSON Schemas, and the reference page made from them.
 
-`python -m service.openapi` writes openapi/openapi.json and openapi/schemas/; with `--check` it only says what differs.
+`python -m service.openapi` writes openapi/openapi.json, openapi/schemas/ and docs/reference.md; with `--check` it only says what
+differs.
 `python -m service.openapi --release VERSION` keeps the document as released: nothing that is in it may go away any more.
 """
 
@@ -13,6 +14,7 @@ from typing import Any
 from fastapi import FastAPI
 from packaging.version import InvalidVersion, Version
 
+from service import manual
 from service.app import create_app
 from service.schemas import schemas
 from service.settings import ServiceSettings
@@ -22,10 +24,11 @@ RELEASED = FOLDER / "released"
 
 
 def files(app: FastAPI) -> dict[Path, str]:
-    """The generated files, by their path below `openapi/`."""
+    """The generated files, by their path from `openapi/`."""
     documents = {Path("openapi.json"): app.openapi()}
     documents |= {Path("schemas", f"{name}.json"): schema for name, schema in schemas().items()}
-    return {path: json.dumps(value, indent=2, ensure_ascii=False) + "\n" for path, value in documents.items()}
+    texts = {path: json.dumps(value, indent=2, ensure_ascii=False) + "\n" for path, value in documents.items()}
+    return texts | {Path("..", "docs", "reference.md"): manual.page(schemas())}
 
 
 def last_release() -> dict[str, Any]:

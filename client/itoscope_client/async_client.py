@@ -10,6 +10,7 @@ import httpx
 from itoscope_client import flows, operations, sending
 from itoscope_client.inputs import LayoutOptions
 from itoscope_client.models import Model, Passage
+from itoscope_client.models.model import model_of
 from itoscope_client.operations import Document
 from itoscope_client.progress import Listener
 from itoscope_client.retries import Retries
@@ -51,7 +52,7 @@ class AsyncClient:
         """From data to the model: upload, submit, wait, read. Arguments and errors as of `Client.identify`."""
         job = operations.identification(parameters, analysis, preset, labels)
         flow = operations.identified(data, t, layout, job, self._retries, operations.listener(progress), timeout)
-        return Model(await self._run(flow))
+        return model_of(await self._run(flow))
 
     async def analyse(
         self,
@@ -64,7 +65,7 @@ class AsyncClient:
     ) -> Model:
         """Read more off a model: an earlier one, a job's id, or terms {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": …}}."""
         job = operations.generator(model, analysis, labels)
-        return Model(await self._run(operations.computed(job, None, self._retries, operations.listener(progress), timeout)))
+        return model_of(await self._run(operations.computed(job, None, self._retries, operations.listener(progress), timeout)))
 
     async def passage(self, model: Model | str, start: Any, end: Any) -> Passage:
         """First passage of a model; computed by the service where its result does not have it."""
@@ -72,7 +73,11 @@ class AsyncClient:
 
     async def result(self, job_id: str) -> Model:
         """The model of a job that has succeeded. Raises Conflict where it has not."""
-        return Model(await self._run(operations.result(job_id, self._retries)))
+        return model_of(await self._run(operations.result(job_id, self._retries)))
+
+    async def result_document(self, job_id: str) -> Document:
+        """The result of a job of any kind as the service gave it."""
+        return await self._run(operations.result(job_id, self._retries))
 
     # Jobs
 
@@ -86,7 +91,7 @@ class AsyncClient:
 
     async def wait(self, job_id: str, *, timeout: float | None = None, progress: bool | Listener = True) -> Model:
         """Wait for a job, from wherever it was submitted. Raises JobFailed, JobCancelled, WaitingTimedOut."""
-        return Model(await self._run(operations.waited(job_id, self._retries, operations.listener(progress), timeout)))
+        return model_of(await self._run(operations.waited(job_id, self._retries, operations.listener(progress), timeout)))
 
     async def watch(self, job_id: str, *, timeout: float | None = None, progress: bool | Listener = True) -> Document:
         """Wait for a job; its record, however it ended."""

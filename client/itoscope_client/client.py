@@ -10,6 +10,7 @@ import httpx
 from itoscope_client import flows, operations, sending
 from itoscope_client.inputs import LayoutOptions
 from itoscope_client.models import Model, Passage
+from itoscope_client.models.model import model_of
 from itoscope_client.operations import Document
 from itoscope_client.progress import Listener
 from itoscope_client.retries import Retries
@@ -96,6 +97,10 @@ class Client:
         """The model of a job that has succeeded. Raises Conflict where it has not."""
         return self._model(self._run(operations.result(job_id, self._retries)))
 
+    def result_document(self, job_id: str) -> Document:
+        """The result of a job of any kind as the service gave it."""
+        return self._run(operations.result(job_id, self._retries))
+
     # Jobs
 
     def submit(self, job: Mapping[str, Any], *, idempotency_key: str | None = None) -> Document:
@@ -174,7 +179,7 @@ class Client:
         self.close()
 
     def _model(self, document: Mapping[str, Any]) -> Model:
-        return Model(document, ask=lambda start, end: self.passage(str(document["job"]), start, end))
+        return model_of(document, ask=lambda start, end: self.passage(str(document["job"]), start, end))
 
     def _run(self, flow: flows.Flow[T]) -> T:
         """Do what the flow asks for, until it is done."""

@@ -31,6 +31,10 @@ class JobCancelled(ItoscopeError):
     """The job was cancelled and has no result."""
 
 
+class NoModel(ItoscopeError):
+    """The job's result is not one model, as of the kind `rolling`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One fault at one place of what was sent."""

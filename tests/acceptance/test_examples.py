@@ -1,10 +1,15 @@
 """The examples, against a running installation."""
 
+import json
+import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
 from tests.acceptance.served import ROOT, Served
@@ -47,3 +52,90 @@ def test_one_curl_sends_data_and_job_and_gets_the_job_back(served: Served) -> No
     done = subprocess.run(["sh", str(EXAMPLES / "upload.sh")], env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
     assert '"id":"job_' in done.stdout.replace(" ", "")
+
+
+def run(served: Served, *command: str, seconds: float = 120) -> str:
+    """What a command prints, which has to succeed."""
+    environment = {
+        "PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "ITOSCOPE_URL": served.url, "NO_PROXY": "127.0.0.1",
+        "PYTHONPATH": str(ROOT / "client"),
+    }  # fmt: skip
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=seconds)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_script_with_the_client_prints_the_model(served: Served) -> None:
+    printed = run(served, sys.executable, "examples/with_client.py")
+    assert "b_x: x^3" in printed
+    assert re.search(r"mean time from -1 to 1: 3\d\.\d \[", printed)
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")
+def test_the_pipeline_waits_and_prints_the_result(served: Served) -> None:
+    result = json.loads(run(served, "sh", "examples/pipeline.sh", "examples/double_well.csv"))
+    assert result["model"]["drift"]["x"]["expression"].endswith("*x^3")
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")
+def test_the_pipeline_fails_where_the_job_does(served: Served, tmp_path: Path) -> None:
+    (tmp_path / "short.csv").write_text("t,x\n" + "".join(f"{n},{(-1) ** n * 0.1 * n}\n" for n in range(4)))
+    environment = {"PATH": os.environ["PATH"], "ITOSCOPE_URL": served.url, "NO_PROXY": "127.0.0.1"}
+    command = ["sh", str(EXAMPLES / "pipeline.sh"), str(tmp_path / "short.csv")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0
+    assert "too-few-samples" in done.stdout + done.stderr
+
+
+def test_the_notebook_runs_and_shows_the_model(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    monkeypatch.setenv("ITOSCOPE_URL", served.url)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "client"))
+    notebook = nbformat.read(EXAMPLES / "double_well.ipynb", as_version=4)
+    assert not any(cell.get("outputs") for cell in notebook.cells), "outputs are not kept in the repository"
+    nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(EXAMPLES)}}).execute()
+    shown = json.dumps([cell.get("outputs") for cell in notebook.cells])
+    assert "x<sup>3</sup>" in shown
+    assert "image/png" in shown
+
+
+@pytest.mark.parametrize(
+    ("program", "script", "needs"),
+    [
+        ("Rscript", "identify.R", ["-e", "library(httr2)"]),
+        ("julia", "identify.jl", ["-e", "using HTTP, JSON"]),
+    ],
+)
+def test_the_snippets_of_other_languages_print_the_model(served: Served, program: str, script: str, needs: list[str]) -> None:
+    if shutil.which(program) is None or subprocess.run([program, *needs], capture_output=True, timeout=120).returncode:
+        pytest.skip(f"{program} with its packages is not here")
+    assert "x^3" in run(served, program, f"examples/{script}", "examples/double_well.csv", seconds=300)
+
+
+OPENAPI: dict[str, Any] = json.loads((ROOT / "openapi" / "openapi.json").read_text())
+
+
+@pytest.mark.parametrize("script", ["identify.R", "identify.jl"])
+def test_what_the_snippets_send_is_in_the_interface(client: httpx.Client, script: str) -> None:
+    """Where the languages are not installed: addresses, parts, headers and fields are in openapi.json, and the job is valid."""
+    text = (EXAMPLES / script).read_text()
+    addresses = {re.sub(r"/?\{?job_id\}?", "", path).rstrip("/") for path in OPENAPI["paths"]}
+    named = {address.rstrip("/") for address in re.findall(r'"(/v1/[a-z/]*)"', text)}
+    assert named
+    assert named <= addresses
+    assert '"/result"' in text
+    assert "/v1/jobs/{job_id}/result" in OPENAPI["paths"]
+    form = OPENAPI["paths"]["/v1/jobs"]["post"]["requestBody"]["content"]["multipart/form-data"]["schema"]["properties"]
+    assert {"file", "job"} <= set(form)
+    assert all(re.search(rf"\b{part}\b", text) for part in ("file", "job"))
+    headers = {
+        parameter["name"] for parameter in OPENAPI["paths"]["/v1/jobs"]["post"]["parameters"] if parameter["in"] == "header"
+    }
+    assert {"Prefer", "Idempotency-Key"} <= headers
+    [job] = {found.replace("\\", "") for found in re.findall(r"\{\\?\"kind.*?\}", text)}
+    assert client.post(
+        "/v1/jobs/validate", json={**json.loads(job), "data": {"dt": 1.0, "trajectories": [[0, 1, 0, 2, 1]]}}
+    ).is_success
+    result = OPENAPI["components"]["schemas"]["IdentificationResult"]["properties"]
+    assert {"model", "generator"} <= set(result)
+    assert "relaxation_times" in OPENAPI["components"]["schemas"]["Spectrum"]["properties"]

@@ -15,7 +15,8 @@ from itoscope_client.inputs import LayoutOptions
 from itoscope_client.models import Model
 from itoscope_client.sending import version
 
-Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+WITH_MODEL = ("identification", "generator")
+"""Kinds of jobs whose result is one model; others are printed as JSON."""
 ENVIRONMENT = """\b
 Environment:
   ITOSCOPE_URL       the service's address (http://127.0.0.1:8000)
@@ -163,7 +164,11 @@ def watch(job: str, timeout: float | None, quiet: bool, url: str | None, as_json
       itoscope watch job_06h1ve3u84qhrctvl7s0he79sg --timeout 600
     """
     with Client(url) as client:
-        _show(client.wait(job, timeout=timeout, progress=not quiet), as_json, None)
+        record = client.watch(job, timeout=timeout, progress=not quiet)
+        if record["state"] == "succeeded" and record["kind"] not in WITH_MODEL:
+            click.echo(json.dumps(client.result_document(job), ensure_ascii=False))
+            return
+        _show(client.wait(job, progress=False), as_json, None)
 
 
 @itoscope.command(epilog=EXIT_STATUS)
@@ -179,7 +184,11 @@ def result(job: str, output: Path | None, url: str | None, as_json: bool) -> Non
       itoscope result job_06h1ve3u84qhrctvl7s0he79sg --json > result.json
     """
     with Client(url) as client:
-        _show(client.result(job), as_json, output)
+        document = client.result_document(job)
+        if document["kind"] not in WITH_MODEL:
+            click.echo(json.dumps(document, ensure_ascii=False))
+            return
+        _show(Model(document), as_json, output)
 
 
 @itoscope.command(epilog=EXIT_STATUS)

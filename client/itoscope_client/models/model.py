@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from itoscope_client.errors import NoModel
 from itoscope_client.inputs.optional import needed
 from itoscope_client.models import pages, plots
 from itoscope_client.models.estimates import Passage, Term, passage_of, terms_of
@@ -226,6 +227,14 @@ class Model:
     def _states(self, start: ArrayLike) -> Floats:
         states = np.asarray(start, dtype=np.float64)
         return states[..., None] if len(self.variables) == 1 else states
+
+
+def model_of(document: Mapping[str, Any], *, ask: Ask | None = None) -> Model:
+    """The model in a result. Raises NoModel for a kind of job that has none."""
+    if "model" not in document:
+        job, kind = document.get("job"), document.get("kind")
+        raise NoModel(f"{job} is of the kind {kind}, whose result is not one model; read it with client.result_document({job!r})")
+    return Model(document, ask=ask)
 
 
 def _same(a: Any, b: Any) -> bool:

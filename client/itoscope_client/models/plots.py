@@ -29,6 +29,7 @@ def _line(plt: Any, model: "Model", samples: NDArray[np.float64] | None) -> Any:
     [name] = model.variables
     low, high = _ranges(model, samples)[0]
     x = np.linspace(low, high, POINTS)
+    curves = model.document.get("curves") or {}
     drawn, ((drift, diffusion), (density, potential)) = plt.subplots(2, 2, figsize=(8, 6), sharex=True, layout="constrained")
     drift.plot(x, model.drift(x))
     drift.axhline(0, linewidth=0.5, color="0.5")
@@ -36,6 +37,10 @@ def _line(plt: Any, model: "Model", samples: NDArray[np.float64] | None) -> Any:
     diffusion.plot(x, model.diffusion(x))
     diffusion.set_ylim(bottom=0)
     diffusion.set_title(f"diffusion a({name})")
+    for axes, name_of_curve in ((drift, "drift"), (diffusion, "diffusion")):
+        band = np.asarray((curves.get(name_of_curve) or {}).get("band") or np.empty((0, 2)), dtype=np.float64)
+        if len(band):
+            axes.fill_between(curves["grid"], band[:, 0], band[:, 1], alpha=0.25, linewidth=0)
     law = density_of(model.document)
     if samples is not None:
         density.hist(samples[np.isfinite(samples)], bins=60, density=True, alpha=0.3, label="data")

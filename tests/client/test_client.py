@@ -1,0 +1,204 @@
+"""The client against a whole installation, and how it says what went wrong."""
+
+import asyncio
+import inspect
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from itoscope_client import (
+    AsyncClient,
+    Client,
+    Conflict,
+    Gone,
+    InputError,
+    InvalidAnswer,
+    InvalidRequest,
+    JobCancelled,
+    JobFailed,
+    NotFound,
+    Problem,
+    Retries,
+    TooLarge,
+    Unauthorized,
+    Unreachable,
+    UnreadableData,
+    WaitingTimedOut,
+)  # fmt: skip
+from itoscope_client.progress import ProgressBar, line
+from tests.acceptance.served import ROOT, Served
+
+DOUBLE_WELL = {"drift": {"x": {"x": 1.0, "x^3": -1.0}}, "diffusion": {"x,x": {"1": 0.25}}}
+
+
+class TestInstallation:
+    def test_from_an_array_to_the_model_and_its_passages(self, client: Client) -> None:
+        x = np.loadtxt(ROOT / "examples" / "double_well.csv", delimiter=",", skiprows=1)[:, 1]
+        model = client.identify(x, dt=0.05, labels={"experiment": "trap-17"}, progress=False)
+        assert model.names == ("b_x: x", "b_x: x^3", "a_xx: 1")
+        assert (np.abs(model.values - [1, -1, 0.25]) < 4 * model.std_errors).all()
+        np.testing.assert_allclose(model.drift([0.0, 0.5]), [0.0, 0.5 * model.values[0] + 0.125 * model.values[1]])
+        assert client.jobs(labels={"experiment": "trap-17"})[0]["id"] == model.job_id
+        # Not in the result, so the service is asked: between the wells it takes about as long as from a little beyond them.
+        wells = float(model.passages[0])
+        assert wells < float(model.passage(-1, 1)) < 1.05 * wells
+
+    def test_a_model_by_its_terms_has_its_known_times(self, client: Client) -> None:
+        model = client.analyse(DOUBLE_WELL, progress=False)
+        assert model.relaxation_times[0] == pytest.approx(17.60, abs=0.01)
+        assert float(client.passage(model, -1, 1)) == pytest.approx(41.03, abs=0.01)
+
+    def test_asynchronously_the_same(self, served: Served) -> None:
+        async def both() -> list[float]:
+            async with AsyncClient(served.url) as client:
+                models = [
+                    client.analyse({"drift": {"x": {"x": -k}}, "diffusion": {"x,x": {"1": 1.0}}}, progress=False)
+                    for k in (1.0, 2.0)
+                ]
+                return [float(model.relaxation_times[0]) for model in await asyncio.gather(*models)]
+
+        assert asyncio.run(both()) == pytest.approx([1.0, 0.5], rel=1e-4)
+
+    def test_a_failed_job_says_why_and_what_to_try(self, client: Client) -> None:
+        with pytest.raises(JobFailed) as failed:
+            client.identify([0.0, 0.3, -0.1, 0.2], dt=1.0, progress=False)
+        assert (failed.value.code, bool(failed.value.hints)) == ("too-few-samples", True)
+        assert failed.value.job_id.startswith("job_")
+
+    def test_refusals_are_types_with_the_place_and_hints(self, client: Client, tmp_path: Path) -> None:
+        with pytest.raises(InvalidRequest) as refused:
+            client.validate({"kind": "generator", "model": DOUBLE_WELL, "analysis": {"eigenpairs": 0}})
+        assert refused.value.errors[0].pointer == "#/analysis/eigenpairs"
+        (tmp_path / "slip.csv").write_text("t,x\n0,1.0\n1,1.5\n2,1.2\n3,oops\n4,1.1\n")
+        with pytest.raises(UnreadableData, match="oops"):
+            client.upload(tmp_path / "slip.csv")
+        with pytest.raises(NotFound):
+            client.job("job_0000000000")
+
+
+class TestShells:
+    def test_both_clients_have_the_same_methods_and_arguments(self) -> None:
+        def methods(kind: type) -> dict[str, list[str]]:
+            public = {name: value for name, value in vars(kind).items() if not name.startswith("_") and callable(value)}
+            return {name: [*inspect.signature(value).parameters] for name, value in public.items()}
+
+        assert methods(Client) == methods(AsyncClient)
+        assert len(methods(Client)) > 15
+
+
+def answering(*answers: httpx.Response | BaseException, seen: list[httpx.Request] | None = None, **options: Any) -> Client:
+    """A client to whom these answers are given, one after the other."""
+    left = [*answers]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if seen is not None:
+            seen.append(request)
+        given = left.pop(0)
+        if isinstance(given, BaseException):
+            raise given
+        return given
+
+    return Client("http://service", transport=httpx.MockTransport(answer), **{"retries": Retries(base=0.001), **options})
+
+
+def problem(status: int, code: str) -> httpx.Response:
+    body = {"code": code, "title": "No", "status": status, "detail": "because", "hints": ["Try this."]}
+    return httpx.Response(status, json=body, headers={"X-Request-Id": "r1", "Retry-After": "7"})
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("status", "code", "kind"),
+        [
+            (401, "unauthorized", Unauthorized), (403, "forbidden", Unauthorized), (404, "not-found", NotFound),
+            (410, "gone", Gone),
+            (409, "job-failed", Conflict), (413, "body-too-large", TooLarge), (507, "storage-full", TooLarge),
+            (415, "unsupported-media-type", UnreadableData), (422, "layout-mismatch", UnreadableData),
+            (422, "invalid-request", InvalidRequest),
+        ],
+    )  # fmt: skip
+    def test_every_refusal_has_its_type(self, status: int, code: str, kind: type[Problem]) -> None:
+        with pytest.raises(kind, match=rf"because \({code}\)\n  try: Try this") as refused:
+            answering(problem(status, code)).job("job_x")
+        assert type(refused.value) is kind
+        assert (refused.value.status, refused.value.request_id) == (status, "r1")
+
+    def test_retry_after_is_honoured_and_patience_has_an_end(self) -> None:
+        with pytest.raises(Problem) as busy:
+            answering(problem(429, "too-many-requests"), retries=Retries(patience=5)).job("job_x")
+        assert busy.value.retry_after == 7
+        assert Retries(draw=lambda: 0.5).pause(1, 0.0, problem(503, "queue-full")) == 7 + 0.25
+
+    def test_pauses_are_drawn_between_zero_and_a_growing_bound(self) -> None:
+        full, none = Retries(draw=lambda: 1.0), Retries(draw=lambda: 0.0)
+        assert [full.pause(n, 0, None) for n in (1, 2, 3, 8)] == [0.5, 1.0, 2.0, 30.0]
+        assert none.pause(3, 0, None) == 0
+        assert full.pause(10, 0, None) is None
+
+    def test_a_page_of_something_else_is_no_answer(self) -> None:
+        with pytest.raises(InvalidAnswer, match="is it Itoscope's address"):
+            answering(httpx.Response(200, text="<html>")).job("job_x")
+
+    def test_who_does_not_answer_is_named(self) -> None:
+        with pytest.raises(Unreachable, match=r"tried 2 times: refused.*ITOSCOPE_URL"):
+            answering(*2 * [httpx.ConnectError("refused")], retries=Retries(attempts=2, base=0)).jobs()
+
+    def test_an_address_that_is_none_is_refused(self) -> None:
+        with pytest.raises(InputError, match="https://"):
+            Client("localhost:8000")
+
+    def test_the_key_comes_from_the_environment_and_is_not_shown(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("ITOSCOPE_API_KEY", "secret-key\n")
+        seen: list[httpx.Request] = []
+        client = answering(httpx.Response(200, json={"id": "job_x"}), seen=seen)
+        client.job("job_x")
+        assert seen[0].headers["authorization"] == "Bearer secret-key"
+        assert "secret-key" not in repr(client) + repr(vars(client))
+
+
+RUNNING = {"id": "job_x", "state": "running", "progress": {"fraction": 0.5, "stage": "drift", "message": "Fitting the drift"}}
+
+
+class TestWaiting:
+    def test_who_interrupts_is_told_how_to_go_on(self) -> None:
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            answering(httpx.Response(200, json=RUNNING), KeyboardInterrupt()).wait("job_x", progress=False)
+        assert "client.wait('job_x') or `itoscope watch job_x`" in stopped.value.__notes__[0]
+
+    def test_time_may_run_out_and_the_job_goes_on(self) -> None:
+        with pytest.raises(WaitingTimedOut, match="it goes on"):
+            answering(httpx.Response(200, json=RUNNING)).wait("job_x", timeout=0, progress=False)
+
+    def test_a_cancelled_job_has_no_result(self) -> None:
+        with pytest.raises(JobCancelled):
+            answering(httpx.Response(200, json={**RUNNING, "state": "cancelled"})).wait("job_x", progress=False)
+
+    def test_a_listener_sees_every_record(self) -> None:
+        seen: list[Any] = []
+        answers = [httpx.Response(200, json=RUNNING), httpx.Response(200, json={**RUNNING, "state": "cancelled"})]
+        assert answering(*answers).watch("job_x", progress=seen.append)["state"] == "cancelled"
+        assert [record["state"] for record in seen] == ["running", "cancelled"]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("stream", "drawn"), [(Terminal, True), (io.StringIO, False)])
+def test_progress_is_drawn_on_terminals_only(stream: Callable[[], io.StringIO], drawn: bool) -> None:
+    screen = stream()
+    bar = ProgressBar(screen)
+    bar(RUNNING)
+    bar({**RUNNING, "state": "succeeded"})
+    assert ("Fitting the drift" in screen.getvalue()) is drawn
+    assert screen.getvalue().endswith("\n") is drawn
+
+
+def test_the_bar_is_as_long_as_the_job_has_come() -> None:
+    assert line(RUNNING, 65.0).endswith("━" * 15 + "─" * 15 + "  50 % 1:05")
