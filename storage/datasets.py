@@ -2,14 +2,14 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
 from contract.datasets import Dataset
 from storage.disk import copy_synced, disk_errors, folder_beside, sync_folder, write_synced
 from storage.names import checked_tenant, is_dataset_id
-from storage.paging import page
+from storage.paging import DatasetPages
 
 FILES = ("states.npy", "times.npy", "segments.npy")
 _DESCRIPTION = "dataset.json"
@@ -20,6 +20,7 @@ class LocalDatasetStore:
 
     def __init__(self, data_dir: Path) -> None:
         self._root = data_dir / "datasets"
+        self._pages = DatasetPages()
 
     def put(self, tenant: str, dataset: Dataset, folder: Path) -> Literal["created", "known"]:
         place = self._place(tenant, dataset.id)
@@ -49,11 +50,7 @@ class LocalDatasetStore:
 
     def list(self, tenant: str, *, limit: int = 50, cursor: str | None = None) -> tuple[Sequence[Dataset], str | None]:
         home = self._root / checked_tenant(tenant)
-        try:
-            names = [name for name in os.listdir(home) if is_dataset_id(name)]
-        except FileNotFoundError:
-            names = []
-        return page((dataset for name in names if (dataset := _read(home / name))), limit, cursor)
+        return self._pages.page(tenant, _stamps(home), lambda name: _read(home / name), limit, cursor)
 
     @contextmanager
     def files(self, tenant: str, dataset_id: str) -> Iterator[Path]:
@@ -85,6 +82,20 @@ class LocalDatasetStore:
 
     def _place(self, tenant: str, dataset_id: str) -> Path | None:
         return self._root / checked_tenant(tenant) / dataset_id if is_dataset_id(dataset_id) else None
+
+
+def _stamps(home: Path) -> dict[str, int]:
+    """Each dataset's id, and when its folder was made."""
+    found = {}
+    try:
+        with os.scandir(home) as entries:
+            for entry in entries:
+                if is_dataset_id(entry.name):
+                    with suppress(FileNotFoundError):  # deleted while we look
+                        found[entry.name] = entry.stat().st_mtime_ns
+    except FileNotFoundError:
+        return {}
+    return found
 
 
 def _size(path: Path) -> int:

@@ -14,7 +14,7 @@ from obstore.store import ObjectStore
 from contract.datasets import Dataset
 from storage.datasets import FILES
 from storage.names import checked_tenant, is_dataset_id, is_part_name, is_result_name, parts_place, result_name
-from storage.paging import page
+from storage.paging import DatasetPages
 from storage.stores import StoreUnavailable
 
 _DESCRIPTION = "dataset.json"
@@ -38,6 +38,7 @@ class ObjectDatasetStore:
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
+        self._pages = DatasetPages()
 
     def put(self, tenant: str, dataset: Dataset, folder: Path) -> Literal["created", "known"]:
         place = self._place(tenant, dataset.id)
@@ -64,9 +65,13 @@ class ObjectDatasetStore:
     def list(self, tenant: str, *, limit: int = 50, cursor: str | None = None) -> tuple[Sequence[Dataset], str | None]:
         home = f"datasets/{checked_tenant(tenant)}"
         with object_errors():
-            places = obstore.list_with_delimiter(self._store, f"{home}/")["common_prefixes"]
-        found = (self._described(place.rstrip("/")) for place in places if is_dataset_id(place.rstrip("/").rsplit("/", 1)[-1]))
-        return page((dataset for dataset in found if dataset), limit, cursor)
+            listed = [meta for chunk in obstore.list(self._store, f"{home}/") for meta in chunk]
+        stamps = {}
+        for meta in listed:
+            dataset_id, _, name = meta["path"].removeprefix(f"{home}/").partition("/")
+            if name == _DESCRIPTION and is_dataset_id(dataset_id):
+                stamps[dataset_id] = meta["e_tag"] or meta["last_modified"]
+        return self._pages.page(tenant, stamps, lambda dataset_id: self._described(f"{home}/{dataset_id}"), limit, cursor)
 
     @contextmanager
     def files(self, tenant: str, dataset_id: str) -> Iterator[Path]:

@@ -127,6 +127,17 @@ def test_pages_go_from_the_newest_to_the_oldest_and_survive_deletion(datasets: D
     assert cursor is None
 
 
+def test_a_dataset_that_is_uploaded_again_is_the_newest_even_where_the_list_was_seen_before(
+    datasets: DatasetStore, folder: Path
+) -> None:
+    for dataset_id, age in {"ds_a": 30, "ds_b": 10, "ds_c": 20}.items():
+        datasets.put(TENANT, a_dataset(dataset_id, age), folder)
+    assert [dataset.id for dataset in datasets.list(TENANT)[0]] == ["ds_b", "ds_c", "ds_a"]
+    datasets.delete(TENANT, "ds_a")
+    datasets.put(TENANT, a_dataset("ds_a", 0), folder)
+    assert [dataset.id for dataset in datasets.list(TENANT)[0]] == ["ds_a", "ds_b", "ds_c"]
+
+
 @pytest.mark.parametrize("cursor", ["", "x", "1-ds_A", "-1-ds_a", "1" * 400 + "-ds_a"])
 def test_a_cursor_that_no_page_gave_is_refused(datasets: DatasetStore, cursor: str) -> None:
     with pytest.raises(InvalidCursor):
