@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from worker.generator.landscape import Landscape
 from worker.generator.process import FloatArray
-from worker.generator.quadrature import rule, subdivision
+from worker.generator.quadrature import at_edges, rule, subdivision
 
 CELL_ORDER = 8
 """Gauss nodes of one cell."""
 STEEP = 4.0
-"""Change of ψ over a cell beyond which ψ is taken for straight there."""
+"""Change of ψ over a cell beyond which its integrals are taken from their asymptotic forms."""
+SLOWEST = 20.0
+"""How many times less than its mean ψ's slope may be within a cell."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,20 +130,29 @@ def _integrals(psi: FloatArray, log_a: FloatArray) -> tuple[FloatArray, FloatArr
     result = np.log(total) - bottom, left, right
     if not steep.any():
         return result
-    straight = _straight(psi.mean(axis=-1), rise, log_a.mean(axis=-1))
+    straight = _steep(psi, log_a)
     resistances, lefts, rights = (np.where(steep, s, r) for s, r in zip(straight, result, strict=True))
     return resistances, lefts, rights
 
 
-def _straight(level: FloatArray, rise: FloatArray, log_a: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The same three for ψ = level + rise · t/2 on [−1, 1].
+def _steep(psi: FloatArray, log_a: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The same three where ψ rises or falls so much that a polynomial does not follow exp(±ψ).
 
-    Cells so steep lie far from any top or bottom, where nothing counts but that no spurious slow rate arises.
+    The resistance lies at the edge where ψ is low, the mass at the other; both are as at a straight ψ between the two edges,
+    whose values are those of the neighbours, so that nothing is gained or lost from one cell to the next. Their product, which is
+    the time to go down the cell, is ∫ 2/(a |ψ'|).
     """
-    steepness = np.maximum(np.abs(rise), STEEP)
+    weights, _ = rule(CELL_ORDER)
+    to_edges, derivative = at_edges(CELL_ORDER)
+    edges, slope = psi @ to_edges.T, np.abs(psi @ derivative.T)
+    low, high = edges.min(axis=-1), edges.max(axis=-1)
+    steepness = np.maximum(high - low, STEEP)
     escape = -np.expm1(-steepness)
-    low_side = level - steepness / 2 + np.log(2 * (1 - escape / steepness) / escape) - log_a
-    high_side = level + steepness / 2 + np.log(2 * (escape / steepness - np.exp(-steepness)) / escape) - log_a
-    log_resistance = np.log(4 * escape / steepness) - level + steepness / 2
-    rising = rise > 0
+    # Where ψ turns within the cell, its mean slope has to do.
+    slope = np.maximum(slope, steepness[..., None] / SLOWEST)
+    down = np.log((2 * np.exp(-log_a) / slope) @ weights)
+    log_resistance = np.log(4 * escape / steepness) - low
+    low_side = down + np.log(1 - escape / steepness) - log_resistance
+    high_side = high + np.log(2 * (escape / steepness - np.exp(-steepness)) / escape) - log_a.mean(axis=-1)
+    rising = edges[..., 1] > edges[..., 0]
     return log_resistance, np.where(rising, low_side, high_side), np.where(rising, high_side, low_side)

@@ -13,7 +13,7 @@ from worker.generator.ergodicity import Verdict, ends_verdict, noise_verdict
 from worker.generator.exits import Exit, exit_on_the_line
 from worker.generator.extrapolation import extrapolated_beyond
 from worker.generator.first_passage_chain import Chain
-from worker.generator.inhabited import DEPTH, depth_for
+from worker.generator.inhabited import DEPTH, depth_for, inhabited, part_of, span_of_light_tails
 from worker.generator.kramers import Extrema, extrema_of, kramers_time
 from worker.generator.landscape import Landscape
 from worker.generator.line_committors import committors_on_the_line
@@ -22,7 +22,7 @@ from worker.generator.panels import build_landscape
 from worker.generator.passage_curve import RISE, NoCurve, PassageCurve, passage_cells, passage_curve, rise_on_the_way
 from worker.generator.passage_law import standard_deviation
 from worker.generator.passages import Passage, mean_time
-from worker.generator.process import FloatArray, ScalarProcess, values
+from worker.generator.process import FloatArray, ScalarProcess
 from worker.generator.relaxation import local_relaxation
 from worker.generator.report import GeneratorReport, Questions, Range, pairs_to_time
 from worker.generator.spectrum import spectrum_of
@@ -48,8 +48,11 @@ def analysed_on_the_line(model: ScalarProcess, questions: Questions) -> Generato
         return report
     law = stationary_law(landscape, window, ends, questions.density_points, questions.observed_range)
     grid = law.grid[0]
-    spectrum = spectrum_of(landscape, ends, questions.eigenpairs, grid=grid if questions.eigenfunctions else None)
-    memory = memory_on_the_line(landscape, ends, law, spectrum, questions.lags, questions.frequencies)
+    span = inhabited(landscape, questions.eigenpairs)
+    within = part_of(landscape, span)
+    spectrum = spectrum_of(within, ends, questions.eigenpairs, grid=grid if questions.eigenfunctions else None)
+    light = part_of(landscape, span_of_light_tails(span, landscape))
+    memory = memory_on_the_line(light, within, ends, law, spectrum, questions.lags, questions.frequencies)
     return replace(
         report,
         stationary=law,
@@ -70,14 +73,7 @@ def resolve(
     points = [point for numbers in asked for point in numbers]
     fixed = fixed_points_of(model, window)
     landscape = build_landscape(model, window, ends, (point.at[0] for point in fixed), points, depth)
-    b = values(model.b, landscape.at_nodes[0].ravel())
-    if np.count_nonzero(np.diff(np.sign(b[b != 0]))) == len(fixed):
-        return landscape, fixed
-    # The panels are finer than the first scan, and show fixed points that it stepped over.
-    finer = fixed_points_of(model, window, landscape)
-    if len(finer) != len(fixed):
-        landscape = build_landscape(model, window, ends, (point.at[0] for point in finer), points, depth)
-    return landscape, finer
+    return landscape, fixed
 
 
 def _kinetics(

@@ -97,15 +97,22 @@ class LineCorrelations:
 
 
 def memory_on_the_line(
-    landscape: Landscape, ends: tuple[End, End], law: StationaryLaw, spectrum: Spectrum, n_lags: int, n_frequencies: int
+    landscape: Landscape,
+    inhabited: Landscape,
+    ends: tuple[End, End],
+    law: StationaryLaw,
+    spectrum: Spectrum,
+    n_lags: int,
+    n_frequencies: int,
 ) -> Memory | NoMemory:
-    """Autocorrelation, power spectrum and integrated time of a model with a stationary law."""
+    """Autocorrelation, power spectrum and integrated time of a model with a stationary law, which `inhabited` holds all but tails
+    that fall like a power."""
     mean, variance = law.mean[0], law.covariance[0][0]
     if mean is None or variance is None:
         return NoMemory("the variance is infinite, so there is no autocorrelation function")
     log_total = log_total_mass(landscape)
     rows, decay = _where_it_varies(landscape, log_total, mean, variance)
-    fastest = max(min(coarse_rates(landscape, RESOLVED_RATES)[-1], min(end.threshold for end in ends)), decay)
+    fastest = max(min(coarse_rates(inhabited, RESOLVED_RATES)[-1], min(end.threshold for end in ends)), decay)
     cells = cut_into_cells(landscape, 2 * _parts(landscape, fastest, rows, mean), rows)
     fine, coarse = Network.of(cells), Network.of(cells.halved())
     if abs((4 * fine.variance - coarse.variance) / 3 - variance) > HELD * variance:

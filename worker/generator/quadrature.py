@@ -26,6 +26,15 @@ def rule(order: int) -> tuple[FloatArray, FloatArray]:
     return read_only(weights), read_only(antiderivatives @ _to_legendre(nodes, weights))
 
 
+@cache
+def at_edges(order: int) -> tuple[FloatArray, FloatArray]:
+    """(2, order): values at the Gauss nodes → values at −1 and 1; (order, order): → derivatives at the nodes."""
+    nodes, weights = leggauss(order)
+    coefficients = _to_legendre(nodes, weights)
+    edges = legvander(np.array([-1.0, 1.0]), order - 1) @ coefficients
+    return read_only(edges), read_only(legval(nodes, legder(np.eye(order))).T @ coefficients)
+
+
 NODES, _ = leggauss(ORDER)
 WEIGHTS, CUMULATIVE = rule(ORDER)
 TO_LEGENDRE = read_only(_to_legendre(NODES, WEIGHTS))

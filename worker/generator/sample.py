@@ -12,7 +12,7 @@ from worker.generator.ergodicity import ends_verdict, noise_verdict
 from worker.generator.errors import GeneratorError
 from worker.generator.exits import Exit, Triple, exit_on_the_line
 from worker.generator.fourier import MODES
-from worker.generator.inhabited import depth_for
+from worker.generator.inhabited import depth_for, inhabited, part_of, span_of_light_tails
 from worker.generator.integrated_time import integrated_time
 from worker.generator.interval import narrowed_to_positive
 from worker.generator.kramers import extrema_of, kramers_time
@@ -108,11 +108,14 @@ def _on_the_line(model: ScalarProcess, reference: GeneratorReport, pairs: tuple[
     total = log_total_mass(landscape)
     mean, variance, _, _ = moments_of(landscape, window, ends, total)
     time = None
+    span = inhabited(landscape, len(rates))
     if mean is not None and variance is not None:
-        time = integrated_time(landscape, ends, total, mean, variance).log_value
+        light = part_of(landscape, span_of_light_tails(span, landscape))
+        time = integrated_time(light, ends, total, mean, variance).log_value
     if len(rates):
         # A sample's rates may be somewhat faster than the reference's; the cells are made fine enough for that.
-        rates = spectrum_of(landscape, ends, len(rates), levels=LEVELS, fastest=1.5 * rates[-1]).eigenvalues.real
+        within = part_of(landscape, span)
+        rates = spectrum_of(within, ends, len(rates), levels=LEVELS, fastest=1.5 * rates[-1]).eigenvalues.real
     return Sample(True, True, tuple(rates), mean, variance, times, kramers, exits, time)
 
 

@@ -14,7 +14,6 @@ from scipy.linalg import eigh_tridiagonal, solve_banded
 
 from worker.generator.boundaries import End
 from worker.generator.cells import Cells, cut_into_cells
-from worker.generator.inhabited import inhabited
 from worker.generator.landscape import Landscape
 from worker.generator.process import FloatArray, read_only
 from worker.generator.quadrature import DERIVATIVE, WEIGHTS
@@ -69,7 +68,7 @@ def spectrum_of(
     fastest: float | None = None,
     grid: FloatArray | None = None,
 ) -> Spectrum:
-    """The `count` slowest rates of the model on this landscape.
+    """The `count` slowest rates of the model on this landscape, which is the part of the panels that the law inhabits.
 
     levels   number of halvings of the cells that are extrapolated, 1 to 3
     fastest  a guess of the fastest of the rates [1/time]; without it a coarse solution gives one
@@ -79,7 +78,7 @@ def spectrum_of(
     if fastest is None:
         fastest = coarse_rates(landscape, count)[-1]
     fastest = min(fastest, threshold)
-    cells = cut_into_cells(landscape, *mesh(landscape, fastest, 2 ** (levels - 1), count))
+    cells = cut_into_cells(landscape, *mesh(landscape, fastest, 2 ** (levels - 1)))
     ladder = [_rates(finer := cells, count)]
     for _ in range(levels - 1):
         finer = finer.halved()
@@ -101,7 +100,7 @@ def spectrum_of(
 
 def coarse_rates(landscape: Landscape, count: int) -> list[float]:
     """The slowest rates with one cell a panel, in order: right to some ten per cent [1/time]."""
-    return [float(rate) for rate in _rates(cut_into_cells(landscape, 1, inhabited(landscape, count)), count)]
+    return [float(rate) for rate in _rates(cut_into_cells(landscape), count)]
 
 
 def _rates(cells: Cells, count: int) -> FloatArray:
@@ -126,11 +125,10 @@ def _rates(cells: Cells, count: int) -> FloatArray:
     return np.asarray(singular**2 * np.exp(2 * unit))
 
 
-def mesh(landscape: Landscape, fastest: float, multiple: int, count: int) -> tuple[NDArray[np.int64], slice]:
-    """Cells per panel, and the panels on which the `count` eigenfunctions up to the rate `fastest` matter."""
-    within = inhabited(landscape, count)
-    _, psi, log_a = (table[within] for table in landscape.at_nodes)
-    half = landscape.half[within, None]
+def mesh(landscape: Landscape, fastest: float, multiple: int) -> tuple[NDArray[np.int64], slice]:
+    """Cells per panel, and the panels on which eigenfunctions up to the rate `fastest` matter."""
+    _, psi, log_a = landscape.at_nodes
+    half = landscape.half[:, None]
     with np.errstate(over="ignore", invalid="ignore"):
         uniform = half * np.exp(-0.5 * log_a)  # d(uniform-noise coordinate) per reference length
         slope = ((psi - 0.5 * log_a) @ DERIVATIVE.T) / uniform
@@ -142,7 +140,7 @@ def mesh(landscape: Landscape, fastest: float, multiple: int, count: int) -> tup
     first = int(np.searchsorted(from_left, from_left[first] - DECAY))
     last = len(psi) - 1 - int(np.searchsorted(from_right[::-1], from_right[last] - DECAY))
     parts = parts_for(phase[first : last + 1]) * multiple
-    return parts, slice(within.start + first, within.start + last + 1)
+    return parts, slice(first, last + 1)
 
 
 def parts_for(phase: FloatArray) -> NDArray[np.int64]:

@@ -16,6 +16,7 @@ from worker.generator.bisection import slowest_rates
 from worker.generator.cells import Cells, cut_into_cells
 from worker.generator.exits import Triple, gaps_beyond, log_exit
 from worker.generator.held import SMALLEST_BARRIER
+from worker.generator.inhabited import inhabited, part_of
 from worker.generator.integrated_time import log_integrated_times
 from worker.generator.kramers import Extrema, log_kramers_time, with_widths
 from worker.generator.landscape import Landscape
@@ -106,7 +107,8 @@ def _samples(landscape: Landscape, models: Models, frame: Frame, pairs: tuple[Ra
     times = [log_mean_time(cells, *pair) if finite else endless for pair, finite in zip(pairs, known, strict=True)]
     kramers = [log_kramers_time(extrema, *pair) for pair in pairs]
     exits = [_exit(cells, asked) for asked in exits_of(frame.reference)]
-    integrated = log_integrated_times(landscape, frame.landscape, mean, variance)
+    span = inhabited(frame.landscape, len(rates_of(frame.reference)))
+    integrated = log_integrated_times(part_of(landscape, span), part_of(frame.landscape, span), mean, variance)
     threshold = models.threshold * (1 - CLOSE)
     for row, index in enumerate(models.rows):
         yield (
@@ -174,12 +176,13 @@ def _rates(landscape: Landscape, frame: Frame) -> FloatArray:
     exact = rates_of(frame.reference)
     if not len(exact):
         return np.zeros((len(landscape.psi), 0))
-    parts, rows = mesh(frame.landscape, 1.5 * float(exact[-1]), 1, len(exact))
+    span = inhabited(frame.landscape, len(exact))
+    parts, rows = mesh(part_of(frame.landscape, span), 1.5 * float(exact[-1]), 1)
     if parts.sum() % 2:
         parts[np.argmin(parts)] = 2  # Cells merge in pairs.
     psi = np.concatenate([frame.landscape.psi[None], landscape.psi])
     log_a = np.concatenate([frame.landscape.log_a[None], landscape.log_a])
-    fine = cut_into_cells(replace(landscape, psi=psi, log_a=log_a), parts, rows)
+    fine = cut_into_cells(part_of(replace(landscape, psi=psi, log_a=log_a), span), parts, rows)
     rates = (4 * slowest_rates(fine, exact) - slowest_rates(fine.halved(), exact)) / 3
     return np.asarray(exact * rates[1:] / rates[0])
 

@@ -43,17 +43,9 @@ class Barrier:
     height_over_noise: float
 
 
-def fixed_points_of(model: ScalarProcess, window: Window, landscape: Landscape | None = None) -> tuple[FixedPoint, ...]:
-    """Every point where the drift changes sign, from left to right; a point where it only touches zero is not one.
-
-    The scan of the window is searched, and the finer panels of the landscape where there is one.
-    """
-    points, drift = window.points, window.drift
-    if landscape is not None:
-        nodes = landscape.at_nodes[0].ravel()
-        points, first = np.unique(np.concatenate([points, nodes]), return_index=True)
-        drift = np.concatenate([drift, values(model.b, nodes)])[first]
-    found, stable = roots(model, points, drift)
+def fixed_points_of(model: ScalarProcess, window: Window) -> tuple[FixedPoint, ...]:
+    """Every point where the drift changes sign, from left to right; a point where it only touches zero is not one."""
+    found, stable = roots(model, window.points, window.drift)
     slopes = values(model.db, found)
     return tuple(FixedPoint((float(x),), bool(s), float(db)) for x, s, db in zip(found, stable, slopes, strict=True))
 

@@ -2,15 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worker.generator.errors import InvalidDomainError, UndefinedCoefficientsError
 from worker.generator.process import FloatArray, ScalarProcess, value, values
+from worker.generator.sign_changes import separators
 
 DOUBLINGS = 100
 """How many times the scan doubles its distance from the centre: 30 decades."""
+ROUNDED = 100.0
+"""Distance of roots, in rounding errors of the drift over its slope, up to which they are one."""
 MAX_STEPS = 100
 """Steps of the root search, enough for a drift that defeats all but bisection."""
 
@@ -58,7 +62,7 @@ def choose_window(model: ScalarProcess, observed: tuple[float, float] | None, as
         if fixed is None and len(asked) and min(asked) < max(asked):
             centre = (min(asked) + max(asked)) / 2
         scale = min(_scale(model, centre), min(abs(end - centre) for end in model.bounds) / 2)
-    points = _scan(model.bounds, centre, scale)
+    points = _separating(model, centre, scale)
     b, a = values(model.b, points), values(model.a, points)
     finite = np.isfinite(a) & np.isfinite(b)
     if not finite[np.abs(points - centre) <= 8 * scale].all():
@@ -95,17 +99,53 @@ def roots(model: ScalarProcess, points: FloatArray, drift: FloatArray) -> tuple[
         if settled.all():
             break
     # A root at zero has no relative accuracy to reach.
-    return np.where(np.abs(root) <= rounding, 0.0, root), drift[at] > 0
+    return _once(model, np.where(np.abs(root) <= rounding, 0.0, root), drift[at] > 0)
+
+
+def _once(model: ScalarProcess, root: FloatArray, falling: NDArray[np.bool_]) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """The roots without those that are a root's own rounding error: around it the drift's computed sign is random."""
+    if len(root) < 2:
+        return root, falling
+    step = 16 * np.spacing(np.maximum(np.abs(root), np.finfo(float).tiny))
+    around = values(model.b, root[:, None] + step[:, None] * np.arange(-8, 9))
+    noise = np.max(np.abs(np.diff(around, 2, axis=1)), axis=1)
+    with np.errstate(all="ignore"):
+        blurred = ROUNDED * noise / np.abs(values(model.db, root))
+    apart = ~(np.diff(root) <= np.minimum(blurred[1:], blurred[:-1]))
+    group = np.append(0, np.cumsum(apart))
+    first = np.flatnonzero(np.append(True, apart))
+    # Signs alternate: of an odd number one root is left, with the sign of the first, of an even number none.
+    count = np.bincount(group)
+    kept = count % 2 == 1
+    return root[first + count // 2][kept], falling[first][kept]
 
 
 def _scan(bounds: tuple[float, float], centre: float, scale: float) -> FloatArray:
     doubling = scale * 2.0 ** np.arange(-20, DOUBLINGS, 0.5)
     pieces = [centre - doubling, centre + doubling, np.linspace(centre - 4 * scale, centre + 4 * scale, 193)]
-    for end, inwards in zip(bounds, (1, -1), strict=True):
-        if np.isfinite(end):
-            pieces.append(end + inwards * abs(centre - end) * 2.0 ** -np.arange(0.0, 40, 0.25))
-    points = np.unique(np.concatenate(pieces))
+    points = np.unique(np.concatenate([*pieces, *_towards_ends(bounds, centre, np.arange(0.0, 40, 0.25))]))
     return points[(points > bounds[0]) & (points < bounds[1])]
+
+
+def _separating(model: ScalarProcess, centre: float, scale: float) -> FloatArray:
+    """The scan, and points between zeros of drift or noise that it would step over: where data and centre are must not decide
+    which of them are found."""
+    points = _scan(model.bounds, centre, scale)
+    # Not at the centre, which is a fixed point where no data say otherwise.
+    doublings = scale * 2.0 ** np.arange(-1, DOUBLINGS)
+    octaves = np.concatenate([centre - 1.07 * doublings[::-1], centre + 0.93 * doublings])
+    breaks = np.unique(np.concatenate([octaves, *_towards_ends(model.bounds, centre, np.arange(1.0, 40))]))
+    breaks = np.append(points[0], np.append(breaks[(breaks > points[0]) & (breaks < points[-1])], points[-1]))
+    found = [separators(partial(values, function), breaks) for function in (model.b, model.a)]
+    return np.unique(np.concatenate([points, breaks, *found]))
+
+
+def _towards_ends(bounds: tuple[float, float], centre: float, halvings: FloatArray) -> list[FloatArray]:
+    return [
+        end + inwards * abs(centre - end) * 2.0**-halvings
+        for end, inwards in zip(bounds, (1, -1), strict=True)
+        if np.isfinite(end)
+    ]
 
 
 def _anchor(model: ScalarProcess) -> tuple[float | None, float]:

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from numpy.polynomial import polynomial
+from scipy.integrate import solve_ivp
+from scipy.linalg import eigh_tridiagonal
 
-from worker.generator import integrated_time, spectrum
+from worker.generator import line, window
 from worker.generator.analysis import analyse
 from worker.generator.correlations import Memory
 from worker.generator.errors import UnresolvedLandscapeError
@@ -61,16 +63,108 @@ def test_a_linear_process_far_from_its_data_has_its_closed_form() -> None:
     np.testing.assert_allclose(found, [1, 0.1 / 1250, 625, 1250, 1875, 1 / 625], rtol=1e-6)
 
 
-def test_without_care_for_steep_panels_the_integrated_time_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(integrated_time, "MAX_RISE", np.inf)
-    assert numbers(analyse(MODELS["cubic"], eigenpairs=3, observed_range=(0.1, 2.0)))[-1] > 1
-
-
 def test_without_the_cut_modes_behind_the_law_are_among_its_rates(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = numbers(analyse(MODELS["growth from a wall"], eigenpairs=3))
-    monkeypatch.setattr(spectrum, "inhabited", lambda landscape, count: slice(0, len(landscape.base)))
+    monkeypatch.setattr(line, "inhabited", lambda landscape, count: (None, None))
     found = numbers(analyse(MODELS["growth from a wall"], eigenpairs=3, observed_range=(0.1, 2.0)))
     assert found[2] < 0.99 * alone[2]
+
+
+# Found by drawing polynomials at random: the drift's factors, its sign and size, the noise, and a range of data.
+HARD: dict[str, tuple[list[float], list[float], Range]] = {
+    "a deeper well, which the data do not show": (
+        [48686.1718, -332.3949, -9438.8705, -519.8721, 526.1743, 44.3607, -8.5061, -0.8725],
+        [27.075731537111487],
+        (-12, -9),
+    ),
+    "a well that is never visited": ([115.186, -38.6538, -90.2623, -21.4852], [0.17828409959420063], (-12, -9)),
+    "slow drift in the law's far tail": (
+        [7685.959, -2001.2935, -166.4983, 44.1981, 0.847, -0.2498],
+        [23.99995040074209, 5.872393119952129, 0.43982055102681294],
+        (8, 11),
+    ),
+    "a shallow well up a slope of 450 000 kT": (
+        [-13045.4175, -53.9266, 4658.8506, 163.5892, -374.6957, -48.3413],
+        [0.05250645151049897],
+        (8, 11),
+    ),
+    "two more wells than a coarse scan shows": (
+        [1509.8853, -4545.9083, 5426.5606, -3413.5972, 1769.6459, -1108.4699, 436.7328, -58.0025],
+        [0.19833502031844916, 0.05902298983509082, 0.006562780609826387],
+        (-12, -9),
+    ),
+}
+
+
+def hard(name: str, *, observed: bool) -> GeneratorReport:
+    b, a, data = HARD[name]
+    return analyse(polynomial_process(b, a), eigenpairs=3, observed_range=data if observed else None)
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_models_drawn_at_random_are_the_same_for_any_data(name: str) -> None:
+    alone, found = hard(name, observed=False), hard(name, observed=True)
+    roots = polynomial.polyroots(HARD[name][0])
+    real = np.sort(roots[np.abs(roots.imag) < 1e-7].real)
+    for report in (alone, found):
+        np.testing.assert_allclose([point.at[0] for point in report.fixed_points], real, rtol=1e-6)
+    np.testing.assert_allclose(numbers(found), numbers(alone), rtol=1e-6)
+    times = [[passage.mean_time.log_value for passage in report.passages] for report in (found, alone)]
+    np.testing.assert_allclose(np.array(times[0], float), np.array(times[1], float), rtol=1e-6, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["a deeper well, which the data do not show", "a well that is never visited"])
+def test_rates_are_those_of_the_well_that_holds_the_law(name: str) -> None:
+    report = hard(name, observed=True)
+    law = report.stationary
+    assert isinstance(law, StationaryLaw)
+    assert report.spectrum is not None
+    assert law.covariance[0][0] is not None
+    b, a, _ = HARD[name]
+    reach = 14 * np.sqrt(law.covariance[0][0])
+    truth = rates_on_a_grid(np.array(b), a[0], law.grid[0][np.argmax(law.density)], reach)
+    np.testing.assert_allclose(report.spectrum.eigenvalues.real, truth, rtol=1e-5)
+
+
+def rates_on_a_grid(b: FloatArray, a: float, centre: float, reach: float) -> FloatArray:
+    """Three rates from two even grids with jumps that balance, extrapolated."""
+    found = []
+    for n in (1000, 2000):
+        x, h = np.linspace(centre - reach, centre + reach, n, retstep=True)
+        half = np.diff(polynomial.polyval(x, polynomial.polyint(2 * b / a))) / 2
+        up, down = np.exp(half) * a / (2 * h * h), np.exp(-half) * a / (2 * h * h)
+        diagonal = np.append(up, 0) + np.append(0, down)
+        found.append(eigh_tridiagonal(diagonal, -np.sqrt(up * down), eigvals_only=True, select="i", select_range=(1, 3)))
+    return np.asarray((4 * found[1] - found[0]) / 3)
+
+
+def test_the_way_down_a_steep_slope_takes_the_drifts_time() -> None:
+    name = "a shallow well up a slope of 450 000 kT"
+    b, a, _ = HARD[name]
+    passage = hard(name, observed=True).passages[0]
+
+    # u = 2M/(aπ), the time per length: u' = 2/a − (2b/a) u.
+    def change(x: float, u: FloatArray) -> FloatArray:
+        drift = polynomial.polyval(x, np.array(b))
+        return np.array([2 / a[0] * (1 - drift * u[0]), u[0]])
+
+    begin = passage.start - 1
+    first = [1 / polynomial.polyval(begin, np.array(b)), 0.0]
+    way = solve_ivp(change, (begin, passage.to), first, method="Radau", t_eval=[passage.start, passage.to], rtol=1e-8, atol=1e-12)
+    assert passage.mean_time.value == pytest.approx(way.y[1, 1] - way.y[1, 0], rel=1e-4)
+
+
+def test_without_points_between_close_zeros_wells_are_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(window, "separators", lambda function, breaks: np.empty(0))
+    name = "two more wells than a coarse scan shows"
+    assert len(hard(name, observed=True).fixed_points) < len(hard(name, observed=False).fixed_points)
+
+
+def test_without_the_cut_a_well_that_is_never_visited_has_the_slowest_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line, "inhabited", lambda landscape, count: (None, None))
+    report = hard("a well that is never visited", observed=True)
+    assert report.spectrum is not None
+    assert report.spectrum.eigenvalues[0].real < 1e-6
 
 
 def test_noise_too_weak_for_any_number_of_panels_is_refused() -> None:
