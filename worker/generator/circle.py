@@ -1,6 +1,7 @@
 """Processes on a circle: a density with a current, complex rates, and passages that may go either way round."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +21,10 @@ from worker.generator.process import ScalarProcess, read_only, values
 from worker.generator.quadrature import CUMULATIVE, WEIGHTS
 from worker.generator.relaxation import local_relaxation
 from worker.generator.report import GeneratorReport, Questions, pairs_to_time
+from worker.generator.sign_changes import separators
 from worker.generator.spectrum import Spectrum
 from worker.generator.stationary import StationaryLaw, law_on_grid
+from worker.generator.still_circle import circle_without_noise
 from worker.generator.wells import Barrier, FixedPoint, work_between
 from worker.generator.window import choose_window, roots
 
@@ -51,13 +54,16 @@ class Circle:
 def analysed_on_the_circle(model: ScalarProcess, questions: Questions) -> GeneratorReport:
     """The report of a process whose coordinate is an angle; the turn starts at the domain's lower end, or at −period/2.
 
-    Raises InvalidDomainError where a is not positive all the way round.
+    Where a is not positive all the way round there is no law, but a reason.
     """
     assert model.period is not None
     low = model.bounds[0] if np.isfinite(model.bounds[0]) else -model.period / 2
+    fixed = circular_fixed_points(model, low)
+    still = circle_without_noise(model, low, fixed, questions)
+    if still is not None:
+        return still
     circle = opened(model, low)
     law, current = circular_law(circle, questions.density_points)
-    fixed = circular_fixed_points(circle)
     barriers = circular_barriers(model, fixed)
     passages = tuple(circular_passage(model, start, to) for start, to in pairs_to_time(questions, fixed, model.period))
     spectrum = circular_spectrum(circle, questions.eigenpairs)
@@ -148,13 +154,15 @@ def fourier_rates(model: ScalarProcess, low: float, high: float, modes: int) -> 
     return np.where(np.abs(rates.imag) < ROUNDING * np.abs(rates), rates.real, rates).astype(np.complex128)
 
 
-def circular_fixed_points(circle: Circle) -> tuple[FixedPoint, ...]:
-    """The drift's sign changes in one turn."""
-    low, period = circle.model.bounds[0], circle.period
+def circular_fixed_points(model: ScalarProcess, low: float) -> tuple[FixedPoint, ...]:
+    """The drift's sign changes in the turn from `low`."""
+    assert model.period is not None
+    period = model.period
     x = low + period * (np.arange(SCAN + 1) - 0.5) / SCAN
-    found, stable = roots(circle.model, x, values(circle.model.b, x))
+    x = np.union1d(x, separators(partial(values, model.b), x[::8]))
+    found, stable = roots(model, x, values(model.b, x))
     inside = low + np.mod(found - low, period)
-    slopes = values(circle.model.db, inside)
+    slopes = values(model.db, inside)
     order = np.argsort(inside)
     return tuple(FixedPoint((float(inside[i]),), bool(stable[i]), float(slopes[i])) for i in order)
 

@@ -1,13 +1,14 @@
 """Angles: closed forms, the flow round the circle, and independence of where it is cut."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.special import iv
 
 from worker.generator.analysis import analyse
-from worker.generator.errors import InvalidDomainError
-from worker.generator.process import ScalarProcess
+from worker.generator.process import FloatArray, ScalarProcess
 from worker.generator.report import GeneratorReport
 
 TURN = 2 * np.pi
@@ -104,6 +105,27 @@ def test_angle_in_degrees_is_the_same_process() -> None:
     np.testing.assert_allclose(rates(analyse(degrees)), rates(analyse(pendulum(0.4))), rtol=1e-9)
 
 
-def test_noise_that_vanishes_somewhere_on_the_circle_is_an_error() -> None:
-    with pytest.raises(InvalidDomainError, match="not positive"):
-        analyse(ScalarProcess(lambda x: -np.sin(x), np.cos, lambda x: -np.cos(x), period=TURN))
+@pytest.mark.parametrize(
+    ("noise", "where"),
+    [
+        (np.cos, "x = "),
+        (lambda x: 1 - np.cos(x - 1), "x = 1"),
+        (lambda x: 0 * x, "everywhere"),
+        (lambda x: 1 + np.cos(x), "x = -3.14"),
+    ],
+)
+def test_a_circle_where_the_noise_vanishes_has_no_law(noise: Callable[[FloatArray], FloatArray], where: str) -> None:
+    model = ScalarProcess(lambda x: -np.sin(x), noise, lambda x: -np.cos(x), period=TURN)
+    report = analyse(model, passages=[(0.5, 2.0)], committors=[(0.5, 2.0)], exits=[(1.0, 0.5, 2.0)])
+    assert not report.ergodic
+    assert report.reason is not None
+    assert "no stationary law" in report.reason
+    assert where in report.reason
+    assert [(round(point.at[0], 9), point.stable) for point in report.fixed_points][-1] == (0.0, True)
+    assert report.stationary is report.spectrum is None
+    assert report.committors[0].reason
+    assert report.exits[0].mean_time.reason
+
+
+def test_a_circle_with_noise_all_the_way_round_has_a_law() -> None:
+    assert analyse(ScalarProcess(lambda x: -np.sin(x), lambda x: 1.001 + np.cos(x), lambda x: -np.cos(x), period=TURN)).ergodic
