@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from numpy.polynomial import polynomial
-from scipy.integrate import solve_ivp
 from scipy.linalg import eigh_tridiagonal
 
 from worker.generator import line, window
@@ -11,6 +10,7 @@ from worker.generator.analysis import analyse
 from worker.generator.correlations import Memory
 from worker.generator.errors import UnresolvedLandscapeError
 from worker.generator.process import FloatArray, ScalarProcess
+from worker.generator.quadrature import NODES, WEIGHTS
 from worker.generator.report import GeneratorReport, Range
 from worker.generator.stationary import StationaryLaw
 
@@ -143,15 +143,21 @@ def test_the_way_down_a_steep_slope_takes_the_drifts_time() -> None:
     b, a, _ = HARD[name]
     passage = hard(name, observed=True).passages[0]
 
-    # u = 2M/(aπ), the time per length: u' = 2/a − (2b/a) u.
-    def change(x: float, u: FloatArray) -> FloatArray:
-        drift = polynomial.polyval(x, np.array(b))
-        return np.array([2 / a[0] * (1 - drift * u[0]), u[0]])
+    # The time per length is 2M/(aπ) = ∫_0^∞ (2/a) exp(ψ(s − y) − ψ(s)) dy; panels are graded towards both ends and y = 0.
+    way = passage.to - passage.start
+    graded = np.append(0.0, np.geomspace(1e-4, way / 2, 60))
+    s, weight = gauss(np.union1d(graded, way - graded))
+    y, weight_y = gauss(np.append(0.0, np.geomspace(1e-8, 1, 60)))
+    psi = polynomial.polyint(2 * np.array(b) / a[0])
+    rise = [polynomial.polyval(x - y, psi) - polynomial.polyval(x, psi) for x in passage.start + s]
+    truth = weight @ np.array([2 / a[0] * (weight_y @ np.exp(np.minimum(row, 50))) for row in rise])
+    assert passage.mean_time.value == pytest.approx(truth, rel=1e-5)
 
-    begin = passage.start - 1
-    first = [1 / polynomial.polyval(begin, np.array(b)), 0.0]
-    way = solve_ivp(change, (begin, passage.to), first, method="Radau", t_eval=[passage.start, passage.to], rtol=1e-8, atol=1e-12)
-    assert passage.mean_time.value == pytest.approx(way.y[1, 1] - way.y[1, 0], rel=1e-4)
+
+def gauss(edges: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights on panels between the edges."""
+    half = np.diff(edges) / 2
+    return (edges[:-1, None] + half[:, None] * (NODES + 1)).ravel(), (half[:, None] * WEIGHTS).ravel()
 
 
 def test_without_points_between_close_zeros_wells_are_missed(monkeypatch: pytest.MonkeyPatch) -> None:
