@@ -6,7 +6,7 @@ from typing import Any
 
 HEAD = """# Reference: every field of every document
 
-Made from the JSON Schemas (`openapi/schemas/`, `/v1/schemas` of a running service) by `python -m service.openapi`. Requests are in
+Made from the JSON Schemas (`openapi/schemas/`, `/v1/schemas` of a running service) by `python -m service.openapi`. Requests: see
 [openapi.json](../openapi/openapi.json) and at `/docs` of a running service, errors in [problems.md](problems.md).
 """
 Schema = Mapping[str, Any]

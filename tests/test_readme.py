@@ -1,14 +1,15 @@
-"""The README's commands, run, print what the README says they print.
+"""The commands and the Python of README, quickstart and how-to pages, run, print what the pages say they print.
 
 A fenced `console` block holds lines `$ command`, each followed by its output. What differs from run to run (ids, ports, times,
 the data folder) is masked on both sides; `…` in the README stands for any text. Commands that cannot be run here belong in an
-`sh` block.
+`sh` block. The `python` blocks of a page are one script, and its `text` blocks are what that prints.
 """
 
 import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,8 +20,10 @@ from tests.acceptance.served import Served
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
+PAGES = [README, ROOT / "client" / "README.md", ROOT / "docs" / "quickstart.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
 URL = "http://127.0.0.1:8000"
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SCRIPT = re.compile(r"^```(python|text)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 MASKS = (
     (r"\bds_[a-z0-9]{8,}", "ds_#"),
     (r"\bjob_[a-z0-9]{8,}", "job_#"),
@@ -58,7 +61,26 @@ def says(printed: str, real: str) -> bool:
     return re.fullmatch(pattern, masked(real)) is not None
 
 
-EXAMPLES = examples(README.read_text()) if README.exists() else []
+def script(text: str) -> Example:
+    """The Python of a page, and what it prints."""
+    blocks = SCRIPT.findall(text)
+    return "".join(block for kind, block in blocks if kind == "python"), "".join(
+        block for kind, block in blocks if kind == "text"
+    )
+
+
+EXAMPLES = examples(README.read_text())
+COMMANDS = [(page, command, printed) for page in PAGES for command, printed in examples(page.read_text())]
+SCRIPTS = [(page, *script(page.read_text())) for page in PAGES if script(page.read_text())[0]]
+
+
+def environment(serving: Served, folder: Path) -> dict[str, str]:
+    """With the client installed, as far as a command can tell."""
+    command = folder / "itoscope"
+    command.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT / "client"}" exec "{sys.executable}" -m itoscope_client "$@"\n')
+    command.chmod(0o755)
+    path = os.pathsep.join([str(folder), str(ROOT / ".venv" / "bin"), os.environ["PATH"]])
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT / "client"), "NO_PROXY": "127.0.0.1", "ITOSCOPE_URL": serving.url}
 
 
 @pytest.fixture(scope="module")
@@ -71,14 +93,17 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         running.stop()
 
 
-@pytest.mark.skipif(not README.exists(), reason="there is no README yet")
 @pytest.mark.parametrize("command", ["sh scripts/demo", "sh scripts/serve", "sh scripts/test"])
 def test_the_readme_shows_the_scripts_and_their_output(command: str) -> None:
     assert any(shown == command and output.strip() for shown, output in EXAMPLES)
 
 
-@pytest.mark.parametrize(("command", "printed"), EXAMPLES, ids=[command for command, _ in EXAMPLES])
-def test_a_command_prints_what_the_readme_says(command: str, printed: str, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize(
+    ("page", "command", "printed"), COMMANDS, ids=[f"{page.relative_to(ROOT)}: {command}" for page, command, _ in COMMANDS]
+)
+def test_a_command_prints_what_the_page_says(
+    page: Path, command: str, printed: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     if command == "sh scripts/test":  # it is running now: compare what it announces
         announced = re.findall(r'^check "(.+?)"', (ROOT / "scripts" / "test").read_text(), flags=re.MULTILINE)
         assert re.findall(r"^== (.+)$", printed, flags=re.MULTILINE) == announced
@@ -88,15 +113,33 @@ def test_a_command_prints_what_the_readme_says(command: str, printed: str, reque
     else:
         if command.startswith("curl") and shutil.which("curl") is None:
             pytest.skip("there is no curl here")
-        environment = {**os.environ, "PATH": f"{ROOT / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}", "NO_PROXY": "127.0.0.1"}
-        if "examples/" in command or URL in command:
-            url = request.getfixturevalue("serving").url
-            command = command.replace(URL, url)
-            environment["ITOSCOPE_URL"] = url
-        done = subprocess.run(command, shell=True, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
+        if "scripts/demo" in command:
+            surroundings = dict(os.environ)
+        else:
+            serving = request.getfixturevalue("serving")
+            command = command.replace(URL, serving.url)
+            surroundings = environment(serving, tmp_path)
+        done = subprocess.run(command, shell=True, cwd=ROOT, env=surroundings, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stdout + done.stderr
         real = done.stdout
-    assert says(printed, real), f"the README says\n{printed}\nbut it printed\n{real}"
+    assert says(printed, real), f"{page.name} says\n{printed}\nbut it printed\n{real}"
+
+
+@pytest.mark.parametrize(("page", "code", "printed"), SCRIPTS, ids=[str(page.relative_to(ROOT)) for page, *_ in SCRIPTS])
+def test_the_python_of_a_page_prints_what_it_says(page: Path, code: str, printed: str, serving: Served, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT, env=environment(serving, tmp_path), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert says(printed, done.stdout), f"{page.name} says\n{printed}\nbut it printed\n{done.stdout}"
+
+
+@pytest.mark.parametrize(
+    "page", [README, ROOT / "client" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda p: p.name
+)
+def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
+    targets = [target.partition("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text())]
+    missing = [t for t in targets if t and "://" not in t and not (page.parent / t).exists()]
+    assert not missing
 
 
 def test_commands_and_outputs_are_told_apart() -> None:
