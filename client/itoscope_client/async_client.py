@@ -32,6 +32,7 @@ class AsyncClient:
     ) -> None:
         self._settings = sending.settings_from(url, api_key, timeout)
         self._retries = Retries() if retries is None else retries
+        self._reached = False
         self._http = httpx.AsyncClient(transport=transport, **self._settings.arguments)
 
     # Models
@@ -168,6 +169,9 @@ class AsyncClient:
                         answer = None
                     else:
                         answer = await self._http.send(sending.request(self._http, step, self._settings))
+                        self._reached = True
+                except httpx.ConnectError as error:
+                    step = flow.throw(error if self._reached else flows.NobodyYet(str(error)))
                 except BaseException as error:  # cancellation too: the flow has something to say about it
                     step = flow.throw(error)
                 else:

@@ -41,6 +41,7 @@ class Client:
     ) -> None:
         self._settings = sending.settings_from(url, api_key, timeout)
         self._retries = Retries() if retries is None else retries
+        self._reached = False
         self._http = httpx.Client(transport=transport, **self._settings.arguments)
 
     # Models
@@ -193,6 +194,9 @@ class Client:
                         answer = None
                     else:
                         answer = self._http.send(sending.request(self._http, step, self._settings))
+                        self._reached = True
+                except httpx.ConnectError as error:
+                    step = flow.throw(error if self._reached else flows.NobodyYet(str(error)))
                 except BaseException as error:  # Ctrl-C too: the flow has something to say about it
                     step = flow.throw(error)
                 else:

@@ -16,6 +16,10 @@ from itoscope_client.errors import InvalidAnswer, Unreachable, problem_of
 from itoscope_client.retries import NOTHING_WAS_DONE, WORTH_ANOTHER_TRY, Retries
 
 
+class NobodyYet(httpx.ConnectError):
+    """Nobody listens there, and nobody ever did."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pause:
     """Sleep so long [s]."""
@@ -46,7 +50,8 @@ def answered(call: Call, retries: Retries) -> Flow[httpx.Response]:
             return response
         if response is not None and attempt > 1 and call.gone_is_done and response.status_code in (404, 410):
             return response
-        pause = retries.pause(attempt, paused, response) if _may_repeat(call, response, failure) else None
+        policy = retries.before_the_first_answer() if isinstance(failure, NobodyYet) else retries
+        pause = policy.pause(attempt, paused, response) if _may_repeat(call, response, failure) else None
         if pause is None:
             if response is not None:
                 raise problem_of(response)

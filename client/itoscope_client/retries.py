@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import httpx
 
@@ -27,6 +27,10 @@ class Retries:
     longest: float = 30.0
     patience: float = 300.0
     draw: Callable[[], float] = random.random
+
+    def before_the_first_answer(self) -> "Retries":
+        """Where nobody has ever answered and nobody listens, the address is likelier wrong than the service away for a moment."""
+        return replace(self, attempts=min(self.attempts, 4))
 
     def pause(self, attempt: int, paused: float, response: httpx.Response | None) -> float | None:
         """Seconds until the next try; None where there is to be none.

@@ -148,6 +148,14 @@ class TestErrors:
         with pytest.raises(Unreachable, match=r"tried 2 times: refused.*ITOSCOPE_URL"):
             answering(*2 * [httpx.ConnectError("refused")], retries=Retries(attempts=2, base=0)).jobs()
 
+    def test_an_address_where_nobody_ever_answered_is_given_up_soon(self) -> None:
+        with pytest.raises(Unreachable, match="tried 4 times"):
+            answering(*20 * [httpx.ConnectError("refused")]).jobs()
+        known = answering(httpx.Response(200, json={"id": "job_x"}), *20 * [httpx.ConnectError("refused")])
+        known.job("job_x")
+        with pytest.raises(Unreachable, match="tried 10 times"):
+            known.job("job_x")
+
     def test_an_address_that_is_none_is_refused(self) -> None:
         with pytest.raises(InputError, match="https://"):
             Client("localhost:8000")
