@@ -130,7 +130,7 @@ RESULT = GeneratorResult(
     ),
 )  # fmt: skip
 _EVENT = JobEvent(id="1773748800000-0", at=_NOON, state="queued", attempt=0, progress=Progress())
-EVENTS = f"id: {_EVENT.id}\nevent: job\ndata: {_EVENT.model_dump_json()}\n\n"
+EVENT = {"event": "job", "id": _EVENT.id, "data": _EVENT.model_dump_json()}
 METRICS = '# HELP itoscope_jobs Jobs that wait or run.\n# TYPE itoscope_jobs gauge\nitoscope_jobs{state="queued"} 2.0\n'
 
 
@@ -169,7 +169,7 @@ RESPONSES: dict[tuple[str, str], dict[str, dict[str, Any]]] = {
     ("post", "/v1/jobs/validate"): {"200": {"application/json": {"request": _whole(IDENTIFICATION), "estimated_seconds": 1.3}}},
     ("get", "/v1/jobs"): {"200": {"application/json": _json(JobList(items=(_QUEUED,), next_cursor="41"))}},
     ("get", "/v1/jobs/{job_id}"): {"200": {"application/json": _json(_SUCCEEDED)}},
-    ("get", "/v1/jobs/{job_id}/events"): {"200": {"text/event-stream": EVENTS}},
+    ("get", "/v1/jobs/{job_id}/events"): {"200": {"text/event-stream": EVENT}},
     ("get", "/v1/jobs/{job_id}/result"): {"200": {"application/json": _json(RESULT)}},
     ("post", "/v1/jobs/{job_id}/cancel"): {"202": {"application/json": _json(_CANCELLED)}},
     ("get", "/v1/schemas"): {"200": {"application/json": {"items": [{"name": "layout-1.0", "href": "/v1/schemas/layout-1.0"}]}}},

@@ -22,6 +22,22 @@ KEEPALIVE_LOOKS = 60
 """After so many looks without news a comment is sent, so that nobody on the way closes the connection."""
 RETRY_MILLISECONDS = 1000
 
+_EVENT = {
+    "type": "object",
+    "description": "One event of the stream.",
+    "required": ["event", "id", "data"],
+    "properties": {
+        "event": {"const": "job"},
+        "id": {"type": "string", "description": "For `Last-Event-ID`."},
+        "data": {
+            "type": "string",
+            "description": "A `JobEvent`.",
+            "contentMediaType": "application/json",
+            "contentSchema": {"$ref": "#/components/schemas/JobEvent"},
+        },
+        "retry": {"type": "integer", "description": "Milliseconds before connecting again; with the first event."},
+    },
+}
 LastEvent = Annotated[str | None, Header(alias="Last-Event-ID", description="The last event you have seen.")]
 
 
@@ -32,7 +48,7 @@ LastEvent = Annotated[str | None, Header(alias="Last-Event-ID", description="The
     responses={
         200: {
             "description": "Server-sent events named `job`; the data of each is a `JobEvent`. The stream ends with the job.",
-            "content": {"text/event-stream": {"schema": {"type": "string"}}},
+            "content": {"text/event-stream": {"schema": _EVENT}},
         },
         204: {"description": "The job has ended, and you have seen it all: do not connect again."},
         **problems(401, 404, 410, 422, 503),

@@ -203,10 +203,10 @@ def get_result(request: Request, parts: Parts, tenant: Tenant, job_id: str) -> R
     archive for `numpy.load`: every array by its place in the document (`generator.stationary.density.values`), the numbers of
     lists of objects as arrays (`generator.spectrum.eigenvalues.re`), NaN for null; and the document itself as `document`.
     """
-    form = negotiation.chosen(request, ("application/json", npz.MEDIA_TYPE))
     record = _known(parts.stores.jobs.get(tenant, job_id))
     if record.state != "succeeded":
         raise _without_result(record)
+    form = negotiation.chosen(request, ("application/json", npz.MEDIA_TYPE))
     name = parts.stores.jobs.result_name(tenant, job_id)
     body = parts.stores.results.get(tenant, name) if name is not None else None
     if body is None:

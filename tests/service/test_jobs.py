@@ -93,7 +93,8 @@ def test_one_form_holds_file_job_and_layout(service: Any) -> None:
         ({"kind": "identification", "dataset": "d", "parameters": {"library": {"extra_terms": ["sin(x"]}}}, {
             "#/parameters/library/extra_terms/0"}),
         ({"kind": "generator"}, {"#/model"}),
-        ({"kind": "rolling"}, {"#"}),
+        ({"kind": "rolling"}, {"#/dataset"}),
+        ({"kind": "sweep"}, {"#"}),
         ([1, 2, 3], {"#"}),
         ("identification", {"#"}),
         (0, {"#"}),
@@ -232,7 +233,7 @@ def test_jobs_are_listed_by_state_kind_dataset_and_labels(service: Any) -> None:
     ("query", "at"),
     [
         ("state=done", "state"),
-        ("kind=rolling", "kind"),
+        ("kind=sweep", "kind"),
         ("state=queued&state=running", "state"),
         ("label.a=1&label.a=2", "label.a"),
         ("labels=a", "labels"),
