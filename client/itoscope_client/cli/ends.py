@@ -43,6 +43,8 @@ def told(command: Callable[P, None]) -> Callable[P, None]:
         except (ItoscopeError, OSError, ValueError) as error:
             _end(error, REFUSED, kwargs)
         except KeyboardInterrupt as error:
+            if sys.stderr.isatty():
+                click.echo(err=True)  # off the progress bar's line
             click.echo("\n".join(["interrupted", *getattr(error, "__notes__", [])]), err=True)
             sys.exit(INTERRUPTED)
 
