@@ -12,6 +12,7 @@ COPY contract/ contract/
 COPY storage/ storage/
 COPY service/ service/
 COPY worker/ worker/
+COPY examples/double_well.csv examples/
 COPY pyproject.toml LICENSE ./
 
 # A named volume takes over the owner of the folder it is mounted on.

@@ -47,7 +47,7 @@ class Bins(Document):
 class KramersMoyal(Document):
     """Drift and diffusion straight from the increments that start in each bin of one variable.
 
-    Not corrected for the sampling interval nor for measurement noise; bins in which fewer than ten increments start are left out.
+    Not corrected for the sampling interval; bins in which fewer than ten increments start are left out.
     """
 
     at: tuple[float, ...]
@@ -60,6 +60,9 @@ class KramersMoyal(Document):
     """Σ (Δx − drift Δt)² / Σ Δt [state²/time]"""
     diffusion_std_error: tuple[float | None, ...]
     """Of `diffusion`."""
+    noise_corrected: bool = False
+    """Where the model was corrected for measurement noise of variance s²: then the increments of the step after are taken, which
+    the noise of the state that was seen has no part in, and 2s²/Δt is taken off the diffusion."""
 
 
 class JointBins(Document):

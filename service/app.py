@@ -15,7 +15,7 @@ from service.middleware import ExchangeMiddleware
 from service.queue import CeleryQueue
 from service.readers.limits import Limits
 from service.readers.process import read_upload
-from service.routes import datasets, events, health, jobs, presets, previews, reference, schemas, webhooks
+from service.routes import datasets, events, health, jobs, pages, presets, previews, reference, reports, schemas, webhooks
 from service.settings import ServiceSettings
 from service.watch import JobWatch
 from storage.blobs import open_blobs
@@ -61,11 +61,13 @@ def create_app(
         previews.router,
         jobs.router,
         events.router,
+        reports.router,
         schemas.router,
         presets.router,
         webhooks.router,
         health.router,
         reference.router,
+        pages.router,
     ):
         app.include_router(router)
     errors.install(app)

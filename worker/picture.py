@@ -42,7 +42,8 @@ def of_answer(answer: Answer | JointAnswer, data: Trajectories, generator: Gener
     if circle is not None and process.periods[0] is not None:
         ends[0] = circle
     made = _model(process, answer.draws, ends, confidence)
-    return Picture(made.curves, made.field, look(data, process, ends, scales[0].time))
+    noise = answer.noise_variance if isinstance(answer, Answer) else None
+    return Picture(made.curves, made.field, look(data, process, ends, scales[0].time, noise=noise or 0.0))
 
 
 def of_terms(process: DiffusionProcess, generator: GeneratorReport) -> Picture:

@@ -56,6 +56,7 @@ def _kramers_moyal(moments: KramersMoyal) -> pictures.KramersMoyal:
         drift_std_error=_numbers(moments.drift_error[seen]),
         diffusion=_numbers(moments.diffusion[seen]),
         diffusion_std_error=_numbers(moments.diffusion_error[seen]),
+        noise_corrected=moments.noise_corrected,
     )
 
 

@@ -15,6 +15,7 @@ from contract.messages import Message, QueueName
 from service import bodies, cost, forms, incoming, negotiation, npz, strict_json, submissions, uploads, waiting
 from service.dependencies import Context, Parts, Tenant
 from service.errors import Refusal
+from service.finished import RETRY_AFTER, known, stored_result
 from service.listing import JobPage, job_page, parameters
 from service.representations import FOREVER, digest_of, document, etag_of, json_bytes, unchanged
 from service.routes.responses import headers, json_content, problems
@@ -23,9 +24,6 @@ from storage.stores import Submission
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 _log = structlog.get_logger("service")
-
-RETRY_AFTER = "1"
-"""Seconds after which it is worth asking again for a job that has not ended."""
 
 SHORT_BYTES = 8192
 _WAIT = {
@@ -178,7 +176,7 @@ def list_jobs(request: Request, parts: Parts, tenant: Tenant, page: Annotated[Jo
 async def get_job(request: Request, parts: Parts, tenant: Tenant, job_id: str) -> Response:
     """The record: state, progress, and why it failed if it did. Honours `Prefer: wait=N` and `If-None-Match`."""
     record = await run_sync(parts.stores.jobs.get, tenant, job_id)
-    return await _followed(request, parts, tenant, _known(record), {}, pending=200)
+    return await _followed(request, parts, tenant, known(record), {}, pending=200)
 
 
 @router.get(
@@ -203,14 +201,8 @@ def get_result(request: Request, parts: Parts, tenant: Tenant, job_id: str) -> R
     archive for `numpy.load`: every array by its place in the document (`generator.stationary.density.values`), the numbers of
     lists of objects as arrays (`generator.spectrum.eigenvalues.re`), NaN for null; and the document itself as `document`.
     """
-    record = _known(parts.stores.jobs.get(tenant, job_id))
-    if record.state != "succeeded":
-        raise _without_result(record)
+    _, body = stored_result(parts, tenant, job_id)
     form = negotiation.chosen(request, ("application/json", npz.MEDIA_TYPE))
-    name = parts.stores.jobs.result_name(tenant, job_id)
-    body = parts.stores.results.get(tenant, name) if name is not None else None
-    if body is None:
-        raise Refusal("gone", "The result is no longer kept.", hints=("Send the job again.",))
     varies = {"Vary": "Accept"}
     if form == "application/json":
         return json_bytes(request, body, cache=FOREVER, headers=varies)
@@ -227,13 +219,13 @@ def get_result(request: Request, parts: Parts, tenant: Tenant, job_id: str) -> R
 )
 def cancel_job(request: Request, parts: Parts, tenant: Tenant, job_id: str) -> Response:
     """A queued or running job becomes cancelled and will have no result. A job that has ended stays as it is."""
-    return document(request, _known(parts.stores.jobs.cancel(tenant, job_id)).linked, 202)
+    return document(request, known(parts.stores.jobs.cancel(tenant, job_id)).linked, 202)
 
 
 @router.delete("/{job_id}", status_code=204, summary="Delete a job", responses=problems(401, 404, 409, 410, 503))
 def delete_job(parts: Parts, tenant: Tenant, job_id: str) -> Response:
     """Delete the record of a job that has ended, and its result. A job that has not is cancelled first."""
-    record = _known(parts.stores.jobs.get(tenant, job_id))
+    record = known(parts.stores.jobs.get(tenant, job_id))
     if not retention.delete_job(parts.stores, tenant, job_id, parts.settings.retention):
         hints = (f"POST /v1/jobs/{job_id}/cancel first.",)
         raise Refusal("job-not-finished", f"The job is {record.state}; only a job that has ended can be deleted.", hints=hints)
@@ -284,24 +276,9 @@ async def _followed(
     seconds = waiting.preferred_seconds(request)
     fields = dict(extra)
     if seconds is not None:
-        record = _known(await waiting.until_terminal(request, parts, tenant, record, seconds))
+        record = known(await waiting.until_terminal(request, parts, tenant, record, seconds))
         fields["Preference-Applied"] = f"wait={seconds}"
     if not record.terminal:
         fields["Retry-After"] = RETRY_AFTER
     done = record.terminal and (seconds is not None or pending == 200)
     return document(request, record.linked, 200 if done else pending, headers=fields)
-
-
-def _known(record: JobRecord | None) -> JobRecord:
-    if record is None:
-        raise Refusal("not-found", "There is no such job.", hints=("GET /v1/jobs lists yours.",))
-    return record
-
-
-def _without_result(record: JobRecord) -> Refusal:
-    if record.error is not None:
-        return Refusal("job-failed", record.error.detail, errors=record.error.errors, hints=record.error.hints)
-    if record.state == "cancelled":
-        return Refusal("job-cancelled", "The job was cancelled and has no result.")
-    hints = (f"Wait with GET /v1/jobs/{record.id} and Prefer: wait=60.",)
-    return Refusal("job-not-finished", f"The job is {record.state}.", hints=hints, headers={"Retry-After": RETRY_AFTER})

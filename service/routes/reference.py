@@ -1,7 +1,7 @@
 """The page that explains the interface, for people."""
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import HTMLResponse
 
 from service.reference import page
 
@@ -14,9 +14,3 @@ _NOTHING_FROM_OUTSIDE = {"Content-Security-Policy": "default-src 'none'; style-s
 async def docs(request: Request) -> Response:
     """Every operation on one page."""
     return HTMLResponse(page(request.app.openapi()), headers=_NOTHING_FROM_OUTSIDE)
-
-
-@router.get("/")
-async def root() -> Response:
-    """A newcomer starts with the interface's page."""
-    return RedirectResponse("/docs")

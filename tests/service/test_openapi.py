@@ -144,4 +144,4 @@ def test_page_for_people_lists_every_operation_and_loads_nothing(service: Any) -
     for path, operations in service.client.app.openapi()["paths"].items():
         for method in operations:
             assert f"{method.upper()} {path}" in page.text
-    assert service.client.get("/", follow_redirects=False).headers["location"] == "/docs"
+    assert 'href="/docs"' in service.client.get("/").text

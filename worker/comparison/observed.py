@@ -33,9 +33,10 @@ class Bins:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KramersMoyal:
-    """Conditional moments of the increments by bin, NaN where too few; equation (C7).
+    """Conditional moments of the increments by bin, NaN where too few; equations (C7) and (C8).
 
     at                  (n,) mean state [state]
+    noise_corrected     conditional on the sample before, with the noise's share taken off
     drift, diffusion    (n,) [state/time], [state²/time]
     drift_error, diffusion_error   (n,) their standard errors
     """
@@ -45,6 +46,7 @@ class KramersMoyal:
     drift_error: Floats
     diffusion: Floats
     diffusion_error: Floats
+    noise_corrected: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,11 +67,14 @@ class Observed:
     joint_counts: NDArray[np.int64] | None = None
 
 
-def look(data: Trajectories, process: DiffusionProcess, where: Sequence[Range], step: float, most: int = MOST) -> Observed:
+def look(
+    data: Trajectories, process: DiffusionProcess, where: Sequence[Range], step: float, most: int = MOST, noise: float = 0.0
+) -> Observed:
     """Histograms and moments of up to `most` samples.
 
     where   the interval of each variable that is drawn; of an angle one whole turn [state]
     step    median step of the record [time]
+    noise   variance of the measurement noise of one variable, where the model was corrected for it [state²]
     """
     periods = process.periods
     x, dx, dt = _increments(data, step, periods, most)
@@ -79,7 +84,12 @@ def look(data: Trajectories, process: DiffusionProcess, where: Sequence[Range], 
     residuals = tuple(_residuals(x[starts], dx[starts], dt[starts], process))
     moments, edges, counts = None, None, None
     if len(where) == 1:
-        moments = _kramers_moyal(places[0][starts], dx[starts, 0], dt[starts], histograms[0].edges)
+        state, change, time = places[0], dx[:, 0], dt
+        if noise:
+            # What an increment's own noise did to its first sample is no drift: (C8) asks the sample before, which it left alone.
+            state, change, time = state[:-1], change[1:], np.where(starts[:-1], dt[1:], np.nan)
+        seen = np.isfinite(time)
+        moments = _kramers_moyal(state[seen], change[seen], time[seen], histograms[0].edges, noise)
     elif len(where) == 2:
         first, second = (np.linspace(*ends, JOINT_BINS + 1) for ends in where)
         edges, counts = (first, second), np.histogram2d(places[0], places[1], bins=[first, second])[0].astype(np.int64)
@@ -121,7 +131,7 @@ def _residuals(x: Floats, dx: Floats, dt: Floats, process: DiffusionProcess) -> 
     return [_histogram(u[np.isfinite(u)], -RESIDUAL_END, RESIDUAL_END, RESIDUAL_BINS) for u in found]
 
 
-def _kramers_moyal(x: Floats, dx: Floats, dt: Floats, edges: Floats) -> KramersMoyal:
+def _kramers_moyal(x: Floats, dx: Floats, dt: Floats, edges: Floats, noise: float) -> KramersMoyal:
     inside = (x >= edges[0]) & (x < edges[-1])
     x, dx, dt = x[inside], dx[inside], dt[inside]
     n_bins = len(edges) - 1
@@ -133,8 +143,8 @@ def _kramers_moyal(x: Floats, dx: Floats, dt: Floats, edges: Floats) -> KramersM
     n, time = sums(), sums(dt)
     with np.errstate(all="ignore"):
         n[n < FEW] = np.nan
-        drift = sums(dx) / time
-        diffusion = sums((dx - drift[place] * dt) ** 2) / time
-        return KramersMoyal(
-            sums(x) / n, drift + 0 * n, np.sqrt(diffusion / time) + 0 * n, diffusion + 0 * n, diffusion * np.sqrt(2 / n)
-        )
+        drift = sums(dx) / time + 0 * n
+        squares = sums((dx - drift[place] * dt) ** 2) / time
+        drift_error, diffusion_error = np.sqrt(squares / time), squares * np.sqrt(2 / n)
+        diffusion = squares - 2 * noise * sums() / time
+        return KramersMoyal(sums(x) / n, drift, drift_error + 0 * n, diffusion, diffusion_error, noise > 0)

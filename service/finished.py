@@ -1,0 +1,39 @@
+"""Results that are there, or why they are not."""
+
+from contract.jobs import JobRecord
+from service.dependencies import Context
+from service.errors import Refusal
+
+RETRY_AFTER = "1"
+"""Seconds after which it is worth asking again for a job that has not ended."""
+
+
+def known(record: JobRecord | None) -> JobRecord:
+    """The record. Raises Refusal (not-found)."""
+    if record is None:
+        raise Refusal("not-found", "There is no such job.", hints=("GET /v1/jobs lists yours.",))
+    return record
+
+
+def stored_result(parts: Context, tenant: str, job_id: str) -> tuple[JobRecord, bytes]:
+    """The record of a job that succeeded, and its result as it was written.
+
+    Raises Refusal (not-found, job-not-finished, job-failed, job-cancelled, gone), Forgotten, StoreUnavailable.
+    """
+    record = known(parts.stores.jobs.get(tenant, job_id))
+    if record.state != "succeeded":
+        raise _without_result(record)
+    name = parts.stores.jobs.result_name(tenant, job_id)
+    body = parts.stores.results.get(tenant, name) if name is not None else None
+    if body is None:
+        raise Refusal("gone", "The result is no longer kept.", hints=("Send the job again.",))
+    return record, body
+
+
+def _without_result(record: JobRecord) -> Refusal:
+    if record.error is not None:
+        return Refusal("job-failed", record.error.detail, errors=record.error.errors, hints=record.error.hints)
+    if record.state == "cancelled":
+        return Refusal("job-cancelled", "The job was cancelled and has no result.")
+    hints = (f"Wait with GET /v1/jobs/{record.id} and Prefer: wait=60.",)
+    return Refusal("job-not-finished", f"The job is {record.state}.", hints=hints, headers={"Retry-After": RETRY_AFTER})

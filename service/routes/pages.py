@@ -1,0 +1,80 @@
+"""The page for people: its shell, its static files, and the pieces of HTML that it shows."""
+
+import gzip
+from functools import cache
+from typing import Annotated
+
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import HTMLResponse
+
+from service.dependencies import Parts, Tenant
+from service.errors import Refusal
+from service.routes.previews import previewed, unknown_dataset
+from service.routes.reports import finished_job
+from service.web.forms import layout_fields
+from service.web.site import PAGE_POLICY, assets, rendered
+from service.web.views import comparison_view, dataset_view, result_view
+
+router = APIRouter(include_in_schema=False)
+
+KINDS = ("identification", "generator")
+PREVIEW_POINTS = 1200
+"""Pieces of a record on the page: about one for each dot of a wide screen."""
+_LAYOUT = ("dt", "time_column", "id_column", "state_columns", "orientation", "axes", "time_unit", "state_unit")
+_FOREVER = "public, max-age=31536000, immutable"
+
+
+@router.get("/")
+async def page() -> Response:
+    """The page. It holds no data; what it shows it asks for, with the key where one is needed."""
+    return HTMLResponse(_page(), headers={"Content-Security-Policy": PAGE_POLICY, "Cache-Control": "no-cache"})
+
+
+@cache
+def _page() -> str:
+    layout = [field for name in _LAYOUT for field in layout_fields() if field.path == name]
+    return rendered("page.html", layout=layout, kinds=KINDS)
+
+
+@router.get("/static/{version}/{name:path}")
+async def static(request: Request, version: str, name: str) -> Response:
+    """A static file; its address changes with its content."""
+    asset = assets().get(name)
+    if asset is None:
+        raise Refusal("not-found", "There is no such file.")
+    headers = {"Cache-Control": _FOREVER, "Vary": "Accept-Encoding"}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(_packed(name), headers={**headers, "Content-Encoding": "gzip"}, media_type=asset.media_type)
+    return Response(asset.body, headers=headers, media_type=asset.media_type)
+
+
+@cache
+def _packed(name: str) -> bytes:
+    return gzip.compress(assets()[name].body, mtime=0)
+
+
+@router.get("/pages/datasets/{dataset_id}")
+async def dataset(parts: Parts, tenant: Tenant, dataset_id: str) -> Response:
+    """What was read, and the form of the job that comes next."""
+    found = await run_sync(parts.stores.datasets.get, tenant, dataset_id)
+    if found is None:
+        raise unknown_dataset()
+    preview = await previewed(parts, tenant, found, PREVIEW_POINTS)
+    return _piece(await run_sync(dataset_view, found, preview))
+
+
+@router.get("/pages/jobs/{job_id}")
+def result(parts: Parts, tenant: Tenant, job_id: str) -> Response:
+    """A result."""
+    return _piece(result_view(finished_job(parts, tenant, job_id)))
+
+
+@router.get("/pages/comparison")
+def comparison(parts: Parts, tenant: Tenant, first: Annotated[str, Query()], second: Annotated[str, Query()]) -> Response:
+    """Two results side by side."""
+    return _piece(comparison_view(finished_job(parts, tenant, first), finished_job(parts, tenant, second)))
+
+
+def _piece(html: str) -> Response:
+    return HTMLResponse(html, headers={"Cache-Control": "private, no-cache"})

@@ -1,0 +1,58 @@
+"""The result of a job as one file for people."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Request, Response
+from pydantic import Field, TypeAdapter
+
+from contract.results import GeneratorResult, IdentificationResult
+from service.dependencies import Context, Parts, Tenant
+from service.errors import Refusal
+from service.finished import stored_result
+from service.representations import digest_of, etag_of, unchanged
+from service.routes.responses import headers, problems
+from service.web import report
+from service.web.views import Finished
+
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+
+PICTURED = ("identification", "generator")
+"""Kinds of jobs whose results are drawn."""
+_RESULT: TypeAdapter[IdentificationResult | GeneratorResult] = TypeAdapter(
+    Annotated[IdentificationResult | GeneratorResult, Field(discriminator="kind")]
+)
+
+
+@router.get(
+    "/{job_id}/report",
+    summary="Fetch a report",
+    response_model=None,
+    responses={
+        200: {
+            "description": "HTML in one file: equations, numbers with errors, plots, warnings. It loads nothing.",
+            "content": {"text/html": {"schema": {"type": "string"}}},
+            "headers": headers(ETag="Its version.", Cache_Control="Private."),
+        },
+        304: {"description": "You have it already."},
+        **problems(401, 404, 409, 410, 503),
+    },
+)
+def get_report(request: Request, parts: Parts, tenant: Tenant, job_id: str) -> Response:
+    """The result for people, to keep, to print or to send: it opens offline, in any browser. 409 while there is none."""
+    finished = finished_job(parts, tenant, job_id)
+    page, policy = report.report(finished)
+    body = page.encode()
+    fields = {"ETag": etag_of(body), "Cache-Control": "private, no-cache", "Content-Security-Policy": policy}
+    if unchanged(request, fields["ETag"]):
+        return Response(status_code=304, headers=fields)
+    named = {"Content-Disposition": f'inline; filename="{job_id}.html"'}
+    return Response(body, headers={**fields, **named, **digest_of(body)}, media_type="text/html; charset=utf-8")
+
+
+def finished_job(parts: Context, tenant: str, job_id: str) -> Finished:
+    """Record and result of a job that succeeded. Raises Refusal as `stored_result`, and of kinds that have no picture."""
+    record, body = stored_result(parts, tenant, job_id)
+    if record.kind not in PICTURED:
+        hints = (f"GET /v1/jobs/{job_id}/result gives it as JSON or npz.",)
+        raise Refusal("not-found", f"There is no report of a job of kind {record.kind}.", hints=hints)
+    return Finished(record, _RESULT.validate_json(body))

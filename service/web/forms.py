@@ -1,0 +1,172 @@
+"""A form made from the documents' JSON Schemas: what a field is called, what it means, what may be put there."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+from service.schemas import schema
+
+Kind = Literal["choice", "flag", "number", "text", "names", "pair", "json"]
+
+BASIC = (
+    "parameters/library/polynomial_degree",
+    "parameters/selection/method",
+    "parameters/measurement_noise",
+    "parameters/periodic",
+    "parameters/domain",
+    "analysis/passages",
+)
+"""What most people decide; everything else is folded away."""
+ON_THE_PAGE = {"analysis/eigenfunctions": True}
+"""What is asked for from here and not by default, as it is drawn."""
+NAMED = {
+    "parameters/selection/method": "Selection of terms",
+    "parameters/kernels/count": "Number of kernels",
+    "parameters/kernels/range": "Range of centres",
+    "analysis/passages": "Further passages to time",
+}
+"""What a field is called where the words around its schema are not seen."""
+LEFT_OUT = ("parameters/selection/threshold", "parameters/seed")
+"""Of the paper's preset only, and of no interest to a reader."""
+BY_VARIABLE: dict[str, tuple[Kind, str]] = {
+    "parameters/periodic": ("number", "Period of {}, if it is an angle"),
+    "parameters/domain": ("pair", "Bounds of {}, if it has any"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a form.
+
+    path      where its value goes in the document: names with slashes between them
+    kind      how its text becomes JSON, see static/form.js
+    default   what the service takes where nothing is said, as text
+    value     what is chosen to begin with
+    """
+
+    path: str
+    label: str
+    description: str
+    kind: Kind
+    default: str = ""
+    options: tuple[str, ...] = ()
+    example: str = ""
+    unit: str = ""
+    value: str = ""
+
+    @property
+    def id(self) -> str:
+        """Of the input."""
+        return "f-" + self.path.replace("/", "-")
+
+
+def job_fields(variables: Sequence[str]) -> tuple[list[Field], dict[str, list[Field]]]:
+    """The basic fields of an identification, and the others by group."""
+    every = [f for f in _document("job-request", "IdentificationJob") if f.path.startswith(("parameters/", "analysis/"))]
+    basic = [f for path in BASIC for f in every if f.path == path]
+    groups: dict[str, list[Field]] = {}
+    for field in every:
+        if field.path not in (*BASIC, *LEFT_OUT):
+            groups.setdefault(_heading(field.path.split("/")), []).append(field)
+    return [made for field in basic for made in _by_variable(field, variables)], groups
+
+
+def layout_fields() -> list[Field]:
+    """How a file is laid out."""
+    return list(_document("layout", None))
+
+
+def _heading(steps: Sequence[str]) -> str:
+    if len(steps) > 2:
+        return steps[1].replace("_", " ").capitalize()
+    return "Estimation" if steps[0] == "parameters" else "Analysis of the model"
+
+
+@cache
+def _document(name: str, definition: str | None) -> tuple[Field, ...]:
+    whole = schema(name)
+    assert whole is not None
+    definitions = whole.get("$defs", {})
+    return tuple(_fields(definitions[definition] if definition else whole, definitions, ""))
+
+
+def _fields(described: dict[str, Any], definitions: dict[str, Any], path: str) -> Iterator[Field]:
+    for name, given in described.get("properties", {}).items():
+        place = f"{path}/{name}" if path else name
+        inside = _object(given, definitions)
+        if inside is None:
+            yield _field(place, name, given)
+        else:
+            yield from _fields(inside, definitions, place)
+
+
+def _object(given: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any] | None:
+    """The document that a field holds, if it holds one."""
+    for option in (given, *given.get("anyOf", ())):
+        found = definitions.get(option.get("$ref", "").rsplit("/", 1)[-1])
+        if found is not None and "properties" in found:
+            return dict(found)
+    return None
+
+
+def _field(path: str, name: str, given: dict[str, Any]) -> Field:
+    options = [given, *given.get("anyOf", ())]
+    choices = next((tuple(str(v) for v in option["enum"]) for option in options if "enum" in option), ())
+    kind = _kind(options, bool(choices))
+    default = given.get("default")
+    chosen = ON_THE_PAGE.get(path, default)
+    return Field(
+        path=path,
+        label=NAMED.get(path) or given.get("title", name),
+        description=given.get("description", ""),
+        kind=kind,
+        default=_text(default),
+        options=choices if default is not None else ("", *choices),
+        example=_text(next(iter(given.get("examples", ())), None)) or _text(default),
+        unit=given.get("x-unit", ""),
+        value=_text(chosen) if kind in ("choice", "flag") else "",
+    )
+
+
+def _kind(options: Sequence[dict[str, Any]], choice: bool) -> Kind:
+    types = {option.get("type") for option in options}
+    if choice:
+        return "choice"
+    if "boolean" in types:
+        return "flag"
+    if "array" in types:
+        return "names" if any(option.get("items", {}).get("type") == "string" for option in options) else "json"
+    if types & {"integer", "number"}:
+        return "number"
+    return "text" if "string" in types else "json"
+
+
+def _by_variable(field: Field, variables: Sequence[str]) -> Iterator[Field]:
+    """One field a variable, where a field holds something for each."""
+    if field.path not in BY_VARIABLE:
+        yield field
+        return
+    kind, label = BY_VARIABLE[field.path]
+    for name in variables[:6]:
+        yield Field(
+            path=f"{field.path}/{name}",
+            label=label.format(name),
+            description="",
+            kind=kind,
+            example="360" if kind == "number" else "0, …",
+            unit=field.unit,
+        )
+
+
+def _text(value: Any) -> str:
+    if value is None or value == [] or value == {}:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(v, str) for v in value):
+        return ", ".join(value)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return json.dumps(value)

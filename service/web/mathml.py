@@ -1,0 +1,155 @@
+"""Equations as MathML, which browsers typeset by themselves. One `<math>` a term, so that long equations wrap between terms."""
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+from contract.results import Component, Term
+from service.web.numbers import measured, plain, power_of_ten
+
+_EMPTY = Markup("")
+_EQUALS = Markup("<mo>=</mo>")
+_D = Markup("<mspace width='0.12em'></mspace><mi>d</mi>")
+_BINDING = {ast.Add: 1, ast.Sub: 1, ast.Mult: 2, ast.Div: 3, ast.Pow: 4}
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """Left side, and the signed terms of the right side; each a piece of MathML."""
+
+    left: Markup
+    terms: tuple[Markup, ...]
+
+
+def drift_equation(variable: str, component: Component, *, alone: bool) -> Equation:
+    """b(x) = … of the only variable, or b_x = … of one of several."""
+    return Equation(_left_side("b", (variable,), alone), _right_side(component.terms))
+
+
+def diffusion_equation(pair: str, component: Component, *, alone: bool) -> Equation:
+    """a(x) = …, or a_xy = …"""
+    names = pair.split(",")
+    return Equation(_left_side("a", names[:1] if alone else names, alone), _right_side(component.terms))
+
+
+def general_equation(variables: Sequence[str]) -> Markup:
+    """dx = b dt + σ dW of one variable, or of several."""
+    if len(variables) == 1:
+        x = variable_name(variables[0])
+        root = Markup("<msqrt><mrow>{}</mrow></msqrt>").format(_of("a", x))
+        return _math(_D + x + _EQUALS + _of("b", x) + _D + _name("t") + Markup("<mo>+</mo>") + root + _D + _name("W"))
+    x = _name("𝐱")
+    noise = Markup("<mo>+</mo>") + _of("σ", x) + _D + _name("𝐖")
+    tensor = Markup("<mo>,</mo><mspace width='0.7em'></mspace><mi>a</mi><mo>=</mo><mi>σ</mi><msup><mi>σ</mi><mi>⊤</mi></msup>")
+    return _math(_D + x + _EQUALS + _of("𝐛", x) + _D + _name("t") + noise + tensor)
+
+
+def term(text: str) -> Markup:
+    """A term by itself."""
+    return _math(_expression(text))
+
+
+def variable_name(name: str) -> Markup:
+    """`x`, or x with its index."""
+    if name[1:].isdigit():
+        return Markup("<msub><mi>{}</mi><mn>{}</mn></msub>").format(name[:1], name[1:])
+    return Markup("<mi>{}</mi>").format(name)
+
+
+def _right_side(terms: Sequence[Term]) -> tuple[Markup, ...]:
+    shown = tuple(t for t in terms if t.active and t.value)
+    if not shown:
+        return (_math(Markup("<mn>0</mn>")),)
+    return tuple(_math(piece) for piece in _signed(shown))
+
+
+def _signed(terms: Sequence[Term]) -> Iterator[Markup]:
+    for place, t in enumerate(terms):
+        # Each term is an element of its own, in which a sign between two terms looks like one in front.
+        form = Markup(' form="infix" lspace="0em" rspace="0.25em"') if place else Markup(' form="prefix"')
+        sign = Markup("<mo{}>{}</mo>").format(form, "−" if t.value < 0 else "+") if place or t.value < 0 else _EMPTY
+        factor = _EMPTY if t.term == "1" else Markup("<mspace width='0.2em'></mspace>") + _expression(t.term)
+        yield sign + _coefficient(abs(t.value), t.std_error, alone=t.term == "1" and len(terms) == 1) + factor
+
+
+def _coefficient(value: float, error: float | None, *, alone: bool) -> Markup:
+    if not error:
+        return Markup("<mn>{}</mn>").format(plain(value))
+    number, spread, exponent = measured(value, error)
+    inside = Markup("<mn>{}</mn><mo>±</mo><mn>{}</mn>").format(number, spread)
+    if alone and not exponent:
+        return inside
+    return _bracketed(inside, True) + _power(exponent)
+
+
+def _power(exponent: int) -> Markup:
+    return Markup("<mtext>{}</mtext>").format(power_of_ten(exponent)) if exponent else _EMPTY
+
+
+def _name(letter: str) -> Markup:
+    return Markup("<mi>{}</mi>").format(letter)
+
+
+def _of(letter: str, argument: Markup) -> Markup:
+    """b(x)"""
+    return _name(letter) + _bracketed(argument, True)
+
+
+def _left_side(letter: str, names: Sequence[str], alone: bool) -> Markup:
+    variables = _EMPTY.join(variable_name(name) for name in names)
+    if alone:
+        return _math(_of(letter, variables) + _EQUALS)
+    return _math(Markup("<msub><mi>{}</mi><mrow>{}</mrow></msub><mo>=</mo>").format(letter, variables))
+
+
+def _math(inside: Markup) -> Markup:
+    return Markup("<math>{}</math>").format(inside)
+
+
+def _expression(text: str) -> Markup:
+    try:
+        return _tree(ast.parse(text.strip().replace("^", "**"), mode="eval").body, 0)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return Markup("<mtext>{}</mtext>").format(text)
+
+
+def _tree(node: ast.expr, outside: int) -> Markup:
+    match node:
+        case ast.Constant(value=int() | float() as value):
+            return Markup("<mn>{}</mn>").format(plain(float(value), 6).rstrip("0").rstrip(".") if value % 1 else int(value))
+        case ast.Name(id=name):
+            return variable_name(name)
+        case ast.UnaryOp(operand=operand):
+            return Markup("<mrow><mo>−</mo>{}</mrow>").format(_tree(operand, 2))
+        case ast.Call(func=ast.Name(id="sqrt"), args=[argument]):
+            return Markup("<msqrt>{}</msqrt>").format(_tree(argument, 0))
+        case ast.Call(func=ast.Name(id="exp"), args=[argument]):
+            return Markup("<msup><mi>e</mi><mrow>{}</mrow></msup>").format(_tree(argument, 0))
+        case ast.Call(func=ast.Name(id=name), args=[argument]):
+            inner = _tree(argument, 0)
+            return Markup("<mi>{}</mi><mo>\u2061</mo>").format(name) + _bracketed(inner, True)
+        case ast.BinOp(left=left, op=ast.Pow(), right=right):
+            return Markup("<msup><mrow>{}</mrow><mrow>{}</mrow></msup>").format(_tree(left, 5), _tree(right, 0))
+        case ast.BinOp(left=left, op=ast.Div(), right=right):
+            return Markup("<mfrac><mrow>{}</mrow><mrow>{}</mrow></mfrac>").format(_tree(left, 0), _tree(right, 0))
+        case ast.BinOp(left=left, op=operator, right=right):
+            binding = _BINDING.get(type(operator), 0)
+            return _bracketed(_infix(left, operator, right, binding), binding < outside)
+    return Markup("<mtext>{}</mtext>").format(escape(ast.unparse(node)))
+
+
+def _infix(left: ast.expr, operator: ast.operator, right: ast.expr, binding: int) -> Markup:
+    sign = {ast.Add: "<mo>+</mo>", ast.Sub: "<mo>−</mo>"}.get(type(operator))
+    if sign is None:
+        number_after = isinstance(right, ast.Constant)
+        sign = "<mo>·</mo>" if number_after else "<mspace width='0.1em'></mspace>"
+    return _tree(left, binding) + Markup(sign) + _tree(right, binding + (1 if isinstance(operator, ast.Sub) else 0))
+
+
+def _bracketed(inside: Markup, needed: bool) -> Markup:
+    if not needed:
+        return Markup("<mrow>{}</mrow>").format(inside)
+    # Of one height everywhere: a bracket shall not grow with the root beside it.
+    return Markup('<mrow><mo stretchy="false">(</mo>{}<mo stretchy="false">)</mo></mrow>').format(inside)

@@ -1,0 +1,127 @@
+"""Numbers as people read them: as many digits as their errors allow. The only place where digits are chosen.
+
+Everything here is plain text with typographic signs (− × ⁻); nothing is HTML.
+"""
+
+import math
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SMALLEST, _LARGEST = -3, 5
+"""Decimal exponents outside of which a power of ten is split off."""
+
+
+def plain(value: float | None, digits: int = 4) -> str:
+    """`0.01235`, `−1.2 × 10⁻⁷`; a dash where there is no number."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if value == 0:
+        return "0"
+    exponent = _exponent(float(f"{value:.{digits - 1}e}"))
+    if _SMALLEST <= exponent < _LARGEST:
+        return _signed(f"{value:.{max(0, digits - 1 - exponent)}f}")
+    return _signed(f"{_shift(value, -exponent):.{digits - 1}f}") + power_of_ten(exponent)
+
+
+def exact(value: float | None, digits: int = 5) -> str:
+    """A number that is what it is, such as a setting: without zeros at its end."""
+    text = plain(value, digits)
+    number, power, exponent = text.partition(" × ")
+    return (number.rstrip("0").rstrip(".") if "." in number else number) + power + exponent
+
+
+def with_error(value: float, error: float | None) -> str:
+    """`0.875 ± 0.092`: the error to two significant digits, the value to the same place."""
+    if error is None or not math.isfinite(error) or error <= 0:
+        return plain(value)
+    number, spread, exponent = measured(value, error)
+    return f"({number} ± {spread}){power_of_ten(exponent)}" if exponent else f"{number} ± {spread}"
+
+
+def measured(value: float, error: float) -> tuple[str, str, int]:
+    """Value and error as decimal numbers of one place, and the power of ten that both are to be multiplied with."""
+    exponent = _common_exponent(max(abs(value), error))
+    scaled, spread = _shift(value, -exponent), _shift(error, -exponent)
+    places = max(0, _places(spread))
+    return _signed(f"{scaled:.{places}f}"), f"{spread:.{places}f}", exponent
+
+
+def with_interval(value: float | None, ci: tuple[float | None, float | None] | None) -> tuple[str, str]:
+    """`13.1` and `10.0 to 17.9`: all three to the place of the second significant digit of the half width.
+
+    The second is empty where there is no interval.
+    """
+    if value is None or ci is None or (ci[0] is None and ci[1] is None):
+        return plain(value), ""
+    low, high = ci
+    ends = [end for end in ci if end is not None and math.isfinite(end)]
+    half = abs(ends[1] - ends[0]) / 2 if len(ends) == 2 else abs(ends[0] - value) if ends else 0.0
+    if half <= 1e-9 * abs(value):
+        return plain(value), ""
+    exponent = _common_exponent(max(abs(v) for v in (value, *ends)))
+    places = max(0, _places(_shift(half, -exponent)))
+
+    def text(number: float | None) -> str:
+        return "…" if number is None else _signed(f"{_shift(number, -exponent):.{places}f}")
+
+    power = power_of_ten(exponent) if exponent else ""
+    middle = text(value)
+    # Nothing times ten to some power is nothing.
+    return middle + power if middle.strip("0.") else "0", f"{text(low)} to {text(high)}{power}"
+
+
+def power_of_ten(exponent: int) -> str:
+    """` × 10⁻⁷`; nothing for 0."""
+    return f" × 10{str(exponent).translate(_SUPERSCRIPTS)}" if exponent else ""
+
+
+def count(number: int) -> str:
+    """`6 000 000` with thin spaces, from five digits on."""
+    return f"{number:,}".replace(",", "\u202f") if number >= 10_000 else str(number)
+
+
+def percent(share: float) -> str:
+    """`0.7 %`, `12 %`."""
+    value = 100 * share
+    return f"{value:.0f} %" if value >= 10 or value == 0 else f"{plain(value, 2)} %"
+
+
+def size(n_bytes: int) -> str:
+    """`84 kB`."""
+    for unit, power in (("GB", 9), ("MB", 6), ("kB", 3)):
+        if n_bytes >= 10**power:
+            return f"{plain(n_bytes / 10**power, 3)} {unit}"
+    return f"{n_bytes} bytes"
+
+
+def seconds(duration: float) -> str:
+    """`0.4 s`, `3 min 20 s`, `2 h 5 min`."""
+    if duration < 60:
+        return f"{plain(duration, 2)} s" if duration < 10 else f"{duration:.0f} s"
+    whole = round(duration)
+    hours, minutes, rest = whole // 3600, whole % 3600 // 60, whole % 60
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def _exponent(value: float) -> int:
+    return math.floor(math.log10(abs(value))) if value else 0
+
+
+def _common_exponent(largest: float) -> int:
+    exponent = _exponent(largest)
+    return 0 if _SMALLEST <= exponent < _LARGEST else exponent
+
+
+def _places(error: float) -> int:
+    """Decimal places that show two significant digits of an error."""
+    return 1 - _exponent(float(f"{error:.1e}"))
+
+
+def _shift(value: float, exponent: int) -> float:
+    # By division where the power is negative: 10**-7 is not exact, 10**7 is.
+    return value * 10.0**exponent if exponent >= 0 else value / 10.0**-exponent
+
+
+def _signed(text: str) -> str:
+    if text.strip("-0.") == "":
+        return text.lstrip("-")
+    return text.replace("-", "−")

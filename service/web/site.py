@@ -1,0 +1,114 @@
+"""Templates and static files, and what a browser may do with them."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from service.web import mathml, numbers, words
+
+FOLDER = Path(__file__).parent
+EXAMPLE = FOLDER.parents[1] / "examples" / "double_well.csv"
+"""The record that a newcomer tries."""
+MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css", ".csv": "text/csv", ".svg": "image/svg+xml"}
+PLOTTING = ("ticks.js", "pens.js", "layers.js", "whole.js", "figures.js")
+"""What draws plots, in the order in which one file can be made of them."""
+
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""Everything from here, nothing inline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A static file."""
+
+    body: bytes
+    media_type: str
+
+
+@cache
+def assets() -> Mapping[str, Asset]:
+    """Static files by their path, e.g. `style.css`. Only these are ever served, so no path of a request reaches the disk."""
+    root = FOLDER / "static"
+    files = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.suffix in MEDIA_TYPES}
+    if EXAMPLE.exists():
+        files["double_well.csv"] = EXAMPLE
+    return {name: Asset(path.read_bytes(), MEDIA_TYPES[path.suffix]) for name, path in sorted(files.items())}
+
+
+@cache
+def version() -> str:
+    """A name for the static files as they are: a new one for every change, so that browsers may keep them for ever."""
+    digest = hashlib.sha256()
+    for name, asset in assets().items():
+        digest.update(name.encode() + b"\0" + asset.body)
+    return digest.hexdigest()[:12]
+
+
+def static(name: str) -> str:
+    """Address of a static file."""
+    assert name in assets(), name
+    return f"/static/{version()}/{name}"
+
+
+@cache
+def environment() -> Environment:
+    """Everything a template can ask for. Whatever is put into HTML is escaped unless it is markup of ours."""
+    made = Environment(
+        loader=FileSystemLoader(FOLDER / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals.update(static=static, has_example="double_well.csv" in assets(), version=version)
+    made.filters.update(
+        plain=numbers.plain,
+        count=numbers.count,
+        percent=numbers.percent,
+        size=numbers.size,
+        seconds=numbers.seconds,
+        term=mathml.term,
+        heading=words.heading_of,
+        data=json_block,
+    )
+    return made
+
+
+def rendered(template: str, **values: Any) -> str:
+    """A template with these values."""
+    return environment().get_template(template).render(**values)
+
+
+def json_block(value: Any) -> Markup:
+    """JSON that may stand inside a script element: nothing in it can end the element."""
+    import json
+
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+@cache
+def bundle() -> str:
+    """The plotting script as one module without imports, for a file that stands alone."""
+    parts = []
+    for name in PLOTTING:
+        source = assets()[f"plots/{name}"].body.decode()
+        source = re.sub(r"^import .*?;\n", "", source, flags=re.MULTILINE | re.DOTALL)
+        parts.append(re.sub(r"^export ", "", source, flags=re.MULTILINE))
+    return "\n".join(parts)
+
+
+def hash_of(text: str) -> str:
+    """How a content security policy names an inline script or style."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

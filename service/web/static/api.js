@@ -1,0 +1,122 @@
+// Talking to the service: the key of this tab, problems as errors, a job's events with resume.
+
+const KEY = 'itoscope-key';
+let asked = null;
+
+/** A refusal, as the service explains it. */
+export class Problem extends Error {
+  constructor(status, body) {
+    super(body.detail ?? body.title ?? `The service answered ${status}.`);
+    this.status = status;
+    this.code = body.code ?? '';
+    this.title = body.title ?? 'Something went wrong';
+    this.errors = body.errors ?? [];
+    this.hints = body.hints ?? [];
+  }
+}
+
+/** Fetch with this tab's key; asks for one where it is needed. Throws Problem. */
+export async function request(path, options = {}) {
+  for (;;) {
+    const headers = new Headers(options.headers), key = sessionStorage.getItem(KEY);
+    if (key) headers.set('Authorization', `Bearer ${key}`);
+    let response;
+    try {
+      response = await fetch(path, { ...options, headers });
+    } catch (error) {
+      if (error.name === 'AbortError') throw error;
+      throw new Problem(0, { title: 'The service cannot be reached', detail: 'The connection failed; nothing is known of what became of the request.', hints: ['Is the service running? Try again in a moment.'] });
+    }
+    if (response.status === 401 && options.ask !== false) {
+      await askForKey(key ? 'This key is not known here.' : '');
+      continue;
+    }
+    if (!response.ok) throw new Problem(response.status, await response.json().catch(() => ({})));
+    return response;
+  }
+}
+
+export const json = async (path, options) => (await request(path, options)).json();
+export const html = async (path, options) => (await request(path, options)).text();
+
+/** Send JSON. */
+export function post(path, body, options = {}) {
+  return json(path, { ...options, method: 'POST', body: JSON.stringify(body), headers: { 'Content-Type': 'application/json', ...options.headers } });
+}
+
+/** One dialog for all requests that wait for a key. */
+function askForKey(fault) {
+  asked ??= new Promise((resolve) => {
+    const dialog = document.getElementById('key-dialog'), form = document.getElementById('key-form'), input = document.getElementById('key');
+    document.getElementById('key-fault').textContent = fault;
+    input.value = '';
+    if (!dialog.open) dialog.showModal();
+    dialog.oncancel = (event) => event.preventDefault();
+    form.onsubmit = (event) => {
+      event.preventDefault();
+      if (!input.value.trim()) return;
+      sessionStorage.setItem(KEY, input.value.trim());
+      dialog.close();
+      asked = null;
+      resolve();
+    };
+  });
+  return asked;
+}
+
+/** Every change of a job, until it has ended: by server-sent events, and where these do not get through, by asking. */
+export async function* changes(job, signal) {
+  let last = null, failures = 0;
+  while (failures < 3) {
+    try {
+      const headers = last === null ? {} : { 'Last-Event-ID': last };
+      const response = await request(`/v1/jobs/${job}/events`, { headers, signal });
+      if (response.status === 204) return;
+      for await (const { id, data } of messages(response.body)) {
+        last = id ?? last;
+        failures = 0;
+        yield JSON.parse(data);
+      }
+      // A stream ends with its job, or with the service; the next answer tells which.
+    } catch (error) {
+      if (error.name === 'AbortError' || error instanceof Problem && error.status >= 400 && error.status < 500) throw error;
+      failures++;
+    }
+    await pause(500, signal);
+  }
+  for (;;) {
+    const record = await json(`/v1/jobs/${job}`, { headers: { Prefer: 'wait=10' }, signal });
+    yield record;
+    if (ended(record.state)) return;
+    await pause(1000, signal);
+  }
+}
+
+export const ended = (state) => ['succeeded', 'failed', 'cancelled'].includes(state);
+
+/** Server-sent events of a body: {id, data}. */
+async function* messages(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const blocks = (rest + value).replaceAll('\r\n', '\n').split('\n\n');
+    rest = blocks.pop();
+    for (const block of blocks) {
+      const event = { id: null, data: '' };
+      for (const line of block.split('\n')) {
+        if (line.startsWith('id:')) event.id = line.slice(3).trim();
+        if (line.startsWith('data:')) event.data += line.slice(5).trim();
+      }
+      if (event.data) yield event;
+    }
+  }
+}
+
+function pause(milliseconds, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal?.addEventListener('abort', () => { clearTimeout(timer); reject(new DOMException('left', 'AbortError')); }, { once: true });
+  });
+}

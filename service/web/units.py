@@ -1,0 +1,53 @@
+"""Units of what is derived, from those of state and time; None where a label was not given."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+LONGEST_COLUMN = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """By variable the unit of its state and its name in the file, and the unit of time."""
+
+    state: Mapping[str, str | None]
+    time: str | None = None
+    columns: Mapping[str, str | None] = field(default_factory=dict)
+
+    def label(self, name: str) -> str:
+        """`x – voltage`."""
+        column = self.columns.get(name)
+        return name if not column or column == name else f"{name} – {column[:LONGEST_COLUMN]}"
+
+    def of_variable(self, name: str) -> str | None:
+        """[state]"""
+        return self.state.get(name)
+
+    def drift(self, name: str) -> str | None:
+        """[state/time]"""
+        unit = self.state.get(name)
+        return f"{_grouped(unit)}/{_grouped(self.time)}" if unit and self.time else None
+
+    def diffusion(self, one: str, other: str) -> str | None:
+        """[state²/time]"""
+        first, second = self.state.get(one), self.state.get(other)
+        if not (first and second and self.time):
+            return None
+        return f"{f'{_grouped(first)}²' if first == second else f'{_grouped(first)} {_grouped(second)}'}/{_grouped(self.time)}"
+
+    def density(self, name: str) -> str | None:
+        """[1/state]"""
+        unit = self.state.get(name)
+        return f"1/{_grouped(unit)}" if unit else None
+
+    def circulation(self, names: Sequence[str]) -> str | None:
+        """[state²/time], of two variables"""
+        return self.diffusion(names[0], names[1]) if len(names) == 2 else None
+
+    def rate(self) -> str | None:
+        """[1/time]"""
+        return f"1/{_grouped(self.time)}" if self.time else None
+
+
+def _grouped(unit: str) -> str:
+    return f"({unit})" if "/" in unit or " " in unit else unit

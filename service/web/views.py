@@ -1,0 +1,109 @@
+"""Documents → pieces of HTML: a dataset, a result, two results side by side. The page shows them, the report holds one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from contract.datasets import Dataset, DatasetPreview
+from contract.jobs import JobRecord
+from contract.results import GeneratorResult, IdentificationResult
+from service.web import answer, mathml, words
+from service.web.check_plots import check_plots
+from service.web.comparing import LETTERS, together
+from service.web.data_plots import data_plots
+from service.web.forms import job_fields
+from service.web.law_plots import law_plots
+from service.web.model_plots import Result, model_plots
+from service.web.numbers import count, exact, plain
+from service.web.plane_plots import plane_plots
+from service.web.plots import Plot
+from service.web.site import rendered
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A job that succeeded, and what came of it."""
+
+    record: JobRecord
+    result: Result
+
+
+def dataset_view(dataset: Dataset, preview: DatasetPreview) -> str:
+    """What was read, in words and plots, and the form of the job that comes next."""
+    plots = list(data_plots(dataset, preview, words.units_of_dataset(dataset)))
+    basic, groups = job_fields([v.name for v in dataset.report.variables])
+    read = rendered("dataset.html", dataset=dataset, sentences=list(words.what_was_read(dataset)), plots=_drawn(plots))
+    return read + rendered("form.html", basic=basic, groups=groups, name=dataset.label or "")
+
+
+def result_view(finished: Finished) -> str:
+    """The answer, its plots and its tables."""
+    return rendered("result.html", **result_values(finished))
+
+
+def result_values(finished: Finished) -> dict[str, Any]:
+    """What the template of a result asks for."""
+    record, result = finished.record, finished.result
+    units = words.units_of_result(result)
+    plots = plots_of(result)
+    return {
+        "record": record,
+        "title": title_of(record),
+        "subtitle": subtitle_of(result),
+        "general": mathml.general_equation(list(result.model.drift)),
+        "equations": answer.equations(result),
+        "figures": list(answer.figures(result, units)),
+        "columns": {name: units.columns[name] for name in result.model.drift if units.label(name) != name},
+        "reason": words.without_law(result.generator.reason),
+        "units": units,
+        "generator": result.generator,
+        # Why there is no law stands beside the answer already.
+        "warnings": [w for w in result.warnings if w.code != "not-ergodic"],
+        "plots": _drawn(plots),
+        "tables": list(answer.tables(result, units)),
+        "provenance": result.provenance,
+        "kind": result.kind,
+    }
+
+
+def comparison_view(first: Finished, second: Finished) -> str:
+    """Both answers side by side, and the curves of both in one plot each."""
+    plots = list(together(plots_of(first.result), plots_of(second.result)))
+    sides = [result_values(side) | {"letter": letter} for side, letter in zip((first, second), LETTERS, strict=True)]
+    return rendered("comparison.html", sides=sides, plots=_drawn(plots), table=answer.both(first.result, second.result))
+
+
+def plots_of(result: Result) -> list[Plot]:
+    """Every plot of a result, what matters most first."""
+    units, variables = words.units_of_result(result), list(result.model.drift)
+    plots: list[Plot] = []
+    if len(variables) == 1:
+        plots += model_plots(result, units)
+    else:
+        plots += plane_plots(result, units, variables)
+    plots += law_plots(result, units)
+    if isinstance(result, IdentificationResult):
+        plots += check_plots(result, units)
+    return plots
+
+
+def title_of(record: JobRecord) -> str:
+    """The name that was given to the job, or its id."""
+    return record.labels.get("name") or record.id
+
+
+def subtitle_of(result: Result) -> str:
+    """What it was computed from."""
+    seconds = f"computed in {plain(result.provenance.seconds, 2)} s"
+    if isinstance(result, GeneratorResult):
+        return f"A model given by its terms; {seconds}"
+    data = result.data
+    time = f" {data.time_unit}" if data.time_unit else ""
+    one = data.n_trajectories == 1
+    tracks = "one trajectory" if one else f"{count(data.n_trajectories)} trajectories"
+    every = f"{count(data.n_increments)} increments in {tracks}, Δt = {exact(data.dt)}{time}, {exact(data.duration)}{time} in all"
+    return f"{every}; {seconds}"
+
+
+def _drawn(plots: Sequence[Plot]) -> list[dict[str, Any]]:
+    return [plot.document() for plot in plots]

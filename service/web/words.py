@@ -1,0 +1,67 @@
+"""What numbers say, in sentences: of a record, and of a job."""
+
+from collections.abc import Iterator
+
+from contract.datasets import Dataset
+from contract.results import GeneratorResult, IdentificationResult
+from service.web.numbers import count, exact, percent
+from service.web.units import Units
+
+Result = IdentificationResult | GeneratorResult
+UNEVEN = 1e-3
+"""Jitter from which a clock is worth a word."""
+
+
+def units_of_dataset(dataset: Dataset) -> Units:
+    """As the upload named them."""
+    report = dataset.report
+    return Units({v.name: v.unit for v in report.variables}, report.time_unit, {v.name: v.column for v in report.variables})
+
+
+def units_of_result(result: Result) -> Units:
+    """As the data's; a model that was given by its terms has none."""
+    if not isinstance(result, IdentificationResult):
+        return Units(dict.fromkeys(result.model.drift))
+    variables = {str(v["name"]): v for v in result.data.variables}
+    return Units(
+        {name: v.get("unit") for name, v in variables.items()},
+        result.data.time_unit,
+        {name: v.get("column") for name, v in variables.items()},
+    )
+
+
+def what_was_read(dataset: Dataset) -> Iterator[str]:
+    """The sampling report in sentences."""
+    report = dataset.report
+    time = f" {report.time_unit}" if report.time_unit else ""
+    one = report.n_trajectories == 1
+    names = ", ".join(v.name if v.column in (None, v.name) else f"{v.name} ({v.column})" for v in report.variables)
+    tracks = "one trajectory" if one else f"{count(report.n_trajectories)} trajectories"
+    yield f"{count(report.n_samples)} samples of {names} in {tracks}, {exact(report.duration)}{time} in all."
+    clock = {"time_column": "read from the file", "given": "as you said", "assumed": "assumed, as nothing says what it is"}
+    how = "even" if report.dt.jitter < UNEVEN else f"uneven by {percent(report.dt.jitter)}"
+    yield f"Sampling interval {exact(report.dt.median)}{time}, {how} ({clock[report.dt.source]})."
+    if report.dt.max > 1.01 * report.dt.min:
+        yield f"The shortest step is {exact(report.dt.min)}, the longest {exact(report.dt.max)}."
+    if not one:
+        yield f"Trajectories have {count(report.lengths.min)} to {count(report.lengths.max)} samples."
+    if report.n_gaps:
+        yield f"{count(report.n_gaps)} {'gaps' if report.n_gaps > 1 else 'gap'}, over which no increment is taken."
+    if report.n_missing:
+        yield f"{count(report.n_missing)} missing values were left out."
+    if report.n_duplicate_times:
+        yield f"{count(report.n_duplicate_times)} repeated times."
+    for variable, (low, high) in zip(report.variables, report.range, strict=True):
+        unit = f" {variable.unit}" if variable.unit else ""
+        yield f"{variable.name} lies between {exact(low)} and {exact(high)}{unit}."
+
+
+def heading_of(code: str) -> str:
+    """`coarse-sampling` → `Coarse sampling`."""
+    return code.replace("-", " ").replace("_", " ").capitalize()
+
+
+def without_law(reason: str | None) -> str:
+    """Why there is no stationary law, as a sentence behind those very words."""
+    said = (reason or "").removeprefix("no stationary law: ").rstrip(".")
+    return f"{said[:1].upper()}{said[1:]}." if said else ""

@@ -1,0 +1,66 @@
+"""The page's addresses: what they send, to whom, and under which policy."""
+
+import gzip
+import re
+from typing import Any
+
+import pytest
+
+from service import keyring
+
+
+def test_the_page_allows_only_what_comes_from_here_and_nothing_inline(service: Any) -> None:
+    page = service.client.get("/")
+    assert page.headers["content-type"].startswith("text/html")
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "<style" not in page.text
+    assert not re.search(r"<script(?![^>]*src=)", page.text)
+    assert not re.search(r'\son\w+="|\sstyle="', page.text)
+    addresses = re.findall(r'(?:src|href)="(/static[^"]+)"', page.text)
+    assert len(addresses) >= 5
+    for address in addresses:
+        answer = service.client.get(address)
+        assert answer.status_code == 200
+        assert "immutable" in answer.headers["cache-control"]
+
+
+def test_all_that_a_first_visit_loads_is_small(service: Any) -> None:
+    page = service.client.get("/").text
+    first = re.findall(r'(?:src|href)="(/static[^"]+)"', page)
+    scripts = [f"{first[0].rsplit('/', 1)[0]}/{name}" for name in ("api.js", "form.js", "plots/figures.js", "plots/layers.js")]
+    sizes = [len(service.client.get(address, headers={"Accept-Encoding": "identity"}).content) for address in (*first, *scripts)]
+    assert len(page) + sum(sizes) < 200_000
+
+
+def test_static_files_are_sent_packed_to_who_understands_it(service: Any) -> None:
+    address = re.search(r'src="(/static[^"]+app\.js)"', service.client.get("/").text)
+    assert address
+    with service.client.stream("GET", address[1], headers={"Accept-Encoding": "gzip"}) as answer:
+        packed = b"".join(answer.iter_raw())
+    assert gzip.decompress(packed) == service.client.get(address[1], headers={"Accept-Encoding": "identity"}).content
+
+
+@pytest.mark.parametrize("name", ["../app.py", "..%2f..%2fapp.py", "style.css/../../site.py", "nothing.js", ""])
+def test_no_other_file_is_ever_sent(service: Any, name: str) -> None:
+    assert service.client.get(f"/static/x/{name}").status_code == 404
+
+
+def test_pieces_of_the_page_need_a_key_where_there_are_keys_and_the_page_does_not(service: Any) -> None:
+    dataset, job = service.upload(), service.job()
+    keyring.add(service.settings.key_file, "somebody")
+    assert service.client.get("/").status_code == 200
+    for address in (
+        f"/pages/datasets/{dataset}",
+        f"/pages/jobs/{job}",
+        f"/pages/comparison?first={job}&second={job}",
+        f"/v1/jobs/{job}/report",
+    ):
+        assert service.client.get(address).status_code == 401, address
+
+
+def test_a_report_is_there_when_its_result_is(service: Any) -> None:
+    job = service.job()
+    assert service.client.get(f"/v1/jobs/{job}/report").json()["code"] == "job-not-finished"
+    assert service.client.get(f"/pages/jobs/{job}").status_code == 409

@@ -1,0 +1,200 @@
+"""Fragments and report: what is in a result is on the page, and no text of a user's becomes HTML."""
+
+import base64
+import hashlib
+import json
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pytest
+
+from contract import pictures, results
+from contract.datasets import Dataset, DatasetPreview, DatasetReport, Layout, LengthReport, SamplingReport, Stretch, Variable
+from contract.jobs import GeneratorJob, JobRecord
+from service.web import forms, report, site
+from service.web.plots import rounded
+from service.web.views import Finished, comparison_view, dataset_view, plots_of, result_view
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+def numbers(*values: float) -> tuple[float, ...]:
+    return tuple(values)
+
+
+def finished(label: str = "a well", column: str = "voltage", **generator: Any) -> Finished:
+    """A result of one variable with something of everything."""
+    x = np.linspace(-2, 2, 41)
+    density = np.exp(-(x**2)) / np.sqrt(np.pi)
+    well = {"ergodic": True, "fixed_points": [{"at": [0.0], "stable": True}]} | generator
+    result = results.IdentificationResult(
+        job="job_1",
+        data=results.DataSummary(
+            variables=({"name": "x", "column": column, "unit": "mV"},),
+            n_trajectories=1,
+            n_increments=6000,
+            dt=0.05,
+            duration=300.0,
+            time_unit="s",
+            range=((-2.0, 2.0),),
+        ),
+        model=results.Model(
+            drift={
+                "x": results.Component(expression="-x", terms=(results.Term(term="x", value=-1.0, active=True, std_error=0.1),))
+            },
+            diffusion={
+                "x,x": results.Component(expression="1", terms=(results.Term(term="1", value=1.0, active=True, std_error=0.01),))
+            },
+        ),
+        selection=results.Selection(drift={}, diffusion={}),
+        generator=results.GeneratorAnalysis.model_validate(
+            {
+                "spectrum": {"eigenvalues": [{"re": 1.0, "ci": [0.9, 1.1]}], "relaxation_times": [1.0]},
+                "stationary": {
+                    "mean": [1e-17],
+                    "covariance": [[0.5]],
+                    "density": {"grid": [x.tolist()], "values": density.tolist()},
+                },
+                **well,
+            }
+        ),
+        curves=pictures.Curves(
+            grid=tuple(x.tolist()),
+            drift=pictures.Curve(values=tuple((-x).tolist()), band=tuple((float(-v - 0.1), float(-v + 0.1)) for v in x)),
+            diffusion=pictures.Curve(values=(1.0,) * 41),
+        ),
+        observed=pictures.Observed(
+            n_samples=6001,
+            histograms={"x": pictures.Bins(edges=(-2.0, 0.0, 2.0), counts=(3000, 3001))},
+            residuals={"x": pictures.Bins(edges=(-6.0, 0.0, 6.0), counts=(3000, 3000))},
+        ),
+        diagnostics=results.Diagnostics(),
+        warnings=(results.Notice(code="coarse-sampling", message=f"Try a shorter interval. {HOSTILE}"),),
+        provenance=results.Provenance(version="0.1.0", parameters={"note": HOSTILE}, seconds=0.4),
+    )
+    record = JobRecord(
+        id="job_1",
+        kind="identification",
+        state="succeeded",
+        created_at=datetime.now(UTC),
+        labels={"name": label},
+        request=GeneratorJob.model_validate({"kind": "generator", "model": {"job": "job_0"}}),
+    )
+    return Finished(record, result)
+
+
+def test_the_answer_comes_before_the_plots_and_these_before_the_tables() -> None:
+    html = result_view(finished())
+    places = [
+        html.index(text)
+        for text in ("a well", "<math>", "Relaxation time", "Coarse sampling", "plot-drift", "<caption>Coefficients")
+    ]
+    assert places == sorted(places)
+    assert "0.91 to 1.11" in html, "the interval of 1/λ"
+    assert "x is voltage, in mV; time in s" in html
+
+
+def test_a_mean_that_is_zero_but_for_rounding_is_zero() -> None:
+    assert "10⁻¹⁷" not in result_view(finished())
+
+
+def test_why_there_is_no_law_is_said_once() -> None:
+    html = result_view(finished(ergodic=False, reason="no stationary law: nothing holds it back", spectrum=None, stationary=None))
+    assert html.count("othing holds it back") == 1
+    assert "<strong>No stationary law.</strong> Nothing holds it back." in html
+
+
+def every_view() -> dict[str, str]:
+    hostile = finished(HOSTILE, HOSTILE)
+    return {
+        "result": result_view(hostile),
+        "report": report.report(hostile)[0],
+        "comparison": comparison_view(hostile, hostile),
+        "dataset": dataset_view(*dataset(HOSTILE)),
+    }
+
+
+def dataset(label: str) -> tuple[Dataset, DatasetPreview]:
+    described = DatasetReport(
+        format="csv",
+        layout=Layout(),
+        assumptions=(f"column 1 ({label}) is time",),
+        variables=(Variable(name="x", column=label[:200], unit=label[:40]),),
+        n_trajectories=1,
+        n_segments=1,
+        n_samples=3,
+        n_increments=2,
+        duration=2.0,
+        lengths=LengthReport(min=3, median=3, max=3),
+        dt=SamplingReport(median=1.0, min=1.0, max=1.0, jitter=0.0, source="time_column"),
+        range=((0.0, 1.0),),
+        warnings=(results.Notice(code="odd", message=label),),
+    )
+    made = Dataset(id="ds_1", created_at=datetime.now(UTC), sha256="0" * 64, bytes=30, label=label[:200], report=described)
+    stretch = Stretch(trajectory=0, times=(0.0, 1.0, 2.0), low={"x": (0.0, 1.0, 0.0)}, high={"x": (0.0, 1.0, 0.0)})
+    return made, DatasetPreview(
+        stretches=(stretch,), n_segments=1, histograms={"x": pictures.Bins(edges=(0.0, 1.0), counts=(3,))}
+    )
+
+
+@pytest.mark.parametrize("name", ["result", "report", "comparison", "dataset"])
+def test_no_text_of_a_user_s_becomes_html(name: str) -> None:
+    html = every_view()[name]
+    assert "<img" not in html
+    assert "<script>alert" not in html
+    blocks = re.findall(r'<script type="application/json">(.*?)</script>', html, re.DOTALL)
+    assert blocks
+    for block in blocks:
+        json.loads(block)
+
+
+def test_the_report_allows_exactly_what_it_holds() -> None:
+    page, policy = report.report(finished())
+    for kind, tag in (("script-src", r"<script(?: type=\"module\")?>(.*?)</script>"), ("style-src", r"<style>(.*?)</style>")):
+        held = {
+            "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+            for text in re.findall(tag, page, re.DOTALL)
+        }
+        allowed = next(rule for rule in policy.split("; ") if rule.startswith(kind))
+        assert set(allowed.split()[1:]) == held
+    assert f'content="{policy.replace(chr(39), "&#39;")}"' in page
+    assert "default-src 'none'" in policy
+    assert len(page.encode()) < 1_000_000
+    markup = re.sub(r"<(script|style)[^>]*>.*?</\1>", "", page, flags=re.DOTALL)
+    assert not re.search(r"<\w[^>]*\s(?:src|href|srcset|action)=", markup), "it loads nothing"
+
+
+def test_a_page_s_addresses_change_with_its_files() -> None:
+    for name in site.assets():
+        assert re.fullmatch(rf"/static/[0-9a-f]{{12}}/{re.escape(name)}", site.static(name))
+
+
+def test_the_scripts_of_the_report_need_no_other_file() -> None:
+    assert "import " not in re.sub(r"//.*", "", site.bundle())
+    assert not re.search(r"^export ", site.bundle(), re.MULTILINE)
+
+
+def test_plots_are_numbers_or_null_and_say_what_they_show() -> None:
+    for plot in plots_of(finished().result):
+        assert plot.summary
+        json.dumps(plot.document(), allow_nan=False)
+
+
+def test_short_numbers_keep_what_an_eye_can_tell() -> None:
+    assert rounded([0.123456789, 1.0]) == [0.12346, 1.0]
+    assert rounded([1.7e9, 1.7e9 + 0.5, float("nan")]) == [1.7e9, 1.7e9 + 0.5, None]
+    assert rounded([5.0, 5.0]) == [5.0, 5.0]
+
+
+def test_a_form_has_a_field_for_everything_that_decides_an_answer() -> None:
+    basic, groups = forms.job_fields(["x", "y"])
+    paths = [f.path for f in (*basic, *(f for fields in groups.values() for f in fields))]
+    assert len(paths) == len(set(paths))
+    assert {"parameters/library/polynomial_degree", "parameters/periodic/x", "parameters/domain/y"} <= {f.path for f in basic}
+    assert {"parameters/kernels/bandwidth", "analysis/confidence", "parameters/library/extra_terms"} <= set(paths)
+    method = next(f for f in basic if f.path == "parameters/selection/method")
+    assert method.kind == "choice"
+    assert (method.default, method.value) == ("bic", "bic")
+    assert all(f.description or f.path.split("/")[-1] in ("x", "y") for f in basic)
