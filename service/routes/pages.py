@@ -8,6 +8,7 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
+from contract.rolling import RollingResult
 from service.dependencies import Parts, Tenant
 from service.errors import Refusal
 from service.routes.previews import previewed, unknown_dataset
@@ -18,7 +19,7 @@ from service.web.views import comparison_view, dataset_view, result_view
 
 router = APIRouter(include_in_schema=False)
 
-KINDS = ("identification", "generator")
+KINDS = ("identification", "generator", "rolling")
 PREVIEW_POINTS = 1200
 """Pieces of a record on the page: about one for each dot of a wide screen."""
 _LAYOUT = ("dt", "time_column", "id_column", "state_columns", "orientation", "axes", "time_unit", "state_unit")
@@ -73,7 +74,15 @@ def result(parts: Parts, tenant: Tenant, job_id: str) -> Response:
 @router.get("/pages/comparison")
 def comparison(parts: Parts, tenant: Tenant, first: Annotated[str, Query()], second: Annotated[str, Query()]) -> Response:
     """Two results side by side."""
-    return _piece(comparison_view(finished_job(parts, tenant, first), finished_job(parts, tenant, second)))
+    sides = [finished_job(parts, tenant, job_id) for job_id in (first, second)]
+    for side in sides:
+        if isinstance(side.result, RollingResult):
+            raise Refusal(
+                "invalid-request",
+                f"Job {side.record.id} is of kind rolling, which has a model for each window and is compared with none.",
+                hints=("Choose two jobs of kind identification or generator.",),
+            )
+    return _piece(comparison_view(*sides))
 
 
 def _piece(html: str) -> Response:

@@ -6,8 +6,8 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field, TypeAdapter
 
 from contract.results import GeneratorResult, IdentificationResult
+from contract.rolling import RollingResult
 from service.dependencies import Context, Parts, Tenant
-from service.errors import Refusal
 from service.finished import stored_result
 from service.representations import digest_of, etag_of, unchanged
 from service.routes.responses import headers, problems
@@ -16,10 +16,8 @@ from service.web.views import Finished
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
-PICTURED = ("identification", "generator")
-"""Kinds of jobs whose results are drawn."""
-_RESULT: TypeAdapter[IdentificationResult | GeneratorResult] = TypeAdapter(
-    Annotated[IdentificationResult | GeneratorResult, Field(discriminator="kind")]
+_RESULT: TypeAdapter[IdentificationResult | GeneratorResult | RollingResult] = TypeAdapter(
+    Annotated[IdentificationResult | GeneratorResult | RollingResult, Field(discriminator="kind")]
 )
 
 
@@ -52,7 +50,4 @@ def get_report(request: Request, parts: Parts, tenant: Tenant, job_id: str) -> R
 def finished_job(parts: Context, tenant: str, job_id: str) -> Finished:
     """Record and result of a job that succeeded. Raises Refusal as `stored_result`, and of kinds that have no picture."""
     record, body = stored_result(parts, tenant, job_id)
-    if record.kind not in PICTURED:
-        hints = (f"GET /v1/jobs/{job_id}/result gives it as JSON or npz.",)
-        raise Refusal("not-found", f"There is no report of a job of kind {record.kind}.", hints=hints)
     return Finished(record, _RESULT.validate_json(body))

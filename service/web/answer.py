@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from contract.results import Component, Eigenvalue, Estimate, IdentificationResult, Stationary, Term
+from contract.rolling import RollingResult
 from service.web import mathml
 from service.web.law_plots import place
 from service.web.model_plots import Result
@@ -94,6 +95,21 @@ def figures(result: Result, units: Units) -> Iterator[Figure]:
     if law.entropy_production is not None:
         value, interval = with_interval(law.entropy_production, law.entropy_production_ci)
         yield Figure("Entropy production", value, units.rate() or "", interval)
+
+
+def trend_figures(result: RollingResult, units: Units) -> Iterator[Figure]:
+    """How the gap changes along the record."""
+    trend = result.trend
+    if trend.factor.value is not None:
+        value, interval = with_interval(trend.factor.value, trend.factor.ci)
+        yield Figure("Gap at the end over that at the beginning", value, "", interval)
+    if trend.slope is not None:
+        value, interval = with_interval(trend.slope, trend.ci)
+        yield Figure("Slope of log λ₁", value, units.rate() or "", interval)
+    if trend.p_value is not None:
+        yield Figure(
+            "Scatter about a straight line", f"p = {plain(trend.p_value, 2)}", "", "", f"{trend.n_windows} separate windows"
+        )
 
 
 def tables(result: Result, units: Units) -> Iterator[Table]:

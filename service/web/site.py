@@ -85,7 +85,7 @@ def environment() -> Environment:
     return made
 
 
-def rendered(template: str, **values: Any) -> str:
+def rendered(template: str, /, **values: Any) -> str:
     """A template with these values."""
     return environment().get_template(template).render(**values)
 

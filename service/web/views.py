@@ -6,7 +6,8 @@ from typing import Any
 
 from contract.datasets import Dataset, DatasetPreview
 from contract.jobs import JobRecord
-from contract.results import GeneratorResult, IdentificationResult
+from contract.results import DataSummary, GeneratorResult, IdentificationResult
+from contract.rolling import RollingResult
 from service.web import answer, mathml, words
 from service.web.check_plots import check_plots
 from service.web.comparing import LETTERS, together
@@ -17,6 +18,7 @@ from service.web.model_plots import Result, model_plots
 from service.web.numbers import count, exact, plain
 from service.web.plane_plots import plane_plots
 from service.web.plots import Plot
+from service.web.rolling_plots import rolling_plots
 from service.web.site import rendered
 
 
@@ -25,7 +27,7 @@ class Finished:
     """A job that succeeded, and what came of it."""
 
     record: JobRecord
-    result: Result
+    result: Result | RollingResult
 
 
 def dataset_view(dataset: Dataset, preview: DatasetPreview) -> str:
@@ -38,15 +40,19 @@ def dataset_view(dataset: Dataset, preview: DatasetPreview) -> str:
 
 def result_view(finished: Finished) -> str:
     """The answer, its plots and its tables."""
-    return rendered("result.html", **result_values(finished))
+    values = result_values(finished)
+    return rendered(values["template"], **values)
 
 
 def result_values(finished: Finished) -> dict[str, Any]:
-    """What the template of a result asks for."""
+    """What the template of a result asks for, and which that is."""
     record, result = finished.record, finished.result
+    if isinstance(result, RollingResult):
+        return _rolling_values(record, result)
     units = words.units_of_result(result)
     plots = plots_of(result)
     return {
+        "template": "result.html",
         "record": record,
         "title": title_of(record),
         "subtitle": subtitle_of(result),
@@ -66,8 +72,27 @@ def result_values(finished: Finished) -> dict[str, Any]:
     }
 
 
+def _rolling_values(record: JobRecord, result: RollingResult) -> dict[str, Any]:
+    units = words.units_of_data(result.data)
+    windows = f"{count(len(result.windows))} windows"
+    return {
+        "template": "rolling.html",
+        "record": record,
+        "title": title_of(record),
+        "subtitle": f"{windows} of {_of_data(result.data)}; computed in {plain(result.provenance.seconds, 2)} s",
+        "verdict": words.trend(result),
+        "figures": list(answer.trend_figures(result, units)),
+        "warnings": result.warnings,
+        "plots": _drawn(list(rolling_plots(result, units))),
+        "provenance": result.provenance,
+        "kind": result.kind,
+    }
+
+
 def comparison_view(first: Finished, second: Finished) -> str:
     """Both answers side by side, and the curves of both in one plot each."""
+    assert not isinstance(first.result, RollingResult)
+    assert not isinstance(second.result, RollingResult)
     plots = list(together(plots_of(first.result), plots_of(second.result)))
     sides = [result_values(side) | {"letter": letter} for side, letter in zip((first, second), LETTERS, strict=True)]
     return rendered("comparison.html", sides=sides, plots=_drawn(plots), table=answer.both(first.result, second.result))
@@ -97,12 +122,13 @@ def subtitle_of(result: Result) -> str:
     seconds = f"computed in {plain(result.provenance.seconds, 2)} s"
     if isinstance(result, GeneratorResult):
         return f"A model given by its terms; {seconds}"
-    data = result.data
+    return f"{_of_data(result.data)}; {seconds}"
+
+
+def _of_data(data: DataSummary) -> str:
     time = f" {data.time_unit}" if data.time_unit else ""
-    one = data.n_trajectories == 1
-    tracks = "one trajectory" if one else f"{count(data.n_trajectories)} trajectories"
-    every = f"{count(data.n_increments)} increments in {tracks}, Δt = {exact(data.dt)}{time}, {exact(data.duration)}{time} in all"
-    return f"{every}; {seconds}"
+    tracks = "one trajectory" if data.n_trajectories == 1 else f"{count(data.n_trajectories)} trajectories"
+    return f"{count(data.n_increments)} increments in {tracks}, Δt = {exact(data.dt)}{time}, {exact(data.duration)}{time} in all"
 
 
 def _drawn(plots: Sequence[Plot]) -> list[dict[str, Any]]:

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from contract.datasets import Dataset
-from contract.results import GeneratorResult, IdentificationResult
+from contract.results import DataSummary, GeneratorResult, IdentificationResult
+from contract.rolling import RollingResult
 from service.web.numbers import count, exact, percent
 from service.web.units import Units
 
@@ -22,10 +23,15 @@ def units_of_result(result: Result) -> Units:
     """As the data's; a model that was given by its terms has none."""
     if not isinstance(result, IdentificationResult):
         return Units(dict.fromkeys(result.model.drift))
-    variables = {str(v["name"]): v for v in result.data.variables}
+    return units_of_data(result.data)
+
+
+def units_of_data(data: DataSummary) -> Units:
+    """Of what a result was computed from."""
+    variables = {str(v["name"]): v for v in data.variables}
     return Units(
         {name: v.get("unit") for name, v in variables.items()},
-        result.data.time_unit,
+        data.time_unit,
         {name: v.get("column") for name, v in variables.items()},
     )
 
@@ -65,3 +71,16 @@ def without_law(reason: str | None) -> str:
     """Why there is no stationary law, as a sentence behind those very words."""
     said = (reason or "").removeprefix("no stationary law: ").rstrip(".")
     return f"{said[:1].upper()}{said[1:]}." if said else ""
+
+
+def trend(result: RollingResult) -> str:
+    """Whether the gap closes along the record."""
+    found = result.trend
+    if found.slope is None or found.ci is None:
+        return f"Whether the spectral gap closes cannot be said: {found.reason or 'there are too few windows'}."
+    low, high = found.ci
+    if high is not None and high < 0:
+        return "The spectral gap closes along the record: the process recovers ever more slowly, as it does before a transition."
+    if low is not None and low > 0:
+        return "The spectral gap opens along the record: the process recovers ever faster."
+    return "No change of the spectral gap along the record is seen beyond chance."

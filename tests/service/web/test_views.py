@@ -13,6 +13,7 @@ import pytest
 from contract import pictures, results
 from contract.datasets import Dataset, DatasetPreview, DatasetReport, Layout, LengthReport, SamplingReport, Stretch, Variable
 from contract.jobs import GeneratorJob, JobRecord
+from contract.rolling import RollingResult
 from service.web import forms, report, site
 from service.web.plots import rounded
 from service.web.views import Finished, comparison_view, dataset_view, plots_of, result_view
@@ -198,3 +199,42 @@ def test_a_form_has_a_field_for_everything_that_decides_an_answer() -> None:
     assert method.kind == "choice"
     assert (method.default, method.value) == ("bic", "bic")
     assert all(f.description or f.path.split("/")[-1] in ("x", "y") for f in basic)
+
+
+def rolling(**trend: Any) -> Finished:
+    """A record in four windows, whose gap falls by half."""
+    made = finished()
+    assert isinstance(made.result, results.IdentificationResult)
+    windows = [
+        {
+            "begin": 10.0 * k,
+            "end": 10.0 * k + 20,
+            "n_increments": 400,
+            "drift": [{"term": "x", "value": -1.0 / (k + 1), "std_error": 0.1}],
+            "diffusion": [{"term": "1", "value": 1.0, "std_error": None}],
+            "fixed_points": [{"at": 0.1 * k, "std_error": 0.02, "stable": True}],
+            "gap": {"value": 1.0 / (k + 1), "ci": [0.8 / (k + 1), 1.3 / (k + 1)]},
+            "relaxation_time": {"value": k + 1.0},
+        }
+        for k in range(4)
+    ]
+    document = {
+        "job": "job_2",
+        "data": made.result.data.model_dump(),
+        "sampling_rule": "trapezoid",
+        "windows": windows,
+        "trend": {"slope": -0.04, "ci": [-0.06, -0.02], "z": -4.0, "factor": {"value": 0.25, "ci": [0.2, 0.4]}, "n_windows": 2}
+        | trend,
+        "provenance": made.result.provenance.model_dump(),
+    }
+    return Finished(made.record, RollingResult.model_validate(document))
+
+
+def test_a_rolling_result_says_whether_the_gap_closes_and_draws_every_window() -> None:
+    html = result_view(rolling())
+    assert "The spectral gap closes along the record" in html
+    assert "0.20 to 0.40" in html
+    assert {"plot-gap", "plot-fixed-points", "plot-drift-x", "plot-diffusion-1"} <= set(re.findall(r'id="(plot-[^"]+)"', html))
+    assert "beyond chance" in result_view(rolling(ci=[-0.06, 0.01]))
+    assert "too short" in result_view(rolling(slope=None, ci=None, reason="the record is too short"))
+    assert len(report.report(rolling())[0]) < 1_000_000
