@@ -82,7 +82,8 @@ class Observed(Document):
     histograms: dict[str, Bins]
     """Of the samples, by variable [state]."""
     residuals: dict[str, Bins]
-    """Of (Δx − b Δt) / √(a Δt) over −6 … 6, by variable; standard normal where the model is right and the interval short."""
+    """Of (Δx − b Δt) / √(a Δt + 2s²) over −6 … 6, by variable, s² the measurement noise that the model was corrected for;
+    standard normal where the model is right and the interval short."""
     kramers_moyal: KramersMoyal | None = None
     """Of one variable."""
     joint_histogram: JointBins | None = None

@@ -42,8 +42,16 @@ def of_answer(answer: Answer | JointAnswer, data: Trajectories, generator: Gener
     if circle is not None and process.periods[0] is not None:
         ends[0] = circle
     made = _model(process, answer.draws, ends, confidence)
-    noise = answer.noise_variance if isinstance(answer, Answer) else None
-    return Picture(made.curves, made.field, look(data, process, ends, scales[0].time, noise=noise or 0.0))
+    return Picture(made.curves, made.field, look(data, process, ends, scales[0].time, noise=_noise(answer)))
+
+
+def _noise(answer: Answer | JointAnswer) -> tuple[float, ...]:
+    """Variances of the measurement noise; nothing where there is none."""
+    if isinstance(answer, Answer):
+        found: tuple[float, ...] = (answer.noise_variance or 0.0,)
+    else:
+        found = tuple((answer.noise_variances or {}).get(name, 0.0) for name in answer.drift)
+    return tuple(max(v, 0.0) for v in found) if any(v > 0 for v in found) else ()
 
 
 def of_terms(process: DiffusionProcess, generator: GeneratorReport) -> Picture:

@@ -54,7 +54,7 @@ class Observed:
     """What is drawn.
 
     histograms       of each variable
-    residuals        (Δx − b Δt) / √(a Δt) of each
+    residuals        (Δx − b Δt) / √(a Δt + 2s²) of each, s² the measurement noise
     kramers_moyal    of one variable
     joint_counts     (JOINT_BINS, JOINT_BINS) of two variables, and joint_edges
     """
@@ -68,28 +68,34 @@ class Observed:
 
 
 def look(
-    data: Trajectories, process: DiffusionProcess, where: Sequence[Range], step: float, most: int = MOST, noise: float = 0.0
+    data: Trajectories,
+    process: DiffusionProcess,
+    where: Sequence[Range],
+    step: float,
+    most: int = MOST,
+    noise: Sequence[float] = (),
 ) -> Observed:
     """Histograms and moments of up to `most` samples.
 
     where   the interval of each variable that is drawn; of an angle one whole turn [state]
     step    median step of the record [time]
-    noise   variance of the measurement noise of one variable, where the model was corrected for it [state²]
+    noise   variance of each variable's measurement noise, where the model was corrected for any [state²]
     """
     periods = process.periods
     x, dx, dt = _increments(data, step, periods, most)
     places = [_wrapped(x[:, k], low, period) for k, ((low, _), period) in enumerate(zip(where, periods, strict=True))]
     histograms = tuple(_histogram(values, *ends, BINS) for values, ends in zip(places, where, strict=True))
     starts = np.isfinite(dt)
-    residuals = tuple(_residuals(x[starts], dx[starts], dt[starts], process))
+    variances = np.array(noise, dtype=np.float64) if noise else np.zeros(len(where))
+    residuals = tuple(_residuals(x[starts], dx[starts], dt[starts], process, variances))
     moments, edges, counts = None, None, None
     if len(where) == 1:
         state, change, time = places[0], dx[:, 0], dt
-        if noise:
+        if variances[0]:
             # What an increment's own noise did to its first sample is no drift: (C8) asks the sample before, which it left alone.
             state, change, time = state[:-1], change[1:], np.where(starts[:-1], dt[1:], np.nan)
         seen = np.isfinite(time)
-        moments = _kramers_moyal(state[seen], change[seen], time[seen], histograms[0].edges, noise)
+        moments = _kramers_moyal(state[seen], change[seen], time[seen], histograms[0].edges, float(variances[0]))
     elif len(where) == 2:
         first, second = (np.linspace(*ends, JOINT_BINS + 1) for ends in where)
         edges, counts = (first, second), np.histogram2d(places[0], places[1], bins=[first, second])[0].astype(np.int64)
@@ -124,10 +130,10 @@ def _histogram(values: Floats, low: float, high: float, bins: int) -> Bins:
     return Bins(edges, counts)
 
 
-def _residuals(x: Floats, dx: Floats, dt: Floats, process: DiffusionProcess) -> list[Bins]:
+def _residuals(x: Floats, dx: Floats, dt: Floats, process: DiffusionProcess, noise: Floats) -> list[Bins]:
     with np.errstate(all="ignore"):
         b, a = process.drift(x), process.diffusion(x)
-        found = [(dx[:, k] - b[:, k] * dt) / np.sqrt(a[:, k, k] * dt) for k in range(x.shape[1])]
+        found = [(dx[:, k] - b[:, k] * dt) / np.sqrt(a[:, k, k] * dt + 2 * noise[k]) for k in range(x.shape[1])]
     return [_histogram(u[np.isfinite(u)], -RESIDUAL_END, RESIDUAL_END, RESIDUAL_BINS) for u in found]
 
 

@@ -5,7 +5,7 @@ import { drawAll, redrawAll, save } from './plots/figures.js';
 
 const by = (id) => document.getElementById(id);
 const views = ['new', 'data', 'job', 'jobs', 'compare'];
-let leaving = new AbortController();
+let leaving = new AbortController(), started = false;
 
 // ---- where we are
 
@@ -42,8 +42,8 @@ function reveal(view, title) {
     heading.focus({ preventScroll: true });
     scrollTo(0, 0);
   }
+  started = true;
 }
-let started = false;
 
 // ---- a problem, in words
 
@@ -77,7 +77,7 @@ async function upload(body, name) {
     location.hash = `#/datasets/${dataset.id}`;
   } catch (error) {
     if (!(error instanceof Problem) && !(error instanceof FieldFault)) throw error;
-    if (showFaults(by('layout'), error) || ['layout-mismatch', 'unreadable-data', 'invalid-request'].includes(error.code)) by('layout').open = true;
+    if (showFaults(by('layout'), error) || error.status === 422) by('layout').open = true;
     explain(by('upload-problem'), error);
   } finally {
     by('upload-progress').textContent = '';
@@ -320,6 +320,5 @@ system.addEventListener('change', themed);
 themed();
 
 addEventListener('hashchange', show);
-await show();
-started = true;
+show();
 document.documentElement.dataset.ready = '';

@@ -59,9 +59,11 @@ def test_noise_of_the_instrument_shows_in_the_moments() -> None:
 
 
 def test_moments_given_the_sample_before_are_free_of_the_noise() -> None:
-    found = look(_paths(noise=0.1), PROCESS, [(-2.5, 2.5)], DT, noise=0.01)
+    found = look(_paths(noise=0.1), PROCESS, [(-2.5, 2.5)], DT, noise=(0.01,))
     assert found.kramers_moyal is not None
     assert found.kramers_moyal.noise_corrected
+    middle = (found.residuals[0].edges[1:] + found.residuals[0].edges[:-1]) / 2
+    assert np.average(middle**2, weights=found.residuals[0].counts) == pytest.approx(1, abs=0.05)
     drift, diffusion = _deviations(found.kramers_moyal)
     # A step later, and seen through noise of a fiftieth of the variance, the drift is 3 % smaller; neighbouring increments share
     # their noise, so that the errors, which take them for independent, are too large for the drift and too small for its square.
