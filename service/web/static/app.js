@@ -322,3 +322,4 @@ themed();
 addEventListener('hashchange', show);
 show();
 document.documentElement.dataset.ready = '';
+performance.mark('interactive');
