@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, TypeAdapter, model_validator
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from contract.base import Document, Name
 from contract.generator import AnalysisParameters, ModelOfJob, ModelTerms
@@ -12,7 +12,7 @@ from contract.problems import Problem
 from contract.rolling import RollingWindows
 from contract.webhooks import Webhook
 
-Kind = Literal["identification", "generator", "rolling"]
+Kind = Literal["identification", "generator", "rolling", "sweep"]
 State = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 TERMINAL: frozenset[str] = frozenset({"succeeded", "failed", "cancelled"})
 
@@ -23,6 +23,7 @@ Labels = Annotated[
 
 
 DOUBLE_WELL = {"drift": {"x": {"x": 1.0, "x^3": -1.0}}, "diffusion": {"x,x": {"1": 0.25}}}
+VARIANTS = [{"selection": {"method": "pastis"}}, {"library": {"polynomial_degree": 6}}]
 SHORT_RECORD = {"dt": 0.01, "trajectories": [[0.13, 0.17, 0.22, None, 0.18]]}
 """Examples."""
 
@@ -63,6 +64,10 @@ class DataJob(JobBase):
     """Or the data themselves."""
     parameters: IdentificationParameters = IdentificationParameters()
     """How the model is found."""
+
+    def parameter_sets(self) -> dict[str, IdentificationParameters]:
+        """All that models are found by, by their place in the job."""
+        return {"parameters": self.parameters}
 
 
 class IdentificationJob(DataJob):
@@ -120,7 +125,39 @@ class RollingJob(DataJob):
         return self
 
 
-Job = IdentificationJob | GeneratorJob | RollingJob
+class SweepJob(DataJob):
+    """Several sets of parameters on the same data, whose sums are taken once where they can be: one model for each."""
+
+    kind: Literal["sweep"]
+    """Several sets of parameters."""
+    variants: Annotated[
+        tuple[dict[str, Any], ...],
+        Field(min_length=1, max_length=50, examples=[VARIANTS]),
+    ]
+    """What each puts in place of `parameters`, object by object."""
+    analysis: AnalysisParameters = AnalysisParameters()
+    """What to read off each model."""
+
+    @model_validator(mode="after")
+    def _each_variant_is_valid(self) -> Self:
+        base = self.parameters.model_dump(mode="json")
+        for number, variant in enumerate(self.variants):
+            try:
+                IdentificationParameters.model_validate(_overlaid(base, variant))
+            except ValidationError as error:
+                first = error.errors()[0]
+                place = "/".join(str(part) for part in ("variants", number, *first["loc"]))
+                raise ValueError(f"{place}: {first['msg']}") from None
+        return self
+
+    def parameter_sets(self) -> dict[str, IdentificationParameters]:
+        """One for each variant."""
+        base = self.parameters.model_dump(mode="json")
+        sets = enumerate(_overlaid(base, variant) for variant in self.variants)
+        return {f"variants/{number}": IdentificationParameters.model_validate(overlaid) for number, overlaid in sets}
+
+
+Job = IdentificationJob | GeneratorJob | RollingJob | SweepJob
 JobRequest = Annotated[Job, Field(discriminator="kind")]
 JOB_REQUEST: TypeAdapter[Job] = TypeAdapter(JobRequest)
 

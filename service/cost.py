@@ -30,7 +30,8 @@ def estimated_seconds(job: Job, dataset: Dataset | None) -> float:
     if isinstance(job, DataJob):
         assert dataset is not None
         variables = len(dataset.report.variables)
-        fit = dataset.report.n_increments * _increment(job.parameters, variables)
+        fits = [dataset.report.n_increments * _increment(parameters, variables) for parameters in job.parameter_sets().values()]
+        fit = sum(fits) + (len(fits) - 1) * ANALYSIS.get(variables, 3.0)
         if isinstance(job, RollingJob):
             return START + fit + WINDOW * job.windows.count
     else:

@@ -12,6 +12,7 @@ from contract.jobs import JOB_REQUEST
 from contract.problems import Problem
 from contract.results import SCHEMA_VERSION, GeneratorResult, IdentificationResult
 from contract.rolling import RollingResult
+from contract.sweep import SweepResult
 
 _DOCUMENTS: dict[str, TypeAdapter[Any]] = {
     "analysis-parameters": TypeAdapter(AnalysisParameters),
@@ -23,6 +24,7 @@ _DOCUMENTS: dict[str, TypeAdapter[Any]] = {
     "layout": TypeAdapter(Layout),
     "problem": TypeAdapter(Problem),
     "rolling-result": TypeAdapter(RollingResult),
+    "sweep-result": TypeAdapter(SweepResult),
 }
 
 

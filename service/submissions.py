@@ -21,7 +21,7 @@ from service.settings import ServiceSettings
 from service.uploads import Upload
 from storage.stores import Forgotten
 
-DATA_KINDS = ("identification", "rolling")
+DATA_KINDS = ("identification", "rolling", "sweep")
 """Kinds of job that start from data."""
 
 
@@ -139,9 +139,10 @@ def _check_variables(job: DataJob, dataset: Dataset) -> None:
     """Bounds and periods belong to variables that the dataset has."""
     columns = {variable.name: variable.column for variable in dataset.report.variables}
     faults = tuple(
-        ProblemError(detail="is not a variable of this dataset", pointer=pointer("parameters", field, name))
+        ProblemError(detail="is not a variable of this dataset", pointer=pointer(*place.split("/"), field, name))
+        for place, parameters in job.parameter_sets().items()
         for field in ("periodic", "domain")
-        for name in getattr(job.parameters, field)
+        for name in getattr(parameters, field)
         if name not in columns
     )
     if faults:

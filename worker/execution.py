@@ -11,12 +11,13 @@ import numpy as np
 
 from contract.datasets import Dataset
 from contract.generator import ModelOfJob, ModelTerms
-from contract.jobs import DataJob, GeneratorJob, IdentificationJob, RollingJob
+from contract.jobs import DataJob, GeneratorJob, IdentificationJob, RollingJob, SweepJob
 from contract.problems import Problem, ProblemError, problem
 from contract.results import GeneratorResult, IdentificationResult
 from contract.rolling import RollingResult
+from contract.sweep import SweepResult
 from storage.stores import Claim, Forgotten, Stores
-from worker import documents, picture, pipeline, rolling_documents, rolling_pipeline
+from worker import documents, picture, pipeline, rolling_documents, rolling_pipeline, sweep, sweep_documents
 from worker.generator.errors import GeneratorError
 from worker.identification.errors import IdentificationError
 from worker.identification.passes import Summing
@@ -31,7 +32,7 @@ from worker.summing import packed_sums, summing_with
 
 def execute(
     claim: Claim, stores: Stores, report: Report, share: Share, fan_out_increments: float
-) -> IdentificationResult | GeneratorResult | RollingResult:
+) -> IdentificationResult | GeneratorResult | RollingResult | SweepResult:
     """The result of a job. Raises JobProblem where data or model cannot answer it, and whatever `report` and `share` raise.
 
     fan_out_increments   a pass over more of them is shared out
@@ -41,6 +42,8 @@ def execute(
             return _identification(claim, claim.job, stores, report, summing_with(share, fan_out_increments))
         if isinstance(claim.job, RollingJob):
             return _rolling(claim, claim.job, stores, report)
+        if isinstance(claim.job, SweepJob):
+            return _sweep(claim, claim.job, stores, report, summing_with(share, fan_out_increments))
         return _generator(claim, claim.job, stores, report)
     except (IdentificationError, GeneratorError) as error:
         raise JobProblem(of_core(error)) from error
@@ -49,7 +52,7 @@ def execute(
 @contextmanager
 def helper(claim: Claim, stores: Stores, work: bytes, shards: int) -> Iterator[Sum]:
     """How to sum shards of another worker's job. Raises JobProblem where its data are gone."""
-    assert isinstance(claim.job, IdentificationJob), "no other job has data"
+    assert isinstance(claim.job, DataJob), "no other job has data"
     with _opened(stores, claim.tenant, _dataset_of(claim, claim.job, stores)) as data:
         yield partial(packed_sums, unpack(work, data), shards)
 
@@ -78,14 +81,24 @@ def _rolling(claim: Claim, job: RollingJob, stores: Stores, report: Report) -> R
     return rolling_documents.rolling_result(claim.job_id, job, dataset, found, time.monotonic() - begun)
 
 
+def _sweep(claim: Claim, job: SweepJob, stores: Stores, report: Report, summing: Summing) -> SweepResult:
+    begun = time.monotonic()
+    dataset = _dataset_of(claim, job, stores)
+    with _opened(stores, claim.tenant, dataset) as data:
+        found = sweep.swept(data, list(job.parameter_sets().values()), job.analysis, report, summing)
+    report(0.95, "writing", "result")
+    return sweep_documents.sweep_result(claim.job_id, job, dataset, found, time.monotonic() - begun)
+
+
 def _dataset_of(claim: Claim, job: DataJob, stores: Stores) -> Dataset:
     """The job's, with every variable that its parameters name."""
     dataset = stores.datasets.get(claim.tenant, job.dataset) if job.dataset is not None else None
     if dataset is None:
         raise JobProblem(_dataset_gone(job.dataset))
     variables = [v.name for v in dataset.report.variables]
-    _check_variables("parameters/domain", job.parameters.domain, variables)
-    _check_variables("parameters/periodic", job.parameters.periodic, variables)
+    for place, parameters in job.parameter_sets().items():
+        _check_variables(f"{place}/domain", parameters.domain, variables)
+        _check_variables(f"{place}/periodic", parameters.periodic, variables)
     return dataset
 
 

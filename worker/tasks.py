@@ -15,6 +15,7 @@ from contract.jobs import Progress
 from contract.problems import Problem, problem
 from contract.results import GeneratorResult, IdentificationResult
 from contract.rolling import RollingResult
+from contract.sweep import SweepResult
 from storage.ends import timed_out
 from storage.stores import Claim, JobStore, Stores, StoreUnavailable
 from storage.tracing import Stage, Traces
@@ -24,7 +25,7 @@ from worker.problems import JobProblem
 from worker.progress import Report
 from worker.shards import Helper, Publish, Share, Sharing, clear_parts, help_with
 
-Result = IdentificationResult | GeneratorResult | RollingResult
+Result = IdentificationResult | GeneratorResult | RollingResult | SweepResult
 Execute = Callable[[Claim, Stores, Report, Share], Result]
 """Computes a job's result. Raises JobProblem where the job cannot be done, and whatever its `Report` and `Share` raise."""
 Outcome = Literal["skipped", "succeeded", "failed", "fenced"]

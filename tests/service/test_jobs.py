@@ -94,7 +94,7 @@ def test_one_form_holds_file_job_and_layout(service: Any) -> None:
             "#/parameters/library/extra_terms/0"}),
         ({"kind": "generator"}, {"#/model"}),
         ({"kind": "rolling"}, {"#/dataset"}),
-        ({"kind": "sweep"}, {"#"}),
+        ({"kind": "magic"}, {"#"}),
         ([1, 2, 3], {"#"}),
         ("identification", {"#"}),
         (0, {"#"}),
@@ -233,7 +233,7 @@ def test_jobs_are_listed_by_state_kind_dataset_and_labels(service: Any) -> None:
     ("query", "at"),
     [
         ("state=done", "state"),
-        ("kind=sweep", "kind"),
+        ("kind=magic", "kind"),
         ("state=queued&state=running", "state"),
         ("label.a=1&label.a=2", "label.a"),
         ("labels=a", "labels"),

@@ -19,6 +19,7 @@ from worker.identification.powers import gather_by_powers, is_polynomial
 from worker.identification.regression import (
     NormalEquations,
     calibrated,
+    no_data_under_kernels,
     noise_covariance,
     smooth_ratio,
     whitened,
@@ -164,10 +165,12 @@ def gather_for(problem: Problem, rule: SamplingRule, every: int = 1, *, at_nodes
 
 
 def first_weights(statistics: KernelStatistics, kernels: Kernels) -> Weights:
-    """From the raw second moment of the increments, before anything is known: ω = a, then 2a²."""
+    """From the raw second moment of the increments, before anything is known: ω = a, then 2a². Raises NoDataUnderKernels."""
     at_nodes = kernels.at(statistics.nodes)
     quadratic, time = statistics.sums[..., 1].sum(axis=0).clip(min=0), at_nodes @ statistics.time
     prior = 1e-6 * float(time.max())
+    if not time.sum() > 0:
+        raise no_data_under_kernels()
     mean = float(quadratic.sum() / time.sum())
     a = at_nodes.T @ (quadratic + prior * mean) / (at_nodes.T @ (time + prior))
     a = a.clip(min=1e-12 * mean)

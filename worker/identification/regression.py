@@ -63,10 +63,14 @@ def whitening_of(covariance: Floats, smallest: float = SMALLEST_EIGENVALUE) -> F
     """
     scale = np.sqrt(np.diag(covariance).clip(min=0))
     if not scale.max() > 0:
-        raise NoDataUnderKernels(
-            "No sample lies under any kernel.", hints=("Choose kernels.range inside the data's range, or leave it to 'auto'.",)
-        )
+        raise no_data_under_kernels()
     return inverse_square_root(covariance, smallest)
+
+
+def no_data_under_kernels() -> NoDataUnderKernels:
+    """To raise."""
+    hint = "Choose kernels.range inside the data's range, or leave it to 'auto'."
+    return NoDataUnderKernels("No sample lies under any kernel.", hints=(hint,))
 
 
 def inverse_square_root(covariance: Floats, smallest: float) -> Floats:

@@ -1,4 +1,4 @@
-"""A window moved along a record, over HTTP."""
+"""A window moved along a record, and several sets of parameters on one, over HTTP."""
 
 from pathlib import Path
 
@@ -30,3 +30,16 @@ def test_a_rolling_job_of_two_variables_says_what_to_do(client: httpx.Client) ->
     refused = client.post("/v1/jobs", json={"kind": "rolling", "dataset": record["id"], "parameters": {"estimator": "paper"}})
     assert refused.status_code == 422
     assert "efficient estimator" in refused.text
+
+
+def test_a_sweep_answers_for_every_set(client: httpx.Client) -> None:
+    record = upload(client, (ROOT / "examples" / "double_well.csv").read_bytes(), "text/csv")
+    variants = [{"selection": {"method": "stlsq"}}, {"kernels": {"range": [40, 50]}}]
+    result = result_of(client, {"kind": "sweep", "dataset": record["id"], "variants": variants})
+    good, bad = result["items"]
+    assert good["parameters"] == variants[0]
+    assert {term["term"] for term in good["model"]["drift"]["x"]["terms"] if term["active"]} == {"x", "x^3"}
+    assert bad["model"] is None
+    assert bad["error"]["code"] == "no-data-under-kernels"
+    wrong = {"kind": "sweep", "dataset": record["id"], "variants": [{"periodic": {"y": 1}}]}
+    assert client.post("/v1/jobs", json=wrong).json()["errors"][0]["pointer"] == "#/variants/0/periodic/y"
