@@ -1,6 +1,7 @@
 """What arrives with a request: a file as the whole body or as a part of a form, and how it says it is to be read."""
 
 from dataclasses import dataclass
+from email.message import Message
 from pathlib import Path
 
 from fastapi import Request
@@ -36,7 +37,7 @@ def media_type(request: Request) -> str:
 async def raw_upload(request: Request, settings: ServiceSettings, folder: Path) -> Upload:
     """The whole body as a file. Raises Refusal (body-too-large, body-timeout, digest-mismatch)."""
     _, options = parse_options_header(request.headers.get("content-disposition"))
-    filename = options.get(b"filename", b"").decode("utf-8", "replace") or None
+    filename = options.get(b"filename", b"").decode("utf-8", "replace") or _extended_filename(request)
     chunks = bodies.chunks(request, settings.max_upload_bytes, settings.body_idle_seconds)
     upload = await uploads.spool(chunks, folder, _said(media_type(request)), filename)
     uploads.check_digest(upload, request.headers.get("content-digest"))
@@ -80,6 +81,13 @@ def layout(request: Request, query: Layout, part: bytes | None) -> Layout | None
         ) from None
     deprecation.note(request, deprecation.used(found, given))
     return found
+
+
+def _extended_filename(request: Request) -> str | None:
+    """A name spelled as `filename*=UTF-8''na%C3%AFve.csv` (RFC 6266), which the parser of forms passes over."""
+    header = Message()
+    header["Content-Disposition"] = request.headers.get("content-disposition", "")
+    return header.get_filename()
 
 
 def _said(content_type: str) -> str | None:

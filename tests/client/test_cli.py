@@ -86,3 +86,13 @@ def test_without_click_it_is_said_how_to_get_it() -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT / "client", capture_output=True, text=True)
     assert done.returncode == 1
     assert "pip install 'itoscope-client[cli]'" in done.stderr
+
+
+def test_a_report_is_one_file(served: Served, tmp_path: Path) -> None:
+    job = run(served.url, "identify", FILE, "--detach").stdout.strip()
+    assert run(served.url, "watch", job).exit_code == 0
+    done = run(served.url, "report", job, "-o", str(tmp_path / "report.html"))
+    if "not-found" in done.stderr:
+        pytest.skip("this service has no reports yet")
+    assert done.exit_code == 0, done.stderr
+    assert (tmp_path / "report.html").read_text().lstrip().lower().startswith("<!doctype html>")

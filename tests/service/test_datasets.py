@@ -130,3 +130,19 @@ def test_form_with_a_second_file_an_unknown_part_or_no_file_is_refused(service: 
     none = service.client.post("/v1/datasets", files={"layout": (None, json.dumps({"dt": 1}))})
     assert [answer.status_code for answer in (two, unknown, none)] == [422, 422, 422]
     assert unknown.json()["errors"][0]["pointer"] == "#/colour"
+
+
+@pytest.mark.parametrize(
+    ("disposition", "label"),
+    [
+        ('attachment; filename="trap 17.csv"', "trap 17.csv"),
+        ("attachment; filename*=UTF-8''na%C3%AFve.csv", "naïve.csv"),
+        ("attachment; filename*=UTF-8''..%2F..%2Fetc%2Fpasswd", "passwd"),
+        ("attachment", None),
+        ("'; filename*=\x7f", None),
+    ],
+)
+def test_a_raw_upload_is_labelled_by_its_disposition(service: Any, disposition: str, label: str | None) -> None:
+    headers = {"Content-Type": "text/csv", "Content-Disposition": disposition}
+    dataset = service.client.post("/v1/datasets", content=b"t,x\n0,1\n1,2\n", headers=headers).json()
+    assert dataset["label"] == label
