@@ -189,7 +189,9 @@ def _passage(passage: Passage, index: int, spread: GeneratorSpread | None) -> re
         to=passage.to,
         mean_time=_estimate(passage.mean_time, None if spread is None else spread.passages[index]),
         kramers=_estimate(passage.kramers, None if spread is None else spread.kramers[index]),
-        standard_deviation=None if passage.deviation is None else _estimate(passage.deviation, None),
+        standard_deviation=None
+        if passage.deviation is None
+        else _estimate(passage.deviation, spread.deviations[index] if spread is not None and spread.deviations else None),
         quantiles=()
         if not isinstance(passage.law, PassageCurve)
         else tuple(results.Quantile(probability=p, time=t) for p, t in zip(PROBABILITIES, passage.law.quantiles, strict=True)),

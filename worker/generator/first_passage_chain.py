@@ -21,13 +21,13 @@ UNSEEN = 40.0
 
 def oriented(cells: Cells, start: float, to: float) -> tuple[int, int, list[FloatArray]]:
     """First and last cell of the passage, and log R, log of the mass before each cell, of the part of the cell's mass that
-    belongs to its near edge, and of all of it, in the direction of the passage."""
+    belongs to its near edge, and of all of it, (..., n) in the direction of the passage."""
     first, last = sorted((cells.edge_at(start), cells.edge_at(to)))
     if start < to:
-        return first, last, [cells.log_resistance, cells.log_below[:-1], cells.log_left, cells.log_mass]
-    n = len(cells.log_resistance)
-    arrays = cells.log_resistance, cells.log_above[1:], cells.log_right, cells.log_mass
-    return n - last, n - first, [array[::-1] for array in arrays]
+        return first, last, [cells.log_resistance, cells.log_below[..., :-1], cells.log_left, cells.log_mass]
+    n = cells.log_resistance.shape[-1]
+    arrays = cells.log_resistance, cells.log_above[..., 1:], cells.log_right, cells.log_mass
+    return n - last, n - first, [array[..., ::-1] for array in arrays]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

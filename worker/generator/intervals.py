@@ -31,10 +31,10 @@ class GeneratorSpread:
     exits          of each exit that the reference has, the probability to leave at the upper end, and the mean time [time]
     integrated_time  of the autocorrelation in one coordinate [time]
     integrated_times  likewise, one for each of several coordinates; empty in one [time]
-    skewness, kurtosis  one for each of several coordinates; empty where they are not looked at
+    skewness, kurtosis  one for each coordinate; empty where they are not looked at
     circulation, entropy_production  of two coordinates [state²/time], [1/time]
-    deviations     one for each passage between places, of its time's standard deviation; empty in one coordinate [time]
-    committors     one band for each committor of the reference; empty in one coordinate
+    deviations     one for each passage, in several coordinates between places, of its time's standard deviation [time]
+    committors     one band for each committor of the reference
     ergodic_share  share of the samples that have a stationary law; None without samples
     n_samples      how many models were analysed
     """

@@ -19,8 +19,8 @@ from worker.generator.landscape import Landscape
 from worker.generator.line_committors import committors_on_the_line
 from worker.generator.line_correlations import memory_on_the_line
 from worker.generator.panels import build_landscape
-from worker.generator.passage_curve import RISE, NoCurve, PassageCurve, passage_cells, passage_curve, rise_on_the_way
-from worker.generator.passage_law import standard_deviation
+from worker.generator.passage_curve import NoCurve, PassageCurve, passage_cells, passage_curve
+from worker.generator.passage_law import cells_for_deviation, standard_deviation
 from worker.generator.passages import Passage, mean_time
 from worker.generator.process import FloatArray, ScalarProcess
 from worker.generator.relaxation import local_relaxation
@@ -113,16 +113,11 @@ def _passages(
     found = []
     for start, to in pairs:
         mean = mean_time(cells, ends, start, to)
-        deviation = standard_deviation(_fine_cells(landscape, start, to), ends, start, to, mean)
+        deviation = standard_deviation(cells_for_deviation(landscape, start, to), ends, start, to, mean)
         found.append(
             Passage(start, to, mean, kramers_time(extrema, start, to), deviation, _law_of(landscape, start, to, mean, deviation))
         )
     return tuple(found)
-
-
-def _fine_cells(landscape: Landscape, start: float, to: float) -> Cells:
-    rise = rise_on_the_way(landscape, min(start, to), max(start, to))
-    return cut_into_cells(landscape, 2 ** np.ceil(np.log2(np.clip(rise / RISE, 32, 1024))).astype(np.int64))
 
 
 def _law_of(landscape: Landscape, start: float, to: float, mean: Timing, deviation: Timing) -> PassageCurve | NoCurve:

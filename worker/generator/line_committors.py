@@ -10,7 +10,7 @@ from worker.generator.committor import Committed, Committor
 from worker.generator.landscape import Landscape
 from worker.generator.places import Pair, facing_numbers
 from worker.generator.process import FloatArray, read_only
-from worker.generator.resistance import log_resistance_between
+from worker.generator.resistance import log_resistance_between, log_resistances_of_many
 from worker.generator.wells import FixedPoint
 
 N_POINTS = 101
@@ -23,7 +23,7 @@ def committors_on_the_line(
 ) -> tuple[Committor, ...]:
     """Those asked for, then those from each well to the next. Both places, or ends of the domain that are reached, are inside the
     panels; what happens outside the two does not matter, and there may be no stationary law."""
-    return tuple(_on_the_line(landscape, ends, pair) for pair in with_neighbours(asked, fixed))
+    return tuple(committor_on_the_line(landscape, ends, pair) for pair in with_neighbours(asked, fixed))
 
 
 def with_neighbours(asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]) -> list[Pair]:
@@ -32,7 +32,8 @@ def with_neighbours(asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]) -> lis
     return [*asked, *(pair for pair in pairwise(wells) if pair not in asked)]
 
 
-def _on_the_line(landscape: Landscape, ends: tuple[End, End], pair: Pair) -> Committor:
+def committor_on_the_line(landscape: Landscape, ends: tuple[End, End], pair: Pair) -> Committor:
+    """One of them."""
     numbers = facing_numbers(pair)
     if numbers is None:
         return Committor(*pair, None, NUMBERS)
@@ -56,9 +57,17 @@ def _on_the_line(landscape: Landscape, ends: tuple[End, End], pair: Pair) -> Com
 
 
 def shares(log_resistances: FloatArray) -> FloatArray:
-    """(n + 1,) how much of the whole resistance lies before each point, from the resistances between them (n,)."""
-    before = np.append(-np.inf, np.logaddexp.accumulate(log_resistances))
-    return np.asarray(np.exp(before - before[-1]))
+    """(..., n + 1) how much of the whole resistance lies before each point, from the resistances between them (..., n)."""
+    none = np.full((*log_resistances.shape[:-1], 1), -np.inf)
+    before = np.concatenate([none, np.logaddexp.accumulate(log_resistances, axis=-1)], axis=-1)
+    return np.asarray(np.exp(before - before[..., -1:]))
+
+
+def committors_of_many(landscape: Landscape, pair: Pair, grid: FloatArray) -> FloatArray:
+    """(m, n) the committor of each of m models on the same panels, on a grid (n,) inside them."""
+    between = log_resistances_of_many(landscape, grid)
+    numbers = facing_numbers(pair)
+    return shares(between) if numbers is None or numbers[0] < numbers[1] else shares(between[..., ::-1])[..., ::-1]
 
 
 def round_the_circle(landscape: Landscape, pair: Pair, start: float, to: float, period: float) -> Committor:

@@ -4,10 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from worker.generator.boundaries import classify_end
+from worker.generator.boundaries import End, classify_end
 from worker.generator.cells import cut_into_cells
 from worker.generator.circle import circular_spectrum, fourier_rates, opened
-from worker.generator.circle_passages import circular_exit, circular_time
+from worker.generator.circle_passages import circular_committor, circular_exit, circular_time
+from worker.generator.committor import Committor
 from worker.generator.ergodicity import ends_verdict, noise_verdict
 from worker.generator.errors import GeneratorError
 from worker.generator.exits import Exit, Triple, exit_on_the_line
@@ -16,8 +17,12 @@ from worker.generator.inhabited import depth_for, inhabited, part_of, span_of_li
 from worker.generator.integrated_time import integrated_time
 from worker.generator.interval import narrowed_to_positive
 from worker.generator.kramers import extrema_of, kramers_time
+from worker.generator.landscape import Landscape
 from worker.generator.line import resolve
+from worker.generator.line_committors import committor_on_the_line
+from worker.generator.passage_law import cells_for_deviation, standard_deviation, variance_diverges
 from worker.generator.passages import mean_time
+from worker.generator.places import Pair, facing_numbers
 from worker.generator.process import DiffusionProcess, FloatArray, ScalarProcess, scalar_view
 from worker.generator.report import GeneratorReport, Range
 from worker.generator.spectrum import spectrum_of
@@ -40,11 +45,13 @@ class Sample:
     ergodic      it has a stationary law
     settled      there is a law to take numbers from, if only between the reflecting ends of the reference
     rates        as many as the reference has, as far as the sample has them [1/time]
-    mean, variance   None where they do not exist [state], [state²]
+    mean, variance, skewness, kurtosis   None where they do not exist [state], [state²]
     log_times    logarithm of each passage's mean time, inf where it is infinite; empty where nothing can be said
     log_kramers  likewise by the asymptotic formula; None where it does not apply
     exits        of each exit that the reference has, the probability to leave at the upper end and the log of the mean time
     log_integrated_time   of the autocorrelation; None where there is none
+    log_deviations   of each passage's time, None where that is not resolved; empty where nothing can be said
+    committors   of each that the reference has, on its grid; None where there is none
     """
 
     ergodic: bool
@@ -56,6 +63,10 @@ class Sample:
     log_kramers: tuple[float | None, ...] = ()
     exits: tuple[tuple[float | None, float], ...] = ()
     log_integrated_time: float | None = None
+    skewness: float | None = None
+    kurtosis: float | None = None
+    log_deviations: tuple[float | None, ...] = ()
+    committors: tuple[FloatArray | None, ...] = ()
 
 
 def analysed_alone(
@@ -98,15 +109,20 @@ def _on_the_line(model: ScalarProcess, reference: GeneratorReport, pairs: tuple[
     ends = classify_end(model, window, -1), classify_end(model, window, 1)
     rates = rates_of(reference)
     asked = exits_of(reference)
-    landscape, fixed = resolve(model, window, ends, (*pairs, *asked), depth_for(len(rates), DEPTH))
+    between = committors_of(reference)
+    points = [numbers for numbers in map(facing_numbers, between) if numbers is not None]
+    landscape, fixed = resolve(model, window, ends, (*pairs, *asked, *points), depth_for(len(rates), DEPTH))
     cells, extrema = cut_into_cells(landscape, 2), extrema_of(model, landscape, fixed)
-    times = tuple(_log_time(mean_time(cells, ends, start, to)) for start, to in pairs)
+    means = [mean_time(cells, ends, start, to) for start, to in pairs]
+    times = tuple(_log_time(mean) for mean in means)
+    deviations = tuple(_log_deviation(landscape, ends, *pair, mean) for pair, mean in zip(pairs, means, strict=True))
+    committors = tuple(_values(committor_on_the_line(landscape, ends, pair)) for pair in between)
     kramers = tuple(kramers_time(extrema, start, to).log_value for start, to in pairs)
     exits = tuple(_known(exit_on_the_line(cells, ends, triple)) for triple in asked)
     if not ends_verdict(ends, fixed, observed).ergodic:
-        return Sample(False, log_times=times, log_kramers=kramers, exits=exits)
+        return Sample(False, log_times=times, log_kramers=kramers, exits=exits, log_deviations=deviations, committors=committors)
     total = log_total_mass(landscape)
-    mean, variance, _, _ = moments_of(landscape, window, ends, total)
+    mean, variance, third, fourth = moments_of(landscape, window, ends, total)
     time = None
     span = inhabited(landscape, len(rates))
     if mean is not None and variance is not None:
@@ -116,7 +132,21 @@ def _on_the_line(model: ScalarProcess, reference: GeneratorReport, pairs: tuple[
         # A sample's rates may be somewhat faster than the reference's; the cells are made fine enough for that.
         within = part_of(landscape, span)
         rates = spectrum_of(within, ends, len(rates), levels=LEVELS, fastest=1.5 * rates[-1]).eigenvalues.real
-    return Sample(True, True, tuple(rates), mean, variance, times, kramers, exits, time)
+    return Sample(
+        ergodic=True,
+        settled=True,
+        rates=tuple(rates),
+        mean=mean,
+        variance=variance,
+        log_times=times,
+        log_kramers=kramers,
+        exits=exits,
+        log_integrated_time=time,
+        skewness=None if third is None or variance is None else third / variance**1.5,
+        kurtosis=None if fourth is None or variance is None else fourth / variance**2,
+        log_deviations=deviations,
+        committors=committors,
+    )
 
 
 def _on_the_circle(model: ScalarProcess, reference: GeneratorReport, pairs: tuple[Range, ...]) -> Sample:
@@ -128,12 +158,38 @@ def _on_the_circle(model: ScalarProcess, reference: GeneratorReport, pairs: tupl
         rates = nearby if settled else circular_spectrum(opened(model, reference.domain[0]), len(rates)).eigenvalues.real
     times = tuple(_log_time(circular_time(model, start, to)) for start, to in pairs)
     exits = tuple(_known(circular_exit(model, triple)) for triple in exits_of(reference))
-    return Sample(True, True, tuple(rates), log_times=times, log_kramers=(None,) * len(pairs), exits=exits)
+    return Sample(
+        ergodic=True,
+        settled=True,
+        rates=tuple(rates),
+        log_times=times,
+        log_kramers=(None,) * len(pairs),
+        exits=exits,
+        committors=tuple(_values(circular_committor(model, pair)) for pair in committors_of(reference)),
+    )
 
 
 def exits_of(reference: GeneratorReport) -> tuple[Triple, ...]:
     """Those exits of the reference that have an answer: from where, out of what interval [state]."""
     return tuple((e.start, e.low, e.high) for e in reference.exits if e.mean_time.log_value is not None)
+
+
+def committors_of(reference: GeneratorReport) -> tuple[Pair, ...]:
+    """Those committors of the reference that have an answer: between what."""
+    return tuple((committor.start, committor.to) for committor in reference.committors if committor.found is not None)
+
+
+def _values(committor: Committor) -> FloatArray | None:
+    return None if committor.found is None else committor.found.values
+
+
+def _log_deviation(landscape: Landscape, ends: tuple[End, End], start: float, to: float, mean: Timing) -> float | None:
+    behind = ends[0] if start < to else ends[1]
+    if mean.log_value is None or variance_diverges(behind):
+        return np.inf
+    if start == to:
+        return -np.inf
+    return standard_deviation(cells_for_deviation(landscape, start, to), ends, start, to, mean).log_value
 
 
 def _known(found: Exit) -> tuple[float | None, float]:

@@ -51,6 +51,7 @@ class Models:
     cut        (m, 2) first panel below and above that was continued inward; −1 where none was
     walled     (m, 2) held by a wall below and above, so that the density need not have fallen
     threshold  (m,) bottom of the continuous spectrum [1/time]; inf where there is none
+    power      (m,) of the heavier of the density's tails; −inf where it does not fall like a power
     """
 
     rows: NDArray[np.int64]
@@ -60,6 +61,7 @@ class Models:
     cut: NDArray[np.int64]
     walled: Bools
     threshold: FloatArray
+    power: FloatArray
 
     def where(self, chosen: Bools) -> "Models":
         """Some of them."""
@@ -161,6 +163,7 @@ def models_on(frame: Frame, processes: Sequence[DiffusionProcess]) -> Models:
         cut=np.full((len(rows), 2), -1),
         walled=np.full((len(rows), 2), False),
         threshold=np.full(len(rows), np.inf),
+        power=np.full(len(rows), -np.inf),
     )
     fits = np.full(len(rows), True)
     for side in SIDES:
@@ -211,6 +214,7 @@ def _with_end(frame: Frame, models: Models, b: FloatArray, a: FloatArray, side: 
         walled=held,
         cut=cuts,
         threshold=np.minimum(models.threshold, np.where(walled | ~returns, np.inf, threshold)),
+        power=np.maximum(models.power, np.where(walled | ~returns, -np.inf, power)),
     ), fits
 
 

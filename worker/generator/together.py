@@ -20,7 +20,9 @@ from worker.generator.inhabited import inhabited, part_of
 from worker.generator.integrated_time import log_integrated_times
 from worker.generator.kramers import Extrema, log_kramers_time, with_widths
 from worker.generator.landscape import Landscape
+from worker.generator.line_committors import committors_of_many
 from worker.generator.panels import MAX_RISE
+from worker.generator.passage_law import log_deviations
 from worker.generator.passages import log_mean_time
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.quadrature import CUMULATIVE, NODES, ORDER, TO_LEGENDRE, WEIGHTS
@@ -99,7 +101,7 @@ def _fitting(models: Models, frame: Frame) -> tuple[Landscape, Models]:
 def _samples(landscape: Landscape, models: Models, frame: Frame, pairs: tuple[Range, ...]) -> Iterator[tuple[int, Sample]]:
     """The sample of each model, with the number of its process."""
     rates = _rates(landscape, frame)
-    mean, variance = _moments(landscape, frame.window)
+    mean, variance, skewness, kurtosis = _moments(landscape, frame.window)
     extrema = _extrema(landscape, models.b, frame.inside)
     cells = cut_into_cells(landscape)
     known = [passage.mean_time.log_value is not None for passage in frame.reference.passages]
@@ -108,6 +110,8 @@ def _samples(landscape: Landscape, models: Models, frame: Frame, pairs: tuple[Ra
     kramers = [log_kramers_time(extrema, *pair) for pair in pairs]
     exits = [_exit(cells, asked) for asked in exits_of(frame.reference)]
     span = inhabited(frame.landscape, len(rates_of(frame.reference)))
+    deviations = _log_deviations(cells, landscape, frame, pairs)
+    committors = _committors(landscape, frame.reference)
     integrated = log_integrated_times(part_of(landscape, span), part_of(frame.landscape, span), mean, variance)
     threshold = models.threshold * (1 - CLOSE)
     for row, index in enumerate(models.rows):
@@ -123,6 +127,10 @@ def _samples(landscape: Landscape, models: Models, frame: Frame, pairs: tuple[Ra
                 log_kramers=tuple(None if np.isnan(time[row]) else float(time[row]) for time in kramers),
                 exits=tuple((float(probability[row]), float(time[row])) for probability, time in exits),
                 log_integrated_time=float(integrated[row]),
+                skewness=float(skewness[row]) if models.power[row] < -4 else None,
+                kurtosis=float(kurtosis[row]) if models.power[row] < -5 else None,
+                log_deviations=tuple(None if np.isnan(log[row]) else float(log[row]) for log in deviations),
+                committors=tuple(None if band is None else band[row] for band in committors),
             ),
         )
 
@@ -187,16 +195,48 @@ def _rates(landscape: Landscape, frame: Frame) -> FloatArray:
     return np.asarray(exact * rates[1:] / rates[0])
 
 
-def _moments(landscape: Landscape, window: Window) -> tuple[FloatArray, FloatArray]:
-    """Mean (m,) and variance (m,) [state], [state²]."""
+def _log_deviations(cells: Cells, landscape: Landscape, frame: Frame, pairs: tuple[Range, ...]) -> list[FloatArray]:
+    """Of each passage's time: the reference's, times the ratio of both on the same coarse cells; (m,) each, nan where there is
+    none."""
+    cells_of_reference = cut_into_cells(frame.landscape)
+    found = []
+    for passage, pair in zip(frame.reference.passages, pairs, strict=True):
+        exact = None if passage.deviation is None else passage.deviation.log_value
+        if exact is None:
+            found.append(np.full(len(landscape.psi), np.nan))
+        else:
+            found.append(exact + log_deviations(cells, *pair) - log_deviations(cells_of_reference, *pair))
+    return found
+
+
+def _committors(landscape: Landscape, reference: GeneratorReport) -> list[FloatArray | None]:
+    """(m, n) of each committor that the reference has; None where it reaches beyond the panels."""
+    found: list[FloatArray | None] = []
+    for committor in reference.committors:
+        if committor.found is None:
+            continue
+        grid = committor.found.grid[0]
+        inside = landscape.edges[0] <= grid[0] and grid[-1] <= landscape.edges[-1]
+        found.append(committors_of_many(landscape, (committor.start, committor.to), grid) if inside else None)
+    return found
+
+
+def _moments(landscape: Landscape, window: Window) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """(m,) mean, variance, skewness and kurtosis [state], [state²]."""
     x, psi, log_a = landscape.at_nodes
     height = psi - log_a
     weight = landscape.half[:, None] * WEIGHTS * np.exp(height - height.max(axis=(-2, -1), keepdims=True))
     weight /= weight.sum(axis=(-2, -1), keepdims=True)
     z = (x - window.centre) / window.scale
     mean = np.sum(weight * z, axis=(-2, -1))
-    variance = np.sum(weight * (z - mean[:, None, None]) ** 2, axis=(-2, -1))
-    return window.centre + window.scale * mean, window.scale**2 * variance
+    z = z - mean[:, None, None]
+    power, central = weight * z, []
+    for _ in range(3):
+        power *= z
+        central.append(np.sum(power, axis=(-2, -1)))
+    variance, third, fourth = central
+    shape = third / variance**1.5, fourth / variance**2
+    return window.centre + window.scale * mean, window.scale**2 * variance, *shape
 
 
 def _extrema(landscape: Landscape, b: FloatArray, inside: tuple[FixedPoint, ...]) -> Extrema:

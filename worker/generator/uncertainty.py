@@ -1,12 +1,16 @@
 """How uncertain the answer is, given models drawn from the coefficients' covariance."""
 
 from collections.abc import Sequence
+from typing import Literal
 
-from worker.generator.intervals import GeneratorSpread, central_interval, interval_of_times
+import numpy as np
+
+from worker.generator.intervals import Band, GeneratorSpread, central_band, central_interval, interval_of_times
 from worker.generator.process import DiffusionProcess
 from worker.generator.report import GeneratorReport, Range, observed_ranges
-from worker.generator.sample import analysed_alone, exits_of
+from worker.generator.sample import Sample, analysed_alone, exits_of
 from worker.generator.spatial_uncertainty import spread_in_space
+from worker.generator.stationary import StationaryLaw
 from worker.generator.together import analysed_together
 
 MOST_ALONE = 70
@@ -54,6 +58,20 @@ def spread(
     def time_interval(logs: list[float | None]) -> Range | None:
         return interval_of_times(logs, confidence)
 
+    law_of_reference = reference.stationary
+
+    def of_shape(name: Literal["skewness", "kurtosis"]) -> tuple[Range | None, ...]:
+        if not isinstance(law_of_reference, StationaryLaw) or getattr(law_of_reference, name)[0] is None:
+            return (None,)
+        return (interval([getattr(sample, name) for sample in law]),)
+
+    def deviation(i: int) -> Range | None:
+        """Of a passage whose time's deviation the reference has."""
+        found = reference.passages[i].deviation
+        if found is None or found.log_value is None:
+            return None
+        return time_interval([s.log_deviations[i] for s in analysed if s.log_deviations])
+
     tops = {point.at[0] for point in reference.fixed_points if not point.stable}
     return GeneratorSpread(
         eigenvalues=tuple(interval([s.rates[k] if k < len(s.rates) else None for s in law]) for k in range(count)),
@@ -72,7 +90,28 @@ def spread(
             )
             for i in range(len(exits_of(reference)))
         ),
+        skewness=of_shape("skewness"),
+        kurtosis=of_shape("kurtosis"),
+        deviations=tuple(deviation(i) for i in range(len(pairs))),
+        committors=_bands(reference, analysed, confidence),
         integrated_time=time_interval([sample.log_integrated_time for sample in law]),
         ergodic_share=sum(sample.ergodic for sample in analysed) / len(analysed) if analysed else None,
         n_samples=len(analysed),
     )
+
+
+def _bands(reference: GeneratorReport, analysed: Sequence[Sample], confidence: float) -> tuple[Band | None, ...]:
+    """One for each committor of the reference."""
+    lawful = [sample.committors for sample in analysed if sample.committors]
+    bands: list[Band | None] = []
+    known = 0
+    for committor in reference.committors:
+        if committor.found is None:
+            bands.append(None)
+            continue
+        missing = np.full(committor.found.values.shape, np.nan)
+        rows = [values[known] for values in lawful]
+        table = np.array([missing if row is None else row for row in rows]).reshape(len(rows), *missing.shape)
+        bands.append(central_band(table, confidence))
+        known += 1
+    return tuple(bands)
