@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
 from contract.rolling import RollingResult
+from contract.sweep import SweepResult
 from service.dependencies import Parts, Tenant
 from service.errors import Refusal
 from service.routes.previews import previewed, unknown_dataset
@@ -76,10 +77,10 @@ def comparison(parts: Parts, tenant: Tenant, first: Annotated[str, Query()], sec
     """Two results side by side."""
     sides = [finished_job(parts, tenant, job_id) for job_id in (first, second)]
     for side in sides:
-        if isinstance(side.result, RollingResult):
+        if isinstance(side.result, RollingResult | SweepResult):
             raise Refusal(
                 "invalid-request",
-                f"Job {side.record.id} is of kind rolling, which has a model for each window and is compared with none.",
+                f"Job {side.record.id} is of kind {side.record.kind}, which has many models and is compared with none.",
                 hints=("Choose two jobs of kind identification or generator.",),
             )
     return _piece(comparison_view(*sides))

@@ -7,6 +7,7 @@ from pydantic import Field, TypeAdapter
 
 from contract.results import GeneratorResult, IdentificationResult
 from contract.rolling import RollingResult
+from contract.sweep import SweepResult
 from service.dependencies import Context, Parts, Tenant
 from service.finished import stored_result
 from service.representations import digest_of, etag_of, unchanged
@@ -16,8 +17,8 @@ from service.web.views import Finished
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
-_RESULT: TypeAdapter[IdentificationResult | GeneratorResult | RollingResult] = TypeAdapter(
-    Annotated[IdentificationResult | GeneratorResult | RollingResult, Field(discriminator="kind")]
+_RESULT: TypeAdapter[IdentificationResult | GeneratorResult | RollingResult | SweepResult] = TypeAdapter(
+    Annotated[IdentificationResult | GeneratorResult | RollingResult | SweepResult, Field(discriminator="kind")]
 )
 
 

@@ -1,5 +1,6 @@
 """The answer first: the numbers that a reader came for, with their intervals, and the tables below them."""
 
+import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from markupsafe import Markup
 
 from contract.results import Component, Eigenvalue, Estimate, IdentificationResult, Stationary, Term
 from contract.rolling import RollingResult
+from contract.sweep import SweepResult
 from service.web import mathml
 from service.web.law_plots import place
 from service.web.model_plots import Result
@@ -110,6 +112,28 @@ def trend_figures(result: RollingResult, units: Units) -> Iterator[Figure]:
         yield Figure(
             "Scatter about a straight line", f"p = {plain(trend.p_value, 2)}", "", "", f"{trend.n_windows} separate windows"
         )
+
+
+def sets_of_parameters(result: SweepResult) -> Table:
+    """One row for each set: what it put in place, the equations, the slowest relaxation time."""
+    rows: list[tuple[str | Markup, ...]] = []
+    for item in result.items:
+        put = json.dumps(item.parameters, ensure_ascii=False) if item.parameters else "the job's parameters"
+        if item.model is None or item.generator is None:
+            rows.append((put, "–", "–", "–", "–" if item.error is None else item.error.detail))
+            continue
+        drift, diffusion = (
+            "; ".join(
+                f"{name}: {component.expression}" if len(of) > 1 else component.expression for name, component in of.items()
+            )
+            for of in (item.model.drift, item.model.diffusion)
+        )
+        spectrum = item.generator.spectrum
+        slowest = "–"
+        if spectrum is not None and spectrum.relaxation_times:
+            slowest = plain(spectrum.relaxation_times[0], 3)
+        rows.append((put, drift, diffusion, slowest, ", ".join(notice.code for notice in item.warnings) or "none"))
+    return Table("sets", "Sets of parameters", ("in place", "drift", "diffusion", "relaxation time", "warnings"), tuple(rows))
 
 
 def tables(result: Result, units: Units) -> Iterator[Table]:

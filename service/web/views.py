@@ -8,6 +8,7 @@ from contract.datasets import Dataset, DatasetPreview
 from contract.jobs import JobRecord
 from contract.results import DataSummary, GeneratorResult, IdentificationResult
 from contract.rolling import RollingResult
+from contract.sweep import SweepResult
 from service.web import answer, mathml, words
 from service.web.check_plots import check_plots
 from service.web.comparing import LETTERS, together
@@ -27,7 +28,7 @@ class Finished:
     """A job that succeeded, and what came of it."""
 
     record: JobRecord
-    result: Result | RollingResult
+    result: Result | RollingResult | SweepResult
 
 
 def dataset_view(dataset: Dataset, preview: DatasetPreview) -> str:
@@ -49,6 +50,8 @@ def result_values(finished: Finished) -> dict[str, Any]:
     record, result = finished.record, finished.result
     if isinstance(result, RollingResult):
         return _rolling_values(record, result)
+    if isinstance(result, SweepResult):
+        return _sweep_values(record, result)
     units = words.units_of_result(result)
     plots = plots_of(result)
     return {
@@ -89,10 +92,24 @@ def _rolling_values(record: JobRecord, result: RollingResult) -> dict[str, Any]:
     }
 
 
+def _sweep_values(record: JobRecord, result: SweepResult) -> dict[str, Any]:
+    passes = f"{count(result.passes_taken)} passes over the data, {count(result.passes_shared)} saved"
+    return {
+        "template": "sweep.html",
+        "record": record,
+        "title": title_of(record),
+        "subtitle": f"{_of_data(result.data)}; {passes}; computed in {plain(result.provenance.seconds, 2)} s",
+        "table": answer.sets_of_parameters(result),
+        "plots": [],
+        "provenance": result.provenance,
+        "kind": result.kind,
+    }
+
+
 def comparison_view(first: Finished, second: Finished) -> str:
     """Both answers side by side, and the curves of both in one plot each."""
-    assert not isinstance(first.result, RollingResult)
-    assert not isinstance(second.result, RollingResult)
+    assert isinstance(first.result, IdentificationResult | GeneratorResult)
+    assert isinstance(second.result, IdentificationResult | GeneratorResult)
     plots = list(together(plots_of(first.result), plots_of(second.result)))
     sides = [result_values(side) | {"letter": letter} for side, letter in zip((first, second), LETTERS, strict=True)]
     return rendered("comparison.html", sides=sides, plots=_drawn(plots), table=answer.both(first.result, second.result))

@@ -43,3 +43,13 @@ def test_a_sweep_answers_for_every_set(client: httpx.Client) -> None:
     assert bad["error"]["code"] == "no-data-under-kernels"
     wrong = {"kind": "sweep", "dataset": record["id"], "variants": [{"periodic": {"y": 1}}]}
     assert client.post("/v1/jobs", json=wrong).json()["errors"][0]["pointer"] == "#/variants/0/periodic/y"
+
+
+def test_a_sweep_has_a_report(client: httpx.Client) -> None:
+    record = upload(client, (ROOT / "examples" / "double_well.csv").read_bytes(), "text/csv")
+    job = {"kind": "sweep", "dataset": record["id"], "variants": [{}, {"kernels": {"range": [40, 50]}}]}
+    done = client.post("/v1/jobs", json=job, headers={"Prefer": "wait=60"}).json()
+    report = client.get(f"/v1/jobs/{done['id']}/report")
+    assert report.status_code == 200
+    assert "No sample lies under any kernel" in report.text
+    assert "x^3" in report.text

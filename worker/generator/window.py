@@ -98,8 +98,8 @@ def roots(model: ScalarProcess, points: FloatArray, drift: FloatArray) -> tuple[
         root = guess
         if settled.all():
             break
-    # A root at zero has no relative accuracy to reach.
-    return _once(model, np.where(np.abs(root) <= rounding, 0.0, root), drift[at] > 0)
+    # A root at zero has no relative accuracy to reach; towards that of x³ the last steps are those of a bisection.
+    return _once(model, np.where(np.abs(root) <= 8 * rounding, 0.0, root), drift[at] > 0)
 
 
 def _once(model: ScalarProcess, root: FloatArray, falling: NDArray[np.bool_]) -> tuple[FloatArray, NDArray[np.bool_]]:
