@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from contract.rolling import RollingResult, RollingWindow, WindowTerm
-from service.web.numbers import plain
+from service.web.numbers import exact, plain
 from service.web.plots import SERIES, Axis, Layers, Plot
 from service.web.units import Units
 
@@ -26,7 +26,7 @@ def _gap(result: RollingResult, middle: list[float], across: Axis, units: Units)
     layers = Layers(log=True)
     values = [w.gap.value for w in result.windows]
     low, high = zip(*(w.gap.ci or (None, None) for w in result.windows), strict=True)
-    layers.band(f"interval of each window ({plain(100 * _confidence(result), 3)} %)", middle, low, high)
+    layers.band(f"interval of each window ({exact(100 * _confidence(result))} %)", middle, low, high)
     layers.line("spectral gap λ₁", middle, values)
     layers.dots("spectral gap λ₁", middle, values, None, "model")
     if any(layer["kind"] == "line" for layer in layers.made):

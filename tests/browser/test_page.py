@@ -218,6 +218,21 @@ def test_nothing_is_wider_than_a_phone(visit: Any, jobs: dict[str, str]) -> None
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, place
 
 
+def test_a_file_is_dropped(visit: Any) -> None:
+    page = visit.open()
+    dropped = page.evaluate_handle(
+        """text => {
+          const data = new DataTransfer();
+          data.items.add(new File([text], "dropped.csv"));
+          return data;
+        }""",
+        EXAMPLE.read_text().replace("t,x", "t,dropped"),
+    )
+    page.dispatch_event("#drop", "drop", {"dataTransfer": dropped})
+    expect(page.locator("h1:visible")).to_have_text("dropped.csv")
+    expect(page.locator("#f-name")).to_have_value("dropped.csv")
+
+
 def test_a_refused_file_says_why_and_what_to_try(visit: Any) -> None:
     page = visit.open()
     page.click("#paste")

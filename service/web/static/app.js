@@ -197,7 +197,8 @@ function outcome(record) {
 function toolsOf(record) {
   by('tools').hidden = false;
   for (const button of by('tools').querySelectorAll('[data-save]')) {
-    button.hidden = record.state !== 'succeeded';
+    // Of many windows there is no one table of coefficients.
+    button.hidden = record.state !== 'succeeded' || (record.kind === 'rolling' && button.dataset.save === 'csv');
     button.onclick = () => download(record, button.dataset.save).catch((error) => explain(by('message'), error));
   }
   by('tools').querySelector('.label').hidden = record.state !== 'succeeded';
@@ -262,7 +263,7 @@ function rowOf(record) {
   const box = element('input');
   box.type = 'checkbox';
   box.value = record.id;
-  box.disabled = record.state !== 'succeeded';
+  box.disabled = record.state !== 'succeeded' || record.kind === 'rolling';
   box.setAttribute('aria-label', `Compare ${name}, ${record.id}`);
   box.addEventListener('change', chosen);
   const link = element('a', '', name);
