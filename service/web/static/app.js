@@ -197,8 +197,7 @@ function outcome(record) {
 function toolsOf(record) {
   by('tools').hidden = false;
   for (const button of by('tools').querySelectorAll('[data-save]')) {
-    // Of many windows there is no one table of coefficients.
-    button.hidden = record.state !== 'succeeded' || (record.kind === 'rolling' && button.dataset.save === 'csv');
+    button.hidden = record.state !== 'succeeded' || (button.dataset.save === 'csv' && !ofOneModel(record));
     button.onclick = () => download(record, button.dataset.save).catch((error) => explain(by('message'), error));
   }
   by('tools').querySelector('.label').hidden = record.state !== 'succeeded';
@@ -210,6 +209,9 @@ function toolsOf(record) {
     location.hash = '#/jobs';
   };
 }
+
+/** Of many windows or parameter sets there is no one table of coefficients, and no one curve to compare. */
+function ofOneModel({ kind }) { return kind === 'identification' || kind === 'generator'; }
 
 async function download(record, form) {
   const address = `/v1/jobs/${record.id}`, name = (record.labels.name ?? record.id).replace(/\.\w{1,5}$/, '').replace(/[^\w.-]+/g, '_');
@@ -263,7 +265,7 @@ function rowOf(record) {
   const box = element('input');
   box.type = 'checkbox';
   box.value = record.id;
-  box.disabled = record.state !== 'succeeded' || record.kind === 'rolling';
+  box.disabled = record.state !== 'succeeded' || !ofOneModel(record);
   box.setAttribute('aria-label', `Compare ${name}, ${record.id}`);
   box.addEventListener('change', chosen);
   const link = element('a', '', name);
