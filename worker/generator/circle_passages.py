@@ -6,6 +6,7 @@ import numpy as np
 
 from worker.generator.boundaries import classify_end
 from worker.generator.cells import cut_into_cells
+from worker.generator.circle_passage_law import deviation_round
 from worker.generator.committor import Committor
 from worker.generator.exits import Exit, Triple, exit_between, log_exit_time
 from worker.generator.first_passage_chain import Chain
@@ -22,11 +23,15 @@ from worker.generator.window import choose_window
 TWO_WAYS = "on a circle a passage may go either way round, over either barrier; only the exact time is given"
 
 
-def circular_time(model: ScalarProcess, start: float, to: float) -> Timing:
-    """Mean time from `start` until `to` is reached from either side, equation (G19)."""
+def circular_times(model: ScalarProcess, start: float, to: float) -> tuple[Timing, Timing]:
+    """Mean time from `start` until `to` is reached from either side, equation (G19), and its standard deviation."""
     assert model.period is not None
     distance = float(np.mod(start - to, model.period))
-    return _time_round(cut_open(model, to, (to + distance,)), to + distance) if distance else Timing(0.0)
+    if not distance:
+        return Timing(0.0), Timing(0.0)
+    landscape, at = cut_open(model, to, (to + distance,)), to + distance
+    mean = _time_round(landscape, at)
+    return mean, deviation_round(landscape, at, mean)
 
 
 def circular_passage(model: ScalarProcess, start: float, to: float) -> Passage:
@@ -34,13 +39,13 @@ def circular_passage(model: ScalarProcess, start: float, to: float) -> Passage:
     assert model.period is not None
     distance = float(np.mod(start - to, model.period))
     if distance == 0:
-        return Passage(start, to, Timing(0.0), Timing(None, TWO_WAYS))
+        return Passage(start, to, Timing(0.0), Timing(None, TWO_WAYS), Timing(0.0))
     landscape, at = cut_open(model, to, (to + distance,)), to + distance
     mean = _time_round(landscape, at)
     nearest = to if distance < model.period / 2 else to + model.period
     cells = passage_cells(landscape, min(nearest, at), max(nearest, at))
     law = passage_curve(cells, lambda level: Chain.out_of(level, level.edge_at(at)), mean, None)
-    return Passage(start, to, mean, Timing(None, TWO_WAYS), law=law)
+    return Passage(start, to, mean, Timing(None, TWO_WAYS), deviation_round(landscape, at, mean), law)
 
 
 def circular_committor(model: ScalarProcess, pair: Pair) -> Committor:

@@ -83,11 +83,13 @@ def _log_double_integrals(
         longest = -np.inf if n else 0.0
         for j in range(n):
             high, low = max(below[j], log_mass[k, j]), min(below[j], log_mass[k, j])
-            below[j + 1] = high + np.log1p(np.exp(low - high))
+            below[j + 1] = high + np.log1p(np.exp(low - high)) if high > -np.inf else high
             longest = max(longest, float(log_r[k, j] + below[j + 1]))
         longest = max(longest, float(log_gap + below[n]))
         v, total = 0.0, 0.0
         for j in range(n):
+            if below[j + 1] == -np.inf:
+                continue
             time = np.exp(log_r[k, j] + below[j + 1] - longest)
             share = np.exp(below[j] - below[j + 1])
             near, mass = np.exp(log_near[k, j] - below[j + 1]), np.exp(log_mass[k, j] - below[j + 1])

@@ -7,7 +7,7 @@ import numpy as np
 from worker.generator.boundaries import End, classify_end
 from worker.generator.cells import cut_into_cells
 from worker.generator.circle import circular_spectrum, fourier_rates, opened
-from worker.generator.circle_passages import circular_committor, circular_exit, circular_time
+from worker.generator.circle_passages import circular_committor, circular_exit, circular_times
 from worker.generator.committor import Committor
 from worker.generator.ergodicity import ends_verdict, noise_verdict
 from worker.generator.errors import GeneratorError
@@ -156,13 +156,14 @@ def _on_the_circle(model: ScalarProcess, reference: GeneratorReport, pairs: tupl
         # As many modes settle most models; noise too weak for them gives numbers far from the reference's.
         settled = bool(np.all(np.abs(nearby - rates) < FAR * rates))
         rates = nearby if settled else circular_spectrum(opened(model, reference.domain[0]), len(rates)).eigenvalues.real
-    times = tuple(_log_time(circular_time(model, start, to)) for start, to in pairs)
+    found = [circular_times(model, start, to) for start, to in pairs]
     exits = tuple(_known(circular_exit(model, triple)) for triple in exits_of(reference))
     return Sample(
         ergodic=True,
         settled=True,
         rates=tuple(rates),
-        log_times=times,
+        log_times=tuple(_log_time(mean) for mean, _ in found),
+        log_deviations=tuple(deviation.log_value for _, deviation in found),
         log_kramers=(None,) * len(pairs),
         exits=exits,
         committors=tuple(_values(circular_committor(model, pair)) for pair in committors_of(reference)),

@@ -253,7 +253,7 @@ def _continued_inward(frame: Frame, models: Models, column: int, side: int, *, t
 
 
 def falling(frame: Frame, side: int, rows: slice, a: float) -> FloatArray:
-    """(n_rows, 1) drift that keeps a model of constant noise from going further out on these panels: equation (G54)."""
+    """(n_rows, 1) drift that keeps a model of constant noise from going further out on these panels: equation (G55)."""
     rates = rates_of(frame.reference)
     # The continuous spectrum of a slope s of the log-density begins at a s²/8.
     least = np.sqrt(8 * FASTER * rates[-1] / a) if len(rates) and a > 0 else 0.0

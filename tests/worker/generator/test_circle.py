@@ -130,3 +130,31 @@ def test_a_circle_where_the_noise_vanishes_has_no_law(noise: Callable[[FloatArra
 
 def test_a_circle_with_noise_all_the_way_round_has_a_law() -> None:
     assert analyse(ScalarProcess(lambda x: -np.sin(x), lambda x: 1.001 + np.cos(x), lambda x: -np.cos(x), period=TURN)).ergodic
+
+
+@pytest.mark.parametrize(("drift", "distance"), [(0.0, 2.0), (0.7, 2.0), (-3.0, 0.5), (0.7, 5.0)])
+def test_time_round_a_circle_at_constant_drift_varies_as_its_transform_says(drift: float, distance: float) -> None:
+    a = 0.8
+    model = ScalarProcess(lambda x: drift + 0 * x, lambda x: a + 0 * x, lambda x: 0 * x, (-np.pi, np.pi), 2 * np.pi)
+    found = analyse(model, passages=[(1.0 + distance, 1.0)]).passages[0].deviation
+
+    def log_transform(s: float) -> float:
+        k = np.sqrt(complex(drift**2 + 2 * a * s)) / a
+        up = np.exp(drift * (TURN - distance) / a) * np.sinh(distance * k)
+        down = np.exp(-drift * distance / a) * np.sinh((TURN - distance) * k)
+        return float(np.log(((up + down) / np.sinh(TURN * k)).real))
+
+    def second(h: float) -> float:
+        return (log_transform(h) + log_transform(-h) - 2 * (log_transform(1e-9) + log_transform(-1e-9)) / 2) / h**2
+
+    variance = (4 * second(1e-3) - second(2e-3)) / 3
+    assert found is not None
+    assert found.value == pytest.approx(np.sqrt(variance), rel=1e-5)
+    # Negative control: it is not the mean.
+    assert found.value != pytest.approx(analyse(model, passages=[(1.0 + distance, 1.0)]).passages[0].mean_time.value, rel=0.02)
+
+
+def test_over_a_high_barrier_on_a_circle_the_time_varies_as_much_as_it_lasts() -> None:
+    passage = analyse(pendulum(a=0.05), passages=[(0.0, np.pi)]).passages[0]
+    assert passage.deviation is not None
+    assert passage.deviation.value == pytest.approx(passage.mean_time.value, rel=1e-4)
