@@ -1,5 +1,6 @@
 """The part of a landscape that the stationary law inhabits: its wells, what lies between them, and the tails beyond."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -48,6 +49,17 @@ def inhabited(landscape: Landscape, eigenpairs: int) -> Span:
     below = crossing(x[first - 1], x[first]) if first > 0 else None
     beyond = crossing(x[last], x[last + 1]) if last < len(x) - 1 else None
     return below, beyond
+
+
+def wells_left_out(span: Span, eigenpairs: int, wells: Sequence[float]) -> str | None:
+    """A sentence that names those wells whose rates are none of the law's, beyond its span; None where there is none."""
+    low, high = -np.inf if span[0] is None else span[0], np.inf if span[1] is None else span[1]
+    beyond = [f"x = {well:.6g}" for well in wells if not low <= well <= high]
+    if not beyond:
+        return None
+    depth = depth_for(eigenpairs, DEPTH)
+    which = f"well at {beyond[0]} holds" if len(beyond) == 1 else f"wells at {', '.join(beyond)} hold"
+    return f"the {which} less than e^-{depth:.0f} of the probability: how it is left is a passage, not among these rates"
 
 
 def span_of_light_tails(span: Span, landscape: Landscape) -> Span:

@@ -13,7 +13,7 @@ from worker.generator.ergodicity import Verdict, ends_verdict, noise_verdict
 from worker.generator.exits import Exit, exit_on_the_line
 from worker.generator.extrapolation import extrapolated_beyond
 from worker.generator.first_passage_chain import Chain
-from worker.generator.inhabited import DEPTH, depth_for, inhabited, part_of, span_of_light_tails
+from worker.generator.inhabited import DEPTH, depth_for, inhabited, part_of, span_of_light_tails, wells_left_out
 from worker.generator.kramers import Extrema, extrema_of, kramers_time
 from worker.generator.landscape import Landscape
 from worker.generator.line_committors import committors_on_the_line
@@ -51,6 +51,9 @@ def analysed_on_the_line(model: ScalarProcess, questions: Questions) -> Generato
     span = inhabited(landscape, questions.eigenpairs)
     within = part_of(landscape, span)
     spectrum = spectrum_of(within, ends, questions.eigenpairs, grid=grid if questions.eigenfunctions else None)
+    wells = [point.at[0] for point in report.fixed_points if point.stable]
+    said = [spectrum.reason, wells_left_out(span, questions.eigenpairs, wells)]
+    spectrum = replace(spectrum, reason="; ".join(sentence for sentence in said if sentence) or None)
     light = part_of(landscape, span_of_light_tails(span, landscape))
     memory = memory_on_the_line(light, within, ends, law, spectrum, questions.lags, questions.frequencies)
     return replace(

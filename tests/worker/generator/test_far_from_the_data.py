@@ -176,3 +176,17 @@ def test_without_the_cut_a_well_that_is_never_visited_has_the_slowest_rate(monke
 def test_noise_too_weak_for_any_number_of_panels_is_refused() -> None:
     with pytest.raises(UnresolvedLandscapeError):
         analyse(polynomial_process([625 * AT, -625], [1e-40]), observed_range=(0.1, 2.0))
+
+
+def test_a_well_that_holds_next_to_nothing_is_named_beside_the_rates() -> None:
+    def tilted(a: float) -> ScalarProcess:
+        return polynomial_process([0.2, 1, 0, -1], [a])
+
+    spectrum = analyse(tilted(0.004)).spectrum
+    assert spectrum is not None
+    assert spectrum.reason is not None
+    assert "well at x = -0.87" in spectrum.reason
+    # Negative control: with more noise it holds more, and its rate is the slowest.
+    milder = analyse(tilted(0.05)).spectrum
+    assert milder is not None
+    assert milder.reason is None
