@@ -262,11 +262,12 @@ def _few_crossings(generator: GeneratorReport, data: Trajectories) -> list[Findi
     for low, high in pairwise(wells):
         seen = count_crossings(data, low, high)
         if seen < FEW_CROSSINGS:
-            how_many = "No transition" if seen == 0 else f"Only {seen} transition{'s' * (seen > 1)}"
+            how_many = "No transition" if seen == 0 else "Only one transition" if seen == 1 else f"Only {seen} transitions"
+            were = "were" if seen > 1 else "was"
             found.append(
                 Finding(
                     "few-transitions",
-                    f"{how_many} between the wells at {low:.4g} and {high:.4g} was seen: the escape times over that barrier are "
+                    f"{how_many} between the wells at {low:.4g} and {high:.4g} {were} seen: escape times over that barrier are "
                     "extrapolated from the drift inside the wells, and uncertain. Record longer, or start trajectories in both.",
                     {"wells": [low, high], "seen": seen},
                 )
