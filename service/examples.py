@@ -50,6 +50,7 @@ IDENTIFICATION = {
 ANALYSIS = {"kind": "generator", "model": DOUBLE_WELL}
 INLINE = {"kind": "identification", "data": SHORT_RECORD, "preset": "paper"}
 ROLLING = {"kind": "rolling", "dataset": DATASET, "windows": {"count": 100, "share": 0.1}}
+SWEEP = {"kind": "sweep", "dataset": DATASET, "variants": [{}, {"selection": {"method": "pastis"}}]}
 WITH_FILE = {"job": {"kind": "identification"}, "file": CSV, "layout": {"time_unit": "s"}}
 
 _NOON = datetime(2026, 3, 17, 12, 0, 0, tzinfo=UTC)
@@ -151,6 +152,7 @@ _JOBS = {
     "a model given by its terms": ANALYSIS,
     "data in the job, Algorithm 1": INLINE,
     "a window moved along the data": ROLLING,
+    "several sets of parameters": SWEEP,
 }
 REQUESTS: Examples = {
     ("post", "/v1/datasets"): {

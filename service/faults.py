@@ -18,8 +18,8 @@ _WORDS = {
     "dict_type": "must be an object",
     "tuple_type": "must be a list",
     "string_unicode": "must be text of valid Unicode characters",
-    "union_tag_invalid": "`kind` must be `identification`, `generator` or `rolling`",
-    "union_tag_not_found": "`kind` is required: `identification`, `generator` or `rolling`",
+    "union_tag_invalid": "`kind` must be `identification`, `generator`, `rolling` or `sweep`",
+    "union_tag_not_found": "`kind` is required: `identification`, `generator`, `rolling` or `sweep`",
 }
 
 _Place = tuple[str | int, ...]

@@ -54,7 +54,8 @@ def watched(context: BrowserContext, url: str) -> Visit:
     return visit
 
 
-@pytest.fixture(scope="session")
+# Of a module, not of the session: while Playwright runs, no other test of the process can start an event loop.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     if not CHROMIUM.exists():
         pytest.skip(f"there is no {CHROMIUM}: apt-get install chromium")
@@ -64,7 +65,7 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def served(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """One installation for all; asked for after the browser, so that none is started where there is none."""
     running = Served(tmp_path_factory.mktemp("served") / "data", free_port())
@@ -74,7 +75,7 @@ def served(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         running.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def client(served: Served) -> Iterator[httpx.Client]:
     with served.client() as client:
         yield client

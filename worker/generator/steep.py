@@ -24,8 +24,10 @@ def without_depths(models: Models, landscape: Landscape, frame: Frame, chosen: N
     hold it; `landscape` is theirs."""
     height = (landscape.psi - landscape.log_a).max(axis=-1)
     b, a = models.b.copy(), models.a.copy()
-    for model in np.flatnonzero(chosen):
-        seen = np.flatnonzero(height[model] > height[model].max() - DEEP)
+    # A density beyond floating numbers cannot fall gently; a model so tall does not fit and is analysed alone. The peak itself
+    # is seen however tall: e^(10⁶⁰) has no digits left for DEEP.
+    for model in np.flatnonzero(chosen & np.isfinite(height).all(axis=1)):
+        seen = np.flatnonzero(height[model] >= height[model].max() - DEEP)
         for side, rows, last in (
             (-1, slice(0, int(seen[0])), a[model, seen[0], 0]),
             (1, slice(int(seen[-1]) + 1, None), a[model, seen[-1], -1]),
