@@ -121,15 +121,17 @@ async function showData(id, signal) {
   drawAll(by('data'));
   const form = by('job-form');
   const job = () => ({ kind: 'identification', dataset: id, ...(by('f-name').value.trim() ? { labels: { name: by('f-name').value.trim() } } : {}), ...read(form) });
+  // Kept, not looked up later: whoever has left meanwhile has another view, in which there is none.
+  const estimated = by('estimate');
   let waiting;
   const estimate = async () => {
     try {
       const { estimated_seconds: seconds } = await post('/v1/jobs/validate', job(), { signal });
-      by('estimate').textContent = `It will take about ${inWords(seconds)}.`;
+      estimated.textContent = `It will take about ${inWords(seconds)}.`;
       clearFaults(form);
     } catch (error) {
-      by('estimate').textContent = '';
-      if (error.errors || error instanceof FieldFault) by('estimate').textContent = 'Something in the form cannot be done as it is.';
+      estimated.textContent = '';
+      if (error.errors || error instanceof FieldFault) estimated.textContent = 'Something in the form cannot be done as it is.';
     }
   };
   form.addEventListener('input', () => { clearTimeout(waiting); waiting = setTimeout(estimate, 400); });
@@ -137,14 +139,14 @@ async function showData(id, signal) {
     event.preventDefault();
     clearTimeout(waiting);
     clearProblem(by('form-problem'));
-    const button = form.querySelector('[type=submit]');
+    const button = form.querySelector('[type=submit]'), place = by('form-problem');
     button.disabled = true;
     try {
       const record = await post('/v1/jobs', job(), { headers: { 'Idempotency-Key': crypto.randomUUID?.() ?? String(Math.random()) } });
       location.hash = `#/jobs/${record.id}`;
     } catch (error) {
       if (!(error instanceof Problem) && !(error instanceof FieldFault)) throw error;
-      if (!showFaults(form, error)) explain(by('form-problem'), error);
+      if (!showFaults(form, error)) explain(place, error);
     } finally {
       button.disabled = false;
     }
