@@ -7,6 +7,7 @@ from typing import Any
 from contract import results
 from contract.datasets import Dataset
 from contract.generator import ModelTerms
+from contract.identification import IdentificationParameters
 from contract.jobs import GeneratorJob, IdentificationJob
 from worker.comparison.comparing import Comparison
 from worker.fit_documents import data_of, diagnostics_of, model_of, selection_of
@@ -44,14 +45,7 @@ def identification_result(
         curves=curves_document(seen.curves),
         drift_field=field_document(seen.field),
         warnings=(*dataset.report.warnings, *(notice_of(f) for f in found)),
-        provenance=results.Provenance(
-            version=version_of_this(),
-            dataset=dataset.id,
-            dataset_sha256=dataset.sha256,
-            parameters=job.parameters.model_dump(mode="json"),
-            analysis=job.analysis.model_dump(mode="json", by_alias=True),
-            seconds=round(seconds, 4),
-        ),
+        provenance=provenance_of(dataset, job.parameters, job.analysis.model_dump(mode="json", by_alias=True), seconds),
     )
 
 
@@ -72,6 +66,20 @@ def generator_result(
             analysis=job.analysis.model_dump(mode="json", by_alias=True),
             seconds=round(seconds, 4),
         ),
+    )
+
+
+def provenance_of(
+    dataset: Dataset, parameters: IdentificationParameters, analysis: dict[str, Any], seconds: float
+) -> results.Provenance:
+    """Of what was computed from data."""
+    return results.Provenance(
+        version=version_of_this(),
+        dataset=dataset.id,
+        dataset_sha256=dataset.sha256,
+        parameters=parameters.model_dump(mode="json"),
+        analysis=analysis,
+        seconds=round(seconds, 4),
     )
 
 

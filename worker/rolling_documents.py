@@ -6,9 +6,9 @@ from scipy.special import ndtri
 from contract.base import Interval
 from contract.datasets import Dataset
 from contract.jobs import RollingJob
-from contract.results import Estimate, Provenance
+from contract.results import Estimate
 from contract.rolling import GapTrend, RollingResult, RollingWindow, WindowFixedPoint, WindowTerm
-from worker.documents import notice_of, version_of_this
+from worker.documents import notice_of, provenance_of
 from worker.fit_documents import data_summary
 from worker.numbers import number
 from worker.rolling.gaps import Gap
@@ -26,13 +26,8 @@ def rolling_result(job_id: str, job: RollingJob, dataset: Dataset, found: Rollin
         windows=tuple(_window(window, width) for window in found.windows),
         trend=_trend(found, width),
         warnings=(*dataset.report.warnings, *(notice_of(finding) for finding in found.findings)),
-        provenance=Provenance(
-            version=version_of_this(),
-            dataset=dataset.id,
-            dataset_sha256=dataset.sha256,
-            parameters=job.parameters.model_dump(mode="json"),
-            analysis={"windows": job.windows.model_dump(mode="json"), "confidence": job.confidence},
-            seconds=round(seconds, 4),
+        provenance=provenance_of(
+            dataset, job.parameters, {"windows": job.windows.model_dump(mode="json"), "confidence": job.confidence}, seconds
         ),
     )
 

@@ -7,9 +7,8 @@ import numpy as np
 
 from contract.datasets import Dataset
 from contract.jobs import SweepJob
-from contract.results import Provenance
 from contract.sweep import SweepItem, SweepResult
-from worker.documents import notice_of, version_of_this
+from worker.documents import notice_of, provenance_of
 from worker.fit_documents import data_summary, diagnostics_of, model_of, selection_of
 from worker.generator.errors import GeneratorError
 from worker.generator_documents import analysis_of, findings_of
@@ -28,14 +27,7 @@ def sweep_result(job_id: str, job: SweepJob, dataset: Dataset, found: Swept, sec
         items=tuple(_item(variant, item, confidence) for variant, item in zip(job.variants, found.items, strict=True)),
         passes_taken=found.taken,
         passes_shared=found.shared,
-        provenance=Provenance(
-            version=version_of_this(),
-            dataset=dataset.id,
-            dataset_sha256=dataset.sha256,
-            parameters=job.parameters.model_dump(mode="json"),
-            analysis=job.analysis.model_dump(mode="json", by_alias=True),
-            seconds=round(seconds, 4),
-        ),
+        provenance=provenance_of(dataset, job.parameters, job.analysis.model_dump(mode="json", by_alias=True), seconds),
     )
 
 

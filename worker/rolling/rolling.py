@@ -105,19 +105,18 @@ def roll(
     library, scales = problem.library, problem.scales
     fits = list(fits_of(problem, identified, windows))
     told = [i for i, fit in enumerate(fits) if fit.drift is not None and fit.diffusion is not None]
-    near = [_neighbourhood(fits[i], library, scales, bounds) for i in told]
-    gaps = dict(zip(told, gaps_of(near, (scales.low, scales.high)), strict=True))
+    near = {i: _neighbourhood(fits[i], library, scales, bounds) for i in told}
+    gaps = dict(zip(near, gaps_of(list(near.values()), (scales.low, scales.high)), strict=True))
+    drift, diffusion = identified.fit.drift.estimate.support, identified.fit.diffusion.estimate.support
     found = []
     for i, fit in enumerate(fits):
-        drift, diffusion = identified.fit.drift.estimate.support, identified.fit.diffusion.estimate.support
-        process = near[told.index(i)].model if i in gaps else None
         found.append(
             Window(
                 *windows.span(i),
                 n_increments=fit.n_windows,
                 drift=_coefficients(library, drift, fit.drift, scales.unit / scales.time),
                 diffusion=_coefficients(library, diffusion, fit.diffusion, scales.unit**2 / scales.time),
-                fixed_points=() if process is None else tuple(_places(process, fit, library, scales)),
+                fixed_points=tuple(_places(near[i].model, fit, library, scales)) if i in near else (),
                 gap=gaps.get(i, Gap(None, reason=NOT_TOLD)),
             )
         )
