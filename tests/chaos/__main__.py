@@ -10,6 +10,9 @@ from tests.chaos.faults import FAULTS
 from tests.chaos.installation import installed
 from tests.chaos.storm import storm
 
+MAX_OPEN_JOBS = "100"
+"""All else is refused with 503 and sent again, so that faults meet jobs at every stage and what is accepted is soon done."""
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description="Kill everything while jobs run.")
@@ -21,7 +24,9 @@ def main() -> int:
     started = time.monotonic()
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
-        installed(Path(folder) / "installation", workers=chosen.workers) as installation,
+        installed(
+            Path(folder) / "installation", workers=chosen.workers, settings={"ITOSCOPE_MAX_OPEN_JOBS": MAX_OPEN_JOBS}
+        ) as installation,
     ):
         count = storm(installation, chosen.jobs, FAULTS, chosen.seed, rounds=chosen.rounds)
     for name, times in sorted(count.faults.items()):
