@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import brentq
@@ -24,12 +25,14 @@ def depth_for(eigenpairs: int, least: float) -> float:
     return max(least, 10.0 * eigenpairs)
 
 
+@lru_cache(maxsize=8)
 def inhabited(landscape: Landscape, eigenpairs: int) -> Span:
     """From the outermost point below to the outermost point above at which the log-density is within `depth` of its peak.
 
     Panels may reach further, to where the data were, to wells that are never visited, or to a state asked about. What is slow
     there makes rates of its own, of modes that no stationary process ever excites; they are not among those of the law.
-    The ends are found to rounding error, so that they do not depend on where the panels lie.
+    The ends are found to rounding error, so that they do not depend on where the panels lie. Models near one reference ask for
+    the reference's several times.
     """
     height = _height(landscape)
     level = _peak(landscape, height) - depth_for(eigenpairs, DEPTH)

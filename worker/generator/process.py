@@ -139,8 +139,9 @@ def scalar_view(process: DiffusionProcess) -> ScalarProcess:
 
 def values(function: ScalarFunction, x: FloatArray) -> FloatArray:
     """function(x) for x of any shape; overflow gives inf or nan silently, for the caller to judge."""
+    flat = x.ravel()
     with np.errstate(all="ignore"):
-        return _like(function(x.ravel()), x.ravel()).reshape(x.shape)
+        return _like(function(flat), flat).reshape(x.shape)
 
 
 def value(function: ScalarFunction, x: float) -> float:

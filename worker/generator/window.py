@@ -81,17 +81,17 @@ def roots(model: ScalarProcess, points: FloatArray, drift: FloatArray) -> tuple[
     low, high = points[at], points[at + 1]
     b_low, b_high = drift[at], drift[at + 1]
     rounding = 2 * np.spacing(np.maximum(np.abs(low), np.abs(high)))
-    root = low
+    root, rising = low, np.sign(b_low)
     # Ridders' method: bisection that gains quadratically, as the drift divided by an exponential is nearly straight.
     for _ in range(MAX_STEPS):
         middle = low + (high - low) / 2
         b_middle = values(model.b, middle)
         with np.errstate(all="ignore"):
-            shift = (middle - low) * np.sign(b_low) * b_middle / np.sqrt(b_middle**2 - b_low * b_high)
-        guess = np.clip(np.where(np.isfinite(shift), middle + shift, middle), low, high)
+            shift = (middle - low) * rising * b_middle / np.sqrt(b_middle**2 - b_low * b_high)
+        guess = np.minimum(np.maximum(np.where(np.isfinite(shift), middle + shift, middle), low), high)
         for x, b in ((middle, b_middle), (guess, values(model.b, guess))):
-            below = (np.sign(b) == np.sign(b_low)) & (x >= low) & (x <= high)
-            above = (np.sign(b) != np.sign(b_low)) & (x >= low) & (x <= high)
+            inside, same = (x >= low) & (x <= high), np.sign(b) == rising
+            below, above = inside & same, inside & ~same
             low, b_low = np.where(below, x, low), np.where(below, b, b_low)
             high, b_high = np.where(above, x, high), np.where(above, b, b_high)
         settled = np.abs(guess - root) <= rounding

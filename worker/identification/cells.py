@@ -6,6 +6,7 @@ of at least the cells' width, memory does not grow with the data, and moments of
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +39,24 @@ class Cells:
     count: int
 
     def nodes(self) -> Floats:
-        """Chebyshev nodes of all cells; (count · ORDER,)."""
-        middles = self.low + self.width * (np.arange(self.count) + 0.5)
-        return np.asarray(middles[:, None] + self.width / 2 * _NODES).ravel()
+        """Chebyshev nodes of all cells; (count · ORDER,), not to be written to."""
+        return _nodes_of(self)
+
+
+@lru_cache(maxsize=64)
+def _nodes_of(cells: Cells) -> Floats:
+    middles = cells.low + cells.width * (np.arange(cells.count) + 0.5)
+    nodes = np.asarray(middles[:, None] + cells.width / 2 * _NODES).ravel()
+    nodes.setflags(write=False)
+    return nodes
+
+
+@lru_cache(maxsize=16)
+def kernels_at_nodes(kernels: Kernels, cells: Cells) -> Floats:
+    """(n_kernels, n_nodes), not to be written to. Every fit asks for the same ones several times."""
+    values = kernels.at(cells.nodes())
+    values.setflags(write=False)
+    return values
 
 
 def make_cells(kernels: Kernels, scales: Scales) -> Cells:

@@ -249,7 +249,7 @@ def _judged(problem: Problem, fit: Fit, statistics: KernelStatistics, weights: W
         raw=residuals,
         statistics=statistics,
         coarse=at_double_step(problem, fit, statistics, weights),
-        kernel_weights=problem.kernels.at(statistics.nodes) @ residuals.count * (statistics.n_windows / residuals.n_windows),
+        kernel_weights=statistics.at_nodes(problem.kernels) @ residuals.count * (statistics.n_windows / residuals.n_windows),
         longest_step=problem.longest_step,
         kernels=problem.kernels,
         variance=weights.drift,

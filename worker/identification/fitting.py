@@ -166,7 +166,7 @@ def gather_for(problem: Problem, rule: SamplingRule, every: int = 1, *, at_nodes
 
 def first_weights(statistics: KernelStatistics, kernels: Kernels) -> Weights:
     """From the raw second moment of the increments, before anything is known: ω = a, then 2a². Raises NoDataUnderKernels."""
-    at_nodes = kernels.at(statistics.nodes)
+    at_nodes = statistics.at_nodes(kernels)
     quadratic, time = statistics.sums[..., 1].sum(axis=0).clip(min=0), at_nodes @ statistics.time
     prior = 1e-6 * float(time.max())
     if not time.sum() > 0:
@@ -182,7 +182,7 @@ def weights_of(residuals: ResidualSums, first: Fit, statistics: KernelStatistics
 
     Averaging the residuals themselves would pull their variance towards where most data are, and errors with it.
     """
-    at_nodes = kernels.at(statistics.nodes)
+    at_nodes = statistics.at_nodes(kernels)
     rough = smooth_ratio(at_nodes, residuals.drift_squared, residuals.time)
     a = np.maximum(library.internal(statistics.nodes) @ first.diffusion.estimate.internal, 0.2 * rough)
     of_drift = a * smooth_ratio(at_nodes, residuals.drift_squared, a * residuals.time)
@@ -246,14 +246,14 @@ def refit(problem: Problem, fit: Fit, statistics: KernelStatistics, weights: Wei
 
 
 def _drift_equations(problem: Problem, rule: SamplingRule, statistics: KernelStatistics, weights: Weights) -> NormalEquations:
-    covariance = noise_covariance(problem.kernels.at(statistics.nodes), weights.drift)
+    covariance = noise_covariance(statistics.at_nodes(problem.kernels), weights.drift)
     return _whitened(rule, rule.drift_system(statistics, problem.library), covariance)
 
 
 def _diffusion_equations(
     problem: Problem, rule: SamplingRule, statistics: KernelStatistics, weights: Weights, drift: Floats
 ) -> tuple[NormalEquations, NoiseLine | None]:
-    covariance = noise_covariance(problem.kernels.at(statistics.nodes), weights.diffusion)
+    covariance = noise_covariance(statistics.at_nodes(problem.kernels), weights.diffusion)
     systems = rule.diffusion_systems(statistics, problem.library, problem.kernels, drift)
     if systems[0].noise is not None:
         return joint_equations(systems, covariance)

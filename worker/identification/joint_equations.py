@@ -57,8 +57,8 @@ def joint_equations(systems: Sequence[WeakSystem], covariance: Floats) -> tuple[
         unknowns = np.linalg.lstsq(weighted @ design, weighted @ response, rcond=None)[0]
         weight = _inverse_covariance(scores, scores.response - scores.design @ unknowns, rows)
     weighted = design.T @ weight
-    condition = whitened(systems[-1], covariance).condition
-    return _without_noise(weighted @ scores.design, scores.response @ weighted.T, len(response), condition)
+    whitened_design = whitened(systems[-1], covariance).design
+    return _without_noise(weighted @ scores.design, scores.response @ weighted.T, whitened_design)
 
 
 def _scores_of(systems: Sequence[WeakSystem], whitening: Floats) -> _Scores:
@@ -94,7 +94,7 @@ def _inverse_covariance(scores: _Scores, residuals: Floats, rows: Sequence[slice
     )
 
 
-def _without_noise(design: Floats, response: Floats, rows: int, condition: float) -> tuple[NormalEquations, NoiseLine]:
+def _without_noise(design: Floats, response: Floats, whitened_design: Floats) -> tuple[NormalEquations, NoiseLine]:
     """The normal equations of the coefficients alone, of blocks of all unknowns' in which the noise's variance is the last."""
     pooled, pooled_response = design.sum(axis=0), response.sum(axis=0)
     own = pooled[-1, -1]
@@ -111,6 +111,5 @@ def _without_noise(design: Floats, response: Floats, rows: int, condition: float
         score=block_score.sum(axis=0),
         block_information=block_information,
         block_score=block_score,
-        rows=rows,
-        condition=condition,
+        design=whitened_design,
     ), line

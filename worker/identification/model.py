@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.polynomial import chebyshev, polynomial
+from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from worker.identification.errors import InvalidLibrary
 from worker.identification.library import Library
+from worker.identification.polynomials import polynomial
 from worker.identification.terms import Tree, derivative, evaluate, monomial_exponents, parse
 
 Floats = NDArray[np.float64]
@@ -32,7 +33,7 @@ class Expansion:
 
     def __call__(self, x: Floats) -> Floats:
         x = np.asarray(x, dtype=np.float64)
-        total = np.asarray(polynomial.polyval((x - self.origin) / self.unit, self.powers), dtype=np.float64)
+        total = polynomial(x.ravel(), self.origin, self.unit, self.powers).reshape(x.shape)
         for weight, tree in self.trees:
             total = total + weight * evaluate(tree, {"x": x * self.phase})
         return total
@@ -40,9 +41,7 @@ class Expansion:
     def derivative(self) -> "Expansion":
         """d/dx."""
         return Expansion(
-            powers=np.asarray(polynomial.polyder(self.powers), dtype=np.float64) / self.unit
-            if self.powers.size > 1
-            else np.zeros(1),
+            powers=self.powers[1:] * np.arange(1, self.powers.size) / self.unit if self.powers.size > 1 else np.zeros(1),
             trees=tuple((weight * self.phase, derivative(tree, "x")) for weight, tree in self.trees),
             origin=self.origin,
             unit=self.unit,

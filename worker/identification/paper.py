@@ -121,7 +121,7 @@ def stacked_system(data: Trajectories, scales: Scales, library: Library, kernels
         squares=statistics.sums[..., 1] * scales.unit**2,
         time_squared=statistics.time_squared * scales.time**2,
         terms=library.internal(statistics.nodes) @ to_raw,
-        kernels=kernels.at(statistics.nodes),
+        kernels=statistics.at_nodes(kernels),
     )
 
 

@@ -1,4 +1,4 @@
-"""Polynomials of several variables, all of them that are wanted at a state in one compiled loop."""
+"""Polynomials of one and of several variables, in one compiled loop."""
 
 import numba as nb
 import numpy as np
@@ -8,6 +8,20 @@ Floats = NDArray[np.float64]
 
 TOGETHER = 64
 """States whose monomials are taken together, so that they are vector instructions and stay in the cache."""
+
+
+@nb.njit(cache=True, nogil=True)
+def polynomial(x: Floats, origin: float, unit: float, powers: Floats) -> Floats:
+    """(n,) → (n,): Σ_i powers_i y^i at y = (x − origin) / unit, by Horner's rule. Overflow gives inf or nan, silently."""
+    y, result = np.empty(len(x)), np.empty(len(x))
+    for s in range(len(x)):
+        y[s] = (x[s] - origin) / unit
+        # A constant, too, is nan where there is no state.
+        result[s] = powers[-1] + y[s] * 0.0
+    for k in range(len(powers) - 2, -1, -1):
+        for s in range(len(x)):
+            result[s] = powers[k] + result[s] * y[s]
+    return result
 
 
 @nb.njit(cache=True, nogil=True)

@@ -118,7 +118,7 @@ def _as_trapezoid_sums(
     nodal = np.concatenate([powers[:, 1, :, None], powers[:, 2, :, None], right, cross], axis=2)
     at_each = KernelStatistics(
         n_windows=n_windows,
-        nodes=nodes,
+        cells=cells,
         time=step * powers[:, 0].sum(axis=0),
         time_squared=step**2 * powers[:, 0],
         at_instrument=step * powers[:, 0, :, None] * functions,

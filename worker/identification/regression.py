@@ -26,16 +26,21 @@ class NormalEquations:
     score          (n_functions,)               Aᵀ V⁻¹ B
     block_score    (n_blocks, n_functions)      each block's part of the score
     block_information   (n_blocks, n_functions, n_functions)
-    rows           number of whitened equations
-    condition      of the column-normalised whitened design
+    design         (rows, n_functions)   the whitened design
     """
 
     information: Floats
     score: Floats
     block_information: Floats
     block_score: Floats
-    rows: int
-    condition: float
+    design: Floats
+
+    @property
+    def condition(self) -> float:
+        """Of the column-normalised whitened design."""
+        norms = np.linalg.norm(self.design, axis=0)
+        singular = np.linalg.svd(self.design / np.where(norms > 0, norms, 1), compute_uv=False)
+        return float(singular[0] / singular[-1]) if singular[-1] > 0 else float("inf")
 
 
 def smooth_ratio(kernels_at_nodes: Floats, numerator: Floats, denominator: Floats) -> Floats:
@@ -88,17 +93,15 @@ def whitened(system: WeakSystem, covariance: Floats, smallest: float = SMALLEST_
     Raises NoDataUnderKernels.
     """
     whitening = whitening_of(covariance, smallest)
-    design, response = whitening @ system.design, system.response @ whitening.T
-    pooled = design.sum(axis=0)
-    norms = np.linalg.norm(pooled, axis=0)
-    singular = np.linalg.svd(pooled / np.where(norms > 0, norms, 1), compute_uv=False)
+    pooled = whitening @ system.design.sum(axis=0)
+    # V⁻¹A, so that blocks need not be whitened one by one.
+    instruments = whitening.T @ pooled
     return NormalEquations(
         information=pooled.T @ pooled,
-        score=pooled.T @ response.sum(axis=0),
-        block_information=np.einsum("mj,bmk->bjk", pooled, design, optimize=True),
-        block_score=response @ pooled,
-        rows=len(whitening),
-        condition=float(singular[0] / singular[-1]) if singular[-1] > 0 else float("inf"),
+        score=system.response.sum(axis=0) @ instruments,
+        block_information=instruments.T @ system.design,
+        block_score=system.response @ instruments,
+        design=pooled,
     )
 
 
@@ -118,8 +121,7 @@ def calibrated(equations: NormalEquations) -> NormalEquations:
         score=factor * equations.score,
         block_information=factor * equations.block_information,
         block_score=factor * equations.block_score,
-        rows=equations.rows,
-        condition=equations.condition,
+        design=equations.design,
     )
 
 
@@ -160,8 +162,7 @@ def with_block_errors(equations: NormalEquations, *, at_least_model: bool = Fals
         score=information @ solution.values,
         block_information=change @ equations.block_information,
         block_score=equations.block_score @ change.T,
-        rows=equations.rows,
-        condition=equations.condition,
+        design=equations.design,
     )
 
 

@@ -184,7 +184,7 @@ class Euler(_OfCleanSamples):
         self, statistics: KernelStatistics, library: Library, kernels: Kernels, drift: Floats
     ) -> tuple[WeakSystem, ...]:
         squared = (library.internal(statistics.nodes) @ drift) ** 2
-        correction = (statistics.time_squared * squared) @ kernels.at(statistics.nodes).T
+        correction = (statistics.time_squared * squared) @ statistics.at_nodes(kernels).T
         return (WeakSystem(statistics.at_instrument, statistics.sums[..., 1] - correction),)
 
     def residuals(self, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats) -> tuple[Floats, Floats]:

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.cells import CellMoments, Cells, accumulate, empty_moments
+from worker.identification.cells import CellMoments, Cells, accumulate, empty_moments, kernels_at_nodes
 from worker.identification.kernels import Kernels
 from worker.identification.library import Library
 from worker.identification.passes import NO_BLOCKS, BlockSums
@@ -30,7 +30,7 @@ class KernelStatistics:
     """Sums over windows n with instrument z_n, their first point; `+` merges disjoint sets of windows. Internal units throughout.
 
     n_windows       number of windows
-    nodes           (n_nodes,)                              nodes of the cells
+    cells           whose nodes they are at
     time            (n_nodes,)                              quadrature weights of Σ f(z_n) Δt
     time_squared    (n_blocks, n_nodes)                     of Σ f(z_n) Δt²
     at_instrument   (n_blocks, n_kernels, n_functions)      Σ K_j(z_n) g_k(z_n) Δt; n_nodes for n_kernels where there are none
@@ -39,12 +39,21 @@ class KernelStatistics:
     """
 
     n_windows: int
-    nodes: Floats
+    cells: Cells
     time: Floats
     time_squared: Floats
     at_instrument: Floats
     sums: Floats
     totals: Floats
+
+    @property
+    def nodes(self) -> Floats:
+        """(n_nodes,)"""
+        return self.cells.nodes()
+
+    def at_nodes(self, kernels: Kernels) -> Floats:
+        """(n_kernels, n_nodes), not to be written to."""
+        return kernels_at_nodes(kernels, self.cells)
 
     def of_blocks(self, every: int) -> "KernelStatistics":
         """Those of every k-th block only; `time`, `totals` and the number of windows in proportion."""
@@ -52,7 +61,7 @@ class KernelStatistics:
         share = len(chosen) / len(self.sums)
         return KernelStatistics(
             round(share * self.n_windows),
-            self.nodes,
+            self.cells,
             share * self.time,
             self.time_squared[::every],
             self.at_instrument[::every],
@@ -62,15 +71,15 @@ class KernelStatistics:
 
     def under(self, kernels: Kernels) -> "KernelStatistics":
         """Those of these kernels, of statistics that were gathered without any."""
-        at_nodes = kernels.at(self.nodes)
+        at_nodes = self.at_nodes(kernels)
         return replace(self, at_instrument=_weighted(at_nodes, self.at_instrument), sums=_weighted(at_nodes, self.sums))
 
     def __add__(self, other: "KernelStatistics") -> "KernelStatistics":
-        if not np.array_equal(self.nodes, other.nodes):
+        if self.cells != other.cells:
             raise ValueError("statistics on different cells do not add; make both with the same kernels and scales")
         return KernelStatistics(
             n_windows=self.n_windows + other.n_windows,
-            nodes=self.nodes,
+            cells=self.cells,
             time=self.time + other.time,
             time_squared=np.concatenate([self.time_squared, other.time_squared]),
             at_instrument=np.concatenate([self.at_instrument, other.at_instrument]),
@@ -137,7 +146,7 @@ def statistics_of(found: BlockSums, library: Library, kernels: Kernels | None, c
     if not found.sums:
         n_weights = 0
         n_kernels = len(nodes) if kernels is None else len(kernels.centres)
-        return _nothing(nodes, n_kernels, library.internal_size, n_weights)
+        return _nothing(cells, n_kernels, library.internal_size, n_weights)
     (nodal,) = found.sums
     at_instrument = nodal[:, 0, :, None] * functions
     if rough:
@@ -145,7 +154,7 @@ def statistics_of(found: BlockSums, library: Library, kernels: Kernels | None, c
         nodal = nodal[:, :-rough]
     at_each = KernelStatistics(
         n_windows=int(found.counts.sum()),
-        nodes=nodes,
+        cells=cells,
         time=nodal[:, 0].sum(axis=0),
         time_squared=nodal[:, 1],
         at_instrument=at_instrument,
@@ -161,11 +170,11 @@ def _rough(library: Library) -> int:
     return 0 if library.period is not None else len(library.other)
 
 
-def _nothing(nodes: Floats, n_kernels: int, n_functions: int, n_weights: int) -> KernelStatistics:
-    n = len(nodes)
+def _nothing(cells: Cells, n_kernels: int, n_functions: int, n_weights: int) -> KernelStatistics:
+    n = len(cells.nodes())
     return KernelStatistics(
         0,
-        nodes,
+        cells,
         np.zeros(n),
         np.zeros((0, n)),
         np.zeros((0, n_kernels, n_functions)),

@@ -65,7 +65,7 @@ def _merged(pieces: list[KernelStatistics]) -> KernelStatistics:
     """What `+` gives, in one step."""
     return KernelStatistics(
         n_windows=sum(piece.n_windows for piece in pieces),
-        nodes=pieces[0].nodes,
+        cells=pieces[0].cells,
         time=np.sum([piece.time for piece in pieces], axis=0),
         time_squared=np.concatenate([piece.time_squared for piece in pieces]),
         at_instrument=np.concatenate([piece.at_instrument for piece in pieces]),

@@ -158,7 +158,7 @@ def test_errors_under_persistent_residuals_are_never_below_the_models() -> None:
     information = np.einsum("bmi,bmj->bij", design, design)
     # Noise with nine times the variance along the first coefficient, and almost none along the last.
     score = np.sqrt(40) * rng.standard_normal((n_blocks, size)) * [3, 1, 0.1]
-    equations = NormalEquations(information.sum(axis=0), score.sum(axis=0), information, score, 40, 1.0)
+    equations = NormalEquations(information.sum(axis=0), score.sum(axis=0), information, score, np.eye(size))
     before = np.diag(solve(equations, np.eye(size)).covariance)
     after = np.diag(solve(with_block_errors(equations, at_least_model=True), np.eye(size)).covariance)
     assert after[0] > 4 * before[0]
