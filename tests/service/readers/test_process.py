@@ -1,8 +1,13 @@
 """The reading child: what it may cost, and what the serving process never loads."""
 
+import json
+import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +17,7 @@ import pytest
 from contract.datasets import Layout
 from contract.problems import ProblemError
 from service.readers import process
+from service.readers.__main__ import PARENT_LOOK_SECONDS
 from service.readers.errors import UnreadableData
 from service.readers.limits import Limits
 from service.readers.process import read_upload
@@ -98,6 +104,25 @@ def test_a_child_that_dies_is_a_problem_not_a_crash(stub: str, status: int, uplo
     with pytest.raises(UnreadableData) as caught:
         read_upload(path, None, None, Layout(), folder)
     assert caught.value.status == status
+
+
+def test_a_child_does_not_outlive_its_service(tmp_path: Path) -> None:
+    never_ends = tmp_path / "upload"
+    os.mkfifo(never_ends)
+    request = {"path": str(never_ends), "format": "csv", "layout": {}, "folder": str(tmp_path), "limits": asdict(Limits())}
+    code = f"import subprocess; subprocess.run({process._COMMAND!r}, input={json.dumps(request)!r}.encode())"
+    parent = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stderr=subprocess.DEVNULL)
+    with parent, never_ends.open("wb", buffering=0) as data:  # from here on the child reads
+        child = int(Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text())
+        time.sleep(3 * PARENT_LOOK_SECONDS)
+        os.kill(child, 0)
+        parent.kill()
+        gone = time.monotonic() + 5
+        with suppress(BrokenPipeError):
+            while time.monotonic() < gone:
+                data.write(b"0,1\n")
+                time.sleep(0.05)
+            pytest.fail("the child still reads")
 
 
 def test_the_child_sees_none_of_the_service_s_environment(upload: Any, monkeypatch: pytest.MonkeyPatch) -> None:
