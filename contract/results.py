@@ -36,6 +36,9 @@ class EncodedArray(Document):
 
 Array = tuple[float | None, ...] | EncodedArray
 
+Values = Array | tuple[tuple[float | None, ...], ...]
+"""On a grid of one variable, or rows on that of two."""
+
 
 class Estimate(Document):
     """A number and its confidence interval."""
@@ -196,8 +199,10 @@ class Density(Document):
 
     grid: tuple[Array, ...]
     """The points of each variable [state]."""
-    values: Array | tuple[tuple[float | None, ...], ...]
+    values: Values
     """At each point; of two variables at each pair of points, the first variable's rows."""
+    values_ci: tuple[Values, Values] | None = None
+    """Lower and upper ends of the intervals at each point, like `values`."""
 
 
 class Stationary(Document):
@@ -227,8 +232,12 @@ class Stationary(Document):
     """Probability current of two variables on the density's grid, (n₀, n₁, 2) [1/(state·time)]."""
     probability_current: float | None = None
     """Of an angle: net flow of probability through every point, in turns per time [1/time]."""
+    probability_current_ci: Interval | None = None
+    """Its interval."""
     mean_velocity: float | None = None
     """Of an angle: mean of dx/dt, the probability current times the period [state/time]."""
+    mean_velocity_ci: Interval | None = None
+    """Its interval."""
     circulation: float | None = None
     """Area that the process of two variables sweeps per time, ½⟨x b_y − y b_x⟩ [state²/time]."""
     circulation_ci: Interval | None = None
@@ -266,6 +275,8 @@ class FixedPoint(Document):
 
     at: tuple[float, ...]
     """Where [state]."""
+    at_ci: tuple[Interval | None, ...] = ()
+    """Interval of each coordinate, over those sampled models that have as many fixed points where the process is."""
     stable: bool
     """Whether paths without noise come back to it."""
     jacobian_eigenvalues: tuple[Eigenvalue, ...] = ()
@@ -283,8 +294,12 @@ class Barrier(Document):
     """The well beyond; null where there is none [state]."""
     height: float | None
     """Difference of V = −∫b dx between barrier and well [state²/time]."""
+    height_ci: Interval | None = None
+    """Its interval, over those sampled models that have the barrier."""
     height_over_noise: float
     """Difference of the effective potential Φ = −∫2b/a dx + log a: the barrier in units of kT."""
+    height_over_noise_ci: Interval | None = None
+    """Its interval, likewise."""
 
 
 class Quantile(Document):
@@ -336,10 +351,6 @@ class Passage(Document):
     """Law of the passage time; null where it is not looked at."""
 
 
-Values = Array | tuple[tuple[float | None, ...], ...]
-"""On a grid of one variable, or rows on that of two."""
-
-
 class Committor(Document):
     """The probability of entering `to` before `from`, from each state."""
 
@@ -379,6 +390,8 @@ class EffectivePotential(Document):
     """[state]."""
     values: Array
     """[kT]; on a circle that is driven round they do not close."""
+    values_ci: tuple[Array, Array] | None = None
+    """Lower and upper ends of the intervals at each point; each sampled potential is zero at its own lowest point."""
 
 
 class End(Document):
@@ -400,6 +413,8 @@ class LocalRelaxation(Document):
     """[state]"""
     rate: Array
     """[1/time]"""
+    rate_ci: tuple[Array, Array] | None = None
+    """Lower and upper ends of the intervals at each point, like `rate`."""
 
 
 class Simulated(Document):

@@ -1,7 +1,5 @@
 """The analysis of a generator → its part of the result document, on the line, on the circle and in several coordinates."""
 
-import base64
-import math
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
@@ -9,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contract import results
+from worker.encoding import array, band_of, encoded, table
 from worker.generator.analysis import GeneratorReport
 from worker.generator.committor import Committor
 from worker.generator.correlations import Memory
@@ -23,13 +22,14 @@ from worker.identification.diagnostics import Finding
 from worker.identification.variables import variable_name
 from worker.numbers import number
 from worker.simulation_documents import simulated_of
+from worker.topography_documents import barriers_of, eigenvalue_of, fixed_points_of, potential_of, relaxation_of
 
 Floats = NDArray[np.float64]
-LONGEST_PLAIN_ARRAY = 2_000
 
 
 def analysis_of(report: GeneratorReport, spread: GeneratorSpread | None) -> results.GeneratorAnalysis:
     """Everything that the report says, with the intervals of the samples where there are any."""
+    topography = None if spread is None else spread.topography
     return results.GeneratorAnalysis(
         ergodic=report.ergodic,
         reason=report.reason,
@@ -43,33 +43,20 @@ def analysis_of(report: GeneratorReport, spread: GeneratorSpread | None) -> resu
         stationary=_stationary(report, spread),
         autocorrelation=_autocorrelation(report, spread),
         power_spectrum=_power_spectrum(report),
-        fixed_points=tuple(
-            results.FixedPoint(at=p.at, stable=p.stable, jacobian_eigenvalues=tuple(_eigenvalue(rate) for rate in p.rates))
-            for p in report.fixed_points
-        ),
-        barriers=tuple(
-            results.Barrier(from_=b.start, over=b.over, to=b.to, height=number(b.height), height_over_noise=b.height_over_noise)
-            for b in report.barriers
-            if math.isfinite(b.height_over_noise)
-        ),
+        fixed_points=fixed_points_of(report, topography),
+        barriers=barriers_of(report, topography),
         passages=(
             *(_passage(p, i, spread) for i, p in enumerate(report.passages)),
             *(_between(p, i, spread) for i, p in enumerate(report.between)),
         ),
         committors=tuple(_committor(c, i, spread) for i, c in enumerate(report.committors)),
         exits=tuple(_exits(report, spread)),
-        effective_potential=None
-        if report.effective_potential is None
-        else results.EffectivePotential(
-            grid=_array(report.effective_potential.grid), values=_array(report.effective_potential.values)
-        ),
+        effective_potential=potential_of(report, topography),
         ends=tuple(
             results.End(at=number(end.at), kind=end.kind, reason=None if end.problem is None else f"{end.problem} {end.place}")
             for end in report.ends
         ),
-        local_relaxation=None
-        if report.local_relaxation is None
-        else results.LocalRelaxation(grid=_array(report.local_relaxation.grid), rate=_array(report.local_relaxation.rate)),
+        local_relaxation=relaxation_of(report, topography),
         simulated=None if report.simulated is None else simulated_of(report.simulated),
         ergodic_share=None if spread is None else spread.ergodic_share,
     )
@@ -94,21 +81,14 @@ def _spectrum(report: GeneratorReport, spread: GeneratorSpread | None) -> result
     fundamental = [k for k in range(count) if not spectrum.overtones[k]]
     overtones = [k for k in range(count) if spectrum.overtones[k]]
     return results.Spectrum(
-        eigenvalues=tuple(_eigenvalue(spectrum.eigenvalues[k], intervals[k], frequencies[k]) for k in fundamental),
-        overtones=tuple(_eigenvalue(spectrum.eigenvalues[k], intervals[k], frequencies[k]) for k in overtones),
+        eigenvalues=tuple(eigenvalue_of(spectrum.eigenvalues[k], intervals[k], frequencies[k]) for k in fundamental),
+        overtones=tuple(eigenvalue_of(spectrum.eigenvalues[k], intervals[k], frequencies[k]) for k in overtones),
         relaxation_times=tuple(float(spectrum.relaxation_times[k]) for k in fundamental),
         eigenfunctions=()
         if spectrum.eigenfunctions is None
-        else tuple(_array(f) for f in np.real(spectrum.eigenfunctions)[fundamental]),
+        else tuple(array(f) for f in np.real(spectrum.eigenfunctions)[fundamental]),
         reason=spectrum.reason,
     )
-
-
-def _eigenvalue(
-    value: complex, ci: tuple[float, float] | None = None, im_ci: tuple[float, float] | None = None
-) -> results.Eigenvalue:
-    period = 2 * math.pi / abs(value.imag) if value.imag else None
-    return results.Eigenvalue(re=float(value.real), im=float(value.imag), ci=ci, im_ci=im_ci, period=period)
 
 
 def _stationary(report: GeneratorReport, spread: GeneratorSpread | None) -> results.Stationary | None:
@@ -116,6 +96,9 @@ def _stationary(report: GeneratorReport, spread: GeneratorSpread | None) -> resu
     if law is None:
         return None
     spatial = law if isinstance(law, SpatialLaw) else None
+    turn = report.domain[1] - report.domain[0]
+    current = None if spread is None else spread.current
+    band = None if spread is None or spread.topography is None else spread.topography.density
     return results.Stationary(
         mean=law.mean,
         mean_ci=() if spread is None else spread.mean,
@@ -125,13 +108,13 @@ def _stationary(report: GeneratorReport, spread: GeneratorSpread | None) -> resu
         skewness_ci=() if spread is None else spread.skewness,
         kurtosis=law.kurtosis,
         kurtosis_ci=() if spread is None else spread.kurtosis,
-        density=results.Density(grid=tuple(_array(g) for g in law.grid), values=_table(law.density)),
+        density=results.Density(grid=tuple(array(g) for g in law.grid), values=table(law.density), values_ci=band_of(band)),
         reason=law.reason,
-        current=None if spatial is None or spatial.current is None else _encoded(spatial.current),
+        current=None if spatial is None or spatial.current is None else encoded(spatial.current),
         probability_current=report.probability_current,
-        mean_velocity=None
-        if report.probability_current is None
-        else report.probability_current * (report.domain[1] - report.domain[0]),
+        probability_current_ci=current,
+        mean_velocity=None if report.probability_current is None else report.probability_current * turn,
+        mean_velocity_ci=None if current is None else (current[0] * turn, current[1] * turn),
         circulation=None if spatial is None else spatial.circulation,
         circulation_ci=None if spread is None else spread.circulation,
         entropy_production=None if spatial is None else spatial.entropy_production,
@@ -157,7 +140,7 @@ def _autocorrelation(report: GeneratorReport, spread: GeneratorSpread | None) ->
     if not isinstance(memory, Memory):
         return None if memory is None else results.Autocorrelation(reason=memory.reason)
     return results.Autocorrelation(
-        lags=_array(memory.lags),
+        lags=array(memory.lags),
         values=_by_variable(memory.autocorrelation),
         integrated_time={
             variable_name(i): _estimate(time, interval)
@@ -176,11 +159,11 @@ def _power_spectrum(report: GeneratorReport) -> results.PowerSpectrum | None:
     memory = report.memory
     if not isinstance(memory, Memory):
         return None
-    return results.PowerSpectrum(frequencies=_array(memory.frequencies), values=_by_variable(memory.power_spectrum))
+    return results.PowerSpectrum(frequencies=array(memory.frequencies), values=_by_variable(memory.power_spectrum))
 
 
 def _by_variable(rows: Floats) -> dict[str, results.Array]:
-    return {variable_name(i): _array(row) for i, row in enumerate(rows) if np.isfinite(row).any()}
+    return {variable_name(i): array(row) for i, row in enumerate(rows) if np.isfinite(row).any()}
 
 
 def _passage(passage: Passage, index: int, spread: GeneratorSpread | None) -> results.Passage:
@@ -218,9 +201,9 @@ def _committor(committor: Committor, index: int, spread: GeneratorSpread | None)
     return results.Committor(
         from_=_place(committor.start),
         to=_place(committor.to),
-        grid=() if found is None else tuple(_array(points) for points in found.grid),
-        values=() if found is None else _table(found.values),
-        values_ci=None if found is None or band is None else (_table(band[0]), _table(band[1])),
+        grid=() if found is None else tuple(array(points) for points in found.grid),
+        values=() if found is None else table(found.values),
+        values_ci=None if found is None else band_of(band),
         reason=committor.reason,
     )
 
@@ -235,26 +218,9 @@ def _place(place: Place) -> results.Place:
 def _distribution(law: PassageCurve | NoCurve | None) -> results.PassageDistribution | None:
     if not isinstance(law, PassageCurve):
         return None if law is None else results.PassageDistribution(reason=law.reason)
-    return results.PassageDistribution(times=_array(law.times), density=_array(law.density), cumulative=_array(law.cumulative))
+    return results.PassageDistribution(times=array(law.times), density=array(law.density), cumulative=array(law.cumulative))
 
 
 def _estimate(timing: Timing, ci: tuple[float, float] | None) -> results.Estimate:
     interval = None if ci is None else (number(ci[0]), number(ci[1]))
     return results.Estimate(value=timing.value, ci=interval, reason=timing.reason)
-
-
-def _array(values: Floats) -> results.Array:
-    return _encoded(values) if values.size > LONGEST_PLAIN_ARRAY else tuple(number(v) for v in values)
-
-
-def _table(values: Floats) -> results.Array | tuple[tuple[float | None, ...], ...]:
-    return _array(values) if values.size > LONGEST_PLAIN_ARRAY or values.ndim == 1 else _rows(values)
-
-
-def _rows(values: Floats) -> tuple[tuple[float | None, ...], ...]:
-    return tuple(tuple(number(v) for v in row) for row in values)
-
-
-def _encoded(values: Floats) -> results.EncodedArray:
-    data = base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
-    return results.EncodedArray(shape=values.shape, data=data)

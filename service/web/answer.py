@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from contract.results import Component, Eigenvalue, Estimate, IdentificationResult, Stationary, Term
+from contract.results import Component, Eigenvalue, Estimate, FixedPoint, IdentificationResult, Stationary, Term
 from contract.rolling import RollingResult
 from contract.sweep import SweepResult
 from service.web import mathml
@@ -235,11 +235,26 @@ def _passages(result: Result, units: Units) -> Iterator[Table]:
 def _places(result: Result) -> Iterator[Table]:
     points, barriers = result.generator.fixed_points, result.generator.barriers
     if points:
-        rows = tuple((place(p.at if len(p.at) > 1 else p.at[0]), "stable" if p.stable else "unstable") for p in points)
-        yield Table("fixed-points", "Fixed points of the drift", ("at", ""), rows)
+        rows = tuple((*_where(p), "stable" if p.stable else "unstable") for p in points)
+        yield Table("fixed-points", "Fixed points of the drift", ("at", "interval", ""), rows)
     if barriers:
-        rows4 = tuple((plain(b.from_), plain(b.over), plain(b.to), plain(b.height_over_noise, 3)) for b in barriers)
-        yield Table("barriers", "Barriers", ("from the well at", "over", "to", "height (kT)"), rows4)
+        rows4 = []
+        for b in barriers:
+            height, interval = with_interval(b.height_over_noise, b.height_over_noise_ci)
+            shown = height if interval else plain(b.height_over_noise, 3)
+            rows4.append((plain(b.from_), plain(b.over), plain(b.to), shown, interval or "–"))
+        headings = ("from the well at", "over", "to", "height (kT)", "interval")
+        yield Table("barriers", "Barriers", headings, tuple(rows4))
+
+
+def _where(point: FixedPoint) -> tuple[str, str]:
+    """A fixed point's place and its interval, of several variables one after the other."""
+    known = point.at_ci or (None,) * len(point.at)
+    found = [with_interval(at, ci) for at, ci in zip(point.at, known, strict=True)]
+    if len(found) == 1:
+        at, interval = found[0]
+        return at if interval else place(point.at[0]), interval or "–"
+    return place(point.at), "; ".join(interval or "–" for _, interval in found) if any(i for _, i in found) else "–"
 
 
 def _moments(result: Result) -> Iterator[Table]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from contract.base import Interval
 from contract.pictures import Bins, Curve, KramersMoyal
 from contract.results import GeneratorResult, IdentificationResult
 from service.web.numbers import plain
@@ -86,6 +87,8 @@ def _potential(result: Result, across: Axis) -> Iterator[Plot]:
     if inside.sum() < 2:
         return
     layers = Layers()
+    if potential.values_ci is not None:
+        layers.band(f"{_confidence(result)} interval", x, numbers(potential.values_ci[0]), numbers(potential.values_ci[1]))
     layers.line("effective potential Φ(x)", x, values)
     places = sorted(
         {(p.at[0], "well" if p.stable else "barrier") for p in result.generator.fixed_points if x[0] <= p.at[0] <= x[-1]}
@@ -98,8 +101,8 @@ def _potential(result: Result, across: Axis) -> Iterator[Plot]:
     summary = "Effective potential in kT, minus the logarithm of the stationary density where there is one."
     for barrier in result.generator.barriers:
         summary += (
-            f" The barrier at {plain(barrier.over, 3)} is {plain(barrier.height_over_noise, 3)} kT above the well at "
-            f"{plain(barrier.from_, 3)}."
+            f" The barrier at {plain(barrier.over, 3)} is {plain(barrier.height_over_noise, 3)} kT"
+            f"{_within(barrier.height_over_noise_ci)} above the well at {plain(barrier.from_, 3)}."
         )
     yield Plot("potential", "Effective potential Φ(x)", across, Axis("Φ(x)", "kT", _padded(low, high)), layers.tuple(), summary)
 
@@ -115,9 +118,14 @@ def _density(result: Result, across: Axis, units: Units, histogram: Bins | None)
             top.append(float(share.max()))
     if law is not None and len(law.density.grid) == 1:
         x, values = numbers(law.density.grid[0]), numbers(law.density.values)
+        highest = values
+        if law.density.values_ci is not None:
+            low, high = (numbers(end) for end in law.density.values_ci)
+            layers.band(f"{_confidence(result)} interval", x, low, high)
+            highest = np.fmax(values, high)
         layers.line("stationary density of the model", x, values)
-        inside = values[
-            np.isfinite(values) & (x >= (across.range or (-np.inf, np.inf))[0]) & (x <= (across.range or (0, np.inf))[1])
+        inside = highest[
+            np.isfinite(highest) & (x >= (across.range or (-np.inf, np.inf))[0]) & (x <= (across.range or (0, np.inf))[1])
         ]
         # A density may be unbounded at an end; the histogram then says how much is worth seeing.
         top.append(min(float(inside.max(initial=0.0)), 3 * top[-1] if top[-1] else np.inf))
@@ -141,6 +149,10 @@ def _density(result: Result, across: Axis, units: Units, histogram: Bins | None)
 
 def _confidence(result: Result) -> str:
     return f"{plain(100 * float(result.provenance.analysis.get('confidence', 0.95)), 3).rstrip('0').rstrip('.')} %"
+
+
+def _within(interval: Interval | None) -> str:
+    return "" if interval is None or None in interval else f" ({plain(interval[0], 3)} to {plain(interval[1], 3)})"
 
 
 def _roots(result: Result) -> str:

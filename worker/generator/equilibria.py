@@ -8,6 +8,8 @@ from worker.generator.wells import FixedPoint
 
 STEPS = 60
 """Newton steps; a start that has not settled by then is given up."""
+FEW_STEPS = 12
+"""From a root of another drift, not far away."""
 APART = 1e-6
 """Distance, in typical lengths, below which two roots are one."""
 
@@ -32,6 +34,21 @@ def fixed_points_near(process: DiffusionProcess, starts: FloatArray, scale: Floa
         if at is not None and all(np.max(np.abs(at - other) / length) > APART for other in roots):
             roots.append(at)
     return tuple(sorted((fixed_point_at(process, root) for root in roots), key=lambda point: point.at))
+
+
+def followed(process: DiffusionProcess, points: FloatArray, reach: FloatArray) -> FloatArray:
+    """(n, d) the root next to each of `points` (n, d), which are roots of a drift like this one's; nan where Newton's method
+    finds none within `reach` (n, d) of it, or outside the domain [state]."""
+    x = np.array(points, dtype=float)
+    with np.errstate(all="ignore"):
+        for _ in range(FEW_STEPS):
+            step = _newton_step(process, x)
+            x = x + step / np.maximum(np.max(np.abs(step) / reach, axis=1, keepdims=True), 1.0)
+        near = np.all((np.abs(x - points) < reach) & (np.abs(step) <= 1e-9 * reach + 1e-12 * np.abs(x)), axis=1)
+    low, high = np.array(process.domain).T
+    open_ended = np.array([period is not None for period in process.periods])
+    inside = np.all(open_ended | ((x >= low) & (x <= high)), axis=1)
+    return np.where((near & inside)[:, None], x, np.nan)
 
 
 def fixed_point_at(process: DiffusionProcess, at: FloatArray) -> FixedPoint:

@@ -15,6 +15,25 @@ FEWEST = 20
 """Samples below which no interval is given."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class TopographySpread:
+    """Central percentile intervals over those samples that have what the reference has there.
+
+    fixed_points  one tuple for each fixed point of the reference, with the interval of each coordinate [state]
+    rates         likewise of the real parts of the Jacobian's eigenvalues there; empty in one coordinate [1/time]
+    barriers      of each barrier of the reference, its heights ΔV and ΔΦ [state²/time], [kT]
+    density, potential, relaxation   bands of the stationary density, of the effective potential, each sample's zero at its own
+                  lowest point, and of |b'|/a, on the reference's grids; None in several coordinates
+    """
+
+    fixed_points: tuple[tuple[Range | None, ...], ...]
+    rates: tuple[tuple[Range | None, ...], ...] = ()
+    barriers: tuple[tuple[Range | None, Range | None], ...] = ()
+    density: Band | None = None
+    potential: Band | None = None
+    relaxation: Band | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class GeneratorSpread:
     """Central percentile intervals over the sampled models; None where too few samples have the quantity.
@@ -35,6 +54,8 @@ class GeneratorSpread:
     circulation, entropy_production  of two coordinates [state²/time], [1/time]
     deviations     one for each passage, in several coordinates between places, of its time's standard deviation [time]
     committors     one band for each committor of the reference
+    topography     of fixed points, barriers, density and potential; None where they are not looked at
+    current        of probability, on a circle [1/time]
     ergodic_share  share of the samples that have a stationary law; None without samples
     n_samples      how many models were analysed
     """
@@ -57,6 +78,8 @@ class GeneratorSpread:
     entropy_production: Range | None = None
     deviations: tuple[Range | None, ...] = ()
     committors: tuple[Band | None, ...] = ()
+    topography: TopographySpread | None = None
+    current: Range | None = None
 
 
 def central_interval(numbers: Sequence[float | None], confidence: float) -> Range | None:
@@ -69,6 +92,11 @@ def central_interval(numbers: Sequence[float | None], confidence: float) -> Rang
     return float(low), float(high)
 
 
+def column_intervals(rows: FloatArray, confidence: float) -> tuple[Range | None, ...]:
+    """One interval for each column of (samples, n); nan where a sample has no such number."""
+    return tuple(central_interval([None if np.isnan(v) else float(v) for v in column], confidence) for column in rows.T)
+
+
 def interval_of_times(logs: Sequence[float | None], confidence: float) -> Range | None:
     """The central interval of times given by their logarithms; an end may be infinite."""
     found = central_interval(logs, confidence)
@@ -79,7 +107,7 @@ def interval_of_times(logs: Sequence[float | None], confidence: float) -> Range 
 def central_band(values: FloatArray, confidence: float) -> Band | None:
     """The central interval of values (samples, …), nan where a sample has none, at each point of a grid; None where too few have
     any."""
-    known = np.isfinite(values).reshape(len(values), -1).any(axis=1)
+    known = np.isfinite(values).any(axis=tuple(range(1, values.ndim)))
     if known.sum() < max(FEWEST, len(values) / 2):
         return None
     low, high = np.quantile(values[known], [(1 - confidence) / 2, (1 + confidence) / 2], axis=0, method="nearest")

@@ -28,6 +28,7 @@ from worker.generator.report import GeneratorReport, Range
 from worker.generator.spectrum import spectrum_of
 from worker.generator.stationary import log_total_mass, moments_of
 from worker.generator.timing import Timing
+from worker.generator.topography import Topography, topography_on_the_circle, topography_on_the_line
 from worker.generator.window import choose_window
 
 LEVELS = 2
@@ -52,6 +53,8 @@ class Sample:
     log_integrated_time   of the autocorrelation; None where there is none
     log_deviations   of each passage's time, None where that is not resolved; empty where nothing can be said
     committors   of each that the reference has, on its grid; None where there is none
+    topography   of the landscape; None where there is none
+    current      of probability, on a circle [1/time]
     """
 
     ergodic: bool
@@ -67,6 +70,8 @@ class Sample:
     kurtosis: float | None = None
     log_deviations: tuple[float | None, ...] = ()
     committors: tuple[FloatArray | None, ...] = ()
+    topography: Topography | None = None
+    current: float | None = None
 
 
 def analysed_alone(
@@ -119,9 +124,19 @@ def _on_the_line(model: ScalarProcess, reference: GeneratorReport, pairs: tuple[
     committors = tuple(_values(committor_on_the_line(landscape, ends, pair)) for pair in between)
     kramers = tuple(kramers_time(extrema, start, to).log_value for start, to in pairs)
     exits = tuple(_known(exit_on_the_line(cells, ends, triple)) for triple in asked)
-    if not ends_verdict(ends, fixed, observed).ergodic:
-        return Sample(False, log_times=times, log_kramers=kramers, exits=exits, log_deviations=deviations, committors=committors)
-    total = log_total_mass(landscape)
+    lawful = ends_verdict(ends, fixed, observed).ergodic
+    total = log_total_mass(landscape) if lawful else None
+    topography = topography_on_the_line(model, landscape, fixed, reference, total)
+    if total is None:
+        return Sample(
+            False,
+            log_times=times,
+            log_kramers=kramers,
+            exits=exits,
+            log_deviations=deviations,
+            committors=committors,
+            topography=topography,
+        )
     mean, variance, third, fourth = moments_of(landscape, window, ends, total)
     time = None
     span = inhabited(landscape, len(rates))
@@ -146,18 +161,20 @@ def _on_the_line(model: ScalarProcess, reference: GeneratorReport, pairs: tuple[
         kurtosis=None if fourth is None or variance is None else fourth / variance**2,
         log_deviations=deviations,
         committors=committors,
+        topography=topography,
     )
 
 
 def _on_the_circle(model: ScalarProcess, reference: GeneratorReport, pairs: tuple[Range, ...]) -> Sample:
-    rates = rates_of(reference)
+    rates, circle = rates_of(reference), opened(model, reference.domain[0])
     if len(rates):
         nearby = fourier_rates(model, *reference.domain, MODES[0])[: len(rates)].real
         # As many modes settle most models; noise too weak for them gives numbers far from the reference's.
         settled = bool(np.all(np.abs(nearby - rates) < FAR * rates))
-        rates = nearby if settled else circular_spectrum(opened(model, reference.domain[0]), len(rates)).eigenvalues.real
+        rates = nearby if settled else circular_spectrum(circle, len(rates)).eigenvalues.real
     found = [circular_times(model, start, to) for start, to in pairs]
     exits = tuple(_known(circular_exit(model, triple)) for triple in exits_of(reference))
+    topography, current = topography_on_the_circle(model, circle, reference)
     return Sample(
         ergodic=True,
         settled=True,
@@ -167,6 +184,8 @@ def _on_the_circle(model: ScalarProcess, reference: GeneratorReport, pairs: tupl
         log_kramers=(None,) * len(pairs),
         exits=exits,
         committors=tuple(_values(circular_committor(model, pair)) for pair in committors_of(reference)),
+        topography=topography,
+        current=current,
     )
 
 

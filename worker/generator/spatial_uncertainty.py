@@ -17,6 +17,7 @@ from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.report import GeneratorReport, Range
 from worker.generator.spatial_law import LawNumbers, SpatialLaw
 from worker.generator.spectrum import Spectrum
+from worker.generator.topography_intervals import fixed_points_spread
 
 MOST_SAMPLES = 100
 """Models that are analysed; each is 25 to 100 ms in the plane, unless it is linear."""
@@ -73,6 +74,19 @@ def spread_in_space(samples: Sequence[DiffusionProcess], reference: GeneratorRep
         kurtosis=tuple(of_law(law.kurtosis[i], "kurtosis", i) for i in range(d)),
         circulation=of_law(law.circulation, "circulation"),
         entropy_production=of_law(law.entropy_production, "entropy_production"),
+        topography=fixed_points_spread(taken, reference, _lengths(law, taken), confidence),
+    )
+
+
+def _lengths(law: SpatialLaw, samples: Sequence[DiffusionProcess]) -> FloatArray:
+    """(d,) standard deviation of each coordinate; of an angle, its period over 2π [state]."""
+    periods = samples[0].periods if samples else (None,) * len(law.mean)
+    variances = (law.covariance[i][i] for i in range(len(law.mean)))
+    return np.array(
+        [
+            period / (2 * np.pi) if period is not None else np.sqrt(variance or 1.0)
+            for variance, period in zip(variances, periods, strict=True)
+        ]
     )
 
 

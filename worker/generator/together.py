@@ -9,29 +9,28 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.polynomial.legendre import legder, legval
 from numpy.typing import NDArray
 
 from worker.generator.bisection import slowest_rates
 from worker.generator.cells import Cells, cut_into_cells
 from worker.generator.exits import Triple, gaps_beyond, log_exit
 from worker.generator.held import SMALLEST_BARRIER
-from worker.generator.inhabited import inhabited, part_of
+from worker.generator.inhabited import Span, inhabited, part_of
 from worker.generator.integrated_time import log_integrated_times
-from worker.generator.kramers import Extrema, log_kramers_time, with_widths
+from worker.generator.kramers import log_kramers_time
 from worker.generator.landscape import Landscape
 from worker.generator.line_committors import committors_of_many
 from worker.generator.panels import MAX_RISE
 from worker.generator.passage_law import log_deviations
 from worker.generator.passages import log_mean_time
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.quadrature import CUMULATIVE, NODES, ORDER, TO_LEGENDRE, WEIGHTS
+from worker.generator.quadrature import TO_LEGENDRE, WEIGHTS
 from worker.generator.report import GeneratorReport, Range
 from worker.generator.sample import DEPTH, Sample, exits_of, rates_of
 from worker.generator.shared_panels import Frame, Models, frame_of, models_on
+from worker.generator.shared_topography import extrema_and_work, summed, topographies
 from worker.generator.spectrum import CLOSE, mesh
 from worker.generator.steep import finer, near, without_depths
-from worker.generator.wells import FixedPoint
 from worker.generator.window import Window
 
 BATCH = 100
@@ -56,11 +55,12 @@ def analysed_together(
         return found
     for shared in (near(frame), frame, replace(frame, landscape=finer(frame.landscape))):
         left = [index for index, sample in enumerate(found) if sample is None]
+        span = _span_of(shared) if left else (None, None)
         for first in range(0, len(left), BATCH):
             batch = left[first : first + BATCH]
             landscape, models = _fitting(models_on(shared, [processes[index] for index in batch]), shared)
             if len(models.rows):
-                for row, sample in _samples(landscape, models, shared, pairs):
+                for row, sample in _samples(landscape, models, shared, pairs, span):
                     found[batch[row]] = sample
     return found
 
@@ -73,11 +73,12 @@ def rates_together(
     frame = frame_of(processes, reference, (), observed)
     if frame is None or _too_wide(frame.landscape):
         return found
+    span = _span_of(frame)
     for first in range(0, len(processes), BATCH):
         landscape, models = _fitting(models_on(frame, processes[first : first + BATCH]), frame)
         if len(models.rows):
             threshold = models.threshold * (1 - CLOSE)
-            for row, rates in enumerate(_rates(landscape, frame)):
+            for row, rates in enumerate(_rates(landscape, frame, span)):
                 found[first + int(models.rows[row])] = tuple(float(rate) for rate in rates if rate < threshold[row])
     return found
 
@@ -98,18 +99,26 @@ def _fitting(models: Models, frame: Frame) -> tuple[Landscape, Models]:
     return replace(landscape, psi=landscape.psi[fits], log_a=landscape.log_a[fits]), models.where(fits)
 
 
-def _samples(landscape: Landscape, models: Models, frame: Frame, pairs: tuple[Range, ...]) -> Iterator[tuple[int, Sample]]:
+def _span_of(frame: Frame) -> Span:
+    """Where the reference's law lives."""
+    return inhabited(frame.landscape, len(rates_of(frame.reference)))
+
+
+def _samples(
+    landscape: Landscape, models: Models, frame: Frame, pairs: tuple[Range, ...], span: Span
+) -> Iterator[tuple[int, Sample]]:
     """The sample of each model, with the number of its process."""
-    rates = _rates(landscape, frame)
-    mean, variance, skewness, kurtosis = _moments(landscape, frame.window)
-    extrema = _extrema(landscape, models.b, frame.inside)
+    rates = _rates(landscape, frame, span)
+    log_total, mean, variance, skewness, kurtosis = _moments(landscape, frame.window)
+    found = extrema_and_work(landscape, models.b, frame.inside)
+    extrema = found[0]
+    topography = topographies(landscape, models.b, found, frame.inside, frame.reference, log_total)
     cells = cut_into_cells(landscape)
     known = [passage.mean_time.log_value is not None for passage in frame.reference.passages]
     endless = np.full(len(rates), np.inf)
     times = [log_mean_time(cells, *pair) if finite else endless for pair, finite in zip(pairs, known, strict=True)]
     kramers = [log_kramers_time(extrema, *pair) for pair in pairs]
     exits = [_exit(cells, asked) for asked in exits_of(frame.reference)]
-    span = inhabited(frame.landscape, len(rates_of(frame.reference)))
     deviations = _log_deviations(cells, landscape, frame, pairs)
     committors = _committors(landscape, frame.reference)
     integrated = log_integrated_times(part_of(landscape, span), part_of(frame.landscape, span), mean, variance)
@@ -131,6 +140,7 @@ def _samples(landscape: Landscape, models: Models, frame: Frame, pairs: tuple[Ra
                 kurtosis=float(kurtosis[row]) if models.power[row] < -5 else None,
                 log_deviations=tuple(None if np.isnan(log[row]) else float(log[row]) for log in deviations),
                 committors=tuple(None if band is None else band[row] for band in committors),
+                topography=topography[row],
             ),
         )
 
@@ -147,11 +157,7 @@ def _exit(cells: Cells, asked: Triple) -> tuple[FloatArray, FloatArray]:
 
 def _stacked(reference: Landscape, b: FloatArray, a: FloatArray) -> Landscape:
     """The models' landscape on the reference's panels."""
-    half = reference.half[:, None]
-    slope = 2 * b / a
-    total = half[:, 0] * (slope @ WEIGHTS)
-    psi = (np.cumsum(total, axis=-1) - total)[..., None] + half * (slope @ CUMULATIVE.T)
-    return replace(reference, psi=psi, log_a=np.log(a), tails=(-np.inf, -np.inf))
+    return replace(reference, psi=summed(reference, 2 * b / a), log_a=np.log(a), tails=(-np.inf, -np.inf))
 
 
 def _resolved(landscape: Landscape, reference: Landscape, b: FloatArray, a: FloatArray) -> Bools:
@@ -179,12 +185,11 @@ def _fallen(landscape: Landscape, models: Models) -> Bools:
     return np.asarray(fits)
 
 
-def _rates(landscape: Landscape, frame: Frame) -> FloatArray:
+def _rates(landscape: Landscape, frame: Frame, span: Span) -> FloatArray:
     """(m, k) rates: the reference's, times the ratio of both on the same coarse cells, where most of the cells' error cancels."""
     exact = rates_of(frame.reference)
     if not len(exact):
         return np.zeros((len(landscape.psi), 0))
-    span = inhabited(frame.landscape, len(exact))
     parts, rows = mesh(part_of(frame.landscape, span), 1.5 * float(exact[-1]), 1)
     if parts.sum() % 2:
         parts[np.argmin(parts)] = 2  # Cells merge in pairs.
@@ -221,12 +226,14 @@ def _committors(landscape: Landscape, reference: GeneratorReport) -> list[FloatA
     return found
 
 
-def _moments(landscape: Landscape, window: Window) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """(m,) mean, variance, skewness and kurtosis [state], [state²]."""
+def _moments(landscape: Landscape, window: Window) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """(m,) log ∫π, mean, variance, skewness and kurtosis [state], [state²]."""
     x, psi, log_a = landscape.at_nodes
     height = psi - log_a
-    weight = landscape.half[:, None] * WEIGHTS * np.exp(height - height.max(axis=(-2, -1), keepdims=True))
-    weight /= weight.sum(axis=(-2, -1), keepdims=True)
+    top = height.max(axis=(-2, -1), keepdims=True)
+    weight = landscape.half[:, None] * WEIGHTS * np.exp(height - top)
+    total = weight.sum(axis=(-2, -1), keepdims=True)
+    weight /= total
     z = (x - window.centre) / window.scale
     mean = np.sum(weight * z, axis=(-2, -1))
     z = z - mean[:, None, None]
@@ -236,31 +243,5 @@ def _moments(landscape: Landscape, window: Window) -> tuple[FloatArray, FloatArr
         central.append(np.sum(power, axis=(-2, -1)))
     variance, third, fourth = central
     shape = third / variance**1.5, fourth / variance**2
-    return window.centre + window.scale * mean, window.scale**2 * variance, *shape
-
-
-def _extrema(landscape: Landscape, b: FloatArray, inside: tuple[FixedPoint, ...]) -> Extrema:
-    """The fixed points of each model (m, n), found as roots of the polynomials that the panels hold of b."""
-    count, stable = len(inside), np.array([point.stable for point in inside], bool)
-    flat = b.reshape(len(b), -1)
-    # A node that is a fixed point itself has the sign of the one before it.
-    known = np.maximum.accumulate(np.where(flat != 0, np.arange(flat.shape[1]), 0), axis=1)
-    crossing = np.diff(np.take_along_axis(flat > 0, known, axis=1)) != 0
-    usual = np.count_nonzero(crossing, axis=1) == count
-    nodes = np.zeros((len(b), count), dtype=np.int64)
-    nodes[usual] = known[:, :-1][crossing & usual[:, None]].reshape(np.count_nonzero(usual), count)
-    panel, first = np.divmod(nodes, ORDER)
-    models = np.arange(len(b))[:, None]
-    polynomial = np.moveaxis(b[models, panel] @ TO_LEGENDRE.T, -1, 0)
-    slope = np.asarray(legder(polynomial), dtype=np.float64)
-    t = NODES[first]
-    for _ in range(20):
-        t = np.clip(t - legval(t, polynomial, tensor=False) / legval(t, slope, tensor=False), -1.1, 1.1)
-    half = landscape.half[panel]
-    at = landscape.base[panel] + landscape.low[panel] + half * (t + 1)
-    psi, log_a = (
-        np.asarray(legval(t, np.moveaxis(table[models, panel] @ TO_LEGENDRE.T, -1, 0), tensor=False), dtype=np.float64)
-        for table in (landscape.psi, landscape.log_a)
-    )
-    psi = np.where(usual[:, None], psi, np.nan)
-    return with_widths(at, stable, psi, log_a, np.asarray(legval(t, slope, tensor=False) / half, dtype=np.float64))
+    log_total = (top + np.log(total))[:, 0, 0]
+    return log_total, window.centre + window.scale * mean, window.scale**2 * variance, *shape

@@ -12,6 +12,7 @@ from worker.generator.sample import Sample, analysed_alone, exits_of
 from worker.generator.spatial_uncertainty import spread_in_space
 from worker.generator.stationary import StationaryLaw
 from worker.generator.together import analysed_together
+from worker.generator.topography_intervals import topography_spread
 
 MOST_ALONE = 70
 """Samples that are analysed on panels of their own; from the next of these on all samples are left out."""
@@ -94,6 +95,8 @@ def spread(
         kurtosis=of_shape("kurtosis"),
         deviations=tuple(deviation(i) for i in range(len(pairs))),
         committors=_bands(reference, analysed, confidence),
+        topography=topography_spread([sample.topography for sample in analysed], reference, confidence),
+        current=interval([sample.current for sample in analysed]),
         integrated_time=time_interval([sample.log_integrated_time for sample in law]),
         ergodic_share=sum(sample.ergodic for sample in analysed) / len(analysed) if analysed else None,
         n_samples=len(analysed),

@@ -9,6 +9,7 @@ from worker.generator.plane.planar import analysed_in_the_plane
 from worker.generator.process import DiffusionProcess
 from worker.generator.report import Questions
 from worker.generator.uncertainty import spread
+from worker.generator_documents import analysis_of
 from worker.pipeline import process_of
 
 Terms = dict[str, dict[str, float]]
@@ -98,3 +99,34 @@ def test_three_coordinates_have_the_intervals_of_their_linear_process() -> None:
     rates = np.linspace(0.9, 1.1, 41)
     result = spread([cubic(rate) for rate in rates], analyse(cubic(1.0), eigenpairs=1), 0.9)
     assert result.eigenvalues[0] == pytest.approx(tuple(np.quantile(rates, [0.05, 0.95], method="nearest")))
+
+
+def test_fixed_points_of_coupled_wells_are_where_the_coefficients_say() -> None:
+    """y = x, x² = 1/k: wells at ±k^−½; the Jacobian there is [[−4, 2], [2, −2]] whatever k, and [[−1, 2], [2, −2]] on the top."""
+    strengths = np.linspace(0.85, 1.15, 21)
+    reference = analyse(coupled(1.0))
+    result = spread([coupled(k) for k in strengths], reference, 0.9999)
+    found = result.topography
+    assert found is not None
+    assert len(found.fixed_points) == 3
+    near, far = 1.15**-0.5, 0.85**-0.5
+    for place, expected in zip(found.fixed_points, ((-far, -near), (0, 0), (near, far)), strict=True):
+        for interval in place:
+            assert interval == pytest.approx(expected, abs=1e-9)
+    wells = sorted(np.linalg.eigvalsh([[-4, 2], [2, -2]]))[::-1]
+    for rate, expected in zip(found.rates[0], wells, strict=True):
+        assert rate == pytest.approx((expected, expected))
+    # Negative control: the Jacobian on the top is another.
+    assert found.rates[1][0] != pytest.approx(found.rates[0][0])
+    document = analysis_of(reference, result)
+    assert document.fixed_points[2].at_ci == found.fixed_points[2]
+    assert document.fixed_points[2].jacobian_eigenvalues[0].ci == found.rates[2][0]
+
+
+def test_a_fixed_point_that_most_samples_have_lost_has_no_interval() -> None:
+    lost = spread([coupled(-k) for k in np.linspace(0.85, 1.15, 21)], analyse(coupled(1.0)), 0.9999)
+    assert lost.topography is not None
+    assert lost.topography.fixed_points[0] == (None, None)
+    # None of them has a law.
+    assert lost.ergodic_share == 0
+    assert lost.committors == (None,)
