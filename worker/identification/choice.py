@@ -10,7 +10,7 @@ from worker.identification.criteria import Criterion, costs_of, costs_of_choice
 from worker.identification.gains import Support
 from worker.identification.library import Library
 from worker.identification.regression import NormalEquations
-from worker.identification.selection import Candidate, Curve, Estimate, best_of, estimate_on, selection_path
+from worker.identification.selection import Candidate, Curve, Estimate, best_of, estimate_on, gain_on, selection_path
 from worker.identification.thresholding import thresholding_path
 
 Floats = NDArray[np.float64]
@@ -103,12 +103,14 @@ def _judged_by(
     lower = [k for k in _below_its_degree(library, chosen.support) if k not in doubted][:MOST_ADDED]
     added = [tuple(sorted((*chosen.support, *more))) for n in range(1, len(lower) + 1) for more in combinations(lower, n)]
     supports = dict.fromkeys([*added, *(support for c in path for support in (c.support, *c.equivalent))])
-    found = [estimate_on(equations, library, s) for s in supports if s != chosen.support and not set(s) & set(doubted)]
-    estimates = [chosen, *(e for e in found if e is not None)]
-    scores = np.array([0.5 * equations.score @ e.internal - costs[list(e.support)].sum() for e in estimates])
+    others = [s for s in supports if s != chosen.support and not set(s) & set(doubted)]
+    gains = [0.5 * float(equations.score @ chosen.internal), *(gain_on(equations, library, s) for s in others)]
+    scores = np.array([g - costs[list(s)].sum() for g, s in zip(gains, [chosen.support, *others], strict=True)])
     weights = np.exp(scores - scores.max())
     weights /= weights.sum()
-    return [(e, float(w)) for e, w in zip(estimates[1:], weights[1:], strict=True) if w > UNLIKELY]
+    # Errors are only asked of those that count.
+    likely = [(estimate_on(equations, library, s), float(w)) for s, w in zip(others, weights[1:], strict=True) if w > UNLIKELY]
+    return [(estimate, weight) for estimate, weight in likely if estimate is not None]
 
 
 def _below_its_degree(library: Library, support: Support) -> list[int]:

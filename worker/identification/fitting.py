@@ -100,10 +100,10 @@ class Weights:
 
 
 def walk(problem: Problem, rule: SamplingRule, n_blocks: int = N_BLOCKS, at_most: int | None = None) -> Iterator[Chunk]:
-    """The rule's windows of the data: all, or about `at_most` in chunks spread over the record."""
+    """The rule's windows of the data: all, or about `at_most` in chunks spread over the record; small blocks are joined."""
     every = 1 if at_most is None else max(1, problem.data.n_increments // at_most)
     edges, windows = edges_for(problem, rule, n_blocks), windows_for(problem, rule)
-    return chunks(problem.data, problem.scales, edges, windows, period=problem.period, every=every)
+    return chunks(problem.data, problem.scales, edges, windows, period=problem.period, every=every, joined=True)
 
 
 def edges_for(problem: Problem, rule: SamplingRule, n_blocks: int) -> Integers:

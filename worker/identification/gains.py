@@ -42,7 +42,7 @@ class Gains:
 
     def _far_from_origin(self, support: Support) -> float:
         basis = support_basis(self._library, support)
-        solution = solve(self._equations, basis.rows)
+        solution = solve(self._equations, basis.rows, robust=False)
         return -np.inf if solution is None else float(0.5 * solution.values @ (basis.rows @ self._equations.score))
 
 

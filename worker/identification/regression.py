@@ -180,8 +180,11 @@ class Solution:
     robust_covariance: Floats | None
 
 
-def solve(equations: NormalEquations, basis: Floats) -> Solution | None:
-    """Least squares inside the span of `basis` (k, n_functions), equations (M9) and (M10); None where it is singular."""
+def solve(equations: NormalEquations, basis: Floats, *, robust: bool = True) -> Solution | None:
+    """Least squares inside the span of `basis` (k, n_functions), equations (M9) and (M10); None where it is singular.
+
+    robust   also the covariance that the blocks say
+    """
     k = len(basis)
     if k == 0:
         return Solution(np.zeros(0), np.zeros((0, 0)), None)
@@ -195,7 +198,7 @@ def solve(equations: NormalEquations, basis: Floats) -> Solution | None:
         return None
     covariance = (vectors / values) @ vectors.T / np.outer(norms, norms)
     solution = covariance @ (basis @ equations.score)
-    return Solution(solution, covariance, _robust(equations, basis, solution, covariance))
+    return Solution(solution, covariance, _robust(equations, basis, solution, covariance) if robust else None)
 
 
 def _robust(equations: NormalEquations, basis: Floats, values: Floats, covariance: Floats) -> Floats | None:

@@ -81,8 +81,16 @@ def lowest_of_best(judged: Level, gains: Level, library: Library) -> tuple[Suppo
 
 def raw_on(equations: NormalEquations, library: Library, support: Support) -> Floats:
     """Coefficients on one support (k,); NaN where its terms cannot be told apart on these data."""
-    estimate = estimate_on(equations, library, support)
-    return np.full(len(support), np.nan) if estimate is None else estimate.raw
+    basis = support_basis(library, support)
+    solution = solve(equations, basis.rows, robust=False)
+    return np.full(len(support), np.nan) if solution is None else basis.raw_coefficients(solution.values)
+
+
+def gain_on(equations: NormalEquations, library: Library, support: Support) -> float:
+    """½ gᵀ ĉ on one support; −∞ where its terms cannot be told apart on these data."""
+    basis = support_basis(library, support)
+    solution = solve(equations, basis.rows, robust=False)
+    return -np.inf if solution is None else 0.5 * float(equations.score @ (basis.rows.T @ solution.values))
 
 
 def best_of(path: tuple[Candidate, ...]) -> Candidate:

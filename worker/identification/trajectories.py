@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numba as nb
 import numpy as np
@@ -258,57 +258,71 @@ def chunks(
     *,
     period: float | None = None,
     every: int = 1,
+    joined: bool = False,
 ) -> Iterator[Chunk]:
     """Walk all windows inside segments, block by block; with `every` = k only each k-th chunk.
 
-    edges   sample numbers (n_blocks + 1,) between which blocks lie, or (n_blocks, 2) first and one past the last of each
+    edges    sample numbers (n_blocks + 1,) between which blocks lie, or (n_blocks, 2) first and one past the last of each
+    joined   neighbouring small chunks are one, of the first one's block, for sums that do not ask which block they are of; no
+             window follows one of another block all the same
     """
     first_of, last_of = data.segments[:, 0], data.segments[:, 1]
     span = (windows.n_points - 1) * windows.stride
     start_time = starts_of(data)
-    turn = -1
-    for block, (first, end) in enumerate(pairwise(edges) if edges.ndim == 1 else edges):
-        for begin in range(int(first), int(end), CHUNK):
-            turn += 1
-            if turn % every:
-                continue
-            reach = min(begin + CHUNK, int(end)) + span
-            values = np.asarray(data.states[begin:reach, 0])
-            times = np.asarray(data.times[begin:reach])
-            n = len(values) - span
-            if n <= 0:
-                continue
-            index = np.arange(begin, begin + n)
-            segment = _segment_of(index, last_of)
-            inside = (index >= first_of[segment]) & (index + span < last_of[segment])
-            points = [slice(k * windows.stride, k * windows.stride + n) for k in range(windows.n_points)]
-            steps = np.array([times[b] - times[a] for a, b in pairwise(points)])
-            inside &= (steps <= windows.longest_step).all(axis=0)
-            if windows.even:
-                inside &= np.ptp(steps, axis=0) <= 0.02 * steps[0]
-            if windows.between != EVERYWHERE:
-                inside &= (values[points[0]] >= windows.between[0]) & (values[points[0]] <= windows.between[1])
-            if not inside.any():
-                continue
-            follows = np.zeros(n, dtype=np.bool_)
-            follows[1:] = inside[1:] & inside[:-1] & (segment[1:] == segment[:-1])
-            states = np.empty((windows.n_points, n))
-            states[0] = (values[points[0]] - scales.origin) / scales.unit
+    for block, begin, end, starts in _spans(edges, every, joined):
+        values = np.asarray(data.states[begin : end + span, 0])
+        times = np.asarray(data.times[begin : end + span])
+        n = len(values) - span
+        if n <= 0:
+            continue
+        index = np.arange(begin, begin + n)
+        segment = _segment_of(index, last_of)
+        inside = (index >= first_of[segment]) & (index + span < last_of[segment])
+        points = [slice(k * windows.stride, k * windows.stride + n) for k in range(windows.n_points)]
+        steps = np.array([times[b] - times[a] for a, b in pairwise(points)])
+        inside &= (steps <= windows.longest_step).all(axis=0)
+        if windows.even:
+            inside &= np.ptp(steps, axis=0) <= 0.02 * steps[0]
+        if windows.between != EVERYWHERE:
+            inside &= (values[points[0]] >= windows.between[0]) & (values[points[0]] <= windows.between[1])
+        if not inside.any():
+            continue
+        follows = np.zeros(n, dtype=np.bool_)
+        follows[1:] = inside[1:] & inside[:-1] & (segment[1:] == segment[:-1])
+        follows[[start - begin for start in starts if start < begin + n]] = False
+        states = np.empty((windows.n_points, n))
+        states[0] = (values[points[0]] - scales.origin) / scales.unit
+        if period is not None:
+            states[0] -= 2 * np.round(states[0] / 2)
+        for k, (a, b) in enumerate(pairwise(points)):
+            difference = values[b] - values[a]
             if period is not None:
-                states[0] -= 2 * np.round(states[0] / 2)
-            for k, (a, b) in enumerate(pairwise(points)):
-                difference = values[b] - values[a]
-                if period is not None:
-                    difference = difference - period * np.round(difference / period)
-                states[k + 1] = states[k] + difference / scales.unit
-            keep = slice(None) if inside.all() else inside
-            yield Chunk(
-                block=block,
-                states=states[:, keep],
-                steps=steps[:, keep] / scales.time,
-                follows=follows[keep],
-                elapsed=((times[:n] - start_time[segment]) / scales.time)[keep],
-            )
+                difference = difference - period * np.round(difference / period)
+            states[k + 1] = states[k] + difference / scales.unit
+        keep = slice(None) if inside.all() else inside
+        yield Chunk(
+            block=block,
+            states=states[:, keep],
+            steps=steps[:, keep] / scales.time,
+            follows=follows[keep],
+            elapsed=((times[:n] - start_time[segment]) / scales.time)[keep],
+        )
+
+
+def _spans(edges: Integers, every: int, joined: bool) -> Iterator[tuple[int, int, int, list[int]]]:
+    """Of each chunk: the number of its block, its first sample and one past its last, and the samples at which it was joined."""
+    of_blocks = enumerate(pairwise(edges) if edges.ndim == 1 else edges)
+    single = ((b, at, min(at + CHUNK, int(end))) for b, (first, end) in of_blocks for at in range(int(first), int(end), CHUNK))
+    last: tuple[int, int, int, list[int]] | None = None
+    for block, begin, end in islice(single, None, None, every):
+        if last is not None and joined and last[2] == begin and end - last[1] <= CHUNK:
+            last = (last[0], last[1], end, [*last[3], begin])
+            continue
+        if last is not None:
+            yield last
+        last = (block, begin, end, [])
+    if last is not None:
+        yield last
 
 
 def _segment_of(index: Integers, last_of: Integers) -> Integers:
