@@ -130,9 +130,9 @@ def _integrals(psi: FloatArray, log_a: FloatArray) -> tuple[FloatArray, FloatArr
     result = np.log(total) - bottom, left, right
     if not steep.any():
         return result
-    straight = _steep(psi, log_a)
-    resistances, lefts, rights = (np.where(steep, s, r) for s, r in zip(straight, result, strict=True))
-    return resistances, lefts, rights
+    for whole, of_steep in zip(result, _steep(psi[steep], log_a[steep]), strict=True):
+        whole[steep] = of_steep
+    return result
 
 
 def _steep(psi: FloatArray, log_a: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

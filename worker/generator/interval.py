@@ -90,7 +90,7 @@ def narrowed_to_positive(process: DiffusionProcess, around: tuple[float, float])
     Raises InvalidDomainError where a is not positive in the middle of the data, and for an empty range.
     """
     model = scalar_view(process)
-    window = choose_window(model, around)
+    window = choose_window(model, around, for_noise=True)
     below, above = zeros_of_diffusion(model, window)
     if below is not None and below == above:
         raise InvalidDomainError(

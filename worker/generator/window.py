@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.generator.errors import InvalidDomainError, UndefinedCoefficientsError
-from worker.generator.process import FloatArray, ScalarProcess, value, values
+from worker.generator.process import FloatArray, ScalarFunction, ScalarProcess, value, values
 from worker.generator.sign_changes import separators
 
 DOUBLINGS = 100
@@ -37,10 +37,13 @@ class Window:
     diffusion: FloatArray
 
 
-def choose_window(model: ScalarProcess, observed: tuple[float, float] | None, asked: Sequence[float] = ()) -> Window:
+def choose_window(
+    model: ScalarProcess, observed: tuple[float, float] | None, asked: Sequence[float] = (), *, for_noise: bool = False
+) -> Window:
     """Centre, scale and scan of the domain.
 
-    asked   states that are asked about: where to look if neither data nor a fixed point say it [state]
+    asked      states that are asked about: where to look if neither data nor a fixed point say it [state]
+    for_noise  only zeros of the noise are looked for, not those of the drift
 
     Raises InvalidDomainError where the observed range is reversed or misses the domain, UndefinedCoefficientsError where a
     coefficient is not finite near the centre.
@@ -62,7 +65,7 @@ def choose_window(model: ScalarProcess, observed: tuple[float, float] | None, as
         if fixed is None and len(asked) and min(asked) < max(asked):
             centre = (min(asked) + max(asked)) / 2
         scale = min(_scale(model, centre), min(abs(end - centre) for end in model.bounds) / 2)
-    points = _separating(model, centre, scale)
+    points = _separating(model, centre, scale, (model.a,) if for_noise else (model.b, model.a))
     b, a = values(model.b, points), values(model.a, points)
     finite = np.isfinite(a) & np.isfinite(b)
     if not finite[np.abs(points - centre) <= 8 * scale].all():
@@ -127,8 +130,8 @@ def _scan(bounds: tuple[float, float], centre: float, scale: float) -> FloatArra
     return points[(points > bounds[0]) & (points < bounds[1])]
 
 
-def _separating(model: ScalarProcess, centre: float, scale: float) -> FloatArray:
-    """The scan, and points between zeros of drift or noise that it would step over: where data and centre are must not decide
+def _separating(model: ScalarProcess, centre: float, scale: float, functions: Sequence[ScalarFunction]) -> FloatArray:
+    """The scan, and points between zeros of these functions that it would step over: where data and centre are must not decide
     which of them are found."""
     points = _scan(model.bounds, centre, scale)
     # Not at the centre, which is a fixed point where no data say otherwise.
@@ -136,7 +139,7 @@ def _separating(model: ScalarProcess, centre: float, scale: float) -> FloatArray
     octaves = np.concatenate([centre - 1.07 * doublings[::-1], centre + 0.93 * doublings])
     breaks = np.unique(np.concatenate([octaves, *_towards_ends(model.bounds, centre, np.arange(1.0, 40))]))
     breaks = np.append(points[0], np.append(breaks[(breaks > points[0]) & (breaks < points[-1])], points[-1]))
-    found = [separators(partial(values, function), breaks) for function in (model.b, model.a)]
+    found = [separators(partial(values, function), breaks) for function in functions]
     return np.unique(np.concatenate([points, breaks, *found]))
 
 

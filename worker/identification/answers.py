@@ -16,7 +16,7 @@ from worker.identification.fitting import Problem, walk
 from worker.identification.kernel_findings import kernel_findings
 from worker.identification.kernels import Kernels
 from worker.identification.library import Library
-from worker.identification.model import SymbolicProcess, from_internal
+from worker.identification.model import SymbolicProcess, all_from_internal, from_internal
 from worker.identification.residuals import ResidualSums
 from worker.identification.sampling import RuleName
 from worker.identification.selection import Candidate, Curve
@@ -152,7 +152,7 @@ def by_efficient_estimator(
             fit.diffusion, identified.coarse[1], library, problem.selection.method, fit.rule.order, scales.unit**2 / scales.time
         ),
         process=process,
-        draws=tuple(process_of(library, drawn_b, drawn_a, scales, bounds) for drawn_b, drawn_a in drawn),
+        draws=processes_of(library, drawn, scales, bounds),
         findings=found,
         residuals=identified.residuals,
         noise_variance=None if noise == "none" else identified.noise_variance * scales.unit**2,
@@ -202,6 +202,13 @@ def _entry(candidate: Candidate, library: Library, factor: float) -> PathEntry:
 
 def _names(library: Library, support: tuple[int, ...]) -> tuple[str, ...]:
     return tuple(library.names[k] for k in support)
+
+
+def processes_of(library: Library, drawn: Floats, scales: Scales, bounds: tuple[float, float]) -> tuple[SymbolicProcess, ...]:
+    """Of many models (n, 2, n_functions): drift and diffusion along the internal functions."""
+    drifts = all_from_internal(library, drawn[:, 0], scales.unit / scales.time)
+    diffusions = all_from_internal(library, drawn[:, 1], scales.unit**2 / scales.time)
+    return tuple(SymbolicProcess(b, a, bounds, library.period) for b, a in zip(drifts, diffusions, strict=True))
 
 
 def process_of(library: Library, b: Floats, a: Floats, scales: Scales, bounds: tuple[float, float]) -> SymbolicProcess:

@@ -95,14 +95,19 @@ def _powers_of_chebyshev(degree: int) -> Floats:
 
 def from_internal(library: Library, coefficients: Floats, factor: float) -> Expansion:
     """The function Σ_j coefficients_j g_j, times the factor that brings it to the data's units."""
-    p = library.internal_degree
-    return Expansion(
-        powers=coefficients[: p + 1] @ _powers_of_chebyshev(p) * factor,
-        trees=tuple((float(coefficients[p + 1 + j]) * factor, library.trees[k]) for j, k in enumerate(library.other)),
-        origin=library.origin,
-        unit=library.unit,
-        phase=1.0 if library.period is None else 2 * np.pi / library.period,
-    )
+    return all_from_internal(library, coefficients[None], factor)[0]
+
+
+def all_from_internal(library: Library, coefficients: Floats, factor: float) -> list[Expansion]:
+    """One for each row of coefficients (n, n_functions)."""
+    p, trees = library.internal_degree, [library.trees[k] for k in library.other]
+    all_powers = coefficients[:, : p + 1] @ _powers_of_chebyshev(p) * factor
+    all_weights = coefficients[:, p + 1 :] * factor
+    phase = 1.0 if library.period is None else 2 * np.pi / library.period
+    return [
+        Expansion(powers, tuple(zip(weights, trees, strict=True)), library.origin, library.unit, phase)
+        for powers, weights in zip(all_powers, all_weights.tolist(), strict=True)
+    ]
 
 
 def from_terms(terms: Mapping[str, float], period: float | None = None) -> Expansion:
