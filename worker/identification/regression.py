@@ -212,14 +212,20 @@ def _robust(equations: NormalEquations, basis: Floats, values: Floats, covarianc
 
 
 def wider_root(model: Floats, robust: Floats | None, n_blocks: int) -> Floats:
-    """A square root (k, k) of the model's covariance, in directions in which the blocks' is larger beyond chance that of the
-    blocks, equation (M36)."""
+    """The lower triangular root (k, k) of the model's covariance, in directions in which the blocks' is larger beyond chance
+    that of the blocks, equation (M36)."""
     norms = np.sqrt(np.diag(model).clip(min=np.finfo(float).tiny))
     values, vectors = np.linalg.eigh(model / np.outer(norms, norms))
     root = norms[:, None] * vectors * np.sqrt(values.clip(min=0))
     if robust is None or not values[0] > 0:
-        return np.asarray(root)
+        return _lower(root)
     inverse = (vectors / np.sqrt(values)).T / norms
     larger, directions = np.linalg.eigh(inverse @ robust @ inverse.T)
     chance = (1 + (np.sqrt(len(model)) + 1) / np.sqrt(n_blocks)) ** 2
-    return np.asarray(root @ (directions * np.sqrt(np.where(larger > chance, larger, 1.0))))
+    return _lower(root @ (directions * np.sqrt(np.where(larger > chance, larger, 1.0))))
+
+
+def _lower(root: Floats) -> Floats:
+    """L Lᵀ = F Fᵀ. Eigenvectors have a sign that depends on the machine and its threads, and models drawn by them had too."""
+    triangle = np.linalg.qr(root.T)[1].T
+    return np.asarray(triangle * np.where(np.diag(triangle) < 0, -1.0, 1.0))
