@@ -57,7 +57,7 @@ class RollingWindow(Document):
     fixed_points: tuple[WindowFixedPoint, ...]
     """Wells and what parts them, where data of the record were."""
     gap: Estimate
-    """The slowest rate λ₁ [1/time]."""
+    """The slowest rate λ₁ [1/time], between reflecting ends beyond the record's range, the same for all windows."""
     relaxation_time: Estimate
     """1/λ₁ [time]."""
 

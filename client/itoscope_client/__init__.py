@@ -27,7 +27,7 @@ from itoscope_client.errors import (
     Unreachable,
     UnreadableData,
 )
-from itoscope_client.models import Estimate, Model, Passage, Term
+from itoscope_client.models import Estimate, Model, Passage, Rolling, Term
 from itoscope_client.models.simulation import SimulationError
 from itoscope_client.retries import Retries
 from itoscope_client.waiting import WaitingTimedOut
@@ -53,6 +53,7 @@ __all__ = [
     "Passage",
     "Problem",
     "Retries",
+    "Rolling",
     "ServerError",
     "SimulationError",
     "Term",

@@ -9,7 +9,7 @@ import httpx
 
 from itoscope_client import flows, operations, sending
 from itoscope_client.inputs import LayoutOptions
-from itoscope_client.models import Model, Passage
+from itoscope_client.models import Model, Passage, Rolling
 from itoscope_client.models.model import model_of
 from itoscope_client.operations import Document
 from itoscope_client.progress import Listener
@@ -52,8 +52,25 @@ class AsyncClient:
     ) -> Model:
         """From data to the model: upload, submit, wait, read. Arguments and errors as of `Client.identify`."""
         job = operations.identification(parameters, analysis, preset, labels)
-        flow = operations.identified(data, t, layout, job, self._retries, operations.listener(progress), timeout)
+        flow = operations.of_data(data, t, layout, job, self._retries, operations.listener(progress), timeout)
         return model_of(await self._run(flow))
+
+    async def roll(
+        self,
+        data: Any,
+        *,
+        t: Any = None,
+        windows: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        labels: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        progress: bool | Listener = True,
+        **layout: Unpack[LayoutOptions],
+    ) -> Rolling:
+        """A window moved along one record of one variable. Arguments and errors as of `Client.roll`."""
+        job = operations.rolling(windows, parameters, labels)
+        flow = operations.of_data(data, t, layout, job, self._retries, operations.listener(progress), timeout)
+        return Rolling(await self._run(flow))
 
     async def analyse(
         self,

@@ -9,7 +9,7 @@ import httpx
 
 from itoscope_client import flows, operations, sending
 from itoscope_client.inputs import LayoutOptions
-from itoscope_client.models import Model, Passage
+from itoscope_client.models import Model, Passage, Rolling
 from itoscope_client.models.model import model_of
 from itoscope_client.operations import Document
 from itoscope_client.progress import Listener
@@ -74,8 +74,30 @@ class Client:
         Raises InputError, Problem (of the service), JobFailed, JobCancelled, WaitingTimedOut, Unreachable.
         """
         job = operations.identification(parameters, analysis, preset, labels)
-        flow = operations.identified(data, t, layout, job, self._retries, operations.listener(progress), timeout)
+        flow = operations.of_data(data, t, layout, job, self._retries, operations.listener(progress), timeout)
         return self._model(self._run(flow))
+
+    def roll(
+        self,
+        data: Any,
+        *,
+        t: Any = None,
+        windows: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        labels: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        progress: bool | Listener = True,
+        **layout: Unpack[LayoutOptions],
+    ) -> Rolling:
+        """A window moved along one record of one variable: upload, submit, wait, read.
+
+        data         as of `identify`, one trajectory
+        windows      how many and how long: {"count": 50, "share": 0.2}, or {"length": 2000}
+        parameters, labels, timeout, progress, layout   as of `identify`, and the same errors
+        """
+        job = operations.rolling(windows, parameters, labels)
+        flow = operations.of_data(data, t, layout, job, self._retries, operations.listener(progress), timeout)
+        return Rolling(self._run(flow))
 
     def analyse(
         self,

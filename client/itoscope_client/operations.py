@@ -43,7 +43,14 @@ def generator(
     return {"kind": "generator", "model": source, **_given(analysis=analysis, labels=labels)}
 
 
-def identified(
+def rolling(
+    windows: Mapping[str, Any] | None, parameters: Mapping[str, Any] | None, labels: Mapping[str, str] | None
+) -> Document:
+    """The job, but for its data."""
+    return {"kind": "rolling", **_given(windows=windows, parameters=parameters, labels=labels)}
+
+
+def of_data(
     data: Any, t: Any, layout: LayoutOptions, job: Document, retries: Retries, told: Listener, timeout: float | None
 ) -> Flow[Document]:
     """Upload, submit, wait, read: the result document."""

@@ -53,6 +53,31 @@ class TestInstallation:
         assert model.relaxation_times[0] == pytest.approx(17.60, abs=0.01)
         assert float(client.passage(model, -1, 1)) == pytest.approx(41.03, abs=0.01)
 
+    def test_a_window_moved_along_a_record(self, client: Client, served: Served) -> None:
+        x = np.loadtxt(ROOT / "examples" / "double_well.csv", delimiter=",", skiprows=1)[:, 1]
+        rolling = client.roll(x, dt=0.05, windows={"count": 3, "share": 0.5}, progress=False)
+        np.testing.assert_allclose(rolling.times, np.linspace(rolling.ends[0] / 2, rolling.ends[-1] - rolling.ends[0] / 2, 3))
+        for gap, time in zip(rolling.gaps, rolling.relaxation_times, strict=True):
+            assert gap.ci is not None
+            assert float(gap) == pytest.approx(1 / float(time))
+            assert float(gap.ci[0] or 0) < float(gap) < float(gap.ci[1] or 0)
+        values, errors = rolling.coefficient("x^3")
+        assert (np.abs(values + 1) < 5 * errors).all()
+        assert (np.abs(rolling.coefficient("1", "diffusion")[0] - 0.25) < 0.02).all()
+        with pytest.raises(LookupError, match="x, x\\^3"):
+            rolling.coefficient("x^2")
+        frame = rolling.to_frame()
+        assert list(frame["gap"]) == [float(gap) for gap in rolling.gaps]
+        assert list(frame["drift x^3"]) == list(values)
+        assert rolling.trend["reason"] is not None, "two windows that share no sample are no trend"
+
+        async def the_same() -> list[float]:
+            async with AsyncClient(served.url) as client:
+                found = await client.roll(x, dt=0.05, windows={"count": 3, "share": 0.5}, progress=False)
+                return [float(gap) for gap in found.gaps]
+
+        assert asyncio.run(the_same()) == [float(gap) for gap in rolling.gaps]
+
     def test_asynchronously_the_same(self, served: Served) -> None:
         async def both() -> list[float]:
             async with AsyncClient(served.url) as client:

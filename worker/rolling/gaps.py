@@ -2,17 +2,21 @@
 
 The error of log λ is that of its coefficients, carried through the generator by symmetric differences along the columns of a
 square root of their covariance, equation (M38): barriers enter as exponents, and there log λ is nearly linear.
+
+A short window's model may push outward where its data hardly were, and then has no stationary law. What is asked is how fast the
+process relaxes where it was: all models get the same reflecting ends, beyond the record's range as far as all of them turn back.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worker.generator.analysis import analyse
 from worker.generator.errors import GeneratorError
-from worker.generator.process import DiffusionProcess
+from worker.generator.interval import reflecting_interval
+from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view
 from worker.generator.report import GeneratorReport, Range
 from worker.generator.sample import analysed_alone
 from worker.generator.together import rates_together
@@ -22,6 +26,10 @@ Floats = NDArray[np.float64]
 MODELS_A_REFERENCE = 350
 """Models that are analysed on the panels of one of them: few enough that they are alike."""
 
+BEYOND = 0.25
+"""How far beyond the record's range the reflecting ends stand, as a share of it: there the law of most has nothing left."""
+LOOKS = 20
+"""Points at which it is seen whether a model turns back there."""
 NO_LAW = "the window's model has no stationary law"
 
 
@@ -30,7 +38,7 @@ class Gap:
     """The slowest rate of one window's model.
 
     log_rate    of λ₁ [log 1/time]; None where `reason` says why
-    std_error   of log_rate; None where models within one standard error have no stationary law
+    std_error   of log_rate; None where models within one standard error have none
     """
 
     log_rate: float | None
@@ -51,11 +59,40 @@ def gaps_of(neighbourhoods: Sequence[Neighbourhood], observed: Range) -> list[Ga
 
     observed   where the data of all windows were [state]
     """
+    models = [scalar_view(process) for member in neighbourhoods for process in (member.model, *member.around)]
+    if models and models[0].period is None:
+        ends = _ends(models, observed)
+        neighbourhoods = [_between(member, ends) for member in neighbourhoods]
     found: list[Gap] = []
     size = max(1, MODELS_A_REFERENCE // max(1, 1 + max((len(n.around) for n in neighbourhoods), default=0)))
     for first in range(0, len(neighbourhoods), size):
         found += _of_group(neighbourhoods[first : first + size], observed)
     return found
+
+
+def _ends(models: Sequence[ScalarProcess], observed: Range) -> Range:
+    """The furthest points up to which every model has noise and is driven back; at least those of the record."""
+    low, high = observed
+    steps = BEYOND * (high - low) * np.linspace(0, 1, LOOKS + 1)
+    side = np.array([[-1.0], [1.0]])
+    at = np.array([[low], [high]]) + side * steps
+    fine = np.ones(at.shape, dtype=bool)
+    for model in models:
+        inside = (at >= model.bounds[0]) & (at <= model.bounds[1])
+        fine &= ~inside | ((side * model.b(at.ravel()).reshape(at.shape) < 0) & (model.a(at.ravel()).reshape(at.shape) > 0))
+    below, above = (max(0, int(np.argmin(np.append(row, False))) - 1) for row in fine)
+    return float(at[0, below]), float(at[1, above])
+
+
+def _between(member: Neighbourhood, ends: Range) -> Neighbourhood:
+    """The same models between reflecting ends, unless their domain ends before."""
+
+    def closed(process: DiffusionProcess) -> DiffusionProcess:
+        model = scalar_view(process)
+        interval = reflecting_interval(model, ends)
+        return model if interval is None else replace(model, bounds=interval)
+
+    return Neighbourhood(closed(member.model), tuple(closed(process) for process in member.around))
 
 
 def _of_group(group: Sequence[Neighbourhood], observed: Range) -> list[Gap]:

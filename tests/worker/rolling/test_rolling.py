@@ -113,6 +113,35 @@ def test_wells_move_with_the_barrier_and_stay_within_their_errors(falling: list[
     assert abs(np.mean(z)) < 0.4
 
 
+def linear(seed: int) -> Floats:
+    """dX = −k X dt + 0.3 dW with k falling straight from 1 to 0.2; the record as a whole has a cubic term, and no window has."""
+    generator = np.random.default_rng(seed)
+    kicks = 0.3 * np.sqrt(DT) * generator.standard_normal(80_000)
+    kept = 1 - DT * np.linspace(1, 0.2, len(kicks))
+    x = np.zeros(len(kicks))
+    for n in range(1, len(x)):
+        x[n] = x[n - 1] * kept[n] + kicks[n]
+    return x
+
+
+def test_windows_whose_models_push_outward_beyond_the_data_have_a_gap_all_the_same() -> None:
+    z, outward = [], 0
+    for seed in range(6):
+        found = rolled(linear(seed), count=8, share=0.125)
+        assert [c.term for c in found.windows[0].drift] == ["x", "x^3"]
+        outward += sum((window.drift[1].value or 0) > 0 for window in found.windows)
+        for window in found.windows:
+            assert window.gap.log_rate is not None, window.gap.reason
+            assert window.gap.std_error is not None
+            truth = np.log(1 - 0.8 * (window.begin + window.end) / 2 / (80_000 * DT))
+            z.append((window.gap.log_rate - truth) / window.gap.std_error)
+        assert any(f.code == "gap-closing" for f in found.findings)
+    assert outward > 10, "no model pushes outward: the claim is not tested"
+    # 48 intervals of 95 %, and a standard deviation of 48 normal numbers: three standard errors of each.
+    assert np.mean(np.abs(z) < 1.96) > 0.85
+    assert 0.6 < np.std(z) < 1.31
+
+
 def test_a_window_says_what_its_samples_alone_say() -> None:
     x = records(0.8, 0.8, 1, seed=4)[0]
     found = rolled(x, count=4, share=0.25)
