@@ -309,6 +309,8 @@ class Quantile(Document):
     """Between 0 and 1."""
     time: float
     """[time]"""
+    ci: Interval | None = None
+    """Confidence interval, from a hundred of the sampled models; an open end is null. Of one variable that is no angle."""
 
 
 Place = float | tuple[float, ...] | dict[str, Interval]

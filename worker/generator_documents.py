@@ -175,11 +175,18 @@ def _passage(passage: Passage, index: int, spread: GeneratorSpread | None) -> re
         standard_deviation=None
         if passage.deviation is None
         else _estimate(passage.deviation, spread.deviations[index] if spread is not None and spread.deviations else None),
-        quantiles=()
-        if not isinstance(passage.law, PassageCurve)
-        else tuple(results.Quantile(probability=p, time=t) for p, t in zip(PROBABILITIES, passage.law.quantiles, strict=True)),
+        quantiles=_quantiles(passage.law, spread.quantiles[index] if spread is not None and spread.quantiles else ()),
         distribution=_distribution(passage.law),
     )
+
+
+def _quantiles(
+    law: PassageCurve | NoCurve | None, intervals: tuple[tuple[float, float] | None, ...]
+) -> tuple[results.Quantile, ...]:
+    if not isinstance(law, PassageCurve):
+        return ()
+    found = zip_longest(PROBABILITIES, law.quantiles, intervals)
+    return tuple(results.Quantile(probability=p, time=t, ci=_interval(ci)) for p, t, ci in found)
 
 
 def _between(passage: SpatialPassage, index: int, spread: GeneratorSpread | None) -> results.Passage:
@@ -222,5 +229,8 @@ def _distribution(law: PassageCurve | NoCurve | None) -> results.PassageDistribu
 
 
 def _estimate(timing: Timing, ci: tuple[float, float] | None) -> results.Estimate:
-    interval = None if ci is None else (number(ci[0]), number(ci[1]))
-    return results.Estimate(value=timing.value, ci=interval, reason=timing.reason)
+    return results.Estimate(value=timing.value, ci=_interval(ci), reason=timing.reason)
+
+
+def _interval(ci: tuple[float, float] | None) -> tuple[float | None, float | None] | None:
+    return None if ci is None else (number(ci[0]), number(ci[1]))

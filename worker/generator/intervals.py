@@ -54,6 +54,7 @@ class GeneratorSpread:
     circulation, entropy_production  of two coordinates [state²/time], [1/time]
     deviations     one for each passage, in several coordinates between places, of its time's standard deviation [time]
     committors     one band for each committor of the reference
+    quantiles      for each passage on the line, one interval for each of its quantiles, over the first hundred samples [time]
     topography     of fixed points, barriers, density and potential; None where they are not looked at
     current        of probability, on a circle [1/time]
     ergodic_share  share of the samples that have a stationary law; None without samples
@@ -78,6 +79,7 @@ class GeneratorSpread:
     entropy_production: Range | None = None
     deviations: tuple[Range | None, ...] = ()
     committors: tuple[Band | None, ...] = ()
+    quantiles: tuple[tuple[Range | None, ...], ...] = ()
     topography: TopographySpread | None = None
     current: Range | None = None
 

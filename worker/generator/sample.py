@@ -21,6 +21,7 @@ from worker.generator.landscape import Landscape
 from worker.generator.line import resolve
 from worker.generator.line_committors import committor_on_the_line
 from worker.generator.passage_law import cells_for_deviation, standard_deviation, variance_diverges
+from worker.generator.passage_quantiles import log_quantiles_alone
 from worker.generator.passages import mean_time
 from worker.generator.places import Pair, facing_numbers
 from worker.generator.process import DiffusionProcess, FloatArray, ScalarProcess, scalar_view
@@ -55,6 +56,7 @@ class Sample:
     committors   of each that the reference has, on its grid; None where there is none
     topography   of the landscape; None where there is none
     current      of probability, on a circle [1/time]
+    log_quantiles   (k,) of each passage's time, inf where the mean is infinite; None where they are not looked at
     """
 
     ergodic: bool
@@ -72,21 +74,28 @@ class Sample:
     committors: tuple[FloatArray | None, ...] = ()
     topography: Topography | None = None
     current: float | None = None
+    log_quantiles: tuple[FloatArray | None, ...] = ()
 
 
 def analysed_alone(
-    process: DiffusionProcess, reference: GeneratorReport, pairs: tuple[Range, ...], observed: Range | None
+    process: DiffusionProcess,
+    reference: GeneratorReport,
+    pairs: tuple[Range, ...],
+    observed: Range | None,
+    *,
+    quantiles: bool = False,
 ) -> Sample:
-    """The sample analysed like the reference, on panels of its own."""
+    """The sample analysed like the reference, on panels of its own; `quantiles` of passage times on the line if wanted."""
     try:
         model = scalar_view(process)
         if model.period is not None:
             return _on_the_circle(model, reference, pairs)
-        sample = _on_the_line(model, reference, pairs, observed)
+        sample = _on_the_line(model, reference, pairs, observed, quantiles=quantiles)
         if reference.ergodic or reference.boundaries != "reflecting":
             return sample
         # The reference was closed on request; so is the sample, but its share is that of the open model.
-        return replace(_on_the_line(replace(model, bounds=reference.domain), reference, pairs, observed), ergodic=sample.ergodic)
+        closed = replace(model, bounds=reference.domain)
+        return replace(_on_the_line(closed, reference, pairs, observed, quantiles=quantiles), ergodic=sample.ergodic)
     except GeneratorError:
         # A draw far out in the coefficients' distribution may be no process at all; it has no stationary law either.
         return Sample(False)
@@ -105,7 +114,9 @@ def rates_of(reference: GeneratorReport) -> FloatArray:
     return np.zeros(0) if reference.spectrum is None else reference.spectrum.eigenvalues.real
 
 
-def _on_the_line(model: ScalarProcess, reference: GeneratorReport, pairs: tuple[Range, ...], observed: Range | None) -> Sample:
+def _on_the_line(
+    model: ScalarProcess, reference: GeneratorReport, pairs: tuple[Range, ...], observed: Range | None, *, quantiles: bool
+) -> Sample:
     if observed is not None:
         model = narrowed_to_positive(model, observed).process
     window = choose_window(model, looked_at(reference, observed))
@@ -121,6 +132,11 @@ def _on_the_line(model: ScalarProcess, reference: GeneratorReport, pairs: tuple[
     means = [mean_time(cells, ends, start, to) for start, to in pairs]
     times = tuple(_log_time(mean) for mean in means)
     deviations = tuple(_log_deviation(landscape, ends, *pair, mean) for pair, mean in zip(pairs, means, strict=True))
+    found = (
+        tuple(log_quantiles_alone(landscape, p, time) for p, time in zip(reference.passages, times, strict=True))
+        if quantiles
+        else ()
+    )
     committors = tuple(_values(committor_on_the_line(landscape, ends, pair)) for pair in between)
     kramers = tuple(kramers_time(extrema, start, to).log_value for start, to in pairs)
     exits = tuple(_known(exit_on_the_line(cells, ends, triple)) for triple in asked)
@@ -136,6 +152,7 @@ def _on_the_line(model: ScalarProcess, reference: GeneratorReport, pairs: tuple[
             log_deviations=deviations,
             committors=committors,
             topography=topography,
+            log_quantiles=found,
         )
     mean, variance, third, fourth = moments_of(landscape, window, ends, total)
     time = None
@@ -162,6 +179,7 @@ def _on_the_line(model: ScalarProcess, reference: GeneratorReport, pairs: tuple[
         log_deviations=deviations,
         committors=committors,
         topography=topography,
+        log_quantiles=found,
     )
 
 

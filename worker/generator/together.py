@@ -22,6 +22,7 @@ from worker.generator.landscape import Landscape
 from worker.generator.line_committors import committors_of_many
 from worker.generator.panels import MAX_RISE
 from worker.generator.passage_law import log_deviations
+from worker.generator.passage_quantiles import MOST_SAMPLES, log_quantiles_of_many
 from worker.generator.passages import log_mean_time
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.quadrature import TO_LEGENDRE, WEIGHTS
@@ -60,7 +61,7 @@ def analysed_together(
             batch = left[first : first + BATCH]
             landscape, models = _fitting(models_on(shared, [processes[index] for index in batch]), shared)
             if len(models.rows):
-                for row, sample in _samples(landscape, models, shared, pairs, span):
+                for row, sample in _samples(landscape, models, shared, pairs, span, np.array(batch)):
                     found[batch[row]] = sample
     return found
 
@@ -105,9 +106,9 @@ def _span_of(frame: Frame) -> Span:
 
 
 def _samples(
-    landscape: Landscape, models: Models, frame: Frame, pairs: tuple[Range, ...], span: Span
+    landscape: Landscape, models: Models, frame: Frame, pairs: tuple[Range, ...], span: Span, numbers: NDArray[np.int64]
 ) -> Iterator[tuple[int, Sample]]:
-    """The sample of each model, with the number of its process."""
+    """The sample of each model, with its number among the processes at hand; `numbers` are those among all."""
     rates = _rates(landscape, frame, span)
     log_total, mean, variance, skewness, kurtosis = _moments(landscape, frame.window)
     found = extrema_and_work(landscape, models.b, frame.inside)
@@ -120,6 +121,7 @@ def _samples(
     kramers = [log_kramers_time(extrema, *pair) for pair in pairs]
     exits = [_exit(cells, asked) for asked in exits_of(frame.reference)]
     deviations = _log_deviations(cells, landscape, frame, pairs)
+    quantiles = _log_quantiles(landscape, frame, np.flatnonzero(numbers[models.rows] < MOST_SAMPLES), times)
     committors = _committors(landscape, frame.reference)
     integrated = log_integrated_times(part_of(landscape, span), part_of(frame.landscape, span), mean, variance)
     threshold = models.threshold * (1 - CLOSE)
@@ -141,6 +143,7 @@ def _samples(
                 log_deviations=tuple(None if np.isnan(log[row]) else float(log[row]) for log in deviations),
                 committors=tuple(None if band is None else band[row] for band in committors),
                 topography=topography[row],
+                log_quantiles=tuple(found.get(row) for found in quantiles),
             ),
         )
 
@@ -212,6 +215,19 @@ def _log_deviations(cells: Cells, landscape: Landscape, frame: Frame, pairs: tup
         else:
             found.append(exact + log_deviations(cells, *pair) - log_deviations(cells_of_reference, *pair))
     return found
+
+
+def _log_quantiles(
+    landscape: Landscape, frame: Frame, rows: NDArray[np.int64], log_times: list[FloatArray]
+) -> list[dict[int, FloatArray]]:
+    """For each passage, of the models `rows`: its quantiles (k,)."""
+    if not len(rows):
+        return [{} for _ in log_times]
+    some = replace(landscape, psi=landscape.psi[rows], log_a=landscape.log_a[rows])
+    return [
+        dict(zip(rows.tolist(), log_quantiles_of_many(some, frame.landscape, passage, times[rows]), strict=True))
+        for passage, times in zip(frame.reference.passages, log_times, strict=True)
+    ]
 
 
 def _committors(landscape: Landscape, reference: GeneratorReport) -> list[FloatArray | None]:

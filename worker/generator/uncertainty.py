@@ -6,6 +6,8 @@ from typing import Literal
 import numpy as np
 
 from worker.generator.intervals import Band, GeneratorSpread, central_band, central_interval, interval_of_times
+from worker.generator.passage_curve import PROBABILITIES
+from worker.generator.passage_quantiles import MOST_SAMPLES
 from worker.generator.process import DiffusionProcess
 from worker.generator.report import GeneratorReport, Range, observed_ranges
 from worker.generator.sample import Sample, analysed_alone, exits_of
@@ -48,8 +50,8 @@ def spread(
     if len(alone) > MOST_ALONE:
         samples, together = samples[: alone[MOST_ALONE]], together[: alone[MOST_ALONE]]
     analysed = [
-        found if found is not None else analysed_alone(sample, reference, pairs, seen)
-        for sample, found in zip(samples, together, strict=True)
+        found if found is not None else analysed_alone(sample, reference, pairs, seen, quantiles=number < MOST_SAMPLES)
+        for number, (sample, found) in enumerate(zip(samples, together, strict=True))
     ]
     law = [sample for sample in analysed if sample.settled]
 
@@ -95,12 +97,25 @@ def spread(
         kurtosis=of_shape("kurtosis"),
         deviations=tuple(deviation(i) for i in range(len(pairs))),
         committors=_bands(reference, analysed, confidence),
+        quantiles=_quantiles(reference, analysed[:MOST_SAMPLES], confidence),
         topography=topography_spread([sample.topography for sample in analysed], reference, confidence),
         current=interval([sample.current for sample in analysed]),
         integrated_time=time_interval([sample.log_integrated_time for sample in law]),
         ergodic_share=sum(sample.ergodic for sample in analysed) / len(analysed) if analysed else None,
         n_samples=len(analysed),
     )
+
+
+def _quantiles(reference: GeneratorReport, analysed: Sequence[Sample], confidence: float) -> tuple[tuple[Range | None, ...], ...]:
+    """For each passage of the reference, of each of its quantiles."""
+    found = [sample.log_quantiles for sample in analysed if sample.log_quantiles]
+    missing = np.full(len(PROBABILITIES), np.nan)
+    intervals = []
+    for i in range(len(reference.passages)):
+        rows = np.array([missing if logs[i] is None else logs[i] for logs in found]).reshape(-1, len(PROBABILITIES))
+        columns = ([None if np.isnan(log) else float(log) for log in column] for column in rows.T)
+        intervals.append(tuple(interval_of_times(column, confidence) for column in columns))
+    return tuple(intervals)
 
 
 def _bands(reference: GeneratorReport, analysed: Sequence[Sample], confidence: float) -> tuple[Band | None, ...]:
