@@ -16,8 +16,8 @@ from worker.generator.process import FloatArray
 
 ComplexArray = NDArray[np.complex128]
 
-PER_DISTANCE = 16
-"""Cells over the distance of a passage: as only ratios are taken, half of those that the law itself is given on."""
+PER_DISTANCE = 8
+"""Cells over the distance of a passage: as only ratios are taken, a quarter of those that the law itself is given on."""
 NEGLIGIBLE = 20.0
 """Depth of a panel's mass behind the start below the largest there at which it is left out."""
 MOST_SAMPLES = 100

@@ -54,7 +54,7 @@ def test_together_and_alone_they_are_those_of_the_models_own_law(pair: tuple[flo
         assert isinstance(law, PassageCurve)
         assert sample is not None
         alone = analysed_alone(model, reference, pairs, None, quantiles=True)
-        assert sample.log_quantiles[0] == pytest.approx(np.log(law.quantiles), abs=1e-3)
+        assert sample.log_quantiles[0] == pytest.approx(np.log(law.quantiles), abs=4e-3)
         assert alone.log_quantiles[0] == pytest.approx(np.log(law.quantiles), abs=5e-4)
         # Negative control: they are not the reference's.
         assert np.max(np.abs(np.log(known.quantiles) - np.log(law.quantiles))) > 0.05
