@@ -414,7 +414,7 @@ class LocalRelaxation(Document):
     grid: Array
     """[state]"""
     rate: Array
-    """[1/time]"""
+    """[1/state²]"""
     rate_ci: tuple[Array, Array] | None = None
     """Lower and upper ends of the intervals at each point, like `rate`."""
 
