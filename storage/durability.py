@@ -6,6 +6,7 @@ from redis import Redis
 from redis.exceptions import ResponseError
 
 from storage.connection import store_errors
+from storage.stores import StoreUnavailable
 
 
 class WeakDurability(Exception):
@@ -23,6 +24,9 @@ def check_durability(client: Redis, *, allow_weak: bool = False) -> None:
     with store_errors():
         facts = client.info()
         fsync = _appendfsync(client)
+    if int(facts.get("loading", 0)):
+        # Until it has read its log, a server says of one that is on that it is off.
+        raise StoreUnavailable("Redis is not available: it is reading its log.")
     faults = []
     if not int(facts.get("aof_enabled", 0)):
         faults.append("appendonly is off (set `appendonly yes`)")

@@ -47,3 +47,13 @@ def test_a_server_that_syncs_once_a_second_is_refused_where_that_can_be_seen(adm
 def test_a_server_that_does_not_answer_is_unavailable() -> None:
     with pytest.raises(StoreUnavailable):
         check_durability(connect("redis://127.0.0.1:1/0"))
+
+
+@pytest.mark.parametrize(("loading", "verdict"), [(1, StoreUnavailable), (0, WeakDurability)])
+def test_a_server_that_reads_its_log_says_that_it_has_none_and_is_not_believed(
+    admin: Redis, monkeypatch: pytest.MonkeyPatch, loading: int, verdict: type[Exception]
+) -> None:
+    facts = admin.info() | {"loading": loading, "aof_enabled": 0}
+    monkeypatch.setattr(admin, "info", lambda: facts)
+    with pytest.raises(verdict):
+        check_durability(admin)
