@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contract import results
+from contract.base import Interval
 from worker.numbers import number
 
 Floats = NDArray[np.float64]
@@ -25,6 +26,11 @@ def table(values: Floats) -> results.Values:
 def band_of(band: tuple[Floats, Floats] | None) -> tuple[results.Values, results.Values] | None:
     """Lower and upper ends on a grid."""
     return None if band is None else (table(band[0]), table(band[1]))
+
+
+def interval_of(ends: tuple[float, float] | None) -> Interval | None:
+    """An end that is not finite is open."""
+    return None if ends is None else (number(ends[0]), number(ends[1]))
 
 
 def encoded(values: Floats) -> results.EncodedArray:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contract import results
-from worker.encoding import array, band_of, encoded, table
+from worker.encoding import array, band_of, encoded, interval_of, table
 from worker.generator.analysis import GeneratorReport
 from worker.generator.committor import Committor
 from worker.generator.correlations import Memory
@@ -186,7 +186,7 @@ def _quantiles(
     if not isinstance(law, PassageCurve):
         return ()
     found = zip_longest(PROBABILITIES, law.quantiles, intervals)
-    return tuple(results.Quantile(probability=p, time=t, ci=_interval(ci)) for p, t, ci in found)
+    return tuple(results.Quantile(probability=p, time=t, ci=interval_of(ci)) for p, t, ci in found)
 
 
 def _between(passage: SpatialPassage, index: int, spread: GeneratorSpread | None) -> results.Passage:
@@ -229,8 +229,4 @@ def _distribution(law: PassageCurve | NoCurve | None) -> results.PassageDistribu
 
 
 def _estimate(timing: Timing, ci: tuple[float, float] | None) -> results.Estimate:
-    return results.Estimate(value=timing.value, ci=_interval(ci), reason=timing.reason)
-
-
-def _interval(ci: tuple[float, float] | None) -> tuple[float | None, float | None] | None:
-    return None if ci is None else (number(ci[0]), number(ci[1]))
+    return results.Estimate(value=timing.value, ci=interval_of(ci), reason=timing.reason)

@@ -3,9 +3,9 @@
 import math
 
 from contract import results
-from worker.encoding import array
+from worker.encoding import array, interval_of
 from worker.generator.intervals import Band, TopographySpread
-from worker.generator.report import GeneratorReport, Range
+from worker.generator.report import GeneratorReport
 from worker.numbers import number
 
 
@@ -44,9 +44,9 @@ def barriers_of(report: GeneratorReport, spread: TopographySpread | None) -> tup
             over=b.over,
             to=b.to,
             height=number(b.height),
-            height_ci=_finite(height),
+            height_ci=interval_of(height),
             height_over_noise=b.height_over_noise,
-            height_over_noise_ci=_finite(over_noise),
+            height_over_noise_ci=interval_of(over_noise),
         )
         for b, (height, over_noise) in zip(report.barriers, heights, strict=True)
         if math.isfinite(b.height_over_noise)
@@ -69,10 +69,6 @@ def relaxation_of(report: GeneratorReport, spread: TopographySpread | None) -> r
         return None
     band = None if spread is None else _curves(spread.relaxation)
     return results.LocalRelaxation(grid=array(found.grid), rate=array(found.rate), rate_ci=band)
-
-
-def _finite(interval: Range | None) -> tuple[float | None, float | None] | None:
-    return None if interval is None else (number(interval[0]), number(interval[1]))
 
 
 def _curves(band: Band | None) -> tuple[results.Array, results.Array] | None:

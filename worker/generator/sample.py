@@ -143,17 +143,18 @@ def _on_the_line(
     lawful = ends_verdict(ends, fixed, observed).ergodic
     total = log_total_mass(landscape) if lawful else None
     topography = topography_on_the_line(model, landscape, fixed, reference, total)
+    sample = Sample(
+        False,
+        log_times=times,
+        log_kramers=kramers,
+        exits=exits,
+        log_deviations=deviations,
+        committors=committors,
+        topography=topography,
+        log_quantiles=found,
+    )
     if total is None:
-        return Sample(
-            False,
-            log_times=times,
-            log_kramers=kramers,
-            exits=exits,
-            log_deviations=deviations,
-            committors=committors,
-            topography=topography,
-            log_quantiles=found,
-        )
+        return sample
     mean, variance, third, fourth = moments_of(landscape, window, ends, total)
     time = None
     span = inhabited(landscape, len(rates))
@@ -164,22 +165,16 @@ def _on_the_line(
         # A sample's rates may be somewhat faster than the reference's; the cells are made fine enough for that.
         within = part_of(landscape, span)
         rates = spectrum_of(within, ends, len(rates), levels=LEVELS, fastest=1.5 * rates[-1]).eigenvalues.real
-    return Sample(
+    return replace(
+        sample,
         ergodic=True,
         settled=True,
         rates=tuple(rates),
         mean=mean,
         variance=variance,
-        log_times=times,
-        log_kramers=kramers,
-        exits=exits,
         log_integrated_time=time,
         skewness=None if third is None or variance is None else third / variance**1.5,
         kurtosis=None if fourth is None or variance is None else fourth / variance**2,
-        log_deviations=deviations,
-        committors=committors,
-        topography=topography,
-        log_quantiles=found,
     )
 
 

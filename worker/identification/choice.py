@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.criteria import Criterion, costs_of, costs_of_choice
-from worker.identification.gains import Support
+from worker.identification.gains import Support, gain_on
 from worker.identification.library import Library
 from worker.identification.regression import NormalEquations
-from worker.identification.selection import Candidate, Curve, Estimate, best_of, estimate_on, gain_on, selection_path
+from worker.identification.selection import Candidate, Curve, Estimate, best_of, estimate_on, selection_path
 from worker.identification.thresholding import thresholding_path
 
 Floats = NDArray[np.float64]

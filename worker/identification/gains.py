@@ -41,9 +41,14 @@ class Gains:
         return {s: float(g) for s, g in zip(supports, np.where(told_apart, gains, -np.inf), strict=True)}
 
     def _far_from_origin(self, support: Support) -> float:
-        basis = support_basis(self._library, support)
-        solution = solve(self._equations, basis.rows, robust=False)
-        return -np.inf if solution is None else float(0.5 * solution.values @ (basis.rows @ self._equations.score))
+        return gain_on(self._equations, self._library, support)
+
+
+def gain_on(equations: NormalEquations, library: Library, support: Support) -> float:
+    """½ gᵀ ĉ on one support; −∞ where its terms cannot be told apart on these data."""
+    basis = support_basis(library, support)
+    solution = solve(equations, basis.rows, robust=False)
+    return -np.inf if solution is None else float(0.5 * solution.values @ (basis.rows @ equations.score))
 
 
 def all_supports(gains: Gains, size: int) -> Iterator[Level]:

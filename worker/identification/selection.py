@@ -86,13 +86,6 @@ def raw_on(equations: NormalEquations, library: Library, support: Support) -> Fl
     return np.full(len(support), np.nan) if solution is None else basis.raw_coefficients(solution.values)
 
 
-def gain_on(equations: NormalEquations, library: Library, support: Support) -> float:
-    """½ gᵀ ĉ on one support; −∞ where its terms cannot be told apart on these data."""
-    basis = support_basis(library, support)
-    solution = solve(equations, basis.rows, robust=False)
-    return -np.inf if solution is None else 0.5 * float(equations.score @ (basis.rows.T @ solution.values))
-
-
 def best_of(path: tuple[Candidate, ...]) -> Candidate:
     """The candidate with the largest score; the smaller support where two are level."""
     return max(path, key=lambda c: (c.score, -len(c.support)))
