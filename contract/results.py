@@ -190,6 +190,8 @@ class Spectrum(Document):
     """1 / re λ [time]."""
     eigenfunctions: tuple[Array, ...] = ()
     """Right eigenfunctions on the density's grid, unit norm under the stationary law; of one variable only."""
+    eigenfunctions_ci: tuple[tuple[Array, Array] | None, ...] = ()
+    """Of each eigenfunction the lower and upper ends of the intervals at each point, over a hundred of the sampled models."""
     reason: str | None = None
     """Why there are fewer eigenvalues than asked for."""
 
@@ -255,6 +257,8 @@ class Autocorrelation(Document):
     """[time]."""
     values: dict[str, Array] = {}
     """Of each variable; of an angle x of period P the real part of that of exp(2πix/P)."""
+    values_ci: dict[str, tuple[Array, Array]] = {}
+    """Of each variable the lower and upper ends of the intervals at each lag, over a hundred of the sampled models."""
     integrated_time: dict[str, Estimate] = {}
     """Integral of each over all lags from 0 [time]."""
     reason: str | None = None
@@ -268,6 +272,8 @@ class PowerSpectrum(Document):
     """[1/time]."""
     values: dict[str, Array]
     """Of each variable [state²·time]; of an angle x of period P, of cos(2πx/P) and sin(2πx/P) together [time]."""
+    values_ci: dict[str, tuple[Array, Array]] = {}
+    """Of each variable the lower and upper ends of the intervals at each frequency, over a hundred of the sampled models."""
 
 
 class FixedPoint(Document):

@@ -28,6 +28,11 @@ def band_of(band: tuple[Floats, Floats] | None) -> tuple[results.Values, results
     return None if band is None else (table(band[0]), table(band[1]))
 
 
+def curves_of(band: tuple[Floats, Floats] | None) -> tuple[results.Array, results.Array] | None:
+    """Lower and upper ends on the grid of one variable."""
+    return None if band is None else (array(band[0]), array(band[1]))
+
+
 def interval_of(ends: tuple[float, float] | None) -> Interval | None:
     """An end that is not finite is open."""
     return None if ends is None else (number(ends[0]), number(ends[1]))

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contract import results
-from worker.encoding import array, band_of, encoded, interval_of, table
+from worker.encoding import array, band_of, curves_of, encoded, interval_of, table
 from worker.generator.analysis import GeneratorReport
 from worker.generator.committor import Committor
 from worker.generator.correlations import Memory
+from worker.generator.intervals import Band
 from worker.generator.passage_curve import PROBABILITIES, NoCurve, PassageCurve
 from worker.generator.passages import Passage
 from worker.generator.places import Place, Region
@@ -42,7 +43,7 @@ def analysis_of(report: GeneratorReport, spread: GeneratorSpread | None) -> resu
         spectrum=_spectrum(report, spread),
         stationary=_stationary(report, spread),
         autocorrelation=_autocorrelation(report, spread),
-        power_spectrum=_power_spectrum(report),
+        power_spectrum=_power_spectrum(report, spread),
         fixed_points=fixed_points_of(report, topography),
         barriers=barriers_of(report, topography),
         passages=(
@@ -87,6 +88,9 @@ def _spectrum(report: GeneratorReport, spread: GeneratorSpread | None) -> result
         eigenfunctions=()
         if spectrum.eigenfunctions is None
         else tuple(array(f) for f in np.real(spectrum.eigenfunctions)[fundamental]),
+        eigenfunctions_ci=tuple(curves_of(spread.eigenfunctions[k]) for k in fundamental)
+        if spread is not None and spread.eigenfunctions
+        else (),
         reason=spectrum.reason,
     )
 
@@ -142,6 +146,7 @@ def _autocorrelation(report: GeneratorReport, spread: GeneratorSpread | None) ->
     return results.Autocorrelation(
         lags=array(memory.lags),
         values=_by_variable(memory.autocorrelation),
+        values_ci={} if spread is None else _bands_by_variable(spread.autocorrelation),
         integrated_time={
             variable_name(i): _estimate(time, interval)
             for i, (time, interval) in enumerate(zip_longest(memory.integrated_times, _times_of(spread)))
@@ -155,15 +160,29 @@ def _times_of(spread: GeneratorSpread | None) -> tuple[tuple[float, float] | Non
     return () if spread is None else spread.integrated_times or (spread.integrated_time,)
 
 
-def _power_spectrum(report: GeneratorReport) -> results.PowerSpectrum | None:
+def _power_spectrum(report: GeneratorReport, spread: GeneratorSpread | None) -> results.PowerSpectrum | None:
     memory = report.memory
     if not isinstance(memory, Memory):
         return None
-    return results.PowerSpectrum(frequencies=array(memory.frequencies), values=_by_variable(memory.power_spectrum))
+    return results.PowerSpectrum(
+        frequencies=array(memory.frequencies),
+        values=_by_variable(memory.power_spectrum),
+        values_ci={} if spread is None else _bands_by_variable(spread.power_spectrum),
+    )
 
 
 def _by_variable(rows: Floats) -> dict[str, results.Array]:
     return {variable_name(i): array(row) for i, row in enumerate(rows) if np.isfinite(row).any()}
+
+
+def _bands_by_variable(band: Band | None) -> dict[str, tuple[results.Array, results.Array]]:
+    if band is None:
+        return {}
+    return {
+        variable_name(i): (array(low), array(high))
+        for i, (low, high) in enumerate(zip(*band, strict=True))
+        if np.isfinite(low).any()
+    }
 
 
 def _passage(passage: Passage, index: int, spread: GeneratorSpread | None) -> results.Passage:

@@ -3,8 +3,8 @@
 import math
 
 from contract import results
-from worker.encoding import array, interval_of
-from worker.generator.intervals import Band, TopographySpread
+from worker.encoding import array, curves_of, interval_of
+from worker.generator.intervals import TopographySpread
 from worker.generator.report import GeneratorReport
 from worker.numbers import number
 
@@ -58,7 +58,7 @@ def potential_of(report: GeneratorReport, spread: TopographySpread | None) -> re
     potential = report.effective_potential
     if potential is None:
         return None
-    band = None if spread is None else _curves(spread.potential)
+    band = None if spread is None else curves_of(spread.potential)
     return results.EffectivePotential(grid=array(potential.grid), values=array(potential.values), values_ci=band)
 
 
@@ -67,9 +67,5 @@ def relaxation_of(report: GeneratorReport, spread: TopographySpread | None) -> r
     found = report.local_relaxation
     if found is None:
         return None
-    band = None if spread is None else _curves(spread.relaxation)
+    band = None if spread is None else curves_of(spread.relaxation)
     return results.LocalRelaxation(grid=array(found.grid), rate=array(found.rate), rate_ci=band)
-
-
-def _curves(band: Band | None) -> tuple[results.Array, results.Array] | None:
-    return None if band is None else (array(band[0]), array(band[1]))

@@ -57,6 +57,9 @@ class GeneratorSpread:
     quantiles      for each passage on the line, one interval for each of its quantiles, over the first hundred samples [time]
     topography     of fixed points, barriers, density and potential; None where they are not looked at
     current        of probability, on a circle [1/time]
+    autocorrelation, power_spectrum  bands of both functions, each end (d, n) at the reference's lags and frequencies, nan for a
+                   coordinate that has none; over the first hundred samples [1], [state²·time]
+    eigenfunctions one band for each of the reference, on its grid; empty where they are not looked at
     ergodic_share  share of the samples that have a stationary law; None without samples
     n_samples      how many models were analysed
     """
@@ -82,6 +85,9 @@ class GeneratorSpread:
     quantiles: tuple[tuple[Range | None, ...], ...] = ()
     topography: TopographySpread | None = None
     current: Range | None = None
+    autocorrelation: Band | None = None
+    power_spectrum: Band | None = None
+    eigenfunctions: tuple[Band | None, ...] = ()
 
 
 def central_interval(numbers: Sequence[float | None], confidence: float) -> Range | None:
