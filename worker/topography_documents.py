@@ -1,6 +1,7 @@
 """Fixed points, barriers, potential and local relaxation rate → their part of the result document."""
 
 import math
+from itertools import zip_longest
 
 from contract import results
 from worker.encoding import array, curves_of, interval_of
@@ -22,16 +23,15 @@ def fixed_points_of(report: GeneratorReport, spread: TopographySpread | None) ->
     points = report.fixed_points
     places = spread.fixed_points if spread is not None else ((),) * len(points)
     rates = spread.rates if spread is not None and spread.rates else ((),) * len(points)
+    frequencies = spread.frequencies if spread is not None and spread.frequencies else ((),) * len(points)
     return tuple(
         results.FixedPoint(
             at=point.at,
             at_ci=place,
             stable=point.stable,
-            jacobian_eigenvalues=tuple(
-                eigenvalue_of(value, intervals[k] if intervals else None) for k, value in enumerate(point.rates)
-            ),
+            jacobian_eigenvalues=tuple(eigenvalue_of(*numbers) for numbers in zip_longest(point.rates, of_decay, of_turning)),
         )
-        for point, place, intervals in zip(points, places, rates, strict=True)
+        for point, place, of_decay, of_turning in zip(points, places, rates, frequencies, strict=True)
     )
 
 

@@ -1,7 +1,9 @@
 """Fixed points of a drift in several coordinates, and the Gaussian law next to a stable one."""
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import solve_continuous_lyapunov
+from scipy.optimize import linear_sum_assignment
 
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.wells import FixedPoint
@@ -12,6 +14,9 @@ FEW_STEPS = 12
 """From a root of another drift, not far away."""
 APART = 1e-6
 """Distance, in typical lengths, below which two roots are one."""
+
+SAME = 1e-12
+"""Difference of squared distances, over the largest eigenvalue's square, below which both are equally near."""
 
 
 def fixed_points_near(process: DiffusionProcess, starts: FloatArray, scale: FloatArray) -> tuple[FixedPoint, ...]:
@@ -57,6 +62,17 @@ def fixed_point_at(process: DiffusionProcess, at: FloatArray) -> FixedPoint:
     rates = rates[np.lexsort((-rates.imag, -rates.real))]
     slowest = float(rates[0].real)
     return FixedPoint(tuple(float(v) for v in at), slowest < 0, slowest, tuple(complex(rate) for rate in rates))
+
+
+def jacobian_rates(process: DiffusionProcess, at: FloatArray, reference: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """(d,) eigenvalues of the Jacobian `at` (d,), in the order of those of another process, `reference` (d,), which they are
+    nearest to [1/time]. Of two that are equally near the one of the larger real part comes first."""
+    rates = np.linalg.eigvals(process.drift_jacobian(at[None])[0]).astype(np.complex128)
+    rates = rates[np.lexsort((-rates.imag, -rates.real))]
+    size = np.max(np.abs(np.concatenate([rates, reference])))
+    order = np.arange(len(rates))
+    cost = np.abs(rates - reference[:, None]) ** 2 + SAME * size**2 * np.abs(order - order[:, None])
+    return np.asarray(rates[linear_sum_assignment(cost)[1]])
 
 
 def gaussian_covariance(jacobian: FloatArray, noise: FloatArray) -> FloatArray | None:

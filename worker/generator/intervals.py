@@ -21,6 +21,7 @@ class TopographySpread:
 
     fixed_points  one tuple for each fixed point of the reference, with the interval of each coordinate [state]
     rates         likewise of the real parts of the Jacobian's eigenvalues there; empty in one coordinate [1/time]
+    frequencies   and of the imaginary parts, None where the reference's vanishes; empty in one coordinate [1/time]
     barriers      of each barrier of the reference, its heights ΔV and ΔΦ [state²/time], [kT]
     density, potential, relaxation   bands of the stationary density, of the effective potential, each sample's zero at its own
                   lowest point, and of |b'|/a, on the reference's grids; None in several coordinates
@@ -28,6 +29,7 @@ class TopographySpread:
 
     fixed_points: tuple[tuple[Range | None, ...], ...]
     rates: tuple[tuple[Range | None, ...], ...] = ()
+    frequencies: tuple[tuple[Range | None, ...], ...] = ()
     barriers: tuple[tuple[Range | None, Range | None], ...] = ()
     density: Band | None = None
     potential: Band | None = None

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from worker.generator.equilibria import followed
+from worker.generator.equilibria import followed, jacobian_rates
 from worker.generator.intervals import Band, TopographySpread, central_band, column_intervals
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.report import GeneratorReport
@@ -12,6 +12,7 @@ from worker.generator.topography import Topography
 
 FARTHEST = 3.0
 """Standard deviations that a fixed point may be away from the reference's."""
+NOWHERE = complex(np.nan, np.nan)
 
 
 def topography_spread(
@@ -50,9 +51,9 @@ def topography_spread(
 def fixed_points_spread(
     samples: Sequence[DiffusionProcess], reference: GeneratorReport, scale: FloatArray, confidence: float
 ) -> TopographySpread | None:
-    """Of where each sample's drift has the reference's fixed points, and of its Jacobian there, in several coordinates; None
-    where the reference has none. A sample has a fixed point where Newton's method finds one of the same kind nearer than half
-    way to the reference's next one.
+    """Of where each sample's drift has the reference's fixed points, and of its Jacobian's eigenvalues there, in several
+    coordinates; None where the reference has none. A sample has a fixed point where Newton's method finds one of the same kind
+    nearer than half way to the reference's next one.
 
     scale  (d,) typical length of each coordinate [state]
     """
@@ -62,18 +63,25 @@ def fixed_points_spread(
     at = np.array([point.at for point in points])
     reach = np.array([_reach(at, k, scale) for k in range(len(points))])
     stable = np.array([point.stable for point in points])
-    found, rates = np.full((len(samples), *at.shape), np.nan), np.full((len(samples), *at.shape), np.nan)
+    wanted = np.array([point.rates for point in points])
+    found, rates = np.full((len(samples), *at.shape), np.nan), np.full((len(samples), *at.shape), NOWHERE)
     for places, own, process in zip(found, rates, samples, strict=True):
         places[:] = followed(process, at, reach)
-        known = np.isfinite(places).all(axis=1)
-        if known.any():
-            values = np.linalg.eigvals(process.drift_jacobian(places[known])).real
-            own[known] = -np.sort(-values, axis=1)
-        other = known & ((own[:, 0] < 0) != stable)
-        places[other] = own[other] = np.nan
+        for k in np.flatnonzero(np.isfinite(places).all(axis=1)):
+            own[k] = jacobian_rates(process, places[k], wanted[k])
+            if (own[k].real.max() < 0) != stable[k]:
+                places[k], own[k] = np.nan, NOWHERE
+    turning = wanted.imag != 0
     return TopographySpread(
         fixed_points=tuple(column_intervals(found[:, k], confidence) for k in range(len(points))),
-        rates=tuple(column_intervals(rates[:, k], confidence) for k in range(len(points))),
+        rates=tuple(column_intervals(rates[:, k].real, confidence) for k in range(len(points))),
+        frequencies=tuple(
+            tuple(
+                interval if turns else None
+                for interval, turns in zip(column_intervals(rates[:, k].imag, confidence), turning[k], strict=True)
+            )
+            for k in range(len(points))
+        ),
     )
 
 

@@ -123,6 +123,39 @@ def test_fixed_points_of_coupled_wells_are_where_the_coefficients_say() -> None:
     assert document.fixed_points[2].jacobian_eigenvalues[0].ci == found.rates[2][0]
 
 
+def test_a_focus_turns_as_fast_as_its_jacobian_says() -> None:
+    """A = [[−1, t], [−t, −1]] has the eigenvalues −1 ± ti."""
+    turns, reference = np.linspace(1.8, 2.2, 41), analyse(rotating(1.0))
+    result = spread([rotating(1.0, turn) for turn in turns], reference, 0.9)
+    assert result.topography is not None
+    low, high = np.quantile(turns, [0.05, 0.95], method="nearest")
+    ((first, second),) = result.topography.frequencies
+    assert first == pytest.approx((low, high), rel=1e-9)
+    assert second == pytest.approx((-high, -low), rel=1e-9)
+    assert result.topography.rates == ((pytest.approx((-1, -1), rel=1e-9),) * 2,)
+    (point,) = analysis_of(reference, result).fixed_points
+    assert [value.im_ci for value in point.jacobian_eigenvalues] == [first, second]
+    # Negative control: a node does not turn.
+    node = spread([rotating(1.0, turn) for turn in turns], analyse(rotating(1.0, 0.0)), 0.9)
+    assert node.topography is not None
+    assert node.topography.frequencies == ((None, None),)
+
+
+def test_eigenvalues_keep_their_partner_where_a_real_one_overtakes_a_pair() -> None:
+    """Of diag(−r) and a pair −1 ± 2i the largest real part is now that of one, now that of the other."""
+
+    def crossing(rate: float) -> DiffusionProcess:
+        drift: Terms = {"x": {"x": -1, "y": 2}, "y": {"x": -2, "y": -1}, "z": {"z": -rate, "z^3": -1}}
+        return model(drift, {f"{name},{name}": {"1": 0.01} for name in "xyz"})
+
+    rates = np.linspace(0.8, 1.18, 39)
+    result = spread([crossing(rate) for rate in rates], analyse(crossing(0.95)), 0.9)
+    assert result.topography is not None
+    low, high = np.quantile(rates, [0.05, 0.95], method="nearest")
+    assert result.topography.rates[0][0] == pytest.approx((-high, -low))
+    assert result.topography.frequencies[0] == (None, pytest.approx((2, 2)), pytest.approx((-2, -2)))
+
+
 def test_a_fixed_point_that_most_samples_have_lost_has_no_interval() -> None:
     lost = spread([coupled(-k) for k in np.linspace(0.85, 1.15, 21)], analyse(coupled(1.0)), 0.9999)
     assert lost.topography is not None
