@@ -316,7 +316,7 @@ class Quantile(Document):
     time: float
     """[time]"""
     ci: Interval | None = None
-    """Confidence interval, from a hundred of the sampled models; an open end is null. Of one variable that is no angle."""
+    """Confidence interval, of one variable, from a hundred of the sampled models, of an angle seventy; an open end is null."""
 
 
 Place = float | tuple[float, ...] | dict[str, Interval]

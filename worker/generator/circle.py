@@ -1,54 +1,36 @@
 """Processes on a circle: a density with a current, complex rates, and passages that may go either way round."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import eigvals
 
-from worker.generator.boundaries import classify_end
 from worker.generator.circle_correlations import memory_on_the_circle
 from worker.generator.circle_passages import circular_committor, circular_exit, circular_passage
 from worker.generator.effective_potential import effective_potential
-from worker.generator.errors import InvalidDomainError
+from worker.generator.exits import Triple
 from worker.generator.extrapolation import extrapolated_beyond
-from worker.generator.fourier import MODES, fourier_generator
-from worker.generator.landscape import Landscape
+from worker.generator.fourier import MODES, fourier_rates
 from worker.generator.line_committors import with_neighbours
-from worker.generator.panels import build_landscape
+from worker.generator.places import Pair, facing_numbers
 from worker.generator.process import ScalarProcess, read_only, values
 from worker.generator.quadrature import CUMULATIVE, WEIGHTS
 from worker.generator.relaxation import local_relaxation
-from worker.generator.report import GeneratorReport, Questions, pairs_to_time
+from worker.generator.report import GeneratorReport, Questions, Range, pairs_to_time
 from worker.generator.sign_changes import separators
 from worker.generator.spectrum import Spectrum
 from worker.generator.stationary import StationaryLaw, law_on_grid
 from worker.generator.still_circle import circle_without_noise
+from worker.generator.turn import Turn, opened
 from worker.generator.wells import Barrier, FixedPoint, work_between
-from worker.generator.window import choose_window, roots
+from worker.generator.window import roots
 
 SCAN = 2048
 """Points of one turn at which fixed points are looked for."""
 SETTLED = 1e-8
-ROUNDING = 1e-9
-"""Relative imaginary part of a rate below which it is rounding error."""
 ANGLE = "the coordinate is an angle: its moments depend on where the circle is cut, so none are given"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Circle:
-    """One turn [low, low + period) of a process, cut open.
-
-    model      the coefficients between reflecting ends at the cut; only ever integrated, never let run
-    landscape  ψ over the turn
-    climb      ψ gained in one turn, 0 where the process is in equilibrium
-    """
-
-    model: ScalarProcess
-    period: float
-    landscape: Landscape
-    climb: float
 
 
 def analysed_on_the_circle(model: ScalarProcess, questions: Questions) -> GeneratorReport:
@@ -62,11 +44,13 @@ def analysed_on_the_circle(model: ScalarProcess, questions: Questions) -> Genera
     still = circle_without_noise(model, low, fixed, questions)
     if still is not None:
         return still
-    circle = opened(model, low)
+    pairs = pairs_to_time(questions, fixed, model.period)
+    between = with_neighbours(questions.committors, fixed)
+    circle = opened(model, low, points_of(fixed, pairs, between, questions.exits))
     law, current = circular_law(circle, questions.density_points)
-    barriers = circular_barriers(model, fixed)
-    passages = tuple(circular_passage(model, start, to) for start, to in pairs_to_time(questions, fixed, model.period))
-    spectrum = circular_spectrum(circle, questions.eigenpairs)
+    barriers = circular_barriers(circle, fixed)
+    passages = tuple(circular_passage(circle, start, to) for start, to in pairs)
+    spectrum = circular_spectrum(model, low, questions.eigenpairs)
     return GeneratorReport(
         ergodic=True,
         reason=None,
@@ -78,8 +62,8 @@ def analysed_on_the_circle(model: ScalarProcess, questions: Questions) -> Genera
         fixed_points=fixed,
         barriers=barriers,
         passages=passages,
-        committors=tuple(circular_committor(model, pair) for pair in with_neighbours(questions.committors, fixed)),
-        exits=tuple(circular_exit(model, asked) for asked in questions.exits),
+        committors=tuple(circular_committor(circle, pair) for pair in between),
+        exits=tuple(circular_exit(circle, asked) for asked in questions.exits),
         effective_potential=effective_potential(circle.landscape, law.grid[0]),
         local_relaxation=local_relaxation(model, law.grid[0]),
         probability_current=current,
@@ -87,25 +71,15 @@ def analysed_on_the_circle(model: ScalarProcess, questions: Questions) -> Genera
     )
 
 
-def opened(model: ScalarProcess, low: float, points: tuple[float, ...] = ()) -> Circle:
-    """The circle cut at `low`, with panels that break at `points` of the turn [state].
-
-    Raises InvalidDomainError where a is not positive all the way round.
-    """
-    assert model.period is not None
-    line = replace(model, bounds=(low, low + model.period), period=None)
-    window = choose_window(line, None)
-    if not np.all(window.diffusion > 0):
-        at = float(window.points[np.argmin(window.diffusion)])
-        raise InvalidDomainError(f"the diffusion is not positive at x = {at:g}, and an angle has to pass there; give other terms")
-    ends = classify_end(line, window, -1), classify_end(line, window, 1)
-    landscape = build_landscape(line, window, ends, (*line.bounds, *points), (), np.inf)
-    # Panels meet without a jump, so ψ at either end of the turn is that of the first and the last panel.
-    edges = landscape.psi_and_log_a(landscape.edges[[0, -1]])[0]
-    return Circle(line, model.period, landscape, float(edges[1] - edges[0]))
+def points_of(
+    fixed: Iterable[FixedPoint], pairs: Iterable[Range], between: Iterable[Pair], exits: Iterable[Triple]
+) -> list[float]:
+    """Where panels have to meet, for all that is asked of a circle [state]."""
+    numbers = (facing_numbers(pair) or () for pair in between)
+    return [*(point.at[0] for point in fixed), *chain.from_iterable((*pairs, *numbers, *exits))]
 
 
-def circular_law(circle: Circle, points: int) -> tuple[StationaryLaw, float]:
+def circular_law(circle: Turn, points: int) -> tuple[StationaryLaw, float]:
     """The invariant law over one turn, equation (G17), and the probability current through every point [1/time]."""
     landscape = circle.landscape
     _, psi, _ = landscape.at_nodes
@@ -128,11 +102,12 @@ def circular_law(circle: Circle, points: int) -> tuple[StationaryLaw, float]:
     return law, float(current)
 
 
-def circular_spectrum(circle: Circle, count: int) -> Spectrum:
-    """The slowest rates by Fourier's method, equation (G18); complex where the process goes round."""
+def circular_spectrum(model: ScalarProcess, low: float, count: int) -> Spectrum:
+    """The slowest rates on the turn from `low`, by Fourier's method, equation (G18); complex where the process goes round."""
+    assert model.period is not None
     rates, error = np.zeros(0, complex), np.full(count, np.inf)
     for modes in MODES:
-        previous, rates = rates, fourier_rates(circle.model, *circle.model.bounds, modes)[:count]
+        previous, rates = rates, fourier_rates(model, low, model.period, modes)[:count]
         if len(previous) == len(rates):
             error = np.abs(rates - previous) / np.abs(rates)
             if np.all(error < SETTLED):
@@ -143,15 +118,6 @@ def circular_spectrum(circle: Circle, count: int) -> Spectrum:
         reason = f"only {settled.sum()} of {count} rates settle: the noise is too weak for Fourier's method"
     rates, error = rates[settled], error[settled]
     return Spectrum(read_only(rates), read_only(1 / rates.real), None, read_only(error), reason)
-
-
-def fourier_rates(model: ScalarProcess, low: float, high: float, modes: int) -> NDArray[np.complex128]:
-    """(2 modes,) all rates on so many modes of the turn [low, high], the slowest first, equation (G18) [1/time]."""
-    found = np.asarray(eigvals(-fourier_generator(model, low, high - low, modes)), dtype=np.complex128)
-    # The constant is the eigenfunction of zero; of a complex pair, the positive frequency comes first.
-    order = np.lexsort((-found.imag, np.round(found.real / np.abs(found).max(), 12)))
-    rates = found[order][1:]
-    return np.where(np.abs(rates.imag) < ROUNDING * np.abs(rates), rates.real, rates).astype(np.complex128)
 
 
 def circular_fixed_points(model: ScalarProcess, low: float) -> tuple[FixedPoint, ...]:
@@ -167,21 +133,21 @@ def circular_fixed_points(model: ScalarProcess, low: float) -> tuple[FixedPoint,
     return tuple(FixedPoint((float(inside[i]),), bool(stable[i]), float(slopes[i])) for i in order)
 
 
-def circular_barriers(model: ScalarProcess, fixed: tuple[FixedPoint, ...]) -> tuple[Barrier, ...]:
-    """The two ways out of each well; a drift that goes round makes them unequal. The next well may be the same, one turn on."""
-    assert model.period is not None
-    period = model.period
+def circular_barriers(circle: Turn, fixed: tuple[FixedPoint, ...]) -> tuple[Barrier, ...]:
+    """The two ways out of each well; a drift that goes round makes them unequal. The next well may be the same, one turn on.
+    Panels break at the fixed points."""
+    period = circle.period
     barriers = []
     for well in (point.at[0] for point in fixed if point.stable):
         ahead = [(float(np.mod(point.at[0] - well, period)), point) for point in fixed if point.at[0] != well]
         ahead.sort(key=lambda pair: pair[0])
         tops = [(distance, point.at[0]) for distance, point in ahead if not point.stable]
         others = [(distance, point.at[0]) for distance, point in ahead if point.stable]
-        circle = opened(model, well, tuple(well + d for d, _ in tops))
+        landscape = circle.cut_at(well)
         for (distance, top), start in ((tops[-1], well + period), (tops[0], well)):
             behind = [x for d, x in others if (d > distance if start == well else d < distance)]
             to = (behind[0] if start == well else behind[-1]) if behind else well
-            psi, log_a = circle.landscape.psi_and_log_a(np.array([start, well + distance]))
-            height = -work_between(circle.model, circle.landscape, start, well + distance)
+            psi, log_a = landscape.psi_and_log_a(np.array([start, well + distance]))
+            height = -work_between(circle.model, landscape, start, well + distance)
             barriers.append(Barrier(well, top, to, height, float(psi[0] - psi[1] + log_a[1] - log_a[0])))
     return tuple(barriers)

@@ -1,18 +1,23 @@
 """Autocorrelation and power spectrum of an angle, from the Fourier modes of the circle."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import eig
 
 from worker.generator.correlations import Memory, NoMemory, memory_of
-from worker.generator.fourier import MODES, ComplexArray, fourier_generator
+from worker.generator.fourier import MODES, ComplexArray, fourier_eigenvectors, fourier_generator
 from worker.generator.process import FloatArray, ScalarProcess
 from worker.generator.spectrum import Spectrum
 from worker.generator.timing import Timing
+from worker.generator.turn import Turn
 
 SETTLED = 1e-6
 """Change of C on doubling the modes below which it has settled."""
+SETTLED_RATES = 1e-5
+RESOLVED = 1e-3
+"""Last Fourier coefficient of the law below which C is right to its square, about."""
+MOST_MODES = 64
+"""Modes that are spent on one of many models."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,11 +26,18 @@ class CircleCorrelations:
 
     rates, weights   (n,) λ [1/time] and w, which add up to 1
     variance         1 − |⟨z⟩|²
+    modes            how many it was computed on
+    finest           |⟨zᵏ⟩| of the last of them, which vanishes where they resolve the law
+    few              of a reference, how many modes are enough for models near it: C is right on them to SETTLED, and the slowest
+                     rates to SETTLED_RATES
     """
 
     rates: ComplexArray
     weights: ComplexArray
     variance: float
+    modes: int
+    finest: float
+    few: int | None = None
 
     @classmethod
     def of(cls, model: ScalarProcess, low: float, period: float, modes: int) -> "CircleCorrelations":
@@ -35,13 +47,13 @@ class CircleCorrelations:
         others = np.delete(np.arange(2 * modes + 1), modes)
         moments = np.ones(2 * modes + 1, np.complex128)
         moments[others] = np.linalg.solve(generator[np.ix_(others, others)].T, -generator[modes, others])
-        rates, vectors = eig(-generator)
+        rates, vectors = fourier_eigenvectors(generator)
         start = np.zeros(2 * modes + 1, np.complex128)
         start[modes + 1] = 1
         weights = np.linalg.solve(vectors, start) * (np.append(0, moments[:-1]) @ vectors)
         kept = np.delete(np.arange(2 * modes + 1), np.argmin(np.abs(rates)))
         variance = float(1 - np.abs(moments[modes + 1]) ** 2)
-        return cls(rates[kept], weights[kept] / variance, variance)
+        return cls(rates[kept], weights[kept] / variance, variance, modes, float(np.abs(moments[-1])))
 
     @property
     def integrated_time(self) -> float:
@@ -60,6 +72,19 @@ class CircleCorrelations:
         return np.asarray(2 * self.variance * both.real[None])
 
 
+def correlations_near(model: ScalarProcess, turn: Turn, memory: Memory) -> CircleCorrelations | None:
+    """Of a model near the one that has this memory, on as few modes as resolve them both; None where that takes too many."""
+    if not isinstance(memory.correlations, CircleCorrelations):
+        return None
+    modes = memory.correlations.few
+    while modes is not None and modes <= MOST_MODES:
+        found = CircleCorrelations.of(model, turn.model.bounds[0], turn.period, modes)
+        if found.finest < RESOLVED:
+            return found
+        modes *= 2
+    return None
+
+
 def memory_on_the_circle(
     model: ScalarProcess, low: float, period: float, spectrum: Spectrum, n_lags: int, n_frequencies: int
 ) -> Memory | NoMemory:
@@ -67,7 +92,7 @@ def memory_on_the_circle(
     if not len(spectrum.eigenvalues):
         return NoMemory("the noise is too weak for Fourier's method, which the autocorrelation of an angle is found by")
     slowest, fastest = float(spectrum.eigenvalues[0].real), float(np.max(np.abs(spectrum.eigenvalues)))
-    previous: Memory | None = None
+    previous: tuple[CircleCorrelations, Memory] | None = None
     for modes in MODES:
         found = CircleCorrelations.of(model, low, period, modes)
         memory = memory_of(
@@ -78,7 +103,11 @@ def memory_on_the_circle(
             n_lags=n_lags,
             n_frequencies=n_frequencies,
         )
-        if previous is not None and np.max(np.abs(memory.autocorrelation - previous.autocorrelation)) < SETTLED:
-            return memory
-        previous = memory
+        if previous is not None:
+            coarse, before = previous
+            if np.max(np.abs(memory.autocorrelation - before.autocorrelation)) < SETTLED:
+                away = np.min(np.abs(coarse.rates - spectrum.eigenvalues[:, None]), axis=1)
+                same = np.all(away < SETTLED_RATES * np.abs(spectrum.eigenvalues))
+                return replace(memory, correlations=replace(found, few=coarse.modes if same else modes))
+        previous = found, memory
     return NoMemory("the autocorrelation does not settle: the noise is too weak for Fourier's method")

@@ -2,13 +2,16 @@
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eig, eigvals
 
-from worker.generator.process import ScalarProcess, values
+from worker.generator.process import FloatArray, ScalarProcess, values
 
 ComplexArray = NDArray[np.complex128]
 
-MODES = (32, 64, 128, 256)
+MODES = (16, 32, 64, 128, 256)
 """Highest Fourier mode, raised until the answer settles."""
+ROUNDING = 1e-9
+"""Relative imaginary part of a rate below which it is rounding error."""
 
 
 def fourier_generator(model: ScalarProcess, low: float, period: float, modes: int) -> ComplexArray:
@@ -19,3 +22,36 @@ def fourier_generator(model: ScalarProcess, low: float, period: float, modes: in
     shift = k[:, None] - k[None, :]
     wave = 2 * np.pi * k / period
     return np.asarray(b[shift] * (1j * wave) - 0.5 * a[shift] * wave**2)
+
+
+def fourier_rates(model: ScalarProcess, low: float, period: float, modes: int) -> ComplexArray:
+    """(2 modes,) all rates on so many modes of the turn from `low`, the slowest first, equation (G18) [1/time]."""
+    found = eigvals(-in_real_functions(fourier_generator(model, low, period, modes)))
+    return slowest_first(found.astype(np.complex128))[1:]
+
+
+def fourier_eigenvectors(generator: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
+    """Eigenvalues (n,) of −L from its matrix (n, n), and its eigenvectors as columns (n, n), in the same functions."""
+    rates, vectors = (array.astype(np.complex128) for array in eig(-in_real_functions(generator)))
+    modes = len(generator) // 2
+    cosines, sines = vectors[1 : modes + 1] / np.sqrt(2), 1j * vectors[modes + 1 :] / np.sqrt(2)
+    return rates, np.concatenate([(cosines + sines)[::-1], vectors[:1], cosines - sines])
+
+
+def slowest_first(rates: ComplexArray) -> ComplexArray:
+    """(n,) eigenvalues of −L in order, that of the constant first, as it is zero; of a pair, the positive frequency is first."""
+    rates = rates[np.lexsort((-rates.imag, np.round(rates.real / np.abs(rates).max(), 12)))]
+    return np.where(np.abs(rates.imag) < ROUNDING * np.abs(rates), rates.real, rates).astype(np.complex128)
+
+
+def in_real_functions(generator: ComplexArray) -> FloatArray:
+    """(n, n) the generator's matrix of the functions 1, √2 cos kωx, √2 sin kωx, k from 1, which is real: its eigenvalues take a
+    third of the time."""
+    modes = len(generator) // 2
+    ahead, behind = generator[modes + 1 :, modes + 1 :], generator[modes + 1 :, modes - 1 :: -1]
+    cosines, sines = ahead + behind, ahead - behind
+    # Of the constant there is no derivative: its column is zero.
+    first = np.sqrt(2) * generator[modes, modes + 1 :]
+    below = np.zeros((2 * modes, 1))
+    rows = np.block([[cosines.real, sines.imag], [-cosines.imag, sines.real]])
+    return np.block([[np.zeros((1, 1)), first.real, first.imag], [below, rows]])

@@ -48,7 +48,7 @@ class GeneratorSpread:
     passages       one interval for each passage of the reference, its mean time [time]
     between        one interval for each passage between places of several coordinates; empty in one [time]
     kramers        likewise for the asymptotic formula [time]
-    frequencies    one interval for the imaginary part of each eigenvalue; None where it is zero, empty in one coordinate [1/time]
+    frequencies    one interval for the imaginary part of each eigenvalue; None where it is zero [1/time]
     exits          of each exit that the reference has, the probability to leave at the upper end, and the mean time [time]
     integrated_time  of the autocorrelation in one coordinate [time]
     integrated_times  likewise, one for each of several coordinates; empty in one [time]
@@ -56,7 +56,7 @@ class GeneratorSpread:
     circulation, entropy_production  of two coordinates [state²/time], [1/time]
     deviations     one for each passage, in several coordinates between places, of its time's standard deviation [time]
     committors     one band for each committor of the reference
-    quantiles      for each passage on the line, one interval for each of its quantiles, over the first hundred samples [time]
+    quantiles      for each passage in one coordinate, one interval a quantile, over the first hundred samples [time]
     topography     of fixed points, barriers, density and potential; None where they are not looked at
     current        of probability, on a circle [1/time]
     autocorrelation, power_spectrum  bands of both functions, each end (d, n) at the reference's lags and frequencies, nan for a

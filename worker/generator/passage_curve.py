@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
@@ -42,7 +43,7 @@ Law = Callable[[FloatArray], FloatArray]
 """Times (k,) → density and distribution function there, (2, k)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class PassageCurve:
     """The law of a passage time at times that show its body and its tail.
 
@@ -55,7 +56,7 @@ class PassageCurve:
     density: FloatArray
     cumulative: FloatArray
 
-    @property
+    @cached_property
     def quantiles(self) -> tuple[float, ...]:
         """Times by which it is over with each of `PROBABILITIES` [time]."""
         spline = CubicHermiteSpline(self.times, self.cumulative, self.density)
@@ -71,8 +72,8 @@ class NoCurve:
     reason: str
 
 
-def passage_cells(landscape: Landscape, low: float, high: float) -> Cells:
-    """Cells that resolve a passage between `low` and `high` [state], edges of panels.
+def passage_cells(landscape: Landscape, low: float, high: float, coarser: int = 1) -> Cells:
+    """Cells that resolve a passage between `low` and `high` [state], edges of panels; or such as are 2 or 4 times as long.
 
     A short passage is over before the process has been far. Far from both points cells may be longer.
     """
@@ -80,7 +81,7 @@ def passage_cells(landscape: Landscape, low: float, high: float) -> Cells:
     away = np.maximum(np.maximum(low - edges[1:], edges[:-1] - high), high - low)
     wanted = np.maximum(PER_DISTANCE * width / away, rise_on_the_way(landscape, low, high) / RISE)
     parts = 2 ** np.ceil(np.log2(np.clip(wanted, FEWEST_PARTS, MOST_PARTS))).astype(np.int64)
-    return cut_into_cells(landscape, parts)
+    return cut_into_cells(landscape, parts // coarser)
 
 
 def rise_on_the_way(landscape: Landscape, low: float, high: float) -> FloatArray:

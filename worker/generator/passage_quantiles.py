@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from worker.generator.cells import Cells, cut_into_cells
 from worker.generator.contour import contour, points_for
-from worker.generator.first_passage_chain import UNSEEN, oriented
+from worker.generator.first_passage_chain import UNSEEN, Chain, oriented
 from worker.generator.landscape import Landscape
 from worker.generator.passage_curve import MOST_EDGES, PROBABILITIES, PassageCurve, passage_cells
 from worker.generator.passages import Passage
@@ -18,6 +18,8 @@ ComplexArray = NDArray[np.complex128]
 
 PER_DISTANCE = 8
 """Cells over the distance of a passage: as only ratios are taken, a quarter of those that the law itself is given on."""
+COARSER = 4
+"""Length of the cells, in those of the law itself, where a level of twice this length goes with them."""
 NEGLIGIBLE = 20.0
 """Depth of a panel's mass behind the start below the largest there at which it is left out."""
 MOST_SAMPLES = 100
@@ -72,6 +74,30 @@ def log_quantiles_alone(landscape: Landscape, passage: Passage, log_mean: float)
     return np.asarray((4 * fine - coarse)[0] / 3)
 
 
+def log_quantiles_round(landscape: Landscape, at: float, passage: Passage, log_mean: float) -> FloatArray | None:
+    """(k,) likewise of a model on a circle, from `at` until either end of the landscape is reached; None where the reference
+    has none, or the landscape is too steep."""
+    exact, mean = _log_quantiles(passage), passage.mean_time.log_value
+    low, high = landscape.edges[[0, -1]]
+    if exact is None or mean is None or log_mean == np.inf:
+        return None
+    nearest = low if at - low < high - at else high
+    cells = passage_cells(landscape, min(nearest, at), max(nearest, at), coarser=COARSER)
+    if len(cells.edges) > MOST_EDGES:
+        return None
+    found = (exact + log_mean - mean)[None]
+    levels = []
+    for level in (cells, cells.halved()):
+        chain = Chain.out_of(level, level.edge_at(at))
+        points = points_for(chain.log_amplification)
+        if points is None:
+            return None
+        arrays = chain.ahead[None], chain.back[None], chain.start
+        found = np.asarray(_solved(*arrays, np.array(PROBABILITIES), found, *contour(points)))
+        levels.append(found[0])
+    return np.asarray((4 * levels[0] - levels[1]) / 3)
+
+
 def _few_cells(landscape: Landscape, start: float, to: float) -> tuple[NDArray[np.int64], slice]:
     """Cells per panel, and the panels that matter to the passage: those on the way, and behind it those with mass."""
     edges, width = landscape.edges, 2 * landscape.half
@@ -123,11 +149,12 @@ def _solved(
     nodes: ComplexArray,
     weights: ComplexArray,
 ) -> FloatArray:
-    """(m, k) log times at which the distribution function on each chain (m, n) has these values."""
+    """(m, k) log times at which the distribution function on each chain (m, n) has these values; it may end at either side."""
     models, n = ahead.shape
     found = np.full(guess.shape, np.nan)
     for model in range(models):
         forth, home = ahead[model], back[model]
+        open_below = home[0] > 0
         for k in range(len(probabilities)):
             log_time = guess[model, k]
             for _ in range(STEPS):
@@ -135,18 +162,22 @@ def _solved(
                 density, below = 0.0, 0.0
                 for j in range(len(nodes)):
                     s = nodes[j] / time
-                    left, from_left = home[0] + 0j, 0j
+                    left = home[0] + 0j
+                    down = left
                     for i in range(1, start + 1):
                         grown = left + s
-                        left = grown * home[i] / (forth[i - 1] + grown)
+                        passed = home[i] / (forth[i - 1] + grown)
+                        left = grown * passed
+                        if open_below:
+                            down = down * passed
                     right = forth[n - 1] + 0j
-                    from_left = right
+                    up = right
                     for i in range(n - 2, start - 1, -1):
                         grown = right + s
                         passed = forth[i] / (home[i + 1] + grown)
                         right = grown * passed
-                        from_left = from_left * passed
-                    value = from_left / (left + right + s) * weights[j]
+                        up = up * passed
+                    value = (down + up) / (left + right + s) * weights[j]
                     density += value.imag
                     below += (value / nodes[j]).imag
                 # density · time is the slope in the logarithm of time.

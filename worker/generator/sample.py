@@ -3,16 +3,19 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from worker.generator.boundaries import End, classify_end
 from worker.generator.cells import cut_into_cells
-from worker.generator.circle import circular_spectrum, fourier_rates, opened
-from worker.generator.circle_passages import circular_committor, circular_exit, circular_times
+from worker.generator.circle import circular_fixed_points, circular_spectrum, points_of
+from worker.generator.circle_correlations import CircleCorrelations, correlations_near
+from worker.generator.circle_passages import circular_committor, circular_exit, circular_log_quantiles, circular_times
 from worker.generator.committor import Committor
+from worker.generator.correlations import Memory
 from worker.generator.ergodicity import ends_verdict, noise_verdict
 from worker.generator.errors import GeneratorError
 from worker.generator.exits import Exit, Triple, exit_on_the_line
-from worker.generator.fourier import MODES
+from worker.generator.fourier import fourier_rates
 from worker.generator.inhabited import depth_for, inhabited, part_of, span_of_light_tails
 from worker.generator.integrated_time import integrated_time
 from worker.generator.interval import narrowed_to_positive
@@ -24,18 +27,22 @@ from worker.generator.passage_law import cells_for_deviation, standard_deviation
 from worker.generator.passage_quantiles import log_quantiles_alone
 from worker.generator.passages import mean_time
 from worker.generator.places import Pair, facing_numbers
+from worker.generator.plane.solution import matched
 from worker.generator.process import DiffusionProcess, FloatArray, ScalarProcess, scalar_view
 from worker.generator.report import GeneratorReport, Range
 from worker.generator.spectrum import spectrum_of
 from worker.generator.stationary import log_total_mass, moments_of
 from worker.generator.timing import Timing
 from worker.generator.topography import Topography, topography_on_the_circle, topography_on_the_line
+from worker.generator.turn import opened
 from worker.generator.window import choose_window
 
 LEVELS = 2
 """Levels of extrapolation for a sample: 1e-4 of a rate, a small part of any interval worth giving."""
 DEPTH = 60.0
 """Fall of the log-density at which the panels of a sample end."""
+FEW_MODES = 32
+"""Of a circle, where no memory says how many are enough."""
 FAR = 0.3
 """Distance from the reference's rates, relative to them, at which a sample's are looked at more closely."""
 
@@ -56,7 +63,9 @@ class Sample:
     committors   of each that the reference has, on its grid; None where there is none
     topography   of the landscape; None where there is none
     current      of probability, on a circle [1/time]
+    frequencies  imaginary parts of the rates; empty on the line [1/time]
     log_quantiles   (k,) of each passage's time, inf where the mean is infinite; None where they are not looked at
+    autocorrelation, power_spectrum  (n,) at the reference's lags, and (k,) at its frequencies; None where they are not looked at
     """
 
     ergodic: bool
@@ -75,6 +84,9 @@ class Sample:
     topography: Topography | None = None
     current: float | None = None
     log_quantiles: tuple[FloatArray | None, ...] = ()
+    frequencies: tuple[float, ...] = ()
+    autocorrelation: FloatArray | None = None
+    power_spectrum: FloatArray | None = None
 
 
 def analysed_alone(
@@ -179,27 +191,51 @@ def _on_the_line(
 
 
 def _on_the_circle(model: ScalarProcess, reference: GeneratorReport, pairs: tuple[Range, ...]) -> Sample:
-    rates, circle = rates_of(reference), opened(model, reference.domain[0])
-    if len(rates):
-        nearby = fourier_rates(model, *reference.domain, MODES[0])[: len(rates)].real
-        # As many modes settle most models; noise too weak for them gives numbers far from the reference's.
-        settled = bool(np.all(np.abs(nearby - rates) < FAR * rates))
-        rates = nearby if settled else circular_spectrum(circle, len(rates)).eigenvalues.real
-    found = [circular_times(model, start, to) for start, to in pairs]
-    exits = tuple(_known(circular_exit(model, triple)) for triple in exits_of(reference))
-    topography, current = topography_on_the_circle(model, circle, reference)
+    low, between = reference.domain[0], committors_of(reference)
+    remembered = reference.memory if isinstance(reference.memory, Memory) else None
+    fixed = circular_fixed_points(model, low)
+    circle = opened(model, low, points_of(fixed, pairs, between, exits_of(reference)))
+    own = None if remembered is None else correlations_near(model, circle, remembered)
+    curves = (None, None)
+    if remembered is not None and own is not None:
+        curves = own.autocorrelation(remembered.lags)[0], own.power_spectrum(remembered.frequencies)[0]
+    rates = _rates_round(model, low, reference, own)
+    found = [circular_times(circle, start, to) for start, to in pairs]
+    topography, current = topography_on_the_circle(model, circle, fixed, reference)
     return Sample(
         ergodic=True,
         settled=True,
-        rates=tuple(rates),
+        rates=tuple(float(rate) for rate in rates.real),
+        frequencies=tuple(float(rate) for rate in rates.imag),
         log_times=tuple(_log_time(mean) for mean, _ in found),
         log_deviations=tuple(deviation.log_value for _, deviation in found),
         log_kramers=(None,) * len(pairs),
-        exits=exits,
-        committors=tuple(_values(circular_committor(model, pair)) for pair in committors_of(reference)),
+        log_quantiles=tuple(
+            circular_log_quantiles(circle, passage, mean) for passage, (mean, _) in zip(reference.passages, found, strict=True)
+        ),
+        log_integrated_time=None if own is None else float(np.log(own.integrated_time)),
+        exits=tuple(_known(circular_exit(circle, triple)) for triple in exits_of(reference)),
+        committors=tuple(_values(circular_committor(circle, pair)) for pair in between),
         topography=topography,
         current=current,
+        autocorrelation=curves[0],
+        power_spectrum=curves[1],
     )
+
+
+def _rates_round(
+    model: ScalarProcess, low: float, reference: GeneratorReport, own: CircleCorrelations | None
+) -> NDArray[np.complex128]:
+    """(k,) the rates of a model on the turn from `low`, those that stand for the reference's, as far as it has them [1/time]."""
+    assert model.period is not None
+    wanted = np.zeros(0, np.complex128) if reference.spectrum is None else reference.spectrum.eigenvalues
+    if own is not None or not len(wanted):
+        return wanted if own is None else matched(own.rates, wanted)
+    nearby = fourier_rates(model, low, model.period, FEW_MODES)[: len(wanted)]
+    # As many modes settle most models; noise too weak for them gives numbers far from the reference's.
+    if np.all(np.abs(nearby.real - wanted.real) < FAR * wanted.real):
+        return nearby
+    return circular_spectrum(model, low, len(wanted)).eigenvalues
 
 
 def exits_of(reference: GeneratorReport) -> tuple[Triple, ...]:

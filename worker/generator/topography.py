@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from worker.generator.circle import Circle, circular_barriers, circular_fixed_points, circular_law
+from worker.generator.circle import circular_barriers, circular_law
 from worker.generator.landscape import Landscape
 from worker.generator.process import FloatArray, ScalarProcess
 from worker.generator.relaxation import local_relaxation
 from worker.generator.report import GeneratorReport, Range
 from worker.generator.stationary import StationaryLaw
+from worker.generator.turn import Turn
 from worker.generator.wells import Barrier, FixedPoint, barriers_of
 
 
@@ -56,20 +57,21 @@ def topography_on_the_line(
     )
 
 
-def topography_on_the_circle(model: ScalarProcess, circle: Circle, reference: GeneratorReport) -> tuple[Topography | None, float]:
-    """Of a model on a circle, and its probability current [1/time]."""
+def topography_on_the_circle(
+    model: ScalarProcess, circle: Turn, fixed: tuple[FixedPoint, ...], reference: GeneratorReport
+) -> tuple[Topography | None, float]:
+    """Of a model on a circle, where panels break at its fixed points, and its probability current [1/time]."""
     potential = reference.effective_potential
     law, current = circular_law(circle, 2 if potential is None else len(potential.grid))
     if potential is None:
         return None, current
-    fixed = circular_fixed_points(model, reference.domain[0])
     at, own = _counterparts_round(reference.fixed_points, fixed, circle.period)
     return Topography(
         density=law.density,
         potential=above_lowest(circle.landscape.log_density_at(potential.grid)),
         relaxation=_relaxation(model, potential.grid),
         fixed_points=at,
-        barriers=_matched(reference, own, circular_barriers(model, fixed) if own else ()),
+        barriers=_matched(reference, own, circular_barriers(circle, fixed) if own else ()),
     ), current
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from worker.generator.intervals import Band, GeneratorSpread, central_band, central_interval, interval_of_times
 from worker.generator.passage_curve import PROBABILITIES
 from worker.generator.passage_quantiles import MOST_SAMPLES
-from worker.generator.process import DiffusionProcess
+from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.report import GeneratorReport, Range, observed_ranges
 from worker.generator.sample import Sample, analysed_alone, exits_of
 from worker.generator.spatial_uncertainty import spread_in_space
@@ -40,7 +40,8 @@ def spread(
     """
     if len(reference.domains) > 1:
         return spread_in_space(samples, reference, confidence)
-    count = 0 if reference.spectrum is None else len(reference.spectrum.eigenvalues)
+    rates = np.zeros(0, np.complex128) if reference.spectrum is None else reference.spectrum.eigenvalues
+    count = len(rates)
     pairs = tuple((passage.start, passage.to) for passage in reference.passages)
     ranges = observed_ranges(observed_range, 1)
     seen = ranges[0] if ranges else None
@@ -78,6 +79,10 @@ def spread(
     tops = {point.at[0] for point in reference.fixed_points if not point.stable}
     return GeneratorSpread(
         eigenvalues=tuple(interval([s.rates[k] if k < len(s.rates) else None for s in law]) for k in range(count)),
+        frequencies=tuple(
+            interval([s.frequencies[k] if k < len(s.frequencies) else None for s in law]) if rate.imag else None
+            for k, rate in enumerate(rates)
+        ),
         mean=(interval([sample.mean for sample in law]),),
         covariance=((interval([sample.variance for sample in law]),),),
         passages=tuple(time_interval([s.log_times[i] for s in analysed if s.log_times]) for i in range(len(pairs))),
@@ -101,9 +106,20 @@ def spread(
         topography=topography_spread([sample.topography for sample in analysed], reference, confidence),
         current=interval([sample.current for sample in analysed]),
         integrated_time=time_interval([sample.log_integrated_time for sample in law]),
+        autocorrelation=_curves([sample.autocorrelation for sample in law[:MOST_SAMPLES]], confidence),
+        power_spectrum=_curves([sample.power_spectrum for sample in law[:MOST_SAMPLES]], confidence),
         ergodic_share=sum(sample.ergodic for sample in analysed) / len(analysed) if analysed else None,
         n_samples=len(analysed),
     )
+
+
+def _curves(curves: Sequence[FloatArray | None], confidence: float) -> Band | None:
+    """The band of the one coordinate's curves, each end (1, n)."""
+    some = next((curve for curve in curves if curve is not None), None)
+    if some is None:
+        return None
+    missing = np.full(some.shape, np.nan)
+    return central_band(np.array([[missing if curve is None else curve] for curve in curves]), confidence)
 
 
 def _quantiles(reference: GeneratorReport, analysed: Sequence[Sample], confidence: float) -> tuple[tuple[Range | None, ...], ...]:
