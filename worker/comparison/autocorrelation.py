@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import f as fisher
-from scipy.stats import t as student
+from scipy.special import fdtrc, stdtrit
 
 from worker.comparison.lagged import lagged_products
 from worker.comparison.predictions import Measure
@@ -91,7 +90,7 @@ def compared(
     model = correlations.autocorrelation(np.asarray(lags * data.step, dtype=np.float64))[variable]
     if not np.isfinite(model).all():
         return nothing("the model's own autocorrelation is not known")
-    quantile = student.ppf(0.5 + CONFIDENCE / 2, n_blocks - 1)
+    quantile = stdtrit(n_blocks - 1, 0.5 + CONFIDENCE / 2)
     band = np.stack([estimate - quantile * errors, estimate + quantile * errors], axis=1)
     p = _p_value((estimate - model)[1:], away[:, 1:], n_blocks)
     return Autocorrelation(np.asarray(lags * data.step, dtype=np.float64), estimate, band, model, p, n_blocks)
@@ -116,4 +115,4 @@ def _p_value(difference: Floats, away: Floats, n_blocks: int) -> float:
     kept = values > 1e-6 * values[-1]
     degrees = int(kept.sum())
     statistic = float(np.sum((vectors[:, kept].T @ (d / scale)) ** 2 / values[kept]))
-    return float(fisher.sf(statistic * (n_blocks - degrees) / (degrees * (n_blocks - 1)), degrees, n_blocks - degrees))
+    return float(fdtrc(degrees, n_blocks - degrees, statistic * (n_blocks - degrees) / (degrees * (n_blocks - 1))))

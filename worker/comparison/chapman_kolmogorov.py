@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import f as fisher
+from scipy.special import fdtrc
 
 from worker.comparison.lagged import lagged_residuals
 from worker.comparison.predictions import Measure, Prediction
@@ -118,7 +118,7 @@ def _judged(sums: Floats, weights: Floats) -> tuple[float, int, float, float, fl
         degrees = int(kept.sum())
     statistic = float(np.sum((vectors[:, kept].T @ (total[usable] / scale)) ** 2 / values[kept]))
     left = n_effective - degrees
-    p = float(fisher.sf(statistic * left / (degrees * (n_effective - 1)), degrees, left))
+    p = float(fdtrc(degrees, left, statistic * left / (degrees * (n_effective - 1))))
     own = int(enough[:KERNELS].sum())
     if not own:
         return None
