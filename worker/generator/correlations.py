@@ -47,6 +47,11 @@ class Memory:
     integrated_times: tuple[Timing, ...]
     correlations: Correlations
 
+    @property
+    def fastest(self) -> float:
+        """The fastest rate that the frequencies were chosen for [1/time]."""
+        return float(2 * np.pi * self.frequencies[-1] / ABOVE)
+
 
 @dataclass(frozen=True, slots=True)
 class NoMemory:

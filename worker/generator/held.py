@@ -1,13 +1,17 @@
 """The process before it gets to where an unseen part of the drift pushes it outward."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from worker.generator.boundaries import End
+from worker.generator.landscape import Landscape
 from worker.generator.line import analysed_on_the_line
 from worker.generator.process import ScalarProcess
 from worker.generator.report import GeneratorReport, Questions, Range
 from worker.generator.stationary import StationaryLaw
+from worker.generator.wells import FixedPoint
 
 BEFORE_ESCAPE = (
     "the drift pushes outward only where the data never were: law, rates and times are those of the process before it gets "
@@ -25,7 +29,7 @@ def held_before_escape(model: ScalarProcess, questions: Questions, report: Gener
 
     The report stays not ergodic, with its reason, and is labelled as an approximation.
     """
-    bounds = _turning_points(report, questions.observed_range)
+    bounds = turning_points(report.ends, report.fixed_points, questions.observed_range)
     if bounds is None:
         return None
     inner = analysed_on_the_line(replace(model, bounds=bounds), questions)
@@ -33,8 +37,8 @@ def held_before_escape(model: ScalarProcess, questions: Questions, report: Gener
         return None
     x, psi, log_a = inner.stationary.landscape.at_nodes
     fall = np.max(psi - log_a) - (psi - log_a)
-    walls = [side for side in (0, 1) if bounds[side] != model.bounds[side]]
-    if any(fall.ravel()[-side] < SMALLEST_BARRIER for side in walls):
+    walls = walls_of(bounds, model)
+    if not holds(inner.stationary.landscape, walls):
         return None
     # Walls as near as makes no difference: models drawn around this one may turn outward before its own turning points.
     nearer = _nearer(bounds, (float(x[fall < DEEP].min()), float(x[fall < DEEP].max())), walls, questions)
@@ -62,15 +66,28 @@ def _nearer(bounds: Range, deep: Range, walls: list[int], questions: Questions) 
     return max(low, bounds[0]), min(high, bounds[1])
 
 
-def _turning_points(report: GeneratorReport, observed: Range | None) -> Range | None:
-    """The model's ends, with the point beyond the data where the drift turns outward in place of those that it runs away to."""
-    if observed is None or len(report.ends) != 2 or not report.fixed_points:
+def walls_of(bounds: Range, model: ScalarProcess) -> list[int]:
+    """Sides, 0 or 1, on which the bounds are not the model's own."""
+    return [side for side in (0, 1) if bounds[side] != model.bounds[side]]
+
+
+def holds(landscape: Landscape, walls: Sequence[int]) -> bool:
+    """Whether a barrier is there before each wall."""
+    _, psi, log_a = landscape.at_nodes
+    fall = np.max(psi - log_a) - (psi - log_a)
+    return all(fall.ravel()[-side] >= SMALLEST_BARRIER for side in walls)
+
+
+def turning_points(ends: Sequence[End], fixed: Sequence[FixedPoint], observed: Range | None) -> Range | None:
+    """The model's ends, with the point beyond the data where the drift turns outward in place of those that it runs away to.
+    None where the data went there, or it does not turn."""
+    if observed is None or len(ends) != 2 or not fixed:
         return None
-    bounds = [report.ends[0].at, report.ends[1].at]
+    bounds = [ends[0].at, ends[1].at]
     for side, index in ((0, 0), (1, -1)):
-        if report.ends[side].problem is None:
+        if ends[side].problem is None:
             continue
-        outermost = report.fixed_points[index]
+        outermost = fixed[index]
         seen = observed[0] <= outermost.at[0] <= observed[1]
         if outermost.stable or seen:
             return None

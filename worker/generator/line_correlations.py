@@ -14,7 +14,7 @@ from worker.generator.integrated_time import integrated_time
 from worker.generator.landscape import Landscape
 from worker.generator.process import FloatArray
 from worker.generator.quadrature import WEIGHTS
-from worker.generator.spectrum import Spectrum, coarse_rates, parts_for
+from worker.generator.spectrum import PHASE, Spectrum, coarse_rates, parts_for
 from worker.generator.stationary import StationaryLaw, log_total_mass
 
 RESOLVED_RATES = 5
@@ -111,9 +111,10 @@ def memory_on_the_line(
     if mean is None or variance is None:
         return NoMemory("the variance is infinite, so there is no autocorrelation function")
     log_total = log_total_mass(landscape)
-    rows, decay = _where_it_varies(landscape, log_total, mean, variance)
+    decay = _initial_decay(landscape, log_total, variance)
     fastest = max(min(coarse_rates(inhabited, RESOLVED_RATES)[-1], min(end.threshold for end in ends)), decay)
-    cells = cut_into_cells(landscape, 2 * _parts(landscape, fastest, rows, mean), rows)
+    parts, rows = mesh_of_curves(landscape, fastest, np.asarray(log_total), np.asarray(mean), np.asarray(variance))
+    cells = cut_into_cells(landscape, 2 * parts, rows)
     fine, coarse = Network.of(cells), Network.of(cells.halved())
     if abs((4 * fine.variance - coarse.variance) / 3 - variance) > HELD * variance:
         return NoMemory("the density's tail is too heavy: most of the variance comes from values that are hardly ever taken")
@@ -131,20 +132,33 @@ def memory_on_the_line(
     )
 
 
-def _where_it_varies(landscape: Landscape, log_total: float, mean: float, variance: float) -> tuple[slice, float]:
-    """The panels that hold all but a negligible part of probability and variance, and the rate ⟨a⟩/(2 variance) at which C
-    begins to fall."""
+def mesh_of_curves(
+    landscape: Landscape, fastest: float, log_total: FloatArray, mean: FloatArray, variance: FloatArray, phase: float = PHASE
+) -> tuple[NDArray[np.int64], slice]:
+    """Cells per panel, and the panels that hold all but a negligible part of probability and variance; of (...) models on the
+    same panels what each of them needs.
+
+    fastest  rate whose eigenfunction turns by `phase` radians over a cell at most [1/time]
+    """
     x, psi, log_a = landscape.at_nodes
+    log_total, mean, variance = (moment[..., None, None] for moment in (log_total, mean, variance))
     weight = landscape.half[:, None] * WEIGHTS * np.exp(psi - log_a - log_total)
-    share = (weight * (1 + (x - mean) ** 2 / variance)).sum(axis=1)
+    share = _most((weight * (1 + (x - mean) ** 2 / variance)).sum(axis=-1))
     matters = (np.cumsum(share) > NEGLIGIBLE) & (np.cumsum(share[::-1])[::-1] > NEGLIGIBLE)
     first, last = np.flatnonzero(matters)[[0, -1]]
-    return slice(int(first), int(last) + 1), float(np.sum(weight * np.exp(log_a)) / (2 * variance))
+    rows = slice(int(first), int(last) + 1)
+    distance = np.maximum(np.abs(landscape.edges[:-1] - mean[..., 0]), np.abs(landscape.edges[1:] - mean[..., 0]))
+    uniform = (landscape.half[:, None] * np.exp(-0.5 * log_a)) @ WEIGHTS
+    turned = np.minimum(np.sqrt(2 * fastest) * uniform, RADIANS * 2 * landscape.half / distance)
+    return parts_for(_most(turned)[rows], phase), rows
 
 
-def _parts(landscape: Landscape, fastest: float, rows: slice, mean: float) -> NDArray[np.int64]:
-    """Cells per panel."""
-    distance = np.maximum(np.abs(landscape.edges[:-1] - mean), np.abs(landscape.edges[1:] - mean))[rows]
-    half = landscape.half[rows]
-    uniform = (half[:, None] * np.exp(-0.5 * landscape.at_nodes[2][rows])) @ WEIGHTS
-    return parts_for(np.minimum(np.sqrt(2 * fastest) * uniform, RADIANS * 2 * half / distance))
+def _most(of_panels: FloatArray) -> FloatArray:
+    """(P,) the largest of the models."""
+    return np.asarray(of_panels.reshape(-1, of_panels.shape[-1]).max(axis=0))
+
+
+def _initial_decay(landscape: Landscape, log_total: float, variance: float) -> float:
+    """The rate ⟨a⟩/(2 variance) at which C begins to fall [1/time]."""
+    _, psi, _ = landscape.at_nodes
+    return float(np.sum(landscape.half[:, None] * WEIGHTS * np.exp(psi - log_total)) / (2 * variance))

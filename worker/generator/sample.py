@@ -1,5 +1,6 @@
 """One model drawn around a reference: the numbers that its intervals are made of."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from worker.generator.ergodicity import ends_verdict, noise_verdict
 from worker.generator.errors import GeneratorError
 from worker.generator.exits import Exit, Triple, exit_on_the_line
 from worker.generator.fourier import fourier_rates
+from worker.generator.held import holds, turning_points, walls_of
 from worker.generator.inhabited import depth_for, inhabited, part_of, span_of_light_tails
 from worker.generator.integrated_time import integrated_time
 from worker.generator.interval import narrowed_to_positive
@@ -127,8 +129,15 @@ def rates_of(reference: GeneratorReport) -> FloatArray:
 
 
 def _on_the_line(
-    model: ScalarProcess, reference: GeneratorReport, pairs: tuple[Range, ...], observed: Range | None, *, quantiles: bool
+    model: ScalarProcess,
+    reference: GeneratorReport,
+    pairs: tuple[Range, ...],
+    observed: Range | None,
+    *,
+    quantiles: bool,
+    walls: Sequence[int] = (),
 ) -> Sample:
+    """`walls` are the sides, 0 or 1, on which the model is held; without a barrier before them nothing is said."""
     if observed is not None:
         model = narrowed_to_positive(model, observed).process
     window = choose_window(model, looked_at(reference, observed))
@@ -140,6 +149,17 @@ def _on_the_line(
     between = committors_of(reference)
     points = [numbers for numbers in map(facing_numbers, between) if numbers is not None]
     landscape, fixed = resolve(model, window, ends, (*pairs, *asked, *points), depth_for(len(rates), DEPTH))
+    if not holds(landscape, walls):
+        return Sample(False)
+    lawful = ends_verdict(ends, fixed, observed).ergodic
+    if not lawful:
+        # Like the reference, a model that runs away only where the data never were is held before it gets there.
+        bounds = turning_points(ends, fixed, observed)
+        if bounds is not None:
+            inner = replace(model, bounds=bounds)
+            held = _on_the_line(inner, reference, pairs, observed, quantiles=quantiles, walls=walls_of(bounds, model))
+            if held.settled:
+                return replace(held, ergodic=False)
     cells, extrema = cut_into_cells(landscape, 2), extrema_of(model, landscape, fixed)
     means = [mean_time(cells, ends, start, to) for start, to in pairs]
     times = tuple(_log_time(mean) for mean in means)
@@ -152,7 +172,6 @@ def _on_the_line(
     committors = tuple(_values(committor_on_the_line(landscape, ends, pair)) for pair in between)
     kramers = tuple(kramers_time(extrema, start, to).log_value for start, to in pairs)
     exits = tuple(_known(exit_on_the_line(cells, ends, triple)) for triple in asked)
-    lawful = ends_verdict(ends, fixed, observed).ergodic
     total = log_total_mass(landscape) if lawful else None
     topography = topography_on_the_line(model, landscape, fixed, reference, total)
     sample = Sample(

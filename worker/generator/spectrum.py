@@ -143,9 +143,9 @@ def mesh(landscape: Landscape, fastest: float, multiple: int) -> tuple[NDArray[n
     return parts, slice(first, last + 1)
 
 
-def parts_for(phase: FloatArray) -> NDArray[np.int64]:
-    """Cells of panels over which the fastest eigenfunction turns by `phase` (P,) radians; powers of 2."""
-    return np.asarray(2 ** np.ceil(np.log2(np.clip(phase / PHASE, 1, MAX_PARTS))).astype(np.int64))
+def parts_for(turned: FloatArray, phase: float = PHASE) -> NDArray[np.int64]:
+    """Cells of panels over which the fastest eigenfunction turns by `turned` (P,) radians, by `phase` over one; powers of 2."""
+    return np.asarray(2 ** np.ceil(np.log2(np.clip(turned / phase, 1, MAX_PARTS))).astype(np.int64))
 
 
 def _extrapolated(ladder: list[FloatArray]) -> tuple[FloatArray, FloatArray]:

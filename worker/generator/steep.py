@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.generator.landscape import Landscape
+from worker.generator.panels import MAX_RISE
+from worker.generator.process import FloatArray
 from worker.generator.quadrature import subdivision
 from worker.generator.sample import DEPTH, exits_of
 from worker.generator.shared_panels import Frame, Models, falling
@@ -14,9 +16,13 @@ DEEP = 150.0
 """Fall of the log-density from its peak beyond which a model may as well fall gently: what is there counts for e^−150."""
 LOW = 20.0
 """Fall of the reference's log-density from its peak up to which its panels are cut for models that need finer ones."""
-PARTS = 4
+PARTS, MOST_PARTS = 4, 64
 NEAR = 1.4 * DEPTH
-"""Fall of the reference's log-density from its peak up to which most models need panels."""
+"""Fall of the log-density from its peak up to which most models need panels."""
+COUNTS = 25.0
+"""Fall of the reference's log-density from its peak beyond which nothing counts in its own rates and times."""
+
+Bools = NDArray[np.bool_]
 
 
 def without_depths(models: Models, landscape: Landscape, frame: Frame, chosen: NDArray[np.bool_]) -> Models:
@@ -39,37 +45,69 @@ def without_depths(models: Models, landscape: Landscape, frame: Frame, chosen: N
 
 def near(frame: Frame) -> Frame:
     """Without the panels so far out that only few models, wider than the reference, need them to have fallen by `DEPTH`."""
-    landscape = frame.landscape
-    height = (landscape.psi - landscape.log_a).max(axis=-1)
-    needed = height > height.max() - NEAR
+    return _on_panels(frame, _needed(frame.landscape, NEAR))
+
+
+def with_room(frame: Frame, models: Landscape) -> Frame:
+    """The panels that these models, which did not fit on the frame's, need, as short as they need them. The reference keeps what
+    counts in its numbers.
+
+    models   theirs, on the frame's panels
+    """
+    needed = _needed(frame.landscape, COUNTS) | _needed(models, NEAR)
+    rows = _rows_of(frame, needed)
+    shared = _on_panels(frame, needed)
+    return replace(shared, landscape=_finer(shared.landscape, models.psi[:, rows], models.log_a[:, rows]))
+
+
+def _needed(landscape: Landscape, fall: float) -> Bools:
+    """(P,) panels where the log-density of any of the models is at most `fall` below its peak."""
+    heights = np.atleast_2d((landscape.psi - landscape.log_a).max(axis=-1))
+    heights = heights[np.isfinite(heights).all(axis=1)]
+    return np.asarray(np.any(heights > heights.max(axis=1, keepdims=True, initial=-np.inf) - fall, axis=0))
+
+
+def _rows_of(frame: Frame, needed: Bools) -> slice:
+    """From the first to the last panel that is needed or has to be there."""
+    kept = needed.copy()
     places = [point.at[0] for point in frame.inside] + [x for exit_ in exits_of(frame.reference) for x in exit_]
-    needed[landscape.panel_of(np.array([*places, *(frame.kept or ())]))] = True
+    kept[frame.landscape.panel_of(np.array([*places, *(frame.kept or ())]))] = True
     # A panel that ends at a wall, and those of a reference whose other places are not known here, are not left out.
     for column, at in ((0, 0), (1, -1)):
         if frame.kept is None or np.isfinite([frame.bounds[column], frame.reference.domain[column]]).any():
-            needed[at] = True
-    seen = np.flatnonzero(needed)
-    rows = slice(int(seen[0]), int(seen[-1]) + 1)
+            kept[at] = True
+    seen = np.flatnonzero(kept)
+    return slice(int(seen[0]), int(seen[-1]) + 1)
+
+
+def _on_panels(frame: Frame, needed: Bools) -> Frame:
+    rows = _rows_of(frame, needed)
     arrays = ("base", "low", "high", "exponent", "order", "psi", "log_a")
-    return replace(frame, landscape=replace(landscape, **{name: getattr(landscape, name)[rows] for name in arrays}))
+    landscape = replace(frame.landscape, **{name: getattr(frame.landscape, name)[rows] for name in arrays})
+    return replace(frame, landscape=landscape)
 
 
-def finer(landscape: Landscape) -> Landscape:
-    """The reference on panels of a quarter of their length wherever its density is not negligible: nothing new but room for the
-    models. Without singular parts."""
+def _finer(landscape: Landscape, psi: FloatArray, log_a: FloatArray) -> Landscape:
+    """The reference on panels of a quarter of their length wherever its density is not negligible, and so short that no model,
+    with ψ and log a (m, P, ORDER), falls by much over one where it has probability. Without singular parts."""
     height = (landscape.psi - landscape.log_a).max(axis=-1)
     parts = np.where(height > height.max() - LOW, PARTS, 1)
+    heights = (psi - log_a).max(axis=-1)
+    with np.errstate(invalid="ignore"):
+        seen = heights > heights.max(axis=-1, keepdims=True, initial=-np.inf) - DEEP
+        rise = np.where(seen, np.ptp(psi, axis=-1), 0.0).max(axis=0, initial=0.0)
+    parts = np.maximum(parts, 2 ** np.ceil(np.log2(np.clip(rise / MAX_RISE, 1, MOST_PARTS))).astype(np.int64))
     from_panel = np.repeat(np.arange(len(parts)), parts)
     part = np.arange(len(from_panel)) - np.repeat(np.cumsum(parts) - parts, parts)
     count = parts[from_panel]
     low = landscape.low[from_panel] + 2 * landscape.half[from_panel] * part / count
     high = landscape.low[from_panel] + 2 * landscape.half[from_panel] * (part + 1) / count
-    _, matrix = subdivision(PARTS, landscape.psi.shape[-1])
-    tables = []
-    for table in (landscape.psi, landscape.log_a):
-        cut = (table @ matrix.T).reshape(len(parts), PARTS, -1)
-        tables.append(np.where((count > 1)[:, None], cut[from_panel, np.minimum(part, PARTS - 1)], table[from_panel]))
+    order = landscape.psi.shape[-1]
+    own_psi, own_log_a = landscape.psi[from_panel], landscape.log_a[from_panel]
+    for several in np.unique(parts[parts > 1]):
+        _, matrix = subdivision(int(several), order)
+        for table, cut in ((landscape.psi, own_psi), (landscape.log_a, own_log_a)):
+            cut[count == several] = (table[parts == several] @ matrix.T).reshape(-1, order)
     zero = np.zeros(len(from_panel))
-    return replace(
-        landscape, base=landscape.base[from_panel], low=low, high=high, exponent=zero, order=zero, psi=tables[0], log_a=tables[1]
-    )
+    base = landscape.base[from_panel]
+    return replace(landscape, base=base, low=low, high=high, exponent=zero, order=zero, psi=own_psi, log_a=own_log_a)

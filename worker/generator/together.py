@@ -5,7 +5,7 @@ either, has other fixed points, lives further out or has no stationary law, is l
 its own analysis to about 1e-4.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -31,7 +31,7 @@ from worker.generator.sample import DEPTH, Sample, exits_of, rates_of
 from worker.generator.shared_panels import Frame, Models, frame_of, models_on
 from worker.generator.shared_topography import extrema_and_work, summed, topographies
 from worker.generator.spectrum import CLOSE, mesh
-from worker.generator.steep import finer, near, without_depths
+from worker.generator.steep import near, with_room, without_depths
 from worker.generator.window import Window
 
 BATCH = 100
@@ -54,9 +54,17 @@ def analysed_together(
     frame = frame_of(processes, reference, pairs, observed)
     if frame is None or _too_wide(frame.landscape):
         return found
-    for shared in (near(frame), frame, replace(frame, landscape=finer(frame.landscape))):
+    rooms: tuple[Callable[[list[DiffusionProcess]], Frame], ...] = (
+        lambda _: near(frame),
+        lambda _: frame,
+        lambda rest: _with_room(frame, rest),
+    )
+    for room in rooms:
         left = [index for index, sample in enumerate(found) if sample is None]
-        span = _span_of(shared) if left else (None, None)
+        if not left:
+            break
+        shared = room([processes[index] for index in left])
+        span = _span_of(shared)
         for first in range(0, len(left), BATCH):
             batch = left[first : first + BATCH]
             landscape, models = _fitting(models_on(shared, [processes[index] for index in batch]), shared)
@@ -82,6 +90,12 @@ def rates_together(
             for row, rates in enumerate(_rates(landscape, frame, span)):
                 found[first + int(models.rows[row])] = tuple(float(rate) for rate in rates if rate < threshold[row])
     return found
+
+
+def _with_room(frame: Frame, processes: Sequence[DiffusionProcess]) -> Frame:
+    """The frame with panels as fine as these models need."""
+    models = models_on(frame, processes)
+    return with_room(frame, _stacked(frame.landscape, models.b, models.a))
 
 
 def _too_wide(landscape: Landscape) -> bool:

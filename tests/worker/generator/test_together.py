@@ -169,3 +169,42 @@ def test_a_rival_far_steeper_or_with_noise_that_fades_beyond_the_data_has_its_ow
     alone = analysed_alone(rival(x3, a4, a2), reference, (), observed)
     assert sample.rates == pytest.approx(alone.rates, rel=5e-3)
     assert sample.variance == pytest.approx(alone.variance, rel=2e-3)
+
+
+@pytest.mark.parametrize("x4", [0.02, -0.02])
+def test_alone_too_a_model_that_turns_outward_beyond_the_data_is_held(x4: float) -> None:
+    reference = analyse(double_well(), observed_range=OBSERVED)
+    pairs = pairs_of(reference)
+    (together,) = analysed_together([with_tail(x4)], reference, pairs, OBSERVED)
+    alone = analysed_alone(with_tail(x4), reference, pairs, OBSERVED)
+    assert together is not None
+    assert (alone.ergodic, alone.settled) == (False, True)
+    assert alone.log_times == pytest.approx(together.log_times, abs=3e-3)
+    assert alone.rates[0] == pytest.approx(together.rates[0], rel=3e-3)
+    # Negative control: where nothing was observed, it runs away, and may never come back.
+    away = analysed_alone(with_tail(x4), reference, pairs, None)
+    assert not away.settled
+    assert np.inf in away.log_times
+
+
+def curved(x3: float, growth: float = 0.25) -> ScalarProcess:
+    return ScalarProcess(lambda x: -2 * x + x3 * x**3, lambda x: 0.25 + growth * x**2, lambda x: -2 + 3 * x3 * x**2)
+
+
+@pytest.mark.parametrize(("x3", "growth"), [(0.4, 0.25), (0.0, 0.0), (-0.5, 0.0)], ids=["turns outward", "even", "steep"])
+def test_beside_a_reference_with_heavy_tails_light_ones_find_room(x3: float, growth: float) -> None:
+    # The reference's panels reach to x = 1 000; a density that falls like a Gaussian's is e^−1000000 there.
+    observed = (-1.6, 1.6)
+    reference = analyse(curved(0.0), observed_range=observed, passages=[(-0.5, 0.5)])
+    assert reference.stationary is not None
+    assert reference.stationary.landscape.edges[-1] > 100
+    pairs = pairs_of(reference)
+    (sample,) = analysed_together([curved(x3, growth)], reference, pairs, observed)
+    assert sample is not None
+    alone = analysed_alone(curved(x3, growth), reference, pairs, observed)
+    assert sample.ergodic == alone.ergodic == (x3 <= 0)
+    assert sample.rates[0] == pytest.approx(alone.rates[0], rel=2e-3)
+    assert sample.variance == pytest.approx(alone.variance, rel=2e-3)
+    assert sample.log_times == pytest.approx(alone.log_times, abs=2e-3)
+    # Negative control: the reference's own are others.
+    assert sample.log_times != pytest.approx([reference.passages[0].mean_time.log_value], abs=2e-3)
