@@ -122,3 +122,12 @@ def central_band(values: FloatArray, confidence: float) -> Band | None:
         return None
     low, high = np.quantile(values[known], [(1 - confidence) / 2, (1 + confidence) / 2], axis=0, method="nearest")
     return low, high
+
+
+def band_of_rows(rows: Sequence[FloatArray | None], confidence: float) -> Band | None:
+    """The same of each sample's values on one grid, None where a sample has none."""
+    known = [row for row in rows if row is not None]
+    if not known:
+        return None
+    missing = np.full(known[0].shape, np.nan)
+    return central_band(np.array([missing if row is None else row for row in rows]), confidence)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from worker.generator.cells import Cells, cut_into_cells
 from worker.generator.contour import contour, points_for
 from worker.generator.first_passage_chain import UNSEEN, Chain, oriented
-from worker.generator.landscape import Landscape
+from worker.generator.landscape import Landscape, with_reference
 from worker.generator.passage_curve import MOST_EDGES, PROBABILITIES, PassageCurve, passage_cells
 from worker.generator.passages import Passage
 from worker.generator.process import FloatArray
@@ -43,9 +43,7 @@ def log_quantiles_of_many(landscape: Landscape, reference: Landscape, passage: P
     inside = landscape.edges[0] <= low and high <= landscape.edges[-1]
     if exact is None or mean is None or not inside or not np.isfinite(log_means).all():
         return np.full((len(log_means), len(PROBABILITIES)), np.nan)
-    psi = np.concatenate([reference.psi[None], landscape.psi])
-    log_a = np.concatenate([reference.log_a[None], landscape.log_a])
-    both = replace(landscape, psi=psi, log_a=log_a)
+    both = with_reference(landscape, reference)
     cells = cut_into_cells(both, *_few_cells(both, passage.start, passage.to))
     shift = np.append(0.0, log_means - mean)
     found = _on_cells(cells, passage.start, passage.to, exact + shift[:, None])

@@ -94,7 +94,7 @@ def spectrum_of(
         reason = f"only {len(rates)} of {count} rates are isolated: the spectrum is continuous above {threshold:.6g}"
         if threshold == 0:
             reason = "no isolated rate: the spectrum is continuous down to zero, and correlations decay slower than exponentially"
-    functions = None if grid is None else read_only(_eigenfunctions(cells, rates, grid))
+    functions = None if grid is None else read_only(eigenfunctions_on(cells, rates, grid))
     return Spectrum(read_only(rates.astype(np.complex128)), read_only(1 / rates), functions, read_only(error), reason)
 
 
@@ -161,8 +161,11 @@ def _extrapolated(ladder: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
     return column[-1][order], error[order]
 
 
-def _eigenfunctions(cells: Cells, rates: FloatArray, grid: FloatArray) -> FloatArray:
-    """Inverse iteration in the symmetric form, kept orthogonal to the constant and to slower eigenfunctions."""
+def eigenfunctions_on(cells: Cells, rates: FloatArray, grid: FloatArray) -> FloatArray:
+    """(k, n) right eigenfunctions of the rates (k,) of the cells at the grid, unit norm under the law, positive at the upper end.
+
+    Inverse iteration in the symmetric form, kept orthogonal to the constant and to slower eigenfunctions.
+    """
     node_mass = cells.log_node_mass
     conductance_left = np.exp(-cells.log_resistance - node_mass[:-1])
     conductance_right = np.exp(-cells.log_resistance - node_mass[1:])

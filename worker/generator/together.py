@@ -6,44 +6,36 @@ its own analysis to about 1e-4.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worker.generator.bisection import slowest_rates
 from worker.generator.cells import Cells, cut_into_cells
+from worker.generator.correlations import Memory
 from worker.generator.exits import Triple, gaps_beyond, log_exit
-from worker.generator.held import SMALLEST_BARRIER
 from worker.generator.inhabited import Span, inhabited, part_of
 from worker.generator.integrated_time import log_integrated_times
 from worker.generator.kramers import log_kramers_time
-from worker.generator.landscape import Landscape
+from worker.generator.landscape import Landscape, with_reference
 from worker.generator.line_committors import committors_of_many
-from worker.generator.panels import MAX_RISE
 from worker.generator.passage_law import log_deviations
 from worker.generator.passage_quantiles import MOST_SAMPLES, log_quantiles_of_many
 from worker.generator.passages import log_mean_time
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.quadrature import TO_LEGENDRE, WEIGHTS
+from worker.generator.quadrature import WEIGHTS
 from worker.generator.report import GeneratorReport, Range
-from worker.generator.sample import DEPTH, Sample, exits_of, rates_of
+from worker.generator.sample import Sample, exits_of, grid_of_functions, rates_of
+from worker.generator.sampled_memory import CurvePair, curves_near
+from worker.generator.shared_fit import fitting, roomier, too_wide
 from worker.generator.shared_panels import Frame, Models, frame_of, models_on
-from worker.generator.shared_topography import extrema_and_work, summed, topographies
-from worker.generator.spectrum import CLOSE, mesh
-from worker.generator.steep import near, with_room, without_depths
+from worker.generator.shared_topography import extrema_and_work, topographies
+from worker.generator.spectrum import CLOSE, eigenfunctions_on, mesh
+from worker.generator.steep import near
 from worker.generator.window import Window
 
 BATCH = 100
 """Models whose arrays are held at once."""
-RESOLVED = 1e-6
-"""Last Legendre coefficients of ψ and log a with which a model counts as resolved on the panels."""
-RARE = 12.0
-"""Fall of the log-density from its peak beyond which a panel need not be resolved: what is there counts for e^−12."""
-LARGEST_SPAN = 300.0
-"""Range of the logarithms of masses and resistances that floating numbers hold with room to spare."""
-
-Bools = NDArray[np.bool_]
 
 
 def analysed_together(
@@ -52,12 +44,12 @@ def analysed_together(
     """A sample for each process; None for one that has to be analysed alone."""
     found: list[Sample | None] = [None] * len(processes)
     frame = frame_of(processes, reference, pairs, observed)
-    if frame is None or _too_wide(frame.landscape):
+    if frame is None or too_wide(frame.landscape):
         return found
     rooms: tuple[Callable[[list[DiffusionProcess]], Frame], ...] = (
         lambda _: near(frame),
         lambda _: frame,
-        lambda rest: _with_room(frame, rest),
+        lambda rest: roomier(frame, rest),
     )
     for room in rooms:
         left = [index for index, sample in enumerate(found) if sample is None]
@@ -67,7 +59,7 @@ def analysed_together(
         span = _span_of(shared)
         for first in range(0, len(left), BATCH):
             batch = left[first : first + BATCH]
-            landscape, models = _fitting(models_on(shared, [processes[index] for index in batch]), shared)
+            landscape, models = fitting(models_on(shared, [processes[index] for index in batch]), shared)
             if len(models.rows):
                 for row, sample in _samples(landscape, models, shared, pairs, span, np.array(batch)):
                     found[batch[row]] = sample
@@ -80,38 +72,16 @@ def rates_together(
     """The rates alone of each process, as far as the reference has them [1/time]; None for one to be analysed alone."""
     found: list[tuple[float, ...] | None] = [None] * len(processes)
     frame = frame_of(processes, reference, (), observed)
-    if frame is None or _too_wide(frame.landscape):
+    if frame is None or too_wide(frame.landscape):
         return found
     span = _span_of(frame)
     for first in range(0, len(processes), BATCH):
-        landscape, models = _fitting(models_on(frame, processes[first : first + BATCH]), frame)
+        landscape, models = fitting(models_on(frame, processes[first : first + BATCH]), frame)
         if len(models.rows):
             threshold = models.threshold * (1 - CLOSE)
             for row, rates in enumerate(_rates(landscape, frame, span)):
                 found[first + int(models.rows[row])] = tuple(float(rate) for rate in rates if rate < threshold[row])
     return found
-
-
-def _with_room(frame: Frame, processes: Sequence[DiffusionProcess]) -> Frame:
-    """The frame with panels as fine as these models need."""
-    models = models_on(frame, processes)
-    return with_room(frame, _stacked(frame.landscape, models.b, models.a))
-
-
-def _too_wide(landscape: Landscape) -> bool:
-    cells = cut_into_cells(landscape)
-    return bool(max(np.ptp(cells.log_resistance), np.ptp(cells.log_mass)) > LARGEST_SPAN)
-
-
-def _fitting(models: Models, frame: Frame) -> tuple[Landscape, Models]:
-    """Those models that the panels resolve, with their landscape there."""
-    landscape = _stacked(frame.landscape, models.b, models.a)
-    steep = np.ptp(landscape.psi, axis=(-2, -1)) > LARGEST_SPAN
-    if steep.any():
-        models = without_depths(models, landscape, frame, steep)
-        landscape = _stacked(frame.landscape, models.b, models.a)
-    fits = _resolved(landscape, frame.landscape, models.b, models.a) & _fallen(landscape, models)
-    return replace(landscape, psi=landscape.psi[fits], log_a=landscape.log_a[fits]), models.where(fits)
 
 
 def _span_of(frame: Frame) -> Span:
@@ -135,17 +105,21 @@ def _samples(
     kramers = [log_kramers_time(extrema, *pair) for pair in pairs]
     exits = [_exit(cells, asked) for asked in exits_of(frame.reference)]
     deviations = _log_deviations(cells, landscape, frame, pairs)
-    quantiles = _log_quantiles(landscape, frame, np.flatnonzero(numbers[models.rows] < MOST_SAMPLES), times)
+    first = np.flatnonzero(numbers[models.rows] < MOST_SAMPLES)
+    quantiles = _log_quantiles(landscape, frame, first, times)
+    curves = _curves(landscape, frame, first)
     committors = _committors(landscape, frame.reference)
     integrated = log_integrated_times(part_of(landscape, span), part_of(frame.landscape, span), mean, variance)
     threshold = models.threshold * (1 - CLOSE)
+    isolated = np.where(rates < threshold[:, None], rates, np.nan)
+    functions = _eigenfunctions(landscape, frame, span, first, isolated)
     for row, index in enumerate(models.rows):
         yield (
             int(index),
             Sample(
                 ergodic=bool(models.ergodic[row]),
                 settled=True,
-                rates=tuple(float(rate) for rate in rates[row] if rate < threshold[row]),
+                rates=tuple(isolated[row][np.isfinite(isolated[row])].tolist()),
                 mean=float(mean[row]),
                 variance=float(variance[row]),
                 log_times=tuple(float(time[row]) for time in times),
@@ -158,6 +132,9 @@ def _samples(
                 committors=tuple(None if band is None else band[row] for band in committors),
                 topography=topography[row],
                 log_quantiles=tuple(found.get(row) for found in quantiles),
+                autocorrelation=curves[row][0] if row in curves else None,
+                power_spectrum=curves[row][1] if row in curves else None,
+                eigenfunctions=functions.get(row),
             ),
         )
 
@@ -172,49 +149,40 @@ def _exit(cells: Cells, asked: Triple) -> tuple[FloatArray, FloatArray]:
     return np.exp(probability), np.asarray(time)
 
 
-def _stacked(reference: Landscape, b: FloatArray, a: FloatArray) -> Landscape:
-    """The models' landscape on the reference's panels."""
-    return replace(reference, psi=summed(reference, 2 * b / a), log_a=np.log(a), tails=(-np.inf, -np.inf))
-
-
-def _resolved(landscape: Landscape, reference: Landscape, b: FloatArray, a: FloatArray) -> Bools:
-    """Whether each model, where its probability is, is as smooth as the panels need and not much steeper than the reference."""
-    half = reference.half[:, None]
-    left = np.abs((2 * b / a) @ TO_LEGENDRE[-2:].T) * half, np.abs(landscape.log_a @ TO_LEGENDRE[-2:].T)
-    smooth = np.max(np.maximum(*left), axis=-1) < RESOLVED
-    rise, usual = (np.ptp(psi, axis=-1) for psi in (landscape.psi, reference.psi))
-    height = (landscape.psi - landscape.log_a).max(axis=-1)
-    rare = height < height.max(axis=-1, keepdims=True) - RARE
-    span = np.maximum(np.ptp(landscape.psi, axis=(-2, -1)), np.ptp(landscape.log_a, axis=(-2, -1)))
-    return np.asarray((span < 2 * LARGEST_SPAN) & np.all(rare | (smooth & (rise < 2 * np.maximum(usual, MAX_RISE))), axis=-1))
-
-
-def _fallen(landscape: Landscape, models: Models) -> Bools:
-    """Whether nothing beyond the panels counts, and whether a barrier holds the models that turn outward there."""
-    height = landscape.psi - landscape.log_a / 2
-    peak = height.max(axis=(-2, -1))
-    fits = np.full(len(height), True)
-    rows = np.arange(len(height))
-    for column, panel, node in ((0, 0, 0), (1, -1, -1)):
-        fits &= models.walled[:, column] | (peak - height[:, panel, node] > DEPTH)
-        cut = models.cut[:, column]
-        fits &= (cut < 0) | (peak - height[rows, cut, -1 - node] > SMALLEST_BARRIER)
-    return np.asarray(fits)
-
-
 def _rates(landscape: Landscape, frame: Frame, span: Span) -> FloatArray:
     """(m, k) rates: the reference's, times the ratio of both on the same coarse cells, where most of the cells' error cancels."""
     exact = rates_of(frame.reference)
     if not len(exact):
         return np.zeros((len(landscape.psi), 0))
-    parts, rows = mesh(part_of(frame.landscape, span), 1.5 * float(exact[-1]), 1)
-    if parts.sum() % 2:
-        parts[np.argmin(parts)] = 2  # Cells merge in pairs.
-    psi = np.concatenate([frame.landscape.psi[None], landscape.psi])
-    log_a = np.concatenate([frame.landscape.log_a[None], landscape.log_a])
-    fine = cut_into_cells(part_of(replace(landscape, psi=psi, log_a=log_a), span), parts, rows)
+    fine = _spectral_cells(landscape, frame, span)
     rates = (4 * slowest_rates(fine, exact) - slowest_rates(fine.halved(), exact)) / 3
     return np.asarray(exact * rates[1:] / rates[0])
+
+
+def _spectral_cells(landscape: Landscape, frame: Frame, span: Span) -> Cells:
+    """Of the reference and then of the models, an even number, fine enough for the reference's rates."""
+    parts, rows = mesh(part_of(frame.landscape, span), 1.5 * float(rates_of(frame.reference)[-1]), 1)
+    if parts.sum() % 2:
+        parts[np.argmin(parts)] = 2  # Cells merge in pairs.
+    return cut_into_cells(part_of(with_reference(landscape, frame.landscape), span), parts, rows)
+
+
+def _eigenfunctions(
+    landscape: Landscape, frame: Frame, span: Span, rows: NDArray[np.int64], rates: FloatArray
+) -> dict[int, FloatArray]:
+    """Of the models `rows`, on the reference's grid: the reference's, moved by the difference of both on the same cells.
+
+    rates   (m, k) of all models, as far as they are isolated; nan beyond
+    """
+    grid, spectrum = grid_of_functions(frame.reference), frame.reference.spectrum
+    if grid is None or spectrum is None or spectrum.eigenfunctions is None or not len(rows):
+        return {}
+    cells = _spectral_cells(landscape.where(rows), frame, span)
+    on_cells = slowest_rates(cells, rates_of(frame.reference))
+    own, *found = (eigenfunctions_on(cells.where(i), on_cells[i], grid) for i in range(len(on_cells)))
+    known = np.isfinite(rates[rows])[..., None]
+    moved = np.where(known, spectrum.eigenfunctions.real + np.array(found) - own, np.nan)
+    return dict(zip(rows.tolist(), moved, strict=True))
 
 
 def _log_deviations(cells: Cells, landscape: Landscape, frame: Frame, pairs: tuple[Range, ...]) -> list[FloatArray]:
@@ -237,11 +205,20 @@ def _log_quantiles(
     """For each passage, of the models `rows`: its quantiles (k,)."""
     if not len(rows):
         return [{} for _ in log_times]
-    some = replace(landscape, psi=landscape.psi[rows], log_a=landscape.log_a[rows])
+    some = landscape.where(rows)
     return [
         dict(zip(rows.tolist(), log_quantiles_of_many(some, frame.landscape, passage, times[rows]), strict=True))
         for passage, times in zip(frame.reference.passages, log_times, strict=True)
     ]
+
+
+def _curves(landscape: Landscape, frame: Frame, rows: NDArray[np.int64]) -> dict[int, CurvePair]:
+    """Autocorrelation and power spectrum of the models `rows`."""
+    memory = frame.reference.memory
+    if not isinstance(memory, Memory) or not len(rows):
+        return {}
+    found = curves_near(landscape.where(rows), frame.landscape, memory)
+    return {int(row): found.of(i) for i, row in enumerate(rows)}
 
 
 def _committors(landscape: Landscape, reference: GeneratorReport) -> list[FloatArray | None]:

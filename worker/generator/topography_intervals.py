@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from worker.generator.equilibria import followed, jacobian_rates
-from worker.generator.intervals import Band, TopographySpread, central_band, column_intervals
+from worker.generator.intervals import TopographySpread, band_of_rows, column_intervals
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.report import GeneratorReport
 from worker.generator.topography import Topography
@@ -24,13 +24,6 @@ def topography_spread(
     if not known:
         return None
 
-    def band(curves: list[FloatArray | None]) -> Band | None:
-        some = next((curve for curve in curves if curve is not None), None)
-        if some is None:
-            return None
-        missing = np.full(some.shape, np.nan)
-        return central_band(np.array([missing if curve is None else curve for curve in curves]), confidence)
-
     places = np.array([topography.fixed_points for topography in known])
     heights = np.array([topography.barriers for topography in known])
     return TopographySpread(
@@ -42,9 +35,11 @@ def topography_spread(
                 strict=True,
             )
         ),
-        density=band([topography.density for topography in known]) if reference.stationary is not None else None,
-        potential=band([topography.potential for topography in known]),
-        relaxation=band([topography.relaxation for topography in known]),
+        density=band_of_rows([topography.density for topography in known], confidence)
+        if reference.stationary is not None
+        else None,
+        potential=band_of_rows([topography.potential for topography in known], confidence),
+        relaxation=band_of_rows([topography.relaxation for topography in known], confidence),
     )
 
 

@@ -5,12 +5,13 @@ from typing import Literal
 
 import numpy as np
 
-from worker.generator.intervals import Band, GeneratorSpread, central_band, central_interval, interval_of_times
+from worker.generator.intervals import Band, GeneratorSpread, band_of_rows, central_interval, interval_of_times
 from worker.generator.passage_curve import PROBABILITIES
 from worker.generator.passage_quantiles import MOST_SAMPLES
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.report import GeneratorReport, Range, observed_ranges
-from worker.generator.sample import Sample, analysed_alone, exits_of
+from worker.generator.sample import Sample, exits_of, grid_of_functions, rates_of
+from worker.generator.sample_alone import analysed_alone
 from worker.generator.spatial_uncertainty import spread_in_space
 from worker.generator.stationary import StationaryLaw
 from worker.generator.together import analysed_together
@@ -51,10 +52,11 @@ def spread(
     if len(alone) > MOST_ALONE:
         samples, together = samples[: alone[MOST_ALONE]], together[: alone[MOST_ALONE]]
     analysed = [
-        found if found is not None else analysed_alone(sample, reference, pairs, seen, quantiles=number < MOST_SAMPLES)
+        found if found is not None else analysed_alone(sample, reference, pairs, seen, in_full=number < MOST_SAMPLES)
         for number, (sample, found) in enumerate(zip(samples, together, strict=True))
     ]
     law = [sample for sample in analysed if sample.settled]
+    first = [sample for sample in analysed[:MOST_SAMPLES] if sample.settled]
 
     def interval(numbers: list[float | None]) -> Range | None:
         return central_interval(numbers, confidence)
@@ -103,23 +105,15 @@ def spread(
         deviations=tuple(deviation(i) for i in range(len(pairs))),
         committors=_bands(reference, analysed, confidence),
         quantiles=_quantiles(reference, analysed[:MOST_SAMPLES], confidence),
+        eigenfunctions=_function_bands(reference, first, confidence),
         topography=topography_spread([sample.topography for sample in analysed], reference, confidence),
         current=interval([sample.current for sample in analysed]),
         integrated_time=time_interval([sample.log_integrated_time for sample in law]),
-        autocorrelation=_curves([sample.autocorrelation for sample in law[:MOST_SAMPLES]], confidence),
-        power_spectrum=_curves([sample.power_spectrum for sample in law[:MOST_SAMPLES]], confidence),
+        autocorrelation=_curve_band([sample.autocorrelation for sample in first], confidence),
+        power_spectrum=_curve_band([sample.power_spectrum for sample in first], confidence),
         ergodic_share=sum(sample.ergodic for sample in analysed) / len(analysed) if analysed else None,
         n_samples=len(analysed),
     )
-
-
-def _curves(curves: Sequence[FloatArray | None], confidence: float) -> Band | None:
-    """The band of the one coordinate's curves, each end (1, n)."""
-    some = next((curve for curve in curves if curve is not None), None)
-    if some is None:
-        return None
-    missing = np.full(some.shape, np.nan)
-    return central_band(np.array([[missing if curve is None else curve] for curve in curves]), confidence)
 
 
 def _quantiles(reference: GeneratorReport, analysed: Sequence[Sample], confidence: float) -> tuple[tuple[Range | None, ...], ...]:
@@ -137,15 +131,25 @@ def _quantiles(reference: GeneratorReport, analysed: Sequence[Sample], confidenc
 def _bands(reference: GeneratorReport, analysed: Sequence[Sample], confidence: float) -> tuple[Band | None, ...]:
     """One for each committor of the reference."""
     lawful = [sample.committors for sample in analysed if sample.committors]
-    bands: list[Band | None] = []
-    known = 0
-    for committor in reference.committors:
-        if committor.found is None:
-            bands.append(None)
-            continue
-        missing = np.full(committor.found.values.shape, np.nan)
-        rows = [values[known] for values in lawful]
-        table = np.array([missing if row is None else row for row in rows]).reshape(len(rows), *missing.shape)
-        bands.append(central_band(table, confidence))
-        known += 1
-    return tuple(bands)
+    known = [committor.found is not None for committor in reference.committors]
+    at = np.cumsum(known) - 1
+    return tuple(
+        band_of_rows([rows[k] for rows in lawful], confidence) if has else None for k, has in zip(at, known, strict=True)
+    )
+
+
+def _curve_band(curves: Sequence[FloatArray | None], confidence: float) -> Band | None:
+    """The band of the one coordinate's curves, each end (1, n)."""
+    band = band_of_rows(curves, confidence)
+    return None if band is None else (band[0][None], band[1][None])
+
+
+def _function_bands(reference: GeneratorReport, analysed: Sequence[Sample], confidence: float) -> tuple[Band | None, ...]:
+    """One for each eigenfunction of the reference."""
+    if grid_of_functions(reference) is None:
+        return ()
+    found = [sample.eigenfunctions for sample in analysed]
+    return tuple(
+        band_of_rows([None if rows is None or k >= len(rows) else rows[k] for rows in found], confidence)
+        for k in range(len(rates_of(reference)))
+    )

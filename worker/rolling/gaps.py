@@ -18,7 +18,7 @@ from worker.generator.errors import GeneratorError
 from worker.generator.interval import reflecting_interval
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view
 from worker.generator.report import GeneratorReport, Range
-from worker.generator.sample import analysed_alone
+from worker.generator.sample_alone import analysed_alone
 from worker.generator.together import rates_together
 
 Floats = NDArray[np.float64]

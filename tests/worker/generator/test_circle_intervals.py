@@ -9,7 +9,7 @@ from worker.generator.correlations import Memory
 from worker.generator.passage_curve import PassageCurve
 from worker.generator.process import FloatArray, ScalarProcess
 from worker.generator.report import GeneratorReport
-from worker.generator.sample import analysed_alone
+from worker.generator.sample_alone import analysed_alone
 from worker.generator.uncertainty import spread
 from worker.generator_documents import analysis_of
 

@@ -7,7 +7,7 @@ from scipy.special import erfi
 from worker.generator.analysis import analyse
 from worker.generator.intervals import GeneratorSpread
 from worker.generator.process import ScalarProcess
-from worker.generator.sample import analysed_alone
+from worker.generator.sample_alone import analysed_alone
 from worker.generator.together import analysed_together
 from worker.generator.uncertainty import spread
 from worker.generator_documents import analysis_of

@@ -7,7 +7,7 @@ from scipy.special import erfcinv
 from worker.generator.analysis import analyse
 from worker.generator.passage_curve import PROBABILITIES, PassageCurve
 from worker.generator.process import ScalarProcess
-from worker.generator.sample import analysed_alone
+from worker.generator.sample_alone import analysed_alone
 from worker.generator.together import analysed_together
 from worker.generator.uncertainty import spread
 from worker.generator_documents import analysis_of
@@ -53,7 +53,7 @@ def test_together_and_alone_they_are_those_of_the_models_own_law(pair: tuple[flo
         law = analyse(model, passages=[pair]).passages[0].law
         assert isinstance(law, PassageCurve)
         assert sample is not None
-        alone = analysed_alone(model, reference, pairs, None, quantiles=True)
+        alone = analysed_alone(model, reference, pairs, None, in_full=True)
         assert sample.log_quantiles[0] == pytest.approx(np.log(law.quantiles), abs=4e-3)
         assert alone.log_quantiles[0] == pytest.approx(np.log(law.quantiles), abs=5e-4)
         # Negative control: they are not the reference's.

@@ -9,7 +9,7 @@ import pytest
 from worker.generator.analysis import analyse
 from worker.generator.process import ScalarProcess
 from worker.generator.report import GeneratorReport
-from worker.generator.sample import analysed_alone
+from worker.generator.sample_alone import analysed_alone
 from worker.generator.together import analysed_together
 from worker.generator.uncertainty import spread
 

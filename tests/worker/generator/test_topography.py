@@ -7,7 +7,7 @@ from worker.generator.analysis import analyse
 from worker.generator.intervals import GeneratorSpread, TopographySpread
 from worker.generator.process import FloatArray, ScalarProcess
 from worker.generator.report import GeneratorReport
-from worker.generator.sample import analysed_alone
+from worker.generator.sample_alone import analysed_alone
 from worker.generator.stationary import StationaryLaw
 from worker.generator.together import analysed_together
 from worker.generator.uncertainty import spread
