@@ -5,9 +5,9 @@
 
 Independent sets of paths, integrated finely and sampled, through the identification and the analysis of a job with its defaults.
 One row a quantity: how many of the 95 % intervals hold the number of the true model, with the binomial error; how many lie below
-and above it; the intervals' median width and the estimate's mean and rms error, relative to the truth (of a mean, relative to the
-standard deviation). One more row a setting: exact supports and shares of ergodic samples. The bar, 90 to 98 %, is for the gap
-and the escape times of the double well at T = 4 000. With --time: CPU seconds of the whole analysis.
+and above it; the intervals' median width and the estimate's mean and rms error, relative to the truth (of a mean and of a fixed
+point, relative to the standard deviation). One more row a setting: exact supports and shares of ergodic samples. The bar, 90 to
+98 %, is for the gap and the escape times of the double well at T = 4 000. With --time: CPU seconds of the whole analysis.
 """
 
 import argparse
@@ -26,6 +26,10 @@ from benchmarks.recovery import rms
 from contract.generator import AnalysisParameters, ModelTerms, PassageRequest
 from contract.identification import IdentificationParameters, LibraryParameters, SelectionParameters
 from worker import pipeline
+from worker.generator.correlations import Memory
+from worker.generator.intervals import Band
+from worker.generator.passage_curve import PassageCurve
+from worker.generator.process import FloatArray
 from worker.generator.report import GeneratorReport
 from worker.generator.stationary import StationaryLaw
 from worker.generator.uncertainty import GeneratorSpread
@@ -99,11 +103,48 @@ def name_of(pair: Pair) -> str:
     return f"{pair[0]:g}→{pair[1]:g}"
 
 
-def numbers_of(
-    report: GeneratorReport, spread: GeneratorSpread | None, asked: tuple[Pair, ...]
-) -> dict[str, tuple[float | None, Pair | None]]:
-    """Value and interval of everything that has both."""
+def on_curves(report: GeneratorReport, spread: GeneratorSpread | None, truth: GeneratorReport) -> Numbers:
+    """Value and interval of each curve at a place that does not depend on the estimate."""
     found: Numbers = {}
+    memory, known = report.memory, truth.memory
+    if isinstance(memory, Memory) and isinstance(known, Memory) and known.integrated_times[0].value is not None:
+        time = known.integrated_times[0].value
+        correlation, power = (None, None) if spread is None else (spread.autocorrelation, spread.power_spectrum)
+        found["C(τ)"] = at(time, memory.lags, memory.autocorrelation[0], row(correlation))
+        corner = 1 / (2 * np.pi * time)
+        found["S(1/2πτ)"] = at(corner, memory.frequencies, memory.power_spectrum[0], row(power))
+        found["S(0)"] = at(0.0, memory.frequencies, memory.power_spectrum[0], row(power))
+    topography = None if spread is None else spread.topography
+    if isinstance(report.stationary, StationaryLaw):
+        band = None if topography is None else topography.density
+        for x in (0.0, 0.5):
+            found[f"π({x:g})"] = at(x, report.stationary.grid[0], report.stationary.density, band)
+    if len(report.fixed_points) == len(truth.fixed_points):
+        for k, point in enumerate(report.fixed_points):
+            found[f"fixed point {k + 1}"] = (point.at[0], None if topography is None else topography.fixed_points[k][0])
+    if len(report.barriers) == len(truth.barriers):
+        for k, barrier in enumerate(report.barriers):
+            heights = (None, None) if topography is None else topography.barriers[k]
+            found[f"ΔV {k + 1}"] = (barrier.height, heights[0])
+            found[f"ΔΦ {k + 1}"] = (barrier.height_over_noise, heights[1])
+    return found
+
+
+def row(band: Band | None) -> Band | None:
+    return None if band is None else (band[0][0], band[1][0])
+
+
+def at(x: float, grid: FloatArray, values: FloatArray, band: Band | None) -> tuple[float, Pair | None]:
+    """Value and interval of a curve at x."""
+    value, *ends = (float(np.interp(x, grid, curve)) for curve in (values, *(band or ())))
+    return value, (ends[0], ends[1]) if band else None
+
+
+def numbers_of(
+    report: GeneratorReport, spread: GeneratorSpread | None, asked: tuple[Pair, ...], truth: GeneratorReport
+) -> Numbers:
+    """Value and interval of everything that has both."""
+    found: Numbers = on_curves(report, spread, truth)
     if report.spectrum is not None:
         for k, rate in enumerate(report.spectrum.eigenvalues[:3]):
             found["gap" if k == 0 else f"rate {k + 1}"] = (float(rate.real), None if spread is None else spread.eigenvalues[k])
@@ -116,6 +157,12 @@ def numbers_of(
         found[label] = (passage.mean_time.value, None if spread is None else spread.passages[i])
         if i < len(asked):
             found[f"Kramers {label}"] = (passage.kramers.value, None if spread is None else spread.kramers[i])
+            if passage.deviation is not None:
+                found[f"sd {label}"] = (passage.deviation.value, None if spread is None else spread.deviations[i])
+            if isinstance(passage.law, PassageCurve):
+                middle = len(passage.law.quantiles) // 2
+                interval = None if spread is None else spread.quantiles[i][middle]
+                found[f"median {label}"] = (float(passage.law.quantiles[middle]), interval)
     return found
 
 
@@ -162,20 +209,20 @@ def repetition(seed: int, name: str) -> Answered:
     analysed, seconds = analysed_in(answer, data, wanted(setting))
     exact = answer.drift.active().keys() == setting.drift.keys() and answer.diffusion.active().keys() == setting.diffusion.keys()
     share = None if analysed.spread is None else analysed.spread.ergodic_share
-    return Answered(numbers_of(analysed.generator, analysed.spread, setting.asked), exact, share, seconds)
+    return Answered(numbers_of(analysed.generator, analysed.spread, setting.asked, truth_of(setting)), exact, share, seconds)
 
 
 def rows_of(name: str, answers: list[Answered], misses: list[str]) -> Iterator[str]:
     setting, truth = SETTINGS[name], truth_of(SETTINGS[name])
     assert truth.stationary is not None
     deviation = float(np.sqrt(truth.stationary.covariance[0][0] or np.nan))
-    for quantity, (true, _) in numbers_of(truth, None, setting.asked).items():
+    for quantity, (true, _) in numbers_of(truth, None, setting.asked, truth).items():
         given = [a.found.get(quantity, (None, None)) for a in answers]
         intervals = np.array([i for _, i in given if i is not None]).reshape(-1, 2)
         if true is None or not len(intervals):
             yield f"{name:30}{quantity:16} no interval"
             continue
-        size = deviation if quantity == "mean" else abs(true)
+        size = deviation if quantity.startswith(("mean", "fixed point")) else abs(true)
         rounding = 1e-9 * size
         below, above = (np.count_nonzero(off > rounding) for off in (true - intervals[:, 1], intervals[:, 0] - true))
         held = 1 - (below + above) / len(intervals)
