@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from contract.results import IdentificationResult
-from service.web.model_plots import Result
+from service.web.model_plots import Result, confidence_of
 from service.web.numbers import plain
 from service.web.plots import SERIES, Axis, Layers, Plot, array, numbers
 from service.web.units import Units
@@ -34,6 +34,9 @@ def _autocorrelations(result: Result, units: Units) -> Iterator[Plot]:
             end = float(seen.lags[-1])
         if model is not None and name in model.values:
             lags, values = numbers(model.lags), numbers(model.values[name])
+            if name in model.values_ci:
+                low, high = model.values_ci[name]
+                layers.band(f"{confidence_of(result)} interval of the model", lags, low, high)
             layers.line("model", lags, values)
             end = end or float(lags[-1])
         elif seen is not None and seen.model:
@@ -61,6 +64,10 @@ def _eigenfunctions(result: Result, units: Units) -> Iterator[Plot]:
     layers = Layers()
     layers.rule(y=0.0)
     pairs = zip(spectrum.eigenfunctions, spectrum.relaxation_times, SERIES, strict=False)
+    for ends, style in zip(spectrum.eigenfunctions_ci, SERIES, strict=False):
+        if ends is not None:
+            low, high = (numbers(end)[inhabited] for end in ends)
+            layers.band(f"{confidence_of(result)} interval", x[inhabited], low, high, style)
     for k, (values, time, style) in enumerate(pairs, start=1):
         unit = f" {units.time}" if units.time else ""
         layers.line(f"mode {k}, relaxation time {plain(time, 3)}{unit}", x[inhabited], numbers(values)[inhabited], style)
@@ -94,6 +101,9 @@ def _power_spectrum(result: Result, units: Units) -> Iterator[Plot]:
     layers = Layers(log=True)
     for (name, values), style in zip(spectrum.values.items(), SERIES, strict=False):
         power, frequencies = numbers(values), numbers(spectrum.frequencies)
+        if name in spectrum.values_ci:
+            low, high = (np.where(frequencies > 0, numbers(end), np.nan) for end in spectrum.values_ci[name])
+            layers.band(f"{confidence_of(result)} interval", frequencies, low, high, style)
         layers.line(name, frequencies, np.where((power > 0) & (frequencies > 0), power, np.nan), style)
     if layers.made:
         across = Axis("frequency", units.rate(), log=True)

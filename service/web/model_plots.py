@@ -48,7 +48,7 @@ def _curve(
     shown = [values[np.isfinite(values)]]
     if curve.band:
         low, high = array(curve.band).T
-        layers.band(f"{_confidence(result)} interval", x, low, high)
+        layers.band(f"{confidence_of(result)} interval", x, low, high)
         shown += [low[np.isfinite(low)], high[np.isfinite(high)]]
     if is_drift:
         layers.rule(y=0.0)
@@ -88,7 +88,7 @@ def _potential(result: Result, across: Axis) -> Iterator[Plot]:
         return
     layers = Layers()
     if potential.values_ci is not None:
-        layers.band(f"{_confidence(result)} interval", x, numbers(potential.values_ci[0]), numbers(potential.values_ci[1]))
+        layers.band(f"{confidence_of(result)} interval", x, numbers(potential.values_ci[0]), numbers(potential.values_ci[1]))
     layers.line("effective potential Φ(x)", x, values)
     places = sorted(
         {(p.at[0], "well" if p.stable else "barrier") for p in result.generator.fixed_points if x[0] <= p.at[0] <= x[-1]}
@@ -121,7 +121,7 @@ def _density(result: Result, across: Axis, units: Units, histogram: Bins | None)
         highest = values
         if law.density.values_ci is not None:
             low, high = (numbers(end) for end in law.density.values_ci)
-            layers.band(f"{_confidence(result)} interval", x, low, high)
+            layers.band(f"{confidence_of(result)} interval", x, low, high)
             highest = np.fmax(values, high)
         layers.line("stationary density of the model", x, values)
         inside = highest[
@@ -147,7 +147,8 @@ def _density(result: Result, across: Axis, units: Units, histogram: Bins | None)
     )
 
 
-def _confidence(result: Result) -> str:
+def confidence_of(result: Result) -> str:
+    """Coverage of the result's intervals, as `95 %`."""
     return f"{plain(100 * float(result.provenance.analysis.get('confidence', 0.95)), 3).rstrip('0').rstrip('.')} %"
 
 

@@ -128,6 +128,27 @@ def test_wells_barriers_and_densities_are_shown_with_their_intervals() -> None:
     assert shown.count("95 % interval") - without.count("95 % interval") >= 2
 
 
+def test_curves_of_the_model_are_drawn_with_their_bands() -> None:
+    lags, ends = [0.0, 1.0, 2.0], [[1.0, 0.3, 0.1], [1.0, 0.5, 0.3]]
+    density = {"grid": [[-1.0, 0.0, 1.0]], "values": [0.2, 0.3, 0.2]}
+    law = {"mean": [0.0], "covariance": [[1.0]], "density": density}
+    shown = []
+    for known in (True, False):
+        curve = {"values": {"x": [1.0, 0.4, 0.2]}} | ({"values_ci": {"x": ends}} if known else {})
+        modes = {"eigenvalues": [{"re": 1.0}], "relaxation_times": [1.0], "eigenfunctions": [[-1.0, 0.0, 1.0]]}
+        result = finished(
+            autocorrelation={"lags": lags} | curve,
+            power_spectrum={"frequencies": [0.1, 0.2, 0.3]} | curve,
+            stationary=law,
+            spectrum=modes | ({"eigenfunctions_ci": [ends]} if known else {}),
+        )
+        plots = {plot.name: plot for plot in plots_of(result.result)}
+        names = ("autocorrelation-x", "power-spectrum", "eigenfunctions")
+        shown.append([sum(layer["kind"] == "band" for layer in plots[name].layers) for name in names])
+    # Negative control: without intervals there are none.
+    assert shown == [[1, 1, 1], [0, 0, 0]]
+
+
 def test_why_there_is_no_law_is_said_once() -> None:
     html = result_view(finished(ergodic=False, reason="no stationary law: nothing holds it back", spectrum=None, stationary=None))
     assert html.count("othing holds it back") == 1
