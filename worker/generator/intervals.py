@@ -24,7 +24,7 @@ class TopographySpread:
     frequencies   and of the imaginary parts, None where the reference's vanishes; empty in one coordinate [1/time]
     barriers      of each barrier of the reference, its heights ΔV and ΔΦ [state²/time], [kT]
     density, potential, relaxation   bands of the stationary density, of the effective potential, each sample's zero at its own
-                  lowest point, and of |b'|/a, on the reference's grids; None in several coordinates
+                  lowest point, and of |b'|/a, on the reference's grids; the last two None in several coordinates
     """
 
     fixed_points: tuple[tuple[Range | None, ...], ...]

@@ -1,5 +1,6 @@
 """Linear processes, dX = J (X − m) dt + σ dW with constant noise, in any number of coordinates: everything in closed form."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
@@ -78,6 +79,13 @@ class LinearProcess:
             return None
         q = self.jacobian * scale / scale[:, None] @ s + half
         return float(np.trace(np.linalg.solve(half, q) @ np.linalg.solve(s, q.T)))
+
+
+def gaussian_density(mean: FloatArray, covariance: FloatArray, grid: Sequence[FloatArray]) -> FloatArray:
+    """(n₀, n₁) density of the Gaussian law on a grid of two coordinates [1/state²]."""
+    away = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1) - mean
+    exponent = -0.5 * np.einsum("...i,ij,...j->...", away, np.linalg.inv(covariance), away, optimize=True)
+    return np.asarray(np.exp(exponent) / (2 * np.pi * np.sqrt(np.linalg.det(covariance))))
 
 
 def linear_view(process: DiffusionProcess, around: FloatArray, scale: FloatArray) -> LinearProcess | None:

@@ -8,7 +8,7 @@ import numpy as np
 from worker.generator.equilibria import fixed_point_at, gaussian_covariance
 from worker.generator.errors import InvalidDomainError, NoFiniteRangeError, UnsupportedDimensionError
 from worker.generator.lawless import without_law
-from worker.generator.linear import LinearProcess, linear_view
+from worker.generator.linear import LinearProcess, gaussian_density, linear_view
 from worker.generator.linear_correlations import memory_of_linear
 from worker.generator.plane.between import committors_between, passages_between
 from worker.generator.plane.first_look import first_rectangle, fixed_points_in
@@ -144,9 +144,7 @@ def gaussian_law(mean: FloatArray, covariance: FloatArray, questions: Questions,
             seen = np.array(questions.observed_ranges)
             ranges = np.column_stack([np.minimum(ranges[:, 0], seen[:, 0]), np.maximum(ranges[:, 1], seen[:, 1])])
         grid = tuple(read_only(np.linspace(low, high, count)) for low, high in ranges)
-        away = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1) - mean
-        exponent = -0.5 * np.einsum("...i,ij,...j->...", away, np.linalg.inv(covariance), away)
-        density = np.exp(exponent) / (2 * np.pi * np.sqrt(np.linalg.det(covariance)))
+        density = gaussian_density(mean, covariance, grid)
     return SpatialLaw(
         mean=tuple(float(m) for m in mean),
         covariance=tuple(tuple(float(c) for c in row) for row in covariance),

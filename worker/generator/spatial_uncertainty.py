@@ -1,14 +1,15 @@
 """How uncertain an answer in several coordinates is, given models drawn from the coefficients' covariance."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from worker.generator.correlations import Memory
 from worker.generator.equilibria import fixed_points_near
 from worker.generator.errors import GeneratorError
-from worker.generator.intervals import GeneratorSpread, central_band, central_interval, interval_of_times
-from worker.generator.linear import LinearProcess, linear_view
+from worker.generator.intervals import Band, GeneratorSpread, TopographySpread, central_band, central_interval, interval_of_times
+from worker.generator.linear import LinearProcess, gaussian_density, linear_view
 from worker.generator.linear_correlations import LinearCorrelations
 from worker.generator.plane.sample import SpatialSample, sampled_in_the_plane
 from worker.generator.plane.sampled_passages import sampled_committor, sampled_times
@@ -30,7 +31,8 @@ def spread_in_space(samples: Sequence[DiffusionProcess], reference: GeneratorRep
         return _nothing(reference)
     taken = samples[:MOST_SAMPLES]
     if reference.solution is not None:
-        analysed = sampled_in_the_plane(taken, reference.solution, _integrated_times(reference))
+        memory = reference.memory if isinstance(reference.memory, Memory) else None
+        analysed = sampled_in_the_plane(taken, reference.solution, memory, law)
     else:
         analysed = [_linear(sample, reference, law, spectrum) for sample in taken]
     settled = [sample for sample in analysed if sample.rates is not None]
@@ -52,6 +54,8 @@ def spread_in_space(samples: Sequence[DiffusionProcess], reference: GeneratorRep
     logs = sampled_times(lawful, reference.between)
     bands = (sampled_committor(lawful, committor) for committor in reference.committors)
 
+    topography = fixed_points_spread(taken, reference, _lengths(law, taken), confidence) or TopographySpread(())
+    topography = replace(topography, density=_band([sample.density for sample in settled], confidence))
     d = len(law.mean)
     count = len(spectrum.eigenvalues)
     turning = [abs(value.imag) > 0 for value in spectrum.eigenvalues]
@@ -74,7 +78,9 @@ def spread_in_space(samples: Sequence[DiffusionProcess], reference: GeneratorRep
         kurtosis=tuple(of_law(law.kurtosis[i], "kurtosis", i) for i in range(d)),
         circulation=of_law(law.circulation, "circulation"),
         entropy_production=of_law(law.entropy_production, "entropy_production"),
-        topography=fixed_points_spread(taken, reference, _lengths(law, taken), confidence),
+        topography=topography,
+        autocorrelation=_band([sample.autocorrelation for sample in settled], confidence),
+        power_spectrum=_band([sample.power_spectrum for sample in settled], confidence),
     )
 
 
@@ -94,11 +100,13 @@ def _columns(logs: FloatArray) -> list[list[float | None]]:
     return [[_finite(float(log)) for log in column] for column in logs.T]
 
 
-def _integrated_times(reference: GeneratorReport) -> FloatArray | None:
-    memory = reference.memory
-    if not isinstance(memory, Memory):
+def _band(rows: Sequence[FloatArray | None], confidence: float) -> Band | None:
+    """Of arrays of one shape, point by point."""
+    some = next((row for row in rows if row is not None), None)
+    if some is None:
         return None
-    return np.array([np.nan if time.value is None else time.value for time in memory.integrated_times])
+    missing = np.full(some.shape, np.nan)
+    return central_band(np.array([missing if row is None else row for row in rows]), confidence)
 
 
 def _finite(number: float | None) -> float | None:
@@ -124,7 +132,16 @@ def _linear(process: DiffusionProcess, reference: GeneratorReport, law: SpatialL
         circulation=linear.circulation(covariance),
         entropy_production=linear.entropy_production(covariance),
     )
-    return SpatialSample(True, rates, numbers, LinearCorrelations(linear.jacobian, covariance).integrated_times)
+    correlations, memory = LinearCorrelations(linear.jacobian, covariance), reference.memory
+    return SpatialSample(
+        True,
+        rates,
+        numbers,
+        correlations.integrated_times,
+        gaussian_density(linear.mean, covariance, law.grid) if law.density.size else None,
+        correlations.autocorrelation(memory.lags) if isinstance(memory, Memory) else None,
+        correlations.power_spectrum(memory.frequencies) if isinstance(memory, Memory) else None,
+    )
 
 
 def _next_to(process: DiffusionProcess, mean: FloatArray, scale: FloatArray) -> LinearProcess | None:

@@ -34,8 +34,7 @@ def spread(
     confidence      coverage of each central interval, 0 to 1; times are ranked by their logarithm
     observed_range  where given, each sample is first narrowed to where its noise is positive around the data [state]
 
-    In several coordinates the first 100 samples are analysed, `observed_range` is not used, and only rates, mean, covariance and
-    the mean times between places have intervals.
+    In several coordinates the first 100 samples are analysed, and `observed_range` is not used.
 
     A sample that has no stationary law counts in `ergodic_share`; its infinite passage times count as infinite.
     """

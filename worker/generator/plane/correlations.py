@@ -7,9 +7,11 @@ from scipy.sparse import csc_array, eye_array
 from scipy.sparse.linalg import SuperLU
 
 from worker.generator.correlations import Memory, NoMemory, memory_of
+from worker.generator.plane.chart import Chart
 from worker.generator.plane.integrals import functions_of
 from worker.generator.plane.modes import ComplexArray, factorised
 from worker.generator.plane.solution import Level, Solution, weights_of
+from worker.generator.plane.volumes import Schemes
 from worker.generator.process import FloatArray
 from worker.generator.timing import Timing
 
@@ -108,11 +110,12 @@ def memory_in_the_plane(solution: Solution, n_lags: int, n_frequencies: int) -> 
     if not len(rates) or not solution.errors[0] < LARGEST_ERROR:
         return NoMemory("the slowest rate does not settle on the finest cells, and so no autocorrelation does")
     levels = [level for level in solution.ladder if level.grid.shape[0] <= LARGEST_CELLS][-3:]
-    models = [_level_model(solution, level) for level in levels]
+    chart, schemes, slowest = solution.box.chart, solution.schemes, float(rates[0].real)
+    models = [level_model(chart, level, schemes, solution.rate, slowest) for level in levels]
     found = PlaneCorrelations(tuple(model for model in models if model is not None), weights_of(levels, solution.schemes))
     if len(found.models) < len(levels):
         return NoMemory("the autocorrelation does not settle: rates differ too much from place to place")
-    slowest, fastest = float(rates[0].real), float(np.max(np.abs(rates)))
+    fastest = float(np.max(np.abs(rates)))
     times = tuple(Timing(float(time)) for time in found.integrated_times)
     memory = memory_of(found, times, slowest=slowest, fastest=fastest, n_lags=n_lags, n_frequencies=n_frequencies)
     finest = found.models[-1]
@@ -122,24 +125,41 @@ def memory_in_the_plane(solution: Solution, n_lags: int, n_frequencies: int) -> 
     return memory
 
 
-def _level_model(solution: Solution, level: Level) -> LevelModel | None:
-    """The small models of a level; None where one does not settle."""
+def level_model(
+    chart: Chart, level: Level, schemes: Schemes, rate: float, slowest: float, like: LevelModel | None = None
+) -> LevelModel | None:
+    """The small models of a level; None where one does not settle.
+
+    rate     a typical rate of the process, and `slowest` its slowest [1/time]
+    like     of a process near this one: as large are large enough
+    """
     masses = (level.density * level.grid.volumes).ravel()
-    solver = factorised(csc_array(solution.rate * eye_array(masses.size) - level.matrix))
-    times = 1 / solution.rate, REACH / float(solution.numbers.rates[0].real)
-    least = LEAST["upwind" if "upwind" in solution.schemes else "exponential"]
+    solver = factorised(csc_array(rate * eye_array(masses.size) - level.matrix))
+    times = 1 / rate, REACH / slowest
+    least = LEAST["upwind" if "upwind" in schemes else "exponential"]
+    settled = ((0, 0), (0, 0)) if like is None else [[len(small.rates) for small in models] for models in like.coordinates]
     coordinates = [
-        [_small_model(level.matrix, solver, masses, function, times, least) for function in functions]
-        for functions in functions_of(solution.box.chart, level.grid)
+        [
+            _small_model(level.matrix, solver, masses, function, times, least, size)
+            for function, size in zip(functions, sizes, strict=False)
+        ]
+        for functions, sizes in zip(functions_of(chart, level.grid), settled, strict=True)
     ]
     first, second = (tuple(model for model in models if model is not None) for models in coordinates)
     return LevelModel((first, second)) if len(first) == len(coordinates[0]) and len(second) == len(coordinates[1]) else None
 
 
 def _small_model(
-    matrix: csc_array, solver: SuperLU, masses: FloatArray, function: FloatArray, times: tuple[float, float], least: float
+    matrix: csc_array,
+    solver: SuperLU,
+    masses: FloatArray,
+    function: FloatArray,
+    times: tuple[float, float],
+    least: float,
+    settled: int,
 ) -> SmallModel | None:
-    """The small model of a function of the cells (n,), grown until it settles between two times; None where it does not."""
+    """The small model of a function of the cells (n,), grown until it settles between two times; None where it does not. One of
+    the size `settled` counts as settled; 0 where no size is known."""
     shortest, longest = times
     # In units of √π a process in equilibrium has a symmetric matrix, and none is far from normal.
     unit = np.sqrt(np.maximum(masses, least * masses.max()))
@@ -158,10 +178,10 @@ def _small_model(
             new -= total * (total @ new)
         # Nothing new: the space is closed, and what is on it is exact.
         closed = np.linalg.norm(new) < CLOSED * size
-        if closed or step % STEPS == 0:
+        if closed or (step % STEPS == 0 and step >= settled):
             small = basis[:, :step].T @ ((matrix @ (basis[:, :step] * unit[:, None])) / unit[:, None])
             model = _in_modes(small, (function * unit) @ basis[:, :step], start @ basis[:, :step])
-            if closed:
+            if closed or (settled and model is not None):
                 return model
             basis[:, step] = new / np.linalg.norm(new)
             if model is None:

@@ -1,6 +1,7 @@
 """Density and current on a grid of states, for a reader to draw."""
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.interpolate import RectBivariateSpline
 
 from worker.generator.plane.grid import Axis, points
@@ -24,21 +25,27 @@ def picture(solution: Solution, questions: Questions) -> tuple[tuple[FloatArray,
     chart, level = solution.box.chart, solution.finest
     count = min(questions.density_points, MOST_POINTS)
     first, second = (read_only(np.linspace(*_range(solution, axis, questions), count)) for axis in (0, 1))
-    u = chart.coordinates(points(first, second))
+    u, inside = on_the_rectangle(solution, (first, second))
+    jacobian = abs(float(np.linalg.det(chart.matrix)))
+    peak = float(level.density.max())
+    floor = min(max(FLOOR * peak, -RIPPLE * float(level.density.min())), HIGHEST_FLOOR * peak)
+    log_density = interpolated(level.grid.axes, np.log(np.maximum(level.density, floor)), u, 3)
+    density = np.where(inside & (log_density > np.log(floor) + 1e-3), np.exp(log_density), 0.0).reshape(count, count)
+    density = density / np.trapezoid(np.trapezoid(density, second, axis=1), first)
+    along = [np.where(inside, interpolated(level.grid.axes, level.current[..., k], u, 1), 0.0) for k in (0, 1)]
+    current = np.stack(along, axis=1) @ chart.inverse.T * jacobian
+    return (first, second), read_only(density), read_only(current.reshape(count, count, 2))
+
+
+def on_the_rectangle(solution: Solution, grid: tuple[FloatArray, ...]) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """The points of a grid of states in the chart's coordinates (n₀ · n₁, 2), and whether they are in the rectangle."""
+    u = solution.box.chart.coordinates(points(*grid))
     inside = np.full(len(u), True)
     for axis, span in enumerate(solution.box.spans):
         if span.circle:
             u[:, axis] = span.low + np.mod(u[:, axis] - span.low, span.high - span.low)
         inside &= (u[:, axis] >= span.low) & (u[:, axis] <= span.high)
-    jacobian = abs(float(np.linalg.det(chart.matrix)))
-    peak = float(level.density.max())
-    floor = min(max(FLOOR * peak, -RIPPLE * float(level.density.min())), HIGHEST_FLOOR * peak)
-    log_density = _interpolated(level.grid.axes, np.log(np.maximum(level.density, floor)), u, 3)
-    density = np.where(inside & (log_density > np.log(floor) + 1e-3), np.exp(log_density), 0.0).reshape(count, count)
-    density = density / np.trapezoid(np.trapezoid(density, second, axis=1), first)
-    along = [np.where(inside, _interpolated(level.grid.axes, level.current[..., k], u, 1), 0.0) for k in (0, 1)]
-    current = np.stack(along, axis=1) @ chart.inverse.T * jacobian
-    return (first, second), read_only(density), read_only(current.reshape(count, count, 2))
+    return u, inside
 
 
 def _range(solution: Solution, axis: int, questions: Questions) -> tuple[float, float]:
@@ -61,7 +68,8 @@ def _range(solution: Solution, axis: int, questions: Questions) -> tuple[float, 
     return max(low, process.domain[axis][0]), min(high, process.domain[axis][1])
 
 
-def _interpolated(axes: tuple[Axis, Axis], values: FloatArray, u: FloatArray, degree: int) -> FloatArray:
+def interpolated(axes: tuple[Axis, Axis], values: FloatArray, u: FloatArray, degree: int) -> FloatArray:
+    """(n,) values on cells (n₀, n₁) at points u (n, 2) of the rectangle."""
     for k, axis in enumerate(axes):
         if axis.circle:
             values = np.concatenate([np.take(values, [-3, -2, -1], k), values, np.take(values, [0, 1, 2], k)], axis=k)

@@ -5,14 +5,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from worker.generator.correlations import Memory
 from worker.generator.plane.box import Box
-from worker.generator.plane.chart import lowest_diffusion
+from worker.generator.plane.chart import Chart, lowest_diffusion
 from worker.generator.plane.escape import escapes
 from worker.generator.plane.integrals import integrated_times_on
 from worker.generator.plane.modes import ComplexArray
-from worker.generator.plane.solution import Solution, law_numbers, matched, solve_near
+from worker.generator.plane.sampled_density import CoarseDensity
+from worker.generator.plane.sampled_memory import CoarseMemory
+from worker.generator.plane.solution import Level, Solution, law_numbers, matched, solve_near
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.spatial_law import LawNumbers
+from worker.generator.spatial_law import LawNumbers, SpatialLaw
 
 AT_THE_EDGE = 1e-3
 """Share of the law in the outermost cells of an open side above which the model does not fit into the solution's box."""
@@ -37,57 +40,87 @@ class SpatialSample:
                       where the model is too far from the reference to be compared
     law               numbers of its law
     integrated_times  (d,) of each coordinate's autocorrelation; nan where there is none [time]
+    density           (n₀, n₁) on the grid of the reference's law [1/state²]
+    autocorrelation, power_spectrum  (d, n) and (d, k) at the lags and frequencies of the reference's memory; each of the last
+                      three None where the reference has none like it, or the sample
     """
 
     ergodic: bool
     rates: ComplexArray | None = None
     law: LawNumbers | None = None
     integrated_times: FloatArray | None = None
+    density: FloatArray | None = None
+    autocorrelation: FloatArray | None = None
+    power_spectrum: FloatArray | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reference:
+    """The solution, and what else of it samples are compared with: its integrated times, exact and on its coarsest cells, both
+    of its curves, its density."""
+
+    solution: Solution
+    times: tuple[FloatArray, FloatArray] | None
+    memory: CoarseMemory | None
+    density: CoarseDensity | None
 
 
 def sampled_in_the_plane(
-    processes: Sequence[DiffusionProcess], solution: Solution, integrated_times: FloatArray | None = None
+    processes: Sequence[DiffusionProcess], solution: Solution, memory: Memory | None = None, law: SpatialLaw | None = None
 ) -> list[SpatialSample]:
     """Each model's numbers next to the solution's; also those of one that would escape, but from outside its law only.
 
-    integrated_times  (2,) the solution's, if the models' are wanted too [time]
+    memory, law   the solution's, if integrated times and curves, and densities of the models are wanted too
     """
     box = solution.box
     found = escapes(box.chart, processes, box.spans, box.walls, distances=DISTANCES, far=FAR, steps=STEPS)
-    times = None if integrated_times is None else (integrated_times, integrated_times_on(box.chart, solution.first))
-    return [_next_to(process, solution, at is None, times) for process, at in zip(processes, found, strict=True)]
+    times = None
+    if memory is not None:
+        known = np.array([np.nan if time.value is None else time.value for time in memory.integrated_times])
+        times = known, integrated_times_on(box.chart, solution.first)
+    reference = _Reference(
+        solution,
+        times,
+        None if memory is None else CoarseMemory.of(solution, memory),
+        None if law is None or not law.density.size else CoarseDensity.of(solution, law),
+    )
+    return [_next_to(process, reference, at is None) for process, at in zip(processes, found, strict=True)]
 
 
-def _next_to(
-    process: DiffusionProcess, solution: Solution, returns: bool, times: tuple[FloatArray, FloatArray] | None
-) -> SpatialSample:
-    """The sample next to the solution; `times` are the solution's integrated times and those on its coarsest cells."""
+def _next_to(process: DiffusionProcess, compared: _Reference, returns: bool) -> SpatialSample:
+    """The sample next to the reference."""
+    solution = compared.solution
     chart, coarse = replace(solution.box.chart, process=process), solution.first
     count = len(solution.numbers.rates)
     try:
         level = solve_near(
             chart, coarse.grid, solution.schemes, count, solution.rate, coarse.modes, extra=EXTRA, tolerance=TOLERANCE
         )
-        own_times = None if times is None else integrated_times_on(chart, level)
+        masses = level.density * level.grid.volumes
+        if masses[(lowest_diffusion(chart.raw_diffusion(level.grid.centres)) < -1e-9).reshape(masses.shape)].sum() > NEGATIVE:
+            return SpatialSample(False)
+        if _at_open_sides(solution.box, masses) > AT_THE_EDGE:
+            return SpatialSample(returns)
+        own, reference = (matched(rates, solution.numbers.rates) for rates in (level.numbers.rates, coarse.numbers.rates))
+        rates = _moved(own, reference, solution.numbers.rates)
+        curves = None if compared.memory is None else compared.memory.moved(chart, level, rates)
+        return SpatialSample(
+            returns,
+            rates,
+            law_numbers(solution.numbers.moments + level.numbers.moments - coarse.numbers.moments),
+            None if compared.times is None else _moved_times(chart, level, compared.times, SMALL / solution.rate),
+            None if compared.density is None else compared.density.moved(chart, level),
+            *((None, None) if curves is None else curves),
+        )
     except (RuntimeError, ValueError):
         # A draw far out in the coefficients' distribution may have no matrix to speak of.
         return SpatialSample(False)
-    masses = level.density * level.grid.volumes
-    if masses[(lowest_diffusion(chart.raw_diffusion(level.grid.centres)) < -1e-9).reshape(masses.shape)].sum() > NEGATIVE:
-        return SpatialSample(False)
-    if _at_open_sides(solution.box, masses) > AT_THE_EDGE:
-        return SpatialSample(returns)
-    own, reference = (matched(rates, solution.numbers.rates) for rates in (level.numbers.rates, coarse.numbers.rates))
-    return SpatialSample(
-        returns,
-        _moved(own, reference, solution.numbers.rates),
-        law_numbers(solution.numbers.moments + level.numbers.moments - coarse.numbers.moments),
-        None if times is None or own_times is None else _moved_times(own_times, times[1], times[0], SMALL / solution.rate),
-    )
 
 
-def _moved_times(own: FloatArray, coarse: FloatArray, exact: FloatArray, small: float) -> FloatArray:
+def _moved_times(chart: Chart, level: Level, times: tuple[FloatArray, FloatArray], small: float) -> FloatArray:
     """By their ratio, as a time may be long; by their difference where the integral vanishes, as that of a velocity does."""
+    exact, coarse = times
+    own = integrated_times_on(chart, level)
     large = np.minimum(np.abs(coarse), np.abs(exact)) > small
     return np.where(large, exact * own / np.where(large, coarse, 1.0), exact + own - coarse)
 
