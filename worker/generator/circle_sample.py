@@ -7,7 +7,6 @@ from worker.generator.circle import circular_fixed_points, circular_spectrum, po
 from worker.generator.circle_correlations import CircleCorrelations, correlations_near
 from worker.generator.circle_passages import circular_committor, circular_exit, circular_log_quantiles, circular_times
 from worker.generator.correlations import Memory
-from worker.generator.fourier import fourier_rates
 from worker.generator.plane.solution import matched
 from worker.generator.process import ScalarProcess
 from worker.generator.report import GeneratorReport, Range
@@ -15,10 +14,8 @@ from worker.generator.sample import Sample, committors_of, exit_numbers, exits_o
 from worker.generator.topography import topography_on_the_circle
 from worker.generator.turn import opened
 
-FEW_MODES = 32
-"""Of a circle, where no memory says how many are enough."""
-FAR = 0.3
-"""Distance from the reference's rates, relative to them, at which a sample's are looked at more closely."""
+ENOUGH = 1e-4
+"""Relative change of a rate on doubling the modes at which a sample's has settled."""
 
 
 def sample_on_the_circle(model: ScalarProcess, reference: GeneratorReport, pairs: tuple[Range, ...]) -> Sample:
@@ -63,8 +60,5 @@ def _rates_round(
     wanted = np.zeros(0, np.complex128) if reference.spectrum is None else reference.spectrum.eigenvalues
     if own is not None or not len(wanted):
         return wanted if own is None else matched(own.rates, wanted)
-    nearby = fourier_rates(model, low, model.period, FEW_MODES)[: len(wanted)]
-    # As many modes settle most models; noise too weak for them gives numbers far from the reference's.
-    if np.all(np.abs(nearby.real - wanted.real) < FAR * wanted.real):
-        return nearby
-    return circular_spectrum(model, low, len(wanted)).eigenvalues
+    found = matched(circular_spectrum(model, low, len(wanted), ENOUGH).eigenvalues, wanted)
+    return found[np.logical_and.accumulate(np.isfinite(found))]

@@ -107,13 +107,19 @@ def test_a_law_much_narrower_than_the_references_is_not_had_from_as_few_modes() 
     assert np.max(np.abs(coarse - curve)) > 0.05
 
 
-def test_weak_noise_has_no_memory_and_no_band() -> None:
+def test_weak_noise_has_no_memory_and_no_band_but_settled_rates() -> None:
     reference = analyse(driven(0.1, 1.0, 0.5, 0.02))
     assert not isinstance(reference.memory, Memory)
-    found = spread([driven(0.1, 1.0, 0.5, a) for a in np.linspace(0.018, 0.022, 20)], reference, 0.9)
+    noises = np.linspace(0.018, 0.022, 20)
+    found = spread([driven(0.1, 1.0, 0.5, a) for a in noises], reference, 0.9999)
     assert found.autocorrelation is None
     assert found.integrated_time is None
     assert found.current is not None
+    fastest, interval = analyse(driven(0.1, 1.0, 0.5, 0.018)).spectrum, found.eigenvalues[4]
+    assert fastest is not None
+    assert interval is not None
+    # On 32 modes, which are enough for most models, it is 40 % away.
+    assert interval[0] == pytest.approx(fastest.eigenvalues[4].real, rel=1e-4)
 
 
 def test_the_document_has_them() -> None:

@@ -166,7 +166,7 @@ def _small_model(
     function = function - masses @ function
     start = masses * function / unit
     total, lags = unit / np.linalg.norm(unit), np.linspace(0.0, longest, 40)
-    basis = np.zeros((len(start), MOST_STEPS + 1))
+    basis = np.zeros((len(start), MOST_STEPS + 1), order="F")
     basis[:, 0] = start / np.linalg.norm(start)
     before: FloatArray | None = None
     for step in range(1, MOST_STEPS + 1):
