@@ -1,14 +1,8 @@
-"""How long results and records are kept, and the order in which they go: what a crash leaves is found and deleted again."""
+"""How long results and records are kept. Settings are read with this, also by processes that never see a document."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from storage.names import result_name
-from storage.stores import Ended, Stores
-
 DAY = 86_400.0
-PARTS_KEPT_SECONDS = 600.0
-"""Parts of a job are deleted when it ends; what a worker writes that did not know is found this much later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,47 +15,3 @@ class Retention:
 
     results: float = 180 * DAY
     records: float = 365 * DAY
-
-
-def sweep(stores: Stores, retention: Retention) -> int:
-    """Delete what is older than that, some of it; how many things there were. Any number of processes may do so at once.
-
-    Raises StoreUnavailable.
-    """
-    jobs = stores.jobs
-    old_results = jobs.outdated(retention.results, "result")
-    for ended in old_results:
-        _delete_results(stores, ended)
-        jobs.drop_result(ended.job_id)
-    old_records = jobs.outdated(max(retention.records, retention.results), "record")
-    for ended in old_records:
-        jobs.forget(ended.tenant, ended.job_id, retention.records)
-    left_parts = jobs.left_parts(PARTS_KEPT_SECONDS)
-    for left in left_parts:
-        stores.results.delete_parts(left.tenant, left.job_id)
-        jobs.drop_parts(left)
-    return len(old_results) + len(old_records) + len(left_parts)
-
-
-def delete_job(stores: Stores, tenant: str, job_id: str, retention: Retention) -> bool:
-    """Delete a job that has ended, with its result. False where there is none, or it has not ended.
-
-    Raises Forgotten where that was done before, StoreUnavailable.
-    """
-    record = stores.jobs.get(tenant, job_id)
-    if record is None or not record.terminal:
-        return False
-    _delete_results(stores, Ended(tenant, job_id, record.attempt))
-    return stores.jobs.forget(tenant, job_id, retention.records)
-
-
-def _delete_results(stores: Stores, ended: Ended) -> None:
-    """Also those of attempts that were given up: only one of them is named in the record."""
-    for name in _names(ended):
-        stores.results.delete(ended.tenant, name)
-    stores.results.delete_parts(ended.tenant, ended.job_id)
-
-
-def _names(ended: Ended) -> Iterator[str]:
-    for attempt in range(1, ended.attempts + 1):
-        yield result_name(ended.job_id, attempt)

@@ -14,8 +14,9 @@ from celery import bootsteps
 from celery.worker import state
 
 from contract.messages import HELP_JOB, RUN_JOB
-from storage.retention import Retention, sweep
+from storage.retention import Retention
 from storage.stores import JobStore, Stores, StoreUnavailable
+from storage.sweeping import sweep
 from worker.shards import Publish
 
 BEATS_PER_LEASE = 4

@@ -9,8 +9,9 @@ import pytest
 from contract.jobs import IdentificationJob
 from storage.memory import MemoryDatasetStore
 from storage.results import LocalResultStore
-from storage.retention import Retention, delete_job, sweep
+from storage.retention import Retention
 from storage.stores import Forgotten, JobStore, Stores, StoreUnavailable
+from storage.sweeping import delete_job, sweep
 
 TENANT = "lab"
 JOB = IdentificationJob(kind="identification", dataset="ds_abc")

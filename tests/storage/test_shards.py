@@ -11,8 +11,9 @@ from contract.messages import HELP_JOB, RUN_JOB
 from storage.ends import timed_out
 from storage.memory import MemoryDatasetStore
 from storage.names import new_job_id, part_name, result_name
-from storage.retention import Retention, delete_job, sweep
+from storage.retention import Retention
 from storage.stores import JobStore, LeftParts, ResultStore, ShardClaim, Stores
+from storage.sweeping import delete_job, sweep
 
 OpenJobs = Callable[..., JobStore]
 TENANT = "lab"
