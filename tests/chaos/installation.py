@@ -105,7 +105,7 @@ class Installation:
         end = time.monotonic() + seconds
         while True:
             with suppress(httpx.HTTPError):
-                if httpx.get(f"{self.url}/readyz", timeout=5, trust_env=False).status_code == 200:
+                if httpx.get(f"{self.url}/readyz", timeout=5, trust_env=False, verify=False).status_code == 200:
                     return
             assert time.monotonic() < end, "never became ready"
             time.sleep(0.1)
