@@ -113,14 +113,18 @@ def test_a_command_prints_what_the_page_says(
     else:
         if command.startswith("curl") and shutil.which("curl") is None:
             pytest.skip("there is no curl here")
+        temporary = tmp_path / "temporary files"
+        temporary.mkdir()
         if "scripts/demo" in command:
-            surroundings = dict(os.environ)
+            surroundings = {**os.environ, "TMPDIR": str(temporary)}
         else:
             serving = request.getfixturevalue("serving")
             command = command.replace(URL, serving.url)
             surroundings = environment(serving, tmp_path)
         done = subprocess.run(command, shell=True, cwd=ROOT, env=surroundings, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stdout + done.stderr
+        # The demonstration makes its folder there.
+        assert list(temporary.iterdir()) == []
         real = done.stdout
     assert says(printed, real), f"{page.name} says\n{printed}\nbut it printed\n{real}"
 

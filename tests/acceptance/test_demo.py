@@ -1,4 +1,4 @@
-"""`python -m standalone demo`, what `sh scripts/demo` runs once it has set up."""
+"""`python -m standalone demo`, what `sh scripts/demo` runs once it has set up: how it fails. `test_readme.py` sees it succeed."""
 
 import os
 import signal
@@ -36,14 +36,6 @@ def demo(temporary: Path, arguments: Sequence[str] = ()) -> subprocess.Popen[str
         stderr=subprocess.PIPE,
         text=True,
     )
-
-
-def test_it_prints_a_model_and_leaves_nothing_behind(temporary: Path) -> None:
-    with demo(temporary) as process:
-        out, err = process.communicate(timeout=120)
-    assert process.returncode == 0, err
-    assert "b(x) =" in out
-    assert list(temporary.iterdir()) == []
 
 
 def test_a_file_that_cannot_be_read_fails_with_the_reason_and_leaves_nothing_behind(temporary: Path, tmp_path: Path) -> None:

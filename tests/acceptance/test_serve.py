@@ -5,7 +5,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -15,8 +15,6 @@ from standalone import valkey
 from standalone.preflight import free_port
 from standalone.supervisor import Supervisor
 from tests.acceptance.served import Served, descendants, finished, gone_within
-
-Start = Callable[..., Served]
 
 
 def ornstein_uhlenbeck(n: int = 2000, dt: float = 0.05) -> bytes:
@@ -41,19 +39,36 @@ def submit(client: httpx.Client, dataset: str) -> str:
     return str(response.json()["id"])
 
 
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts installations, by default in the same folder and on the same port, and ends what the test leaves running."""
-    started: list[Served] = []
-    port = free_port()
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Installation"]:
+    place = Installation(tmp_path_factory.mktemp("serve") / "my data")
+    yield place
+    place.kill()
 
-    def start(**settings: str) -> Served:
-        started.append(Served(tmp_path / "my data", port, settings))
-        return started[-1].wait_until_ready()
 
-    yield start
-    for each in started:
-        each.stop(signal.SIGKILL)
+class Installation:
+    """A folder and a port. To start costs more than most of the tests here: what one leaves running is the next one's."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._data_dir, self._port = data_dir, free_port()
+        self._served: Served | None = None
+
+    def start(self, **settings: str) -> Served:
+        """Anew, and alone."""
+        self.kill()
+        # What a killed worker was sent is found missing once the lease is over.
+        self._served = Served(self._data_dir, self._port, {"ITOSCOPE_LEASE_SECONDS": "5", **settings})
+        return self._served.wait_until_ready()
+
+    def running(self) -> Served:
+        """As the test before has left it, or started."""
+        if self._served is None or self._served.process.poll() is not None:
+            return self.start()
+        return self._served
+
+    def kill(self) -> None:
+        if self._served is not None:
+            self._served.stop(signal.SIGKILL)
 
 
 def child(pid: int, command: str) -> int:
@@ -62,8 +77,8 @@ def child(pid: int, command: str) -> int:
     return found
 
 
-def test_it_says_one_line_when_it_answers(start: Start) -> None:
-    served = start()
+def test_it_says_one_line_when_it_answers(installation: Installation) -> None:
+    served = installation.start()
     [line] = served.said
     assert served.url in line
     assert f"{served.url}/docs" in line
@@ -73,8 +88,8 @@ def test_it_says_one_line_when_it_answers(start: Start) -> None:
         assert client.get("/readyz").status_code == 200
 
 
-def test_datasets_jobs_and_results_are_there_after_a_restart(start: Start) -> None:
-    served = start()
+def test_datasets_jobs_and_results_are_there_after_a_restart(installation: Installation) -> None:
+    served = installation.running()
     with served.client() as client:
         dataset = upload(client)
         job = submit(client, dataset)
@@ -82,15 +97,15 @@ def test_datasets_jobs_and_results_are_there_after_a_restart(start: Start) -> No
         assert record["state"] == "succeeded", record
         result = client.get(f"/v1/jobs/{job}/result").content
     served.stop()
-    with start().client() as client:
+    with installation.start().client() as client:
         assert client.get(f"/v1/datasets/{dataset}").status_code == 200
         assert client.get(f"/v1/jobs/{job}").json()["state"] == "succeeded"
         assert client.get(f"/v1/jobs/{job}/result").content == result
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_everything_within_seconds_and_with_status_0(start: Start, number: signal.Signals) -> None:
-    served = start()
+def test_a_signal_ends_everything_within_seconds_and_with_status_0(installation: Installation, number: signal.Signals) -> None:
+    served = installation.running()
     family = descendants(served.process.pid)
     assert len(family) >= 4  # store, service, worker, tether
     asked = time.monotonic()
@@ -99,17 +114,17 @@ def test_a_signal_ends_everything_within_seconds_and_with_status_0(start: Start,
     assert gone_within(1, family)
 
 
-def test_nothing_outlives_a_supervisor_that_was_killed_and_the_folder_can_be_served_again(start: Start) -> None:
-    served = start()
+def test_nothing_outlives_a_supervisor_that_was_killed_and_the_folder_can_be_served_again(installation: Installation) -> None:
+    served = installation.running()
     family = descendants(served.process.pid)
     served.stop(signal.SIGKILL)
-    again = start()
+    again = installation.start()
     assert gone_within(1, family)
     assert again.process.poll() is None
 
 
-def test_a_killed_worker_comes_back_and_does_the_job(start: Start) -> None:
-    served = start(ITOSCOPE_LEASE_SECONDS="5")
+def test_a_killed_worker_comes_back_and_does_the_job(installation: Installation) -> None:
+    served = installation.running()
     worker = child(served.process.pid, "-m worker")
     os.kill(worker, signal.SIGKILL)
     with served.client() as client:
@@ -119,8 +134,10 @@ def test_a_killed_worker_comes_back_and_does_the_job(start: Start) -> None:
 
 
 @pytest.mark.parametrize(("part", "name"), [("-server", "embedded store"), ("-m service", "service")])
-def test_the_end_of_a_part_that_all_need_ends_everything_with_a_clear_line(start: Start, part: str, name: str) -> None:
-    served = start()
+def test_the_end_of_a_part_that_all_need_ends_everything_with_a_clear_line(
+    installation: Installation, part: str, name: str
+) -> None:
+    served = installation.running()
     family = descendants(served.process.pid)
     os.kill(child(served.process.pid, part), signal.SIGKILL)
     assert served.process.wait(20) == 1
@@ -129,12 +146,12 @@ def test_the_end_of_a_part_that_all_need_ends_everything_with_a_clear_line(start
     assert f"the {name} ended unexpectedly (signal SIGKILL)" in served.said[-1]
 
 
-def test_a_configured_redis_server_is_used_instead_of_an_embedded_one(start: Start, tmp_path: Path) -> None:
+def test_a_configured_redis_server_is_used_instead_of_an_embedded_one(installation: Installation, tmp_path: Path) -> None:
     with Supervisor(print) as supervisor:
         store = valkey.embedded(valkey.find_server(), tmp_path, tmp_path / "valkey.log", os.environ)
         supervisor.start(store.program)
         assert supervisor.watch(lambda: valkey.answers(store.url), seconds=20)
-        served = start(ITOSCOPE_REDIS_URL=store.url)
+        served = installation.start(ITOSCOPE_REDIS_URL=store.url)
         assert not any("-server" in words for words in descendants(served.process.pid).values())
         with served.client() as client:
             record = finished(client, submit(client, upload(client)))
