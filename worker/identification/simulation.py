@@ -34,8 +34,8 @@ def simulate(
     for n in range(-burn_in, n_steps + 1):
         if n >= 0:
             out[n] = x
-        for _ in range(substeps):
-            x = x + drift(x) * step + np.sqrt(diffusion(x)) * (root * generator.standard_normal(x.size))
+        for kicks in root * generator.standard_normal((substeps, x.size)):
+            x = x + drift(x) * step + np.sqrt(diffusion(x)) * kicks
     return np.ascontiguousarray(out.T)
 
 
@@ -69,12 +69,11 @@ def simulate_system(
     step = dt / substeps
     root = np.sqrt(step)
     x = np.asarray(start, dtype=np.float64).copy()
+    sources = noise(x).shape[2]
     out = np.empty((n_steps + 1, *x.shape))
     for n in range(-burn_in, n_steps + 1):
         if n >= 0:
             out[n] = x
-        for _ in range(substeps):
-            sigma = noise(x)
-            kicks = root * generator.standard_normal((len(x), sigma.shape[2]))
-            x = x + drift(x) * step + np.einsum("nij,nj->ni", sigma, kicks)
+        for kicks in root * generator.standard_normal((substeps, len(x), sources)):
+            x = x + drift(x) * step + np.einsum("nij,nj->ni", noise(x), kicks)
     return np.ascontiguousarray(out.transpose(1, 0, 2))
