@@ -1,4 +1,4 @@
-"""Hostile uploads are refused, each at the cost of one request. A quarter of them; `scripts/fuzz` sends them all, and more."""
+"""Hostile uploads are refused, each at the cost of one request. An eighth of them; `scripts/fuzz` sends them all, and more."""
 
 import subprocess
 import sys
@@ -29,8 +29,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def test_hostile_uploads_break_nothing(served: Served) -> None:
-    siege = besiege(served, islice(hostile_uploads(), 0, None, 4))
-    assert siege.sent >= 90
+    siege = besiege(served, islice(hostile_uploads(), 0, None, 8))
+    assert siege.sent >= 50
     assert siege.breaches == []
     assert siege.grown < MOST_MEMORY
     assert siege.canary == "succeeded"

@@ -7,8 +7,9 @@ import json
 import pickle
 import struct
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -21,13 +22,17 @@ CSV = b"t,x\n" + b"".join(b"%d,%.3f\n" % (k, (k * 7919 % 1000) / 1000) for k in 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """What is sent, and what it says of itself. `harmless`: it may also be read."""
+    """What is sent, and what it says of itself. `harmless`: it may also be read. Bombs are made only when they are sent."""
 
     name: str
-    body: bytes
+    content: bytes | Callable[[], bytes]
     media_type: str
     query: dict[str, str] = field(default_factory=dict)
     harmless: bool = False
+
+    @property
+    def body(self) -> bytes:
+        return self.content() if callable(self.content) else self.content
 
 
 class Deed:
@@ -186,23 +191,25 @@ def _npys() -> Iterator[Upload]:
         yield sent(f"array {shape}", _npy(np.zeros(shape) + np.arange(shape[-1] or 1)[: shape[-1]]), harmless=True)
 
 
-def _zip(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def _bomb(megabytes: int) -> bytes:
+    return _zip({"x.npy": _header(f"({megabytes * 125_000},)") + bytes(megabytes * 1_000_000)}, level=1)
+
+
+def _zip(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED, level: int | None = None) -> bytes:
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", method) as archive:
+    with zipfile.ZipFile(file, "w", method, compresslevel=level) as archive:
         for name, body in members.items():
             archive.writestr(name, body)
     return file.getvalue()
 
 
 def _npzs() -> Iterator[Upload]:
-    def sent(name: str, body: bytes, harmless: bool = False) -> Upload:
+    def sent(name: str, body: bytes | Callable[[], bytes], harmless: bool = False) -> Upload:
         return Upload(f"npz {name}", body, "application/x-npz", {"dt": "0.1"}, harmless)
 
     good = _npy(np.arange(50) % 7.0)
     for megabytes in (100, 800):
-        yield sent(
-            f"bomb of {megabytes} MB", _zip({"x.npy": _header(f"({megabytes * 125_000},)") + bytes(megabytes * 1_000_000)})
-        )
+        yield sent(f"bomb of {megabytes} MB", partial(_bomb, megabytes))
     for name in (
         "../../etc/passwd",
         "/etc/passwd",
@@ -297,7 +304,7 @@ def _mat(**variables: object) -> bytes:
 
 def _mats() -> Iterator[Upload]:
     kind, good = "application/x-matlab-data", _mat(x=np.arange(50) % 7.0, s={"t": np.arange(5.0), "c": [[1.0], "a"]})
-    yield Upload("mat bomb", _mat(x=np.zeros(60_000_000)), kind)
+    yield Upload("mat bomb", lambda: _mat(x=np.zeros(60_000_000)), kind)
     yield Upload("mat of text", _mat(x="abc"), kind)
     chance = np.random.default_rng(9)
     for number in range(20):
