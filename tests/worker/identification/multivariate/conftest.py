@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -95,7 +96,7 @@ def system_paths() -> Paths:
 
 
 @pytest.fixture(scope="session")
-def fit_jointly() -> Callable[..., Fitted]:
+def fit_jointly(remembered: Callable[..., Any]) -> Callable[..., Fitted]:
     """Identify with default settings, or others."""
 
     def run(
@@ -109,7 +110,7 @@ def fit_jointly() -> Callable[..., Fitted]:
         problem = JointProblem(data, space, terms, instruments, Criterion(selection), structure)  # type: ignore[arg-type]
         return identify(problem, rule, noise), problem  # type: ignore[arg-type]
 
-    return run
+    return remembered(run)
 
 
 @pytest.fixture(scope="session")
