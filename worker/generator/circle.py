@@ -102,16 +102,15 @@ def circular_law(circle: Turn, points: int) -> tuple[StationaryLaw, float]:
     return law, float(current)
 
 
-def circular_spectrum(model: ScalarProcess, low: float, count: int, enough: float = SETTLED) -> Spectrum:
-    """The slowest rates on the turn from `low`, by Fourier's method, equation (G18), on so many modes that they change by less
-    than `enough`, 1e-4 at most, relative to them; complex where the process goes round."""
+def circular_spectrum(model: ScalarProcess, low: float, count: int) -> Spectrum:
+    """The slowest rates on the turn from `low`, by Fourier's method, equation (G18); complex where the process goes round."""
     assert model.period is not None
     rates, error = np.zeros(0, complex), np.full(count, np.inf)
     for modes in MODES:
         previous, rates = rates, fourier_rates(model, low, model.period, modes)[:count]
         if len(previous) == len(rates):
             error = np.abs(rates - previous) / np.abs(rates)
-            if np.all(error < enough):
+            if np.all(error < SETTLED):
                 break
     settled = error < SETTLED**0.5
     reason = None

@@ -3,19 +3,17 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.generator.circle import circular_fixed_points, circular_spectrum, points_of
-from worker.generator.circle_correlations import CircleCorrelations, correlations_near
+from worker.generator.circle import circular_fixed_points, points_of
+from worker.generator.circle_correlations import RESOLVED, CircleCorrelations, correlations_near
 from worker.generator.circle_passages import circular_committor, circular_exit, circular_log_quantiles, circular_times
 from worker.generator.correlations import Memory
+from worker.generator.fourier import MODES, fourier_rates_near
 from worker.generator.plane.solution import matched
 from worker.generator.process import ScalarProcess
 from worker.generator.report import GeneratorReport, Range
 from worker.generator.sample import Sample, committors_of, exit_numbers, exits_of, log_time_of, values_of
 from worker.generator.topography import topography_on_the_circle
 from worker.generator.turn import opened
-
-ENOUGH = 1e-4
-"""Relative change of a rate on doubling the modes at which a sample's has settled."""
 
 
 def sample_on_the_circle(model: ScalarProcess, reference: GeneratorReport, pairs: tuple[Range, ...]) -> Sample:
@@ -60,5 +58,8 @@ def _rates_round(
     wanted = np.zeros(0, np.complex128) if reference.spectrum is None else reference.spectrum.eigenvalues
     if own is not None or not len(wanted):
         return wanted if own is None else matched(own.rates, wanted)
-    found = matched(circular_spectrum(model, low, len(wanted), ENOUGH).eigenvalues, wanted)
-    return found[np.logical_and.accumulate(np.isfinite(found))]
+    for modes in MODES[1:]:
+        rates, last = fourier_rates_near(model, low, model.period, modes, wanted)
+        if last < RESOLVED:
+            return matched(rates, wanted)
+    return wanted[:0]
