@@ -189,7 +189,9 @@ def identified(seed: int, name: str) -> tuple[Answer, Trajectories]:
     paths = paths + setting.noise * random.standard_normal(paths.shape)
     data = from_arrays(list(paths), setting.dt)
     with threadpool_limits(1):
-        answer = pipeline.identify(data, setting.parameters, lambda *_: None)
+        # With the same draws in each repetition their chance would be that of every interval.
+        parameters = setting.parameters.model_copy(update={"seed": seed})
+        answer = pipeline.identify(data, parameters, lambda *_: None)
     assert isinstance(answer, Answer)
     return answer, data
 
