@@ -109,13 +109,17 @@ def circular_spectrum(model: ScalarProcess, low: float, count: int) -> Spectrum:
     for modes in MODES:
         previous, rates = rates, fourier_rates(model, low, model.period, modes)[:count]
         if len(previous) == len(rates):
-            error = np.abs(rates - previous) / np.abs(rates)
+            error = np.abs(rates - previous) / np.maximum(np.abs(rates), np.finfo(float).tiny)
             if np.all(error < SETTLED):
                 break
-    settled = error < SETTLED**0.5
+    # A faster one that settled is not the slowest: what comes after one that did not is left out with it.
+    settled = np.logical_and.accumulate(error < SETTLED**0.5)
     reason = None
     if not settled.all():
-        reason = f"only {settled.sum()} of {count} rates settle: the noise is too weak for Fourier's method"
+        first = (
+            f"only the {settled.sum()} slowest of {count} rates settle" if settled.any() else "the slowest rate does not settle"
+        )
+        reason = f"{first}: the noise is too weak for Fourier's method; the passage times do not depend on it"
     rates, error = rates[settled], error[settled]
     return Spectrum(read_only(rates), read_only(1 / rates.real), None, read_only(error), reason)
 

@@ -158,3 +158,19 @@ def test_over_a_high_barrier_on_a_circle_the_time_varies_as_much_as_it_lasts() -
     passage = analyse(pendulum(a=0.05), passages=[(0.0, np.pi)]).passages[0]
     assert passage.deviation is not None
     assert passage.deviation.value == pytest.approx(passage.mean_time.value, rel=1e-4)
+
+
+def test_a_gap_that_rounding_hides_is_not_given_for_a_faster_rate() -> None:
+    def wells(a: float) -> GeneratorReport:
+        return analyse(ScalarProcess(lambda x: -np.sin(2 * x), lambda x: a + 0 * x, lambda x: -2 * np.cos(2 * x), period=TURN))
+
+    seen, hidden = wells(0.25), wells(0.09)
+    # Between two wells, each left over either barrier: twice the rate of the passage.
+    time = seen.passages[0].mean_time.value
+    assert time is not None
+    assert rates(seen)[0].real == pytest.approx(2 / time, rel=5e-3)
+    # At 22 kT it is 1e-10 of the fastest on 16 modes; the next, 1.5, is not the gap.
+    assert hidden.spectrum is not None
+    assert len(hidden.spectrum.eigenvalues) == 0
+    assert "slowest rate does not settle" in str(hidden.spectrum.reason)
+    assert hidden.passages[0].mean_time.value is not None

@@ -52,8 +52,9 @@ def _around_fixed_points(process: DiffusionProcess) -> FloatArray:
     origin = np.where(np.isfinite(domain[:, 0]), domain[:, 0], np.where(np.isfinite(domain[:, 1]), domain[:, 1], 0.0))
     sizes = 10.0 ** np.arange(-12, 12.1, 0.5)
     directions = np.random.default_rng(1).choice([-1.0, 1.0], (8, d)) * np.random.default_rng(2).uniform(0.2, 1, (8, d))
+    units = _units(process, origin)
     offsets = (sizes[:, None, None] * directions).reshape(-1, d)
-    found = fixed_points_near(process, origin + offsets, np.max(np.abs(offsets), axis=1, keepdims=True))
+    found = fixed_points_near(process, origin + units * offsets, units * np.max(np.abs(offsets), axis=1, keepdims=True))
     reaches = [REACH * _reach(process, np.array(point.at)) for point in found]
     usable = [
         (point, reach) for point, reach in zip(found, reaches, strict=True) if np.all(reach > 0) and np.all(np.isfinite(reach))
@@ -65,6 +66,20 @@ def _around_fixed_points(process: DiffusionProcess) -> FloatArray:
     )
     near = [(np.array(p.at), r) for p, r in usable if np.all(np.abs(np.array(p.at) - first.at) <= TOGETHER * length)]
     return np.column_stack([np.min([at - r for at, r in near], axis=0), np.max([at + r for at, r in near], axis=0)])
+
+
+def _units(process: DiffusionProcess, at: FloatArray) -> FloatArray:
+    """(d,) how far the noise, and what the drift makes of it, moves each coordinate, relative to each other: metres beside
+    nanometres; ones where it does not say."""
+    jacobian, noise = process.drift_jacobian(at[None])[0], process.diffusion(at[None])[0]
+    if not (np.isfinite(jacobian).all() and np.isfinite(noise).all()):
+        return np.ones(len(at))
+    rate = float(np.max(np.abs(np.linalg.eigvals(jacobian)))) or 1.0
+    spread = np.diag(noise) + np.diag(jacobian @ noise @ jacobian.T) / rate**2
+    if not np.all((spread > 0) & np.isfinite(spread)):
+        return np.ones(len(at))
+    logs = np.log(spread) / 2
+    return np.asarray(np.exp(logs - logs.mean()))
 
 
 def _reach(process: DiffusionProcess, at: FloatArray) -> FloatArray:

@@ -73,11 +73,11 @@ def plain() -> FloatArray:
     "seen",
     [
         Seen(1e-9 * np.array([[0.6, -0.8], [0.8, 0.6]]), np.zeros(2), 1e-3),
-        Seen(np.diag([1e3, 1e-4]), np.zeros(2), 10.0),
+        Seen(np.array([[0.0, 1e3], [1e-4, 0.0]]), np.zeros(2), 10.0),
         Seen(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([50.0, -20.0]), 1.0),
         Seen(np.array([[1.0, 0.9], [0.0, 0.2]]), np.zeros(2), 1.0),
     ],
-    ids=["nanometres, turned", "mixed units", "far from the origin, swapped", "sheared"],
+    ids=["nanometres, turned", "mixed units, swapped", "far from the origin, swapped", "sheared"],
 )
 def test_numbers_do_not_depend_on_how_the_state_is_written(seen: Seen, plain: FloatArray) -> None:
     observed = None
