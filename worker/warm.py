@@ -26,11 +26,12 @@ def bring(environment: Mapping[str, str] = os.environ) -> None:
 
 
 def compile_all() -> None:
-    """Identify two small records, of one variable and of two."""
+    """Identify small records, of one variable and of two, clean, noisy and averaged by an instrument, and analyse them."""
     # Here, because the worker's main process uses `bring` and never loads the numerical libraries.
     import numpy as np
+    from numpy.typing import NDArray
 
-    from contract.generator import AnalysisParameters
+    from contract.generator import AnalysisParameters, PassageRequest
     from contract.identification import IdentificationParameters
     from worker import pipeline
     from worker.identification.trajectories import Trajectories
@@ -38,11 +39,8 @@ def compile_all() -> None:
     def say_nothing(fraction: float, stage: str, message: str) -> None:
         pass
 
-    random, n, dt = np.random.default_rng(0), 2000, 0.05
-    for dimension in (1, 2):
-        states = np.zeros((n, dimension))
-        for i in range(1, n):
-            states[i] = states[i - 1] * np.exp(-dt) + np.sqrt(-np.expm1(-2 * dt)) * random.standard_normal(dimension)
+    def do(states: NDArray[np.float64], dt: float, passages: tuple[PassageRequest, ...]) -> None:
+        n = len(states)
         arrays = {"states": states, "times": np.arange(n) * dt, "segments": np.array([[0, n, 0]], dtype=np.int64)}
         with tempfile.TemporaryDirectory() as folder:
             for name, array in arrays.items():
@@ -50,8 +48,19 @@ def compile_all() -> None:
             # As jobs have them: numba compiles for arrays that are read-only, or in memory, each anew.
             data = Trajectories(*(np.load(Path(folder) / f"{name}.npy", mmap_mode="r") for name in arrays))
             answer = pipeline.identify(data, IdentificationParameters(), say_nothing)
-            analysed = pipeline.analyse_answer(answer, data, AnalysisParameters(), say_nothing)
+            analysed = pipeline.analyse_answer(answer, data, AnalysisParameters(passages=passages), say_nothing)
             pipeline.compare_with_data(answer, data, analysed, say_nothing)
+
+    random, n, dt = np.random.default_rng(0), 2000, 0.25
+    across = (PassageRequest.model_validate({"from": -0.5, "to": 0.5}),)
+    for dimension, passages in ((1, across), (2, ())):
+        states = np.zeros((n, dimension))
+        for i in range(1, n):
+            states[i] = states[i - 1] * np.exp(-dt) + np.sqrt(-np.expm1(-2 * dt)) * random.standard_normal(dimension)
+        do(states, dt, passages)
+        do(states + 0.1 * random.standard_normal(states.shape), dt, passages)
+        # An instrument that averages makes the increments persistent.
+        do(0.3 * states[:-1] + 0.7 * states[1:], dt, passages)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,15 @@
 """A worker begins with what its image has compiled."""
 
+import importlib
 import os
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
 
+from numba.core.dispatcher import Dispatcher
+
+import worker
 from worker import warm
 
 SUM = """
@@ -39,3 +44,31 @@ def test_a_worker_without_anything_compiled_begins_all_the_same(tmp_path: Path) 
     (tmp_path / "file").write_text("")
     warm.bring({warm.COMPILED_DIR: str(tmp_path / "image"), warm.CACHE_DIR: str(tmp_path / "file" / "below")})
     assert not (tmp_path / "mine").exists()
+
+
+def loops() -> dict[str, Dispatcher]:
+    """Every compiled function of the worker's that is not only called by others."""
+    found = {}
+    for module in pkgutil.walk_packages(worker.__path__, "worker."):
+        if not module.name.endswith("__main__"):
+            for name, value in vars(importlib.import_module(module.name)).items():
+                if isinstance(value, Dispatcher) and value.py_func.__module__ == module.name:
+                    found[f"{module.name}.{name}"] = value
+    return found
+
+
+CALLED_BY_OTHERS = {
+    "worker.generator.bisection._move",
+    "worker.generator.bisection._rates_below",
+    "worker.identification.powers._add_stretch",
+}
+
+
+def test_every_loop_that_jobs_run_is_compiled() -> None:
+    known = loops()
+    assert len(known) > 15
+    before = {name: len(loop.signatures) for name, loop in known.items()}
+    warm.compile_all()
+    # Loaded or compiled now, or by a test before in this process.
+    idle = {name for name, loop in known.items() if not loop.signatures and not before[name]}
+    assert idle <= CALLED_BY_OTHERS, idle
