@@ -1,5 +1,6 @@
 """`python -m service`: the HTTP process. Exit status 2, with one line on standard error, where it cannot start."""
 
+import gc
 import socket
 import sys
 import tempfile
@@ -114,6 +115,9 @@ def serve() -> None:
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )
     _log.info("listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}")
+    # What is there now stays. Looking it through again holds up every request for 0.07 s, each time that many callers arrive.
+    gc.collect()
+    gc.freeze()
     try:
         Server(config, context).run(sockets=[listening])
     finally:
