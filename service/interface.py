@@ -11,6 +11,8 @@ from contract.datasets import Layout
 from contract.jobs import JOB_REQUEST, JobEvent
 from contract.problems import problem
 from contract.results import GeneratorResult, IdentificationResult
+from contract.rolling import RollingResult
+from contract.sweep import SweepResult
 from service import examples
 from service.errors import CODES, PROBLEM_JSON
 
@@ -21,7 +23,7 @@ _HAND_MADE: dict[str, TypeAdapter[Any]] = {
     "JobRequest": JOB_REQUEST,
     "JobEvent": TypeAdapter(JobEvent),
     "Layout": TypeAdapter(Layout),
-    "Result": TypeAdapter(IdentificationResult | GeneratorResult),
+    "Result": TypeAdapter(IdentificationResult | GeneratorResult | RollingResult | SweepResult),
 }
 """Bodies that the routes read or write themselves, so that FastAPI does not know them."""
 

@@ -145,3 +145,10 @@ def test_page_for_people_lists_every_operation_and_loads_nothing(service: Any) -
         for method in operations:
             assert f"{method.upper()} {path}" in page.text
     assert 'href="/docs"' in service.client.get("/").text
+
+
+def test_a_result_may_be_that_of_every_kind_of_job() -> None:
+    """Each kind that can be asked for has its result among those that `GET …/result` declares."""
+    components = json.loads((openapi.FOLDER / "openapi.json").read_text("utf-8"))["components"]["schemas"]
+    declared = {components[one["$ref"].rsplit("/", 1)[1]]["properties"]["kind"]["const"] for one in components["Result"]["anyOf"]}
+    assert declared == set(components["JobRequest"]["discriminator"]["mapping"])
