@@ -20,9 +20,9 @@ from worker.generator.analysis import analyse
 from worker.generator.plane.planar import analysed_in_the_plane
 from worker.generator.plane.sample import sampled_in_the_plane
 from worker.generator.plane.sampled_passages import sampled_times
-from worker.generator.plane.solution import matched
 from worker.generator.process import DiffusionProcess
 from worker.generator.report import GeneratorReport, Questions
+from worker.generator.spectrum import matched
 from worker.generator.uncertainty import spread
 from worker.pipeline import process_of
 

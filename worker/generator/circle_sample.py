@@ -8,10 +8,10 @@ from worker.generator.circle_correlations import RESOLVED, CircleCorrelations, c
 from worker.generator.circle_passages import circular_committor, circular_exit, circular_log_quantiles, circular_times
 from worker.generator.correlations import Memory
 from worker.generator.fourier import MODES, fourier_rates_near
-from worker.generator.plane.solution import matched
 from worker.generator.process import ScalarProcess
 from worker.generator.report import GeneratorReport, Range
 from worker.generator.sample import Sample, committors_of, exit_numbers, exits_of, log_time_of, values_of
+from worker.generator.spectrum import matched
 from worker.generator.topography import topography_on_the_circle
 from worker.generator.turn import opened
 

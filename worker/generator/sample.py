@@ -14,8 +14,6 @@ from worker.generator.topography import Topography
 
 DEPTH = 60.0
 """Fall of the log-density at which the panels of a sample end."""
-FEW_MODES = 32
-"""Of a circle, where no memory says how many are enough."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,8 +44,8 @@ class Curves:
 
 def curves_near(landscape: Landscape, reference: Landscape, memory: Memory) -> Curves:
     """Of each model on the panels of the reference, whose own curves are `memory`: these, moved by what the models differ from it
-    on the same cells; the autocorrelation by the difference,
-    to 1e-3, the spectrum, which falls over decades, by the ratio, to 2 %."""
+    on the same cells; the autocorrelation by the difference, to 1e-3, the spectrum, which falls over decades, by the ratio, to
+    2 %."""
     both = with_reference(landscape, reference)
     found = _curves(cut_into_cells(both, *_mesh(both, memory.fastest, COARSE)), memory)
     c, s = found.autocorrelation, found.power_spectrum
@@ -53,7 +53,8 @@ def curves_near(landscape: Landscape, reference: Landscape, memory: Memory) -> C
 
 
 def curves_alone(landscape: Landscape, memory: Memory, variance: float) -> CurvePair | tuple[None, None]:
-    """Of one model with this variance, on a landscape of its own, likewise; neither where the cells do not hold the tails."""
+    """Of one model with this variance, on a landscape of its own, extrapolated: the spectrum to 5 %, also 20 decades below its
+    peak. Neither where the cells do not hold the tails."""
     one = replace(landscape, psi=landscape.psi[None], log_a=landscape.log_a[None])
     parts, rows = _mesh(one, memory.fastest, FINE)
     cells = cut_into_cells(one, 2 * parts, rows)

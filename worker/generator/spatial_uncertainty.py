@@ -8,16 +8,22 @@ import numpy as np
 from worker.generator.correlations import Memory
 from worker.generator.equilibria import fixed_points_near
 from worker.generator.errors import GeneratorError
-from worker.generator.intervals import Band, GeneratorSpread, TopographySpread, central_band, central_interval, interval_of_times
+from worker.generator.intervals import (
+    GeneratorSpread,
+    TopographySpread,
+    band_of_rows,
+    central_band,
+    central_interval,
+    interval_of_times,
+)
 from worker.generator.linear import LinearProcess, gaussian_density, linear_view
 from worker.generator.linear_correlations import LinearCorrelations
 from worker.generator.plane.sample import SpatialSample, sampled_in_the_plane
 from worker.generator.plane.sampled_passages import sampled_committor, sampled_times
-from worker.generator.plane.solution import matched
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.report import GeneratorReport, Range
 from worker.generator.spatial_law import LawNumbers, SpatialLaw
-from worker.generator.spectrum import Spectrum
+from worker.generator.spectrum import Spectrum, matched
 from worker.generator.topography_intervals import fixed_points_spread
 
 MOST_SAMPLES = 100
@@ -55,7 +61,7 @@ def spread_in_space(samples: Sequence[DiffusionProcess], reference: GeneratorRep
     bands = (sampled_committor(lawful, committor) for committor in reference.committors)
 
     topography = fixed_points_spread(taken, reference, _lengths(law, taken), confidence) or TopographySpread(())
-    topography = replace(topography, density=_band([sample.density for sample in settled], confidence))
+    topography = replace(topography, density=band_of_rows([sample.density for sample in settled], confidence))
     d = len(law.mean)
     count = len(spectrum.eigenvalues)
     turning = [abs(value.imag) > 0 for value in spectrum.eigenvalues]
@@ -79,8 +85,8 @@ def spread_in_space(samples: Sequence[DiffusionProcess], reference: GeneratorRep
         circulation=of_law(law.circulation, "circulation"),
         entropy_production=of_law(law.entropy_production, "entropy_production"),
         topography=topography,
-        autocorrelation=_band([sample.autocorrelation for sample in settled], confidence),
-        power_spectrum=_band([sample.power_spectrum for sample in settled], confidence),
+        autocorrelation=band_of_rows([sample.autocorrelation for sample in settled], confidence),
+        power_spectrum=band_of_rows([sample.power_spectrum for sample in settled], confidence),
     )
 
 
@@ -98,15 +104,6 @@ def _lengths(law: SpatialLaw, samples: Sequence[DiffusionProcess]) -> FloatArray
 
 def _columns(logs: FloatArray) -> list[list[float | None]]:
     return [[_finite(float(log)) for log in column] for column in logs.T]
-
-
-def _band(rows: Sequence[FloatArray | None], confidence: float) -> Band | None:
-    """Of arrays of one shape, point by point."""
-    some = next((row for row in rows if row is not None), None)
-    if some is None:
-        return None
-    missing = np.full(some.shape, np.nan)
-    return central_band(np.array([missing if row is None else row for row in rows]), confidence)
 
 
 def _finite(number: float | None) -> float | None:

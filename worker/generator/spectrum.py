@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh_tridiagonal, solve_banded
+from scipy.optimize import linear_sum_assignment
 
 from worker.generator.boundaries import End
 from worker.generator.cells import Cells, cut_into_cells
@@ -185,4 +186,13 @@ def eigenfunctions_on(cells: Cells, rates: FloatArray, grid: FloatArray) -> Floa
         basis.append(vector)
         values = vector / root
         result[k] = np.interp(grid, cells.edges, values * np.sign(values[-1]))
+    return result
+
+
+def matched(rates: NDArray[np.complex128], reference: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """(k,) for each of the reference's rates the one of `rates` that is nearest to it, each used once; nan where none is left."""
+    cost = np.abs(rates[None, :] - reference[:, None]) / np.abs(reference[:, None])
+    rows, columns = linear_sum_assignment(cost)
+    result = np.full(len(reference), np.nan, dtype=np.complex128)
+    result[rows] = rates[columns]
     return result

@@ -25,7 +25,7 @@ COUNTS = 25.0
 Bools = NDArray[np.bool_]
 
 
-def without_depths(models: Models, landscape: Landscape, frame: Frame, chosen: NDArray[np.bool_]) -> Models:
+def without_depths(models: Models, landscape: Landscape, frame: Frame, chosen: Bools) -> Models:
     """The models, the chosen of them with a density that falls gently from where it is as good as zero, so that floating numbers
     hold it; `landscape` is theirs."""
     height = (landscape.psi - landscape.log_a).max(axis=-1)
@@ -45,7 +45,7 @@ def without_depths(models: Models, landscape: Landscape, frame: Frame, chosen: N
 
 def near(frame: Frame) -> Frame:
     """Without the panels so far out that only few models, wider than the reference, need them to have fallen by `DEPTH`."""
-    return _on_panels(frame, _needed(frame.landscape, NEAR))
+    return _on_panels(frame, _rows_of(frame, _needed(frame.landscape, NEAR)))
 
 
 def with_room(frame: Frame, models: Landscape) -> Frame:
@@ -54,9 +54,8 @@ def with_room(frame: Frame, models: Landscape) -> Frame:
 
     models   theirs, on the frame's panels
     """
-    needed = _needed(frame.landscape, COUNTS) | _needed(models, NEAR)
-    rows = _rows_of(frame, needed)
-    shared = _on_panels(frame, needed)
+    rows = _rows_of(frame, _needed(frame.landscape, COUNTS) | _needed(models, NEAR))
+    shared = _on_panels(frame, rows)
     return replace(shared, landscape=_finer(shared.landscape, models.psi[:, rows], models.log_a[:, rows]))
 
 
@@ -80,8 +79,7 @@ def _rows_of(frame: Frame, needed: Bools) -> slice:
     return slice(int(seen[0]), int(seen[-1]) + 1)
 
 
-def _on_panels(frame: Frame, needed: Bools) -> Frame:
-    rows = _rows_of(frame, needed)
+def _on_panels(frame: Frame, rows: slice) -> Frame:
     arrays = ("base", "low", "high", "exponent", "order", "psi", "log_a")
     landscape = replace(frame.landscape, **{name: getattr(frame.landscape, name)[rows] for name in arrays})
     return replace(frame, landscape=landscape)

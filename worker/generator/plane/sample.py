@@ -13,9 +13,10 @@ from worker.generator.plane.integrals import integrated_times_on
 from worker.generator.plane.modes import ComplexArray
 from worker.generator.plane.sampled_density import CoarseDensity
 from worker.generator.plane.sampled_memory import CoarseMemory
-from worker.generator.plane.solution import Level, Solution, law_numbers, matched, solve_near
+from worker.generator.plane.solution import Level, Solution, law_numbers, solve_near
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.spatial_law import LawNumbers, SpatialLaw
+from worker.generator.spectrum import matched
 
 AT_THE_EDGE = 1e-3
 """Share of the law in the outermost cells of an open side above which the model does not fit into the solution's box."""

@@ -8,8 +8,9 @@ from worker.generator.correlations import Memory
 from worker.generator.plane.chart import Chart
 from worker.generator.plane.correlations import LevelModel, SmallModel, level_model
 from worker.generator.plane.modes import ComplexArray
-from worker.generator.plane.solution import Level, Solution, matched
+from worker.generator.plane.solution import Level, Solution
 from worker.generator.process import FloatArray
+from worker.generator.spectrum import matched
 
 SAME = 1e-2
 """Relative distance up to which an eigenvalue of a small model is one of the cells' slowest."""

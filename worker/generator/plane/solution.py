@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csc_array
 
 from worker.generator.errors import UnresolvedLandscapeError
@@ -15,6 +14,7 @@ from worker.generator.plane.modes import EXTRA, TOLERANCE, ComplexArray, Modes, 
 from worker.generator.plane.volumes import Coefficients, Fluxes, Schemes, generator_matrix
 from worker.generator.process import FloatArray
 from worker.generator.spatial_law import LawNumbers
+from worker.generator.spectrum import matched
 
 LEVELS = (32, 48, 72, 108, 162)
 """Cells along each axis, level by level."""
@@ -188,15 +188,6 @@ def typical_rate(box: Box) -> float:
     coefficients = Coefficients.of(box.chart, grid)
     slowest = slow_modes(generator_matrix(grid, coefficients, ("exponential", "exponential")), 2, rate, box.masses).rates
     return max(rate, 3 * float(np.max(np.abs(slowest.imag), initial=0.0)))
-
-
-def matched(rates: ComplexArray, reference: ComplexArray) -> ComplexArray:
-    """(k,) for each of the reference's rates the one of `rates` that is nearest to it, each used once; nan where none is left."""
-    cost = np.abs(rates[None, :] - reference[:, None]) / np.abs(reference[:, None])
-    rows, columns = linear_sum_assignment(cost)
-    result = np.full(len(reference), np.nan, dtype=np.complex128)
-    result[rows] = rates[columns]
-    return result
 
 
 def _best_schemes(box: Box, count: int, rate: float) -> tuple[Schemes, list[Level]]:
