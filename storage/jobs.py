@@ -227,6 +227,12 @@ class RedisJobStore(RedisShards):
             found = cast("Sequence[tuple[str, dict[str, str]]]", self._client.xrange(f"{_record_key(job_id)}:events", min=start))
         return [_event(name, fields) for name, fields in found]
 
+    def newest_events(self, job_ids: Sequence[str]) -> Mapping[str, str]:
+        if not job_ids:
+            return {}
+        found = self._run("newest", [f"{_record_key(job_id)}:events" for job_id in job_ids])
+        return {job_id: newest for job_id, newest in zip(job_ids, found, strict=True) if newest}
+
     def outdated(self, older_than_seconds: float, what: Literal["result", "record"]) -> Sequence[Ended]:
         if isinf(older_than_seconds):
             return []

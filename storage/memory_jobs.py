@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal
@@ -240,6 +240,10 @@ class MemoryJobStore:
         with self._lock:
             found = self._events.get(job_id, []) if self._of(tenant, job_id) else None
             return None if found is None else found[number + 1 :]
+
+    def newest_events(self, job_ids: Sequence[str]) -> Mapping[str, str]:
+        with self._lock:
+            return {job_id: self._events[job_id][-1].id for job_id in job_ids if self._events.get(job_id)}
 
     def outdated(self, older_than_seconds: float, what: Literal["result", "record"]) -> Sequence[Ended]:
         with self._lock:

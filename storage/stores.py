@@ -253,6 +253,10 @@ class JobStore(Protocol):
         """
         ...
 
+    def newest_events(self, job_ids: Sequence[str]) -> Mapping[str, str]:
+        """Ids of the jobs' newest events, whosever they are, in one cheap look; those that have none are left out."""
+        ...
+
     def outdated(self, older_than_seconds: float, what: Literal["result", "record"]) -> Sequence[Ended]:
         """Some of the jobs that ended longer ago than that, and whose results (or records) are still kept, oldest first."""
         ...

@@ -3,7 +3,6 @@
 from collections.abc import AsyncGenerator, Sequence
 from typing import Annotated
 
-from anyio import sleep
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Header, Request, Response
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
@@ -17,9 +16,9 @@ from storage.stores import Forgotten, StoreUnavailable
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
-LOOK_SECONDS = 0.25
-KEEPALIVE_LOOKS = 60
-"""After so many looks without news a comment is sent, so that nobody on the way closes the connection."""
+KEEPALIVE_SECONDS = 5.0
+"""After so long without news a comment is sent, so that nobody on the way closes the connection, and whoever listens knows that
+it stands. Clients count on it."""
 RETRY_MILLISECONDS = 1000
 
 _EVENT = {
@@ -65,10 +64,8 @@ async def follow_events(request: Request, parts: Parts, tenant: Tenant, job_id: 
         raise Refusal("invalid-request", "No event has this id.", errors=(fault,)) from None
     if seen is None:
         raise Refusal("not-found", "There is no such job.", hints=("GET /v1/jobs lists yours.",))
-    if not seen:
-        record = await run_sync(parts.stores.jobs.get, tenant, job_id)
-        if record is None or record.terminal:
-            return Response(status_code=204)
+    if not seen and await _over(parts, tenant, job_id):
+        return Response(status_code=204)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return EventSourceResponse(_told(request, parts, tenant, job_id, seen, last_event_id), headers=headers)
 
@@ -77,20 +74,26 @@ async def _told(
     request: Request, parts: Context, tenant: str, job_id: str, events: Sequence[JobEvent] | None, last: str | None
 ) -> AsyncGenerator[bytes]:
     """The events as they are spelled, until the job has ended, its record is gone, the store is away or we are stopped."""
-    looks = 0
+    newest = last
     while events is not None:
         for event in events:
             yield format_sse_event(
                 event="job", id=event.id, data_str=event.model_dump_json(), retry=RETRY_MILLISECONDS if last is None else None
             )
-            last, looks = event.id, 0
+            newest = last = event.id
         if any(event.state in TERMINAL for event in events) or parts.stopping.is_set() or await request.is_disconnected():
             return
-        looks += 1
-        if looks % KEEPALIVE_LOOKS == 0:
-            yield KEEPALIVE_COMMENT
-        await sleep(LOOK_SECONDS)
         try:
-            events = await run_sync(parts.stores.jobs.events, tenant, job_id, last)
+            known, newest = newest, await parts.watch.newest_event(job_id, newest, KEEPALIVE_SECONDS)
+            events = [] if newest == known else await run_sync(parts.stores.jobs.events, tenant, job_id, last)
+            if newest != known and not events and await _over(parts, tenant, job_id):
+                return  # `last` is later than all there will ever be.
         except (Forgotten, StoreUnavailable):
             return  # The caller connects again, and is told what is the matter.
+        if not events:
+            yield KEEPALIVE_COMMENT
+
+
+async def _over(parts: Context, tenant: str, job_id: str) -> bool:
+    record = await run_sync(parts.stores.jobs.get, tenant, job_id)
+    return record is None or record.terminal

@@ -3,11 +3,13 @@
 import json
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from contract.jobs import Progress
+from storage.memory_jobs import MemoryJobStore
 
 
 def told(text: str) -> list[dict[str, Any]]:
@@ -66,6 +68,43 @@ def test_whoever_has_seen_the_end_is_told_not_to_come_back(service: Any) -> None
 def test_an_id_that_no_event_has_is_refused(service: Any, odd: str) -> None:
     answer = service.client.get(f"/v1/jobs/{service.job()}/events", headers={"Last-Event-ID": odd})
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
+
+
+def test_many_followers_read_the_store_only_when_there_is_news(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    job_id, followers, read = service.job(), 8, MemoryJobStore.events
+    reads: list[Any] = []
+
+    def counted(*asked: Any) -> Any:
+        reads.append(asked)
+        return read(*asked)
+
+    monkeypatch.setattr(MemoryJobStore, "events", counted)
+
+    def work() -> None:
+        service.stores.jobs.claim(job_id, "test", 30.0)
+        for n in range(1, 4):
+            time.sleep(0.3)
+            service.stores.jobs.report(job_id, 1, Progress(fraction=n / 4, stage="fitting", message=""))
+        time.sleep(0.3)
+        service.stores.jobs.succeed(job_id, 1, service.stores.results.put("default", job_id, 1, b"{}"))
+
+    with ThreadPoolExecutor(followers + 1) as threads:
+        answers = [threads.submit(service.client.get, f"/v1/jobs/{job_id}/events") for _ in range(followers)]
+        time.sleep(0.3)
+        threads.submit(work)
+    told_to = [told(answer.result().text) for answer in answers]
+    assert all(one == told_to[0] for one in told_to)
+    assert [event["progress"]["fraction"] for event in told_to[0]][2:5] == [0.25, 0.5, 0.75]
+    # One when it comes, and at most one for each event; it was four a second each.
+    assert len(reads) <= followers * len(told_to[0])
+
+
+def test_who_names_an_event_of_the_future_keeps_nobody_busy_and_is_let_go_with_the_job(service: Any) -> None:
+    job_id = service.job()
+    threading.Timer(0.4, service.finish, (job_id,)).start()
+    answer = service.client.get(f"/v1/jobs/{job_id}/events", headers={"Last-Event-ID": "1-99999"})
+    assert told(answer.text) == []
+    assert answer.text.count("\n\n") < 4
 
 
 def test_there_are_no_events_of_an_unknown_job(service: Any) -> None:

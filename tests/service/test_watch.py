@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -17,8 +17,15 @@ class _Jobs:
 
     def __init__(self) -> None:
         self.open: set[str] = {"job_a", "job_b"}
+        self.newest = {"job_a": "1-0", "job_b": "1-0"}
         self.looks = 0
         self.away = False
+
+    def newest_events(self, job_ids: Sequence[str]) -> Mapping[str, str]:
+        self.looks += 1
+        if self.away:
+            raise StoreUnavailable("away")
+        return {name: event for name, event in self.newest.items() if name in job_ids}
 
     def still_open(self, job_ids: Sequence[str]) -> frozenset[str]:
         self.looks += 1
@@ -105,5 +112,40 @@ def test_a_caller_who_gives_up_leaves_the_others_waiting() -> None:
             await gives_up
         jobs.open.clear()
         assert await stays
+
+    _run(story)
+
+
+def test_two_hundred_followers_hear_of_news_at_the_price_of_one() -> None:
+    async def story(jobs: _Jobs, watch: JobWatch, _: threading.Event) -> None:
+        following: list[Awaitable[str | None]] = [watch.newest_event("job_a", "1-0", 30) for _ in range(200)]
+        elsewhere = watch.newest_event("job_b", "1-0", 0.6)
+        *answers, other, _none = await asyncio.gather(*following, elsewhere, _later(0.5, lambda: jobs.newest.update(job_a="2-0")))
+        assert (answers, other) == (["2-0"] * 200, "1-0")
+        assert jobs.looks <= 0.6 / 0.015 + 2
+
+    _run(story)
+
+
+def test_whoever_knows_less_than_the_newest_event_hears_of_it_at_once() -> None:
+    async def story(jobs: _Jobs, watch: JobWatch, _: threading.Event) -> None:
+        assert await watch.newest_event("job_a", "0-5", 30) == "1-0"
+        assert jobs.looks == 1
+        del jobs.newest["job_a"]
+        assert await watch.newest_event("job_a", "1-0", 30) is None
+
+    _run(story)
+
+
+def test_followers_are_told_of_a_stop_and_of_a_store_that_is_away() -> None:
+    async def story(jobs: _Jobs, watch: JobWatch, stopping: threading.Event) -> None:
+        jobs.away = True
+        with pytest.raises(StoreUnavailable):
+            await watch.newest_event("job_a", "1-0", 30)
+        jobs.away = False
+        begun = time.monotonic()
+        known, _none = await asyncio.gather(watch.newest_event("job_a", "1-0", 30), _later(0.05, stopping.set))
+        assert known == "1-0"
+        assert time.monotonic() - begun < 15
 
     _run(story)

@@ -212,6 +212,21 @@ def test_one_look_tells_open_jobs_from_those_that_ended_or_never_were(jobs: JobS
     assert jobs.still_open([]) == frozenset()
 
 
+def test_one_look_tells_the_newest_events_of_many_jobs(jobs: JobStore) -> None:
+    quiet, busy, unknown = submitted(jobs), submitted(jobs), new_job_id()
+    jobs.claim(busy, "worker", LEASE)
+    newest = jobs.newest_events([busy, unknown, quiet])
+    assert newest == {name: (jobs.events(TENANT, name) or ())[-1].id for name in (quiet, busy)}
+    jobs.report(busy, 1, Progress(fraction=0.5))
+    later = jobs.newest_events([quiet, busy])
+    assert later[quiet] == newest[quiet]
+    assert jobs.events(TENANT, busy, newest[busy]) == (jobs.events(TENANT, busy) or ())[-1:]
+    assert later[busy] == (jobs.events(TENANT, busy) or ())[-1].id
+    jobs.cancel(TENANT, quiet)
+    jobs.forget(TENANT, quiet, 60.0)
+    assert jobs.newest_events([quiet]) == jobs.newest_events([]) == {}
+
+
 def test_a_job_cancelled_in_the_queue_never_starts(open_jobs: OpenJobs) -> None:
     jobs = open_jobs(queued_grace=BRIEF)
     job_id = submitted(jobs)
