@@ -18,6 +18,7 @@ from storage.configuration import BadSettings, read
 from storage.connection import connect
 from storage.durability import WeakDurability, check_durability
 from storage.stores import StoreUnavailable
+from storage.sweeping import keep_swept
 from storage.tracing import TracingMissing
 
 KEEP_ALIVE_SECONDS = 75
@@ -118,6 +119,7 @@ def serve() -> None:
     # What is there now stays. Looking it through again holds up every request for 0.07 s, each time that many callers arrive.
     gc.collect()
     gc.freeze()
+    keep_swept(context.stores, settings.retention)
     try:
         Server(config, context).run(sockets=[listening])
     finally:

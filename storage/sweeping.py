@@ -3,11 +3,28 @@
 from collections.abc import Iterator
 
 from storage.names import result_name
+from storage.repeating import every
 from storage.retention import Retention
 from storage.stores import Ended, Stores
 
 PARTS_KEPT_SECONDS = 600.0
 """Parts of a job are deleted when it ends; what a worker writes that did not know is found this much later."""
+
+
+SWEEP_SECONDS = 60.0
+
+
+def keep_swept(stores: Stores, retention: Retention) -> None:
+    """Begin to delete all that is older than that, now and once a minute, as long as this process lives.
+
+    For a process that does not fork: an object store's library cannot be used by a child of one that has used it.
+    """
+
+    def act() -> None:
+        while sweep(stores, retention):
+            pass
+
+    every(SWEEP_SECONDS, "deleting old results", act)
 
 
 def sweep(stores: Stores, retention: Retention) -> int:

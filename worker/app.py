@@ -15,12 +15,11 @@ from celery.exceptions import SoftTimeLimitExceeded
 from celery.worker import state
 
 from contract.messages import HARD_LIMIT_GRACE_SECONDS, HELP_JOB, RUN_JOB, Message, broker_queue
-from storage.blobs import open_blobs
 from storage.configuration import BadSettings, read
 from storage.connection import broker_url, connect
 from storage.durability import WeakDurability, check_durability
 from storage.jobs import RedisJobStore
-from storage.stores import Claim, Stores, StoreUnavailable
+from storage.stores import Claim, JobStore, Stores, StoreUnavailable
 from storage.tracing import Traces, TracingMissing, traces
 from worker import lease, logs, warm
 from worker.beating import Beating, beat_giver
@@ -164,10 +163,10 @@ def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
     app.task(name=HELP_JOB, bind=True)(help_claimed)
 
     pulse = Pulse()
-    own = _stores(settings, timeout=min(5.0, settings.lease_seconds / lease.BEATS_PER_LEASE))
-    keeper = lease.lease_keeper(own, settings.lease_seconds, settings.retention, publish, _teller(settings, own))
+    own = RedisJobStore(connect(settings.redis_url, timeout=min(5.0, settings.lease_seconds / lease.BEATS_PER_LEASE)))
+    keeper = lease.lease_keeper(own, settings.lease_seconds, publish, _teller(settings, own))
     app.steps["worker"].add(keeper)
-    app.steps["worker"].add(beat_giver(Beating(own.jobs, pulse)))
+    app.steps["worker"].add(beat_giver(Beating(own, pulse)))
     app.steps["consumer"].add(pulse_taker(pulse))
     return app
 
@@ -193,13 +192,13 @@ def publisher(app: Celery) -> Publish:
     return publish
 
 
-def _teller(settings: WorkerSettings, stores: Stores) -> Callable[[], None] | None:
+def _teller(settings: WorkerSettings, jobs: JobStore) -> Callable[[], None] | None:
     """What sends the webhooks that are due; None where the operator allows none."""
     if not settings.webhook_hosts:
         return None
     from worker.webhooks import Teller
 
-    return Teller(stores.jobs, settings.webhook_hosts, settings.webhook_networks).tell
+    return Teller(jobs, settings.webhook_hosts, settings.webhook_networks).tell
 
 
 def computation_of(settings: WorkerSettings) -> Computation:
@@ -235,9 +234,12 @@ def _warm_up(**_: Any) -> None:
         _log.exception("the numerical core cannot be imported")
 
 
-def _stores(settings: WorkerSettings, timeout: float = 5.0) -> Stores:
+def _stores(settings: WorkerSettings) -> Stores:
+    """For a child. The object store's library has threads: a child of a process that had used it would wait for them."""
+    from storage.blobs import open_blobs
+
     datasets, results = open_blobs(settings.data_dir.absolute(), settings.blob_url)
-    return Stores(jobs=RedisJobStore(connect(settings.redis_url, timeout=timeout)), datasets=datasets, results=results)
+    return Stores(jobs=RedisJobStore(connect(settings.redis_url)), datasets=datasets, results=results)
 
 
 def _wait_for_redis(settings: WorkerSettings) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 from celery import bootsteps, signals
 
+from storage.repeating import every
 from storage.stores import JobStore
-from worker.lease import every
 from worker.pulse import Pulse
 
 BEAT_SECONDS = 5.0
@@ -33,7 +33,7 @@ class Beating:
             elif alive:
                 self._jobs.beat(worker)
 
-        self._thread = every(self._seconds, "giving a sign of life", act, until=self._leaving)
+        self._thread = every(self._seconds, "giving a sign of life", act, since=self._pulse.started, until=self._leaving)
 
     def leave(self, **_: Any) -> None:
         """Only raises a flag: Celery calls this in a signal handler, before it waits for the jobs that still run."""
@@ -42,7 +42,7 @@ class Beating:
     def end(self) -> None:
         """Wait until farewell is said, but not for ever: nobody knows of a worker that never heard its queue."""
         self._leaving.set()
-        if self._thread is not None and self._pulse.started:
+        if self._thread is not None and self._pulse.started.is_set():
             self._thread.join(FAREWELL_SECONDS)
 
 

@@ -1,11 +1,9 @@
-"""What the worker's main process does beside Celery: keep the leases of running jobs, look after lost jobs, delete what is older
-than anyone needs.
+"""What the worker's main process does beside Celery: keep the leases of running jobs, look after lost jobs.
 
 In the main process, because a thread in the pool's child starves while native code holds the GIL: measured, two healthy jobs
 of 7 s lost their leases of 2 s that way. Hence also the prefork pool only.
 """
 
-import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -14,14 +12,12 @@ from celery import bootsteps
 from celery.worker import state
 
 from contract.messages import HELP_JOB, RUN_JOB
-from storage.retention import Retention
-from storage.stores import JobStore, Stores, StoreUnavailable
-from storage.sweeping import sweep
+from storage.repeating import every
+from storage.stores import JobStore
 from worker.shards import Publish
 
 BEATS_PER_LEASE = 4
 REAP_SECONDS = 5.0
-SWEEP_SECONDS = 60.0
 TELL_SECONDS = 0.5
 
 _log = structlog.get_logger(__name__)
@@ -45,39 +41,6 @@ def republish_lost(jobs: JobStore, publish: Publish) -> None:
         publish(again)
 
 
-def delete_outdated(stores: Stores, retention: Retention) -> None:
-    """Delete all that is older than that."""
-    while sweep(stores, retention):
-        pass
-
-
-def every(seconds: float, name: str, act: Callable[[], None], until: threading.Event | None = None) -> threading.Thread:
-    """Act now and every so many seconds, whatever happens, until the process ends; or until that event, after which it acts once
-    more."""
-    end = until or threading.Event()
-
-    def loop() -> None:
-        away = False
-        while True:
-            last = end.is_set()
-            try:
-                act()
-                away = False
-            except StoreUnavailable as error:
-                if not away:
-                    _log.warning("store unavailable", doing=name, reason=str(error))
-                away = True
-            except Exception:
-                _log.exception("unexpected", doing=name)
-            if last:
-                return
-            end.wait(seconds)
-
-    thread = threading.Thread(target=loop, name=name, daemon=True)
-    thread.start()
-    return thread
-
-
 def running_jobs() -> list[tuple[str, str]]:
     """(job, owner) of each message that a child of this worker is working on."""
     while True:
@@ -93,11 +56,9 @@ def running_jobs() -> list[tuple[str, str]]:
 
 
 def lease_keeper(
-    stores: Stores, lease_seconds: float, retention: Retention, publish: Publish, tell: Callable[[], None] | None
+    jobs: JobStore, lease_seconds: float, publish: Publish, tell: Callable[[], None] | None
 ) -> type[bootsteps.StartStopStep]:
     """The step to add to Celery's worker: starts the threads. `tell` sends the webhooks that are due, if there are any."""
-
-    jobs = stores.jobs
 
     class LeaseKeeper(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is untyped
         requires = ("celery.worker.components:Timer",)
@@ -107,7 +68,6 @@ def lease_keeper(
             every(min(REAP_SECONDS, lease_seconds), "looking for lost jobs", lambda: republish_lost(jobs, publish))
             if tell is not None:
                 every(TELL_SECONDS, "sending webhooks", tell)
-            every(SWEEP_SECONDS, "deleting old results", lambda: delete_outdated(stores, retention))
 
         def stop(self, worker: Any) -> None:
             """Nothing: leases are kept while the pool drains, until the process ends."""

@@ -17,21 +17,16 @@ class Pulse:
 
     def __init__(self) -> None:
         self._last = -STALE_SECONDS
-        self._started = threading.Event()
+        self.started = threading.Event()
+        """Whether it ever turned."""
 
     def tick(self) -> None:
         """Called by the event loop, which turns only while the broker is connected."""
         self._last = time.monotonic()
-        self._started.set()
-
-    @property
-    def started(self) -> bool:
-        """Whether it ever turned."""
-        return self._started.is_set()
+        self.started.set()
 
     def fresh(self) -> bool:
-        """Whether the worker still looks at its queue. Waits for the first tick, so that a new worker is known at once."""
-        self._started.wait()
+        """Whether the worker still looks at its queue."""
         return time.monotonic() - self._last < STALE_SECONDS
 
 

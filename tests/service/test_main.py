@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +14,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from contract.jobs import IdentificationJob
 from service.__main__ import bind
 from service.settings import ServiceSettings
+from storage.connection import connect
+from storage.jobs import RedisJobStore
+from storage.results import LocalResultStore
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -98,3 +103,19 @@ def test_the_body_of_an_answer_does_not_wait_for_its_header_to_be_acknowledged()
         listening.accept()[0] as accepted,
     ):
         assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_what_is_older_than_anyone_needs_is_deleted(empty_redis_url: str, tmp_path: Path) -> None:
+    jobs, results = RedisJobStore(connect(empty_redis_url)), LocalResultStore(tmp_path)
+
+    job_id = jobs.submit("lab", IdentificationJob(kind="identification", dataset="ds_abc")).record.id
+    assert jobs.claim(job_id, "worker", 30)
+    assert jobs.succeed(job_id, 1, results.put("lab", job_id, 1, b"{}"))
+    settings = {"ITOSCOPE_REDIS_URL": empty_redis_url, "ITOSCOPE_KEEP_RECORDS_DAYS": "1"}
+    for days, kept in (("1", True), ("0", False)):
+        with _running(_environment(tmp_path, ITOSCOPE_KEEP_RESULTS_DAYS=days, **settings)):
+            end = time.monotonic() + (0.5 if kept else 10)
+            while time.monotonic() < end and any(tmp_path.rglob(f"{job_id}*")):
+                time.sleep(0.02)
+        assert any(tmp_path.rglob(f"{job_id}*")) is kept
+    assert jobs.get("lab", job_id) is not None

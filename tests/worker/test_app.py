@@ -138,9 +138,16 @@ def test_a_worker_waits_for_redis_and_survives_its_loss(own_redis: Any, surround
     assert worker.poll() is None
 
 
-def test_the_main_process_loads_no_numerical_library() -> None:
-    numerical = "{'numpy', 'scipy', 'sklearn', 'numba', 'pyarrow'}"
-    code = f"import sys, worker.app; sys.exit(bool({numerical} & set(sys.modules)))"
+def test_the_main_process_loads_no_numerical_library_and_none_that_a_forked_child_could_not_use() -> None:
+    code = """
+import sys
+from worker.app import computation_of, create_app
+from worker.settings import WorkerSettings
+
+settings = WorkerSettings(blob_url="s3://bucket")
+create_app(settings, computation_of(settings))
+sys.exit(bool({"numpy", "scipy", "sklearn", "numba", "pyarrow", "obstore"} & set(sys.modules)))
+"""
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
 
 

@@ -1,13 +1,11 @@
 """Laws of what the main process does beside Celery."""
 
-import threading
 import time
 
 from contract.jobs import IdentificationJob
 from contract.messages import Message
 from storage.memory_jobs import MemoryJobStore
-from storage.stores import StoreUnavailable
-from worker.lease import every, owner, renew_leases, republish_lost
+from worker.lease import owner, renew_leases, republish_lost
 
 TENANT = "lab"
 JOB = IdentificationJob(kind="identification", dataset="ds_abc", timeout_seconds=7)
@@ -30,26 +28,3 @@ def test_a_lost_job_is_published_with_its_time_limit() -> None:
     time.sleep(0.05)
     republish_lost(jobs, published.append)
     assert published == [Message(job_id, 7.0, "large")]
-
-
-def test_a_loop_acts_once_more_when_it_is_told_to_end_and_does_not_wait_for_its_turn() -> None:
-    acts, end = list[bool](), threading.Event()
-    thread = every(60, "testing", lambda: acts.append(end.is_set()), until=end)
-    end.set()
-    thread.join(5)
-    assert not thread.is_alive()
-    assert acts[-1]
-
-
-def test_a_loop_goes_on_whatever_happens() -> None:
-    enough, errors = threading.Event(), iter([StoreUnavailable("away"), ValueError("a fault"), StoreUnavailable("away")])
-
-    def act() -> None:
-        error = next(errors, None)
-        if error is not None:
-            raise error
-        enough.set()
-
-    thread = every(0.01, "testing", act)
-    assert enough.wait(5)
-    assert thread.daemon
