@@ -98,6 +98,15 @@ def _admitted(request: Request, context: Context, scope: str) -> Key:
     return key
 
 
+def still_admitted(request: Request, context: Context, tenant: str) -> bool:
+    """Whether the key of a request that has been open for a while may still look: it may have been revoked since."""
+    try:
+        key = _key_of(request, context)
+    except Refusal:
+        return False
+    return key.tenant == tenant and "read" in key.scopes
+
+
 def _key_of(request: Request, context: Context) -> Key:
     keys = context.keys.current()
     if not keys and context.settings.on_loopback and _said_on_this_machine(request):
@@ -105,16 +114,21 @@ def _key_of(request: Request, context: Context) -> Key:
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
     key = keys.holder(given.strip()) if scheme.lower() == "bearer" else None
     if key is None:
-        raise Refusal(
-            "unauthorized",
-            "This address needs an API key that this service knows.",
-            hints=(
-                "Send Authorization: Bearer <key>. The operator makes keys with python -m service.keys new.",
-                "Without any keys, only http://127.0.0.1 and http://localhost are answered, and no other site's pages.",
-            ),
-            headers={"WWW-Authenticate": 'Bearer realm="itoscope"'},
-        )
+        raise unauthorized()
     return key
+
+
+def unauthorized() -> Refusal:
+    """As it is everywhere."""
+    return Refusal(
+        "unauthorized",
+        "This address needs an API key that this service knows.",
+        hints=(
+            "Send Authorization: Bearer <key>. The operator makes keys with python -m service.keys new.",
+            "Without any keys, only http://127.0.0.1 and http://localhost are answered, and no other site's pages.",
+        ),
+        headers={"WWW-Authenticate": 'Bearer realm="itoscope"'},
+    )
 
 
 def _said_on_this_machine(request: Request) -> bool:

@@ -7,7 +7,7 @@ from anyio.to_thread import run_sync
 from fastapi import Request
 
 from contract.jobs import JobRecord
-from service.dependencies import Context
+from service.dependencies import Context, still_admitted, unauthorized
 
 LONGEST = 60
 """Seconds that one request may wait."""
@@ -27,11 +27,16 @@ def preferred_seconds(request: Request) -> int | None:
 
 
 async def until_terminal(request: Request, context: Context, tenant: str, record: JobRecord, seconds: int) -> JobRecord | None:
-    """The record when the job has ended or the time is over; None where the job is gone. Raises StoreUnavailable."""
+    """The record when the job has ended or the time is over; None where the job is gone.
+
+    Raises StoreUnavailable, Refusal (unauthorized) where the key was revoked meanwhile.
+    """
     if record.terminal or seconds == 0:
         return record
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0 and not context.stopping.is_set():
         if await request.is_disconnected() or await context.watch.ended(record.id, min(left, CONNECTION_LOOK)):
             break
+    if not still_admitted(request, context, tenant):
+        raise unauthorized()
     return await run_sync(context.stores.jobs.get, tenant, record.id)

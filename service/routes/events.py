@@ -9,7 +9,7 @@ from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 
 from contract.jobs import TERMINAL, JobEvent
 from contract.problems import ProblemError
-from service.dependencies import Context, Parts, Tenant
+from service.dependencies import Context, Parts, Tenant, still_admitted
 from service.errors import Refusal
 from service.routes.responses import problems
 from storage.stores import Forgotten, StoreUnavailable
@@ -65,7 +65,10 @@ async def follow_events(request: Request, parts: Parts, tenant: Tenant, job_id: 
     if seen is None:
         raise Refusal("not-found", "There is no such job.", hints=("GET /v1/jobs lists yours.",))
     if not seen and await _over(parts, tenant, job_id):
-        return Response(status_code=204)
+        # It may have ended between the two looks: then there is something to tell.
+        seen = await run_sync(parts.stores.jobs.events, tenant, job_id, last_event_id)
+        if not seen:
+            return Response(status_code=204)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return EventSourceResponse(_told(request, parts, tenant, job_id, seen, last_event_id), headers=headers)
 
@@ -73,7 +76,9 @@ async def follow_events(request: Request, parts: Parts, tenant: Tenant, job_id: 
 async def _told(
     request: Request, parts: Context, tenant: str, job_id: str, events: Sequence[JobEvent] | None, last: str | None
 ) -> AsyncGenerator[bytes]:
-    """The events as they are spelled, until the job has ended, its record is gone, the store is away or we are stopped."""
+    """The events as they are spelled, until the job has ended, its record is gone, the key was revoked, the store is away or we
+    are stopped.
+    """
     newest = last
     while events is not None:
         for event in events:
@@ -85,6 +90,8 @@ async def _told(
             return
         try:
             known, newest = newest, await parts.watch.newest_event(job_id, newest, KEEPALIVE_SECONDS)
+            if not still_admitted(request, parts, tenant):
+                return
             events = [] if newest == known else await run_sync(parts.stores.jobs.events, tenant, job_id, last)
             if newest != known and not events and await _over(parts, tenant, job_id):
                 return  # `last` is later than all there will ever be.

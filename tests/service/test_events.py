@@ -64,6 +64,21 @@ def test_whoever_has_seen_the_end_is_told_not_to_come_back(service: Any) -> None
     assert service.client.get(address, headers={"Last-Event-ID": last}).status_code == 204
 
 
+def test_an_end_between_two_looks_is_told(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    job_id, jobs = service.job(), service.stores.jobs
+    (queued,) = jobs.events("default", job_id)
+    look = type(jobs).get
+
+    def ended_meanwhile(self: Any, tenant: str, asked: str) -> Any:
+        self.cancel(tenant, asked)
+        return look(self, tenant, asked)
+
+    monkeypatch.setattr(type(jobs), "get", ended_meanwhile)
+    answer = service.client.get(f"/v1/jobs/{job_id}/events", headers={"Last-Event-ID": queued.id})
+    assert answer.status_code == 200
+    assert [event["state"] for event in told(answer.text)] == ["cancelled"]
+
+
 @pytest.mark.parametrize("odd", ["x", "-", "1-1 ", "0" * 5000])
 def test_an_id_that_no_event_has_is_refused(service: Any, odd: str) -> None:
     answer = service.client.get(f"/v1/jobs/{service.job()}/events", headers={"Last-Event-ID": odd})

@@ -1,5 +1,6 @@
 """Who may come in."""
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from service import keyring
 from service.app import create_app
 from service.settings import ServiceSettings
 from storage.memory import memory_stores
+
+_JOB = {"kind": "generator", "model": {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 1}}}}
 
 
 def _with(key: str) -> dict[str, str]:
@@ -108,3 +111,29 @@ def test_a_revoked_key_opens_nothing_at_once(service: Any) -> None:
     keyring.revoke(service.settings.key_file, keyring.read(service.settings.key_file).entries[0].id)
     assert service.client.get("/v1/jobs", headers=_with(key)).status_code == 401
     assert service.client.get("/v1/jobs").status_code == 401
+
+
+@pytest.mark.parametrize("waits", ["events", "long poll"])
+def test_who_waits_with_a_key_that_is_revoked_hears_no_more(service: Any, waits: str) -> None:
+    key = keyring.add(service.settings.key_file, "lab")
+    job_id = service.client.post("/v1/jobs", json=_JOB, headers=_with(key)).json()["id"]
+
+    def revoke() -> None:
+        keyring.revoke(service.settings.key_file, keyring.read(service.settings.key_file).entries[0].id)
+        service.finish(job_id)
+
+    threading.Timer(0.2, revoke).start()
+    if waits == "events":
+        answer = service.client.get(f"/v1/jobs/{job_id}/events", headers=_with(key))
+        assert "queued" in answer.text
+    else:
+        answer = service.client.get(f"/v1/jobs/{job_id}", headers={**_with(key), "Prefer": "wait=2"})
+        assert (answer.status_code, answer.json()["code"]) == (401, "unauthorized")
+    assert "succeeded" not in answer.text
+
+
+def test_who_waits_with_a_key_that_stays_hears_of_the_end(service: Any) -> None:
+    key = keyring.add(service.settings.key_file, "lab")
+    job_id = service.client.post("/v1/jobs", json=_JOB, headers=_with(key)).json()["id"]
+    threading.Timer(0.1, service.finish, (job_id,)).start()
+    assert "succeeded" in service.client.get(f"/v1/jobs/{job_id}/events", headers=_with(key)).text
