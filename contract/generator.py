@@ -1,8 +1,8 @@
 """Parameters of a generator analysis: a model in, time scales and stationary law out."""
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from contract.base import Document, Interval, Name
@@ -91,6 +91,9 @@ class ExitRequest(Document):
 class AnalysisParameters(Document):
     """What to read off the generator L f = b f' + ½ a f''."""
 
+    model_only: bool = False
+    """Of an identification: drift and diffusion with their errors, and nothing read off them. `generator` then holds no numbers,
+    and the model is not compared with the data at longer times. A tenth of the computing time."""
     passages: Annotated[tuple[PassageRequest, ...], Field(max_length=100, examples=[[{"from": -1.0, "to": 1.0}]])] = ()
     """Passages to time, besides those between neighbouring wells."""
     committors: Annotated[tuple[CommittorRequest, ...], Field(max_length=20, examples=[[{"from": -1.0, "to": 1.0}]])] = ()
@@ -111,3 +114,10 @@ class AnalysisParameters(Document):
     """Coverage of every interval in the result."""
     reflecting_ends: bool = False
     """Where the model has no stationary law: analyse it on the data's range (or the domain) with reflecting ends, labelled so."""
+
+    @model_validator(mode="after")
+    def _nothing_is_asked_of_the_model_alone(self) -> Self:
+        asked = [name for name in ("passages", "committors", "exits", "eigenfunctions", "reflecting_ends") if getattr(self, name)]
+        if self.model_only and asked:
+            raise ValueError(f"with model_only nothing is read off the model: leave out {', '.join(asked)}, or model_only")
+        return self

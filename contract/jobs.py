@@ -107,6 +107,12 @@ class GeneratorJob(JobBase):
     analysis: AnalysisParameters = AnalysisParameters()
     """What to read off the model."""
 
+    @model_validator(mode="after")
+    def _is_the_analysis(self) -> Self:
+        if self.analysis.model_only:
+            raise ValueError("a generator job is the analysis of a model: leave analysis.model_only out")
+        return self
+
 
 class RollingJob(DataJob):
     """One record of one variable, a window moved along it → coefficients, wells and spectral gap of every window."""

@@ -481,10 +481,10 @@ class SimulatedLaw(Document):
 class GeneratorAnalysis(Document):
     """What the generator L f = b·∇f + ½ a:∇²f says."""
 
-    ergodic: bool
-    """Whether the model has a stationary law."""
+    ergodic: bool | None
+    """Whether the model has a stationary law; null where the model alone was asked for (`analysis.model_only`)."""
     reason: str | None = None
-    """Why there is no stationary law."""
+    """Why there is no stationary law, or why nothing is known about it."""
     domain: Interval = (None, None)
     """Interval the analysis ran on, of one variable [state]."""
     domains: tuple[Interval, ...] = ()

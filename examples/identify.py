@@ -87,7 +87,7 @@ def show(result: dict[str, Any]) -> None:
         console.print(f"  a({pair.split(',')[0]}) = {diffusion['expression']}\n")
     show_terms(model)
 
-    if not generator["ergodic"]:
+    if generator["ergodic"] is False:
         console.print(f"\nNo stationary law: {generator['reason']}")
     facts = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     if generator.get("spectrum") and generator["spectrum"]["eigenvalues"]:

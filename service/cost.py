@@ -31,9 +31,11 @@ def estimated_seconds(job: Job, dataset: Dataset | None) -> float:
         assert dataset is not None
         variables = len(dataset.report.variables)
         fits = [dataset.report.n_increments * _increment(parameters, variables) for parameters in job.parameter_sets().values()]
-        fit = sum(fits) + (len(fits) - 1) * ANALYSIS.get(variables, 3.0)
         if isinstance(job, RollingJob):
-            return START + fit + WINDOW * job.windows.count
+            return START + sum(fits) + WINDOW * job.windows.count
+        if job.analysis.model_only:
+            return START + sum(fits)
+        fit = sum(fits) + (len(fits) - 1) * ANALYSIS.get(variables, 3.0)
     else:
         variables, fit = len(job.model.drift) if isinstance(job.model, ModelTerms) else 1, 0.0
     return START + fit + ANALYSIS.get(variables, 3.0)

@@ -19,7 +19,7 @@ from worker.identification.multivariate.answer import JointAnswer
 from worker.numbers import plain
 from worker.picture import NOTHING, Picture
 from worker.picture_documents import curves_document, field_document, observed_document
-from worker.pipeline import Analysed
+from worker.pipeline import MODEL_ONLY, Analysed
 
 
 def identification_result(
@@ -27,26 +27,38 @@ def identification_result(
     job: IdentificationJob,
     dataset: Dataset,
     answer: Answer | JointAnswer,
-    analysed: Analysed,
+    analysed: Analysed | None,
     comparison: Comparison,
     seen: Picture,
     seconds: float,
 ) -> results.IdentificationResult:
     """The document of an identification."""
-    found = (*answer.findings, *comparison.findings, *analysed.findings, *findings_of(analysed.generator))
     return results.IdentificationResult(
         job=job_id,
         data=data_of(dataset, answer),
         model=model_of(answer, job.analysis.confidence),
         selection=selection_of(answer),
-        generator=analysis_of(analysed.generator, analysed.spread),
+        generator=generator_of(analysed),
         diagnostics=diagnostics_of(answer, comparison),
         observed=None if seen.observed is None else observed_document(seen.observed),
         curves=curves_document(seen.curves),
         drift_field=field_document(seen.field),
-        warnings=(*dataset.report.warnings, *(notice_of(f) for f in found)),
+        warnings=(*dataset.report.warnings, *(notice_of(f) for f in said_of(answer, comparison, analysed))),
         provenance=provenance_of(dataset, job.parameters, job.analysis.model_dump(mode="json", by_alias=True), seconds),
     )
+
+
+def generator_of(analysed: Analysed | None) -> results.GeneratorAnalysis:
+    """What was read off a model; where nothing was asked for, that."""
+    if analysed is None:
+        return results.GeneratorAnalysis(ergodic=None, reason=MODEL_ONLY)
+    return analysis_of(analysed.generator, analysed.spread)
+
+
+def said_of(answer: Answer | JointAnswer, comparison: Comparison, analysed: Analysed | None) -> tuple[Finding, ...]:
+    """All that the reader of a model should know."""
+    of_generator = () if analysed is None else (*analysed.findings, *findings_of(analysed.generator))
+    return (*answer.findings, *comparison.findings, *of_generator)
 
 
 def generator_result(
@@ -56,7 +68,7 @@ def generator_result(
     return results.GeneratorResult(
         job=job_id,
         model=results.Model(drift=_given(model.drift), diffusion=_given(model.diffusion)),
-        generator=analysis_of(analysed.generator, analysed.spread),
+        generator=generator_of(analysed),
         curves=curves_document(seen.curves),
         drift_field=field_document(seen.field),
         warnings=tuple(notice_of(f) for f in (*analysed.findings, *findings_of(analysed.generator))),

@@ -64,9 +64,8 @@ def _identification(
     dataset = _dataset_of(claim, job, stores)
     with _opened(stores, claim.tenant, dataset) as data:
         answer = pipeline.identify(data, job.parameters, report, summing)
-        analysed = pipeline.analyse_answer(answer, data, job.analysis, report)
-        comparison = pipeline.compare_with_data(answer, data, analysed, report)
-        seen = picture.of_answer(answer, data, analysed.generator, job.analysis.confidence)
+        analysed, comparison = pipeline.judged(answer, data, job.analysis, report)
+        seen = picture.of_answer(answer, data, None if analysed is None else analysed.generator, job.analysis.confidence)
     report(0.95, "writing", "result")
     seconds = time.monotonic() - begun
     return documents.identification_result(claim.job_id, job, dataset, answer, analysed, comparison, seen, seconds)

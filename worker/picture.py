@@ -33,12 +33,12 @@ class Picture:
 NOTHING = Picture()
 
 
-def of_answer(answer: Answer | JointAnswer, data: Trajectories, generator: GeneratorReport, confidence: float) -> Picture:
-    """An identified model beside its data."""
+def of_answer(answer: Answer | JointAnswer, data: Trajectories, generator: GeneratorReport | None, confidence: float) -> Picture:
+    """An identified model beside its data; its generator, where that was analysed, says where a circle is cut."""
     scales = (answer.scales,) if isinstance(answer, Answer) else answer.space.scales
     process = answer.process
     ends = [_around(s, bounds, period) for s, bounds, period in zip(scales, process.domain, process.periods, strict=True)]
-    circle = _circle(generator)
+    circle = None if generator is None else _circle(generator)
     if circle is not None and process.periods[0] is not None:
         ends[0] = circle
     made = _model(process, answer.draws, ends, confidence)

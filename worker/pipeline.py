@@ -45,6 +45,7 @@ N_DRAWS, N_DRAWS_SEVERAL = 500, 100
 """Models drawn around the estimate for the intervals of derived quantities, in one variable and in several."""
 
 FEW_CROSSINGS = 10
+MODEL_ONLY = "the model alone was asked for (analysis.model_only)"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,6 +195,16 @@ def _cut(sentences: Sequence[str]) -> Iterator[Finding]:
 def _extrapolated(generator: GeneratorReport) -> Iterator[Finding]:
     for sentence in generator.extrapolated:
         yield Finding("extrapolated", f"{sentence[:1].upper()}{sentence[1:]}.")
+
+
+def judged(
+    answer: Answer | JointAnswer, data: Trajectories, wanted: AnalysisParameters, report: Report
+) -> tuple[Analysed | None, Comparison]:
+    """What an identified model says, and whether its data say so too; None where the model alone is asked for."""
+    if wanted.model_only:
+        return None, Comparison(reason=MODEL_ONLY)
+    analysed = analyse_answer(answer, data, wanted, report)
+    return analysed, compare_with_data(answer, data, analysed, report)
 
 
 def compare_with_data(answer: Answer | JointAnswer, data: Trajectories, analysed: Analysed, report: Report) -> Comparison:

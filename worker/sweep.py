@@ -20,10 +20,10 @@ from worker.remembering import Remembering
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """What one set of parameters gives."""
+    """What one set of parameters gives; no analysis where the model alone is asked for."""
 
     answer: Answer | JointAnswer
-    analysed: Analysed
+    analysed: Analysed | None
     comparison: Comparison
 
 
@@ -58,8 +58,7 @@ def _found(
     data: Trajectories, parameters: IdentificationParameters, wanted: AnalysisParameters, report: Report, summing: Summing
 ) -> Found:
     answer = pipeline.identify(data, parameters, report, summing)
-    analysed = pipeline.analyse_answer(answer, data, wanted, report)
-    return Found(answer, analysed, pipeline.compare_with_data(answer, data, analysed, report))
+    return Found(answer, *pipeline.judged(answer, data, wanted, report))
 
 
 def _part_of(report: Report, done: int, count: int) -> Report:

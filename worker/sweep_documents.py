@@ -8,10 +8,9 @@ import numpy as np
 from contract.datasets import Dataset
 from contract.jobs import SweepJob
 from contract.sweep import SweepItem, SweepResult
-from worker.documents import notice_of, provenance_of
+from worker.documents import generator_of, notice_of, provenance_of, said_of
 from worker.fit_documents import data_summary, diagnostics_of, model_of, selection_of
 from worker.generator.errors import GeneratorError
-from worker.generator_documents import analysis_of, findings_of
 from worker.identification.answers import Answer
 from worker.identification.errors import IdentificationError
 from worker.problems import of_core
@@ -44,12 +43,11 @@ def _item(variant: Mapping[str, Any], item: Found | IdentificationError | Genera
     if not isinstance(item, Found):
         return SweepItem(parameters=dict(variant), error=of_core(item))
     answer, analysed, comparison = item.answer, item.analysed, item.comparison
-    said = (*answer.findings, *comparison.findings, *analysed.findings, *findings_of(analysed.generator))
     return SweepItem(
         parameters=dict(variant),
         model=model_of(answer, confidence),
         selection=selection_of(answer),
-        generator=analysis_of(analysed.generator, analysed.spread),
+        generator=generator_of(analysed),
         diagnostics=diagnostics_of(answer, comparison),
-        warnings=tuple(notice_of(finding) for finding in said),
+        warnings=tuple(notice_of(finding) for finding in said_of(answer, comparison, analysed)),
     )

@@ -154,6 +154,14 @@ class TestPages:
         assert "(-1.00 ± 0.10) x" in page
         assert "2.00 ± 0.10" in page
 
+    def test_of_a_model_alone_it_is_not_said_that_it_has_no_law(self) -> None:
+        nothing = result({"x": {"x": -1.0}}, {"x,x": {"1": 1.0}}, ergodic=None, reason="the model alone was asked for")
+        assert Model(nothing).ergodic is None
+        assert "No stationary law" not in Model(nothing)._repr_html_()
+        without = result({"x": {"x": 1.0}}, {"x,x": {"1": 1.0}}, ergodic=False, reason="it is pushed out")
+        assert Model(without).ergodic is False
+        assert "No stationary law" in Model(without)._repr_html_()
+
     def test_what_comes_from_outside_is_escaped(self) -> None:
         evil: dict[str, Any] = {**OU, "warnings": [{"code": "<b>", "message": "<script>alert(1)</script>"}]}
         evil["data"] = {"time_unit": "<img src=x>"}

@@ -50,7 +50,7 @@ def of_warnings(warnings: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _facts(model: Model) -> list[str]:
-    if not model.ergodic:
+    if model.ergodic is False:
         return [f"no stationary law: {model.reason}"]
     rows: list[tuple[str, ...]] = []
     spectrum = model.document["generator"].get("spectrum") or {}

@@ -105,13 +105,14 @@ class Model:
     # What its generator says
 
     @property
-    def ergodic(self) -> bool:
-        """Whether it has a stationary law."""
-        return bool(self.document["generator"]["ergodic"])
+    def ergodic(self) -> bool | None:
+        """Whether it has a stationary law; None where the model alone was asked for."""
+        found: bool | None = self.document["generator"]["ergodic"]
+        return found
 
     @property
     def reason(self) -> str | None:
-        """Why it has none."""
+        """Why it has none, or why nothing is known about it."""
         reason: str | None = self.document["generator"].get("reason")
         return reason
 

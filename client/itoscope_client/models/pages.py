@@ -63,7 +63,7 @@ def _times(model: "Model") -> str:
         if time.value is not None and isinstance(passage.start, float) and isinstance(passage.end, float):
             rows.append((f"mean time {passage.start:.3g} → {passage.end:.3g}", rounded(time.value, time.ci), interval(time.ci)))
     if not rows:
-        return "" if model.ergodic else f"<p>No stationary law: {escape(model.reason or '')}</p>"
+        return f"<p>No stationary law: {escape(model.reason or '')}</p>" if model.ergodic is False else ""
     body = "".join(f"<tr>{''.join(f'<td {_CELL}>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
     note = f"<caption {_CELL}>[{escape(unit)}]</caption>" if unit else ""
     return f"<table>{note}{body}</table>"

@@ -155,6 +155,14 @@ def test_why_there_is_no_law_is_said_once() -> None:
     assert "<strong>No stationary law.</strong> Nothing holds it back." in html
 
 
+def test_of_the_model_alone_nothing_is_said_about_its_law() -> None:
+    nothing = {"fixed_points": [], "spectrum": None, "stationary": None}
+    html = result_view(finished(ergodic=None, reason="the model alone was asked for", **nothing))
+    assert "No stationary law" not in html
+    assert html.count("The model alone was asked for.") == 1
+    assert "Relaxation time" not in html
+
+
 def every_view() -> dict[str, str]:
     hostile = finished(HOSTILE, HOSTILE)
     return {
