@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.criteria import Criterion, costs_of, costs_of_choice
-from worker.identification.gains import Support, gain_on
+from worker.identification.gains import Support, gains_of
 from worker.identification.library import Library
 from worker.identification.regression import NormalEquations
-from worker.identification.selection import Candidate, Curve, Estimate, best_of, estimate_on, selection_path
+from worker.identification.selection import Candidate, Curve, Estimate, best_of, coefficients_on, estimate_on, selection_path
 from worker.identification.thresholding import thresholding_path
 
 Floats = NDArray[np.float64]
@@ -69,19 +69,30 @@ class Selected:
 
 
 def choose(
-    equations: NormalEquations, of_other_rule: NormalEquations | None, library: Library, n_windows: int, criterion: Criterion
+    equations: NormalEquations,
+    of_other_rule: NormalEquations | None,
+    library: Library,
+    n_windows: int,
+    criterion: Criterion,
+    *,
+    briefly: bool = False,
 ) -> Selected:
-    """The support that the criterion prefers, less the terms that hang on the sampling rule. Raises TooFewSamples."""
-    best, path, curve = _searched(equations, library, n_windows, criterion)
+    """The support that the criterion prefers, less the terms that hang on the sampling rule. Raises TooFewSamples.
+
+    briefly   the estimate alone: neither rivals nor the coefficients along the path
+    """
+    best, path, curve = _searched(equations, library, n_windows, criterion, coefficients=not briefly)
     if criterion.method == "none":
         return Selected(_first_estimate(equations, library, [c.support for c in reversed(path)]), path, ())
     doubted: Support = ()
     if of_other_rule is not None:
-        wanted_by_other, _, _ = _searched(of_other_rule, library, n_windows, criterion)
+        wanted_by_other, _, _ = _searched(of_other_rule, library, n_windows, criterion, coefficients=False)
         doubted = _hanging_on_the_rule(equations, of_other_rule, library, best, wanted_by_other)
     kept = tuple(k for k in best if k not in doubted)
     ranked = [kept, *(c.support for c in sorted(path, key=lambda c: -c.score))]
     estimate = _first_estimate(equations, library, ranked)
+    if briefly:
+        return Selected(estimate, path, doubted)
     shift = _shift(equations, of_other_rule, library, estimate)
     # Held-out errors are not probabilities.
     costs = None if criterion.method == "lasso_cv" else costs_of(criterion, library, n_windows)
@@ -104,8 +115,8 @@ def _judged_by(
     added = [tuple(sorted((*chosen.support, *more))) for n in range(1, len(lower) + 1) for more in combinations(lower, n)]
     supports = dict.fromkeys([*added, *(support for c in path for support in (c.support, *c.equivalent))])
     others = [s for s in supports if s != chosen.support and not set(s) & set(doubted)]
-    gains = [0.5 * float(equations.score @ chosen.internal), *(gain_on(equations, library, s) for s in others)]
-    scores = np.array([g - costs[list(s)].sum() for g, s in zip(gains, [chosen.support, *others], strict=True)])
+    gains = {chosen.support: 0.5 * float(equations.score @ chosen.internal)} | gains_of(equations, library, others)
+    scores = np.array([gains[s] - costs[list(s)].sum() for s in (chosen.support, *others)])
     weights = np.exp(scores - scores.max())
     weights /= weights.sum()
     # Errors are only asked of those that count.
@@ -123,9 +134,12 @@ def _below_its_degree(library: Library, support: Support) -> list[int]:
 
 
 def _searched(
-    equations: NormalEquations, library: Library, n_windows: int, criterion: Criterion
+    equations: NormalEquations, library: Library, n_windows: int, criterion: Criterion, *, coefficients: bool
 ) -> tuple[Support, tuple[Candidate, ...], Curve | None]:
-    """The support that the criterion prefers, all that it considered, and the curve of cross-validation where there is one."""
+    """The support that the criterion prefers, all that it considered, and the curve of cross-validation where there is one.
+
+    coefficients   also those along the path, where they cost time
+    """
     if criterion.method == "lasso_cv":
         # Not at the top: scikit-learn takes longer to import than most jobs to run.
         from worker.identification.lasso import lasso_path
@@ -135,7 +149,7 @@ def _searched(
     if criterion.method == "stlsq":
         path, best = thresholding_path(equations, library, criterion.z_threshold)
         return best, path, None
-    path = selection_path(equations, library, costs_of(criterion, library, n_windows))
+    path = selection_path(equations, library, costs_of(criterion, library, n_windows), coefficients=coefficients)
     return best_of(path).support, path, None
 
 
@@ -144,7 +158,7 @@ def simplest(selected: Selected, equations: NormalEquations, library: Library) -
 
     For a variable without noise, whose residuals are no measure of chance: there each error of the sampling rule is significant.
     """
-    path = selection_path(equations, library, costs_of_choice(library))
+    path = selection_path(equations, library, costs_of_choice(library), coefficients=False)
     enough = max(c.gain for c in path) * (1 - TRACE)
     support = next(c.support for c in path if c.gain >= enough)
     return Selected(
@@ -162,21 +176,22 @@ def _hanging_on_the_rule(
     `FINE_SAMPLING`, nobody's path is an Euler step and the chosen rule decides alone.
     """
     extra = tuple(k for k in best if k not in wanted_by_other)
-    here = estimate_on(equations, library, best)
-    if not extra or here is None or _shift(equations, of_other_rule, library, here) is None:
+    here = estimate_on(equations, library, best) if extra else None
+    if here is None or _shift(equations, of_other_rule, library, here) is None:
         return ()
     return extra
 
 
 def _shift(equations: NormalEquations, of_other_rule: NormalEquations | None, library: Library, here: Estimate) -> Shift | None:
     """Change by the other rule; None where there is none, or it does not describe the data."""
-    there = None if of_other_rule is None else estimate_on(of_other_rule, library, here.support)
+    there = None if of_other_rule is None else coefficients_on(of_other_rule, library, here.support)
     if there is None:
         return None
-    difference, information = there.internal - here.internal, equations.information
+    internal, raw = there
+    difference, information = internal - here.internal, equations.information
     if difference @ information @ difference > FINE_SAMPLING**2 * (here.internal @ information @ here.internal):
         return None
-    return Shift(there.raw - here.raw, difference)
+    return Shift(raw - here.raw, difference)
 
 
 def _first_estimate(equations: NormalEquations, library: Library, supports: list[Support]) -> Estimate:

@@ -22,18 +22,20 @@ def choose_up_to(
     library: Library,
     n_windows: int,
     criterion: Criterion,
+    *,
+    briefly: bool = False,
 ) -> Selected:
     """`choice.choose` among the monomials of at most this total degree; among all terms for None.
 
     equations   in all internal functions, or in `functions_of` those monomials only
     """
     if degree is None:
-        return choose(equations, of_other_rule, library, n_windows, criterion)
+        return choose(equations, of_other_rule, library, n_windows, criterion, briefly=briefly)
     terms, part = terms_up_to(degree, library)
     functions = functions_of(part, library)
     of_part = [None if e is None else _on(e, functions) for e in (equations, of_other_rule)]
     assert of_part[0] is not None
-    found = choose(of_part[0], of_part[1], part, n_windows, criterion)
+    found = choose(of_part[0], of_part[1], part, n_windows, criterion, briefly=briefly)
     return Selected(
         _estimate_in(library, found.estimate, terms, functions),
         tuple(_candidate_in(c, terms) for c in found.path),

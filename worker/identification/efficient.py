@@ -103,7 +103,7 @@ def identify(problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHan
 def fitted(problem: Problem, rule: SamplingRule) -> Identified:
     """By one rule, with weights from the residuals of a first fit."""
     statistics, at_nodes = gather_with_nodes(problem, rule)
-    first = fit_with(problem, rule, statistics, first_weights(statistics, problem.kernels), doubting=False)
+    first = fit_with(problem, rule, statistics, first_weights(statistics, problem.kernels), briefly=True)
     weights = weights_of(residuals_of(problem, first, WINDOWS_FOR_WEIGHTS), first, statistics, problem.library, problem.kernels)
     return _final(problem, rule, statistics, at_nodes, weights)
 

@@ -208,21 +208,21 @@ def residuals_of(problem: Problem, fit: Fit, at_most: int) -> ResidualSums:
 
 
 def fit_with(
-    problem: Problem, rule: SamplingRule, statistics: KernelStatistics, weights: Weights, *, doubting: bool = True
+    problem: Problem, rule: SamplingRule, statistics: KernelStatistics, weights: Weights, *, briefly: bool = False
 ) -> Fit:
     """Select and estimate the drift, then the diffusion with the drift's part removed.
 
-    doubting   whether terms must hold by the other sampling rule too; a fit that only gives weights need not ask
+    briefly   the model alone, for what needs no more: terms need not hold by the other sampling rule too
     """
     library, n_windows, criterion = problem.library, statistics.n_windows, problem.selection
-    other = _other_rule(rule) if doubting else None
+    other = None if briefly else _other_rule(rule)
     of_drift = _drift_equations(problem, rule, statistics, weights)
     by_other = None if other is None else _drift_equations(problem, other, statistics, weights)
-    drift = choose(of_drift, by_other, library, n_windows, criterion)
+    drift = choose(of_drift, by_other, library, n_windows, criterion, briefly=briefly)
     b = drift.estimate.internal
     of_diffusion, noise = _diffusion_equations(problem, rule, statistics, weights, b)
     by_other = None if other is None else _diffusion_equations(problem, other, statistics, weights, b)[0]
-    diffusion = choose_up_to(problem.diffusion_degree, of_diffusion, by_other, library, n_windows, criterion)
+    diffusion = choose_up_to(problem.diffusion_degree, of_diffusion, by_other, library, n_windows, criterion, briefly=briefly)
     return Fit(rule, drift, diffusion, of_drift.condition, None if noise is None else noise.at(diffusion.estimate.internal))
 
 

@@ -1,7 +1,7 @@
 """Log-likelihoods of supports above that of no terms: ½ gᵀ H⁻¹ g in their span, all of one size at once."""
 
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,12 @@ def gain_on(equations: NormalEquations, library: Library, support: Support) -> f
     basis = support_basis(library, support)
     solution = solve(equations, basis.rows, robust=False)
     return -np.inf if solution is None else float(0.5 * solution.values @ (basis.rows @ equations.score))
+
+
+def gains_of(equations: NormalEquations, library: Library, supports: list[Support]) -> Level:
+    """Of supports of any size."""
+    gains, by_size = Gains(equations, library), sorted(supports, key=len)
+    return {s: g for _, alike in groupby(by_size, key=len) for s, g in gains.of(list(alike)).items()}
 
 
 def all_supports(gains: Gains, size: int) -> Iterator[Level]:

@@ -110,12 +110,8 @@ def _as_trapezoid_sums(
     powers: Floats, n_windows: int, step: float, library: Library, kernels: Kernels | None, cells: Cells
 ) -> KernelStatistics:
     """powers (n_blocks, n_powers, n_nodes): quadrature weights of Σ f(y) Δ^q."""
-    nodes = cells.nodes()
-    functions = library.internal(nodes)
-    taylor = _taylor(cells, library.internal_degree)
-    right = step / 2 * sum(powers[:, q, :, None] * g for q, g in enumerate(taylor))
-    cross = step * sum(powers[:, q + 1, :, None] * g for q, g in enumerate(taylor))
-    nodal = np.concatenate([powers[:, 1, :, None], powers[:, 2, :, None], right, cross], axis=2)
+    functions = library.internal(cells.nodes())
+    nodal = np.moveaxis(_taylor_sums(powers, _taylor(cells, library.internal_degree), step), 0, 1)
     at_each = KernelStatistics(
         n_windows=n_windows,
         cells=cells,
@@ -141,6 +137,26 @@ def _derivatives(y: Floats, degree: int, order: int) -> Floats:
         for unit in np.eye(degree + 1)
     ]
     return np.stack([np.broadcast_to(column, y.shape) for column in columns], axis=1)
+
+
+@compiled
+def _taylor_sums(powers, taylor, step):  # type: ignore[no-untyped-def]
+    """(n_nodes, n_blocks, 2 + 2 n_functions): the weights of `Trapezoid.weights`; nodes first, as in the product with kernels."""
+    n_blocks, _, n_nodes = powers.shape
+    n_functions = taylor.shape[2]
+    nodal = np.empty((n_nodes, n_blocks, 2 + 2 * n_functions))
+    for block in range(n_blocks):
+        for n in range(n_nodes):
+            row = nodal[n, block]
+            row[0], row[1] = powers[block, 1, n], powers[block, 2, n]
+            for f in range(n_functions):
+                right = cross = 0.0
+                # T_f has no more than f derivatives.
+                for q in range(f + 1):
+                    right += powers[block, q, n] * taylor[q, n, f]
+                    cross += powers[block, q + 1, n] * taylor[q, n, f]
+                row[2 + f], row[2 + n_functions + f] = step / 2 * right, step * cross
+    return nodal
 
 
 @compiled

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from worker.identification.gains import Gains, Level, Support, all_supports, stepwise
 from worker.identification.library import Library
-from worker.identification.regression import NormalEquations, Solution, solve, wider_root
-from worker.identification.supports import SupportBasis, support_basis
+from worker.identification.regression import NormalEquations, solve, wider_root
+from worker.identification.supports import support_basis
 
 Floats = NDArray[np.float64]
 
@@ -25,7 +25,7 @@ class Candidate:
 
     gain         ½ gᵀ H⁻¹ g, the log-likelihood above that of no terms
     score        what the method ranks by, larger is better: gain less the terms' costs, or minus the held-out error
-    raw          (k,) coefficients of the raw terms, internal units of state and time
+    raw          (k,) coefficients of the raw terms, internal units of state and time; empty where nobody asks for them
     equivalent   other supports of this size that fit equally well
     penalty      largest at which the lasso chose this support; None for other methods
     """
@@ -58,7 +58,9 @@ class Curve:
     n_folds: int
 
 
-def selection_path(equations: NormalEquations, library: Library, costs: Floats) -> tuple[Candidate, ...]:
+def selection_path(
+    equations: NormalEquations, library: Library, costs: Floats, *, coefficients: bool = True
+) -> tuple[Candidate, ...]:
     """The best support of every size, smallest first, for terms of these costs (K,); equation (M11)."""
     gains = Gains(equations, library)
     levels = all_supports(gains, library.size) if library.size <= EXHAUSTIVE_UP_TO else stepwise(gains, library.size)
@@ -67,7 +69,8 @@ def selection_path(equations: NormalEquations, library: Library, costs: Floats) 
         judged = {s: g - float(costs[list(s)].sum()) for s, g in found.items()}
         chosen, others = lowest_of_best(judged, found, library)
         if np.isfinite(judged[chosen]):
-            path.append(Candidate(chosen, found[chosen], judged[chosen], raw_on(equations, library, chosen), others))
+            raw = raw_on(equations, library, chosen) if coefficients else np.zeros(0)
+            path.append(Candidate(chosen, found[chosen], judged[chosen], raw, others))
     return tuple(path)
 
 
@@ -118,8 +121,8 @@ class Estimate:
 
 def estimate_on(equations: NormalEquations, library: Library, support: Support) -> Estimate | None:
     """Generalised least squares on one support; None where its terms cannot be told apart on these data."""
-    basis: SupportBasis = support_basis(library, support)
-    solution: Solution | None = solve(equations, basis.rows)
+    basis = support_basis(library, support)
+    solution = solve(equations, basis.rows)
     if solution is None:
         return None
     n = library.internal_size
@@ -135,6 +138,16 @@ def estimate_on(equations: NormalEquations, library: Library, support: Support) 
         std_error=_errors(basis.raw_covariance(solution.covariance)) if support else np.zeros(0),
         robust_std_error=None if robust is None else _errors(basis.raw_covariance(robust)),
     )
+
+
+def coefficients_on(equations: NormalEquations, library: Library, support: Support) -> tuple[Floats, Floats] | None:
+    """Those of `estimate_on`, internal (n_functions,) and raw (k,), without their errors."""
+    basis = support_basis(library, support)
+    solution = solve(equations, basis.rows, robust=False)
+    if solution is None:
+        return None
+    internal = basis.rows.T @ solution.values if support else np.zeros(library.internal_size)
+    return internal, basis.raw_coefficients(solution.values)
 
 
 def _errors(covariance: Floats) -> Floats:
