@@ -209,9 +209,15 @@ class MemoryJobStore:
         with self._lock:
             entry, at = self._entries.get(job_id), time.time()
             held = self._shards.renew(job_id, owner, lease_seconds)
-            if entry is None or entry.record.state != "running" or entry.owner != owner:
+            if entry is None or entry.record.terminal or entry.owner != owner:
                 return held
-            self._entries[job_id] = replace(entry, seen=at, lease_until=at + lease_seconds, due=at + lease_seconds)
+            kept = replace(entry, seen=at, lease_until=at + lease_seconds, due=at + lease_seconds)
+            if entry.record.state == "queued":
+                progress = Progress(fraction=0.0, stage="starting", message="")
+                record = entry.record.model_copy(update={"state": "running", "progress": progress})
+                self._announce(replace(kept, record=record, publications=1))
+            else:
+                self._entries[job_id] = kept
             return True
 
     def report(self, job_id: str, attempt: int, progress: Progress) -> bool:

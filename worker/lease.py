@@ -4,8 +4,9 @@ In the main process, because a thread in the pool's child starves while native c
 of 7 s lost their leases of 2 s that way. Hence also the prefork pool only.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Any
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import structlog
 from celery import bootsteps
@@ -13,12 +14,16 @@ from celery.worker import state
 
 from contract.messages import HELP_JOB, RUN_JOB
 from storage.repeating import every
-from storage.stores import JobStore
+from storage.stores import JobStore, StoreUnavailable
 from worker.shards import Publish
+from worker.stuck import Lasting, kill
 
 BEATS_PER_LEASE = 4
 REAP_SECONDS = 5.0
 TELL_SECONDS = 0.5
+REST_BEATS = 2
+STRAY_BEATS = 4 * BEATS_PER_LEASE
+"""A child that has worked for so long on a message without a lease hangs, or computes what nobody wants any more."""
 
 _log = structlog.get_logger(__name__)
 
@@ -28,10 +33,17 @@ def owner(hostname: str, message_id: str) -> str:
     return f"{hostname}/{message_id}"
 
 
-def renew_leases(jobs: JobStore, lease_seconds: float, running: Iterable[tuple[str, str]]) -> None:
-    """Renew the lease of each (job, owner). A lease that is no longer theirs needs nothing: the store fences the runner."""
-    for job_id, holder in running:
-        jobs.renew(job_id, holder, lease_seconds)
+class Running(NamedTuple):
+    """A message that a child of this worker is working on."""
+
+    job_id: str
+    owner: str
+    pid: int
+
+
+def renew_leases(jobs: JobStore, lease_seconds: float, running: Iterable[Running]) -> Sequence[Running]:
+    """Renew the lease of each. Those that hold none (any more): the store fences them."""
+    return [each for each in running if not jobs.renew(each.job_id, each.owner, lease_seconds)]
 
 
 def republish_lost(jobs: JobStore, publish: Publish) -> None:
@@ -41,15 +53,37 @@ def republish_lost(jobs: JobStore, publish: Publish) -> None:
         publish(again)
 
 
-def running_jobs() -> list[tuple[str, str]]:
-    """(job, owner) of each message that a child of this worker is working on."""
+class Reaper:
+    """Looks for lost jobs, but not before the store has answered for so many seconds: while it was away no lease was renewed,
+    and those who live do that first.
+    """
+
+    def __init__(self, jobs: JobStore, publish: Publish, rest_seconds: float) -> None:
+        self._jobs, self._publish, self._rest_seconds = jobs, publish, rest_seconds
+        self._answers_since: float | None = None
+
+    def look(self) -> None:
+        """Raises StoreUnavailable."""
+        try:
+            if self._answers_since is None:
+                self._jobs.open_jobs()
+                self._answers_since = time.monotonic()
+            if time.monotonic() - self._answers_since >= self._rest_seconds:
+                republish_lost(self._jobs, self._publish)
+        except StoreUnavailable:
+            self._answers_since = None
+            raise
+
+
+def running_jobs() -> Sequence[Running]:
+    """What the children of this worker are working on."""
     while True:
         try:
             requests = list(state.active_requests)
         except RuntimeError:  # the set changed while it was read
             continue
         return [
-            (request.args[0], owner(request.hostname, request.id))
+            Running(request.args[0], owner(request.hostname, request.id), request.worker_pid)
             for request in requests
             if request.name in (RUN_JOB, HELP_JOB) and request.args
         ]
@@ -60,12 +94,19 @@ def lease_keeper(
 ) -> type[bootsteps.StartStopStep]:
     """The step to add to Celery's worker: starts the threads. `tell` sends the webhooks that are due, if there are any."""
 
+    reaper = Reaper(jobs, publish, REST_BEATS * lease_seconds / BEATS_PER_LEASE)
+    stray: Lasting[Running] = Lasting(STRAY_BEATS)
+
+    def renew() -> None:
+        for each in stray.look(renew_leases(jobs, lease_seconds, running_jobs())):
+            kill(each.pid, "it holds no lease of the job that it works on")
+
     class LeaseKeeper(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is untyped
         requires = ("celery.worker.components:Timer",)
 
         def start(self, worker: Any) -> None:
-            every(lease_seconds / BEATS_PER_LEASE, "renewing leases", lambda: renew_leases(jobs, lease_seconds, running_jobs()))
-            every(min(REAP_SECONDS, lease_seconds), "looking for lost jobs", lambda: republish_lost(jobs, publish))
+            every(lease_seconds / BEATS_PER_LEASE, "renewing leases", renew)
+            every(min(REAP_SECONDS, lease_seconds), "looking for lost jobs", reaper.look)
             if tell is not None:
                 every(TELL_SECONDS, "sending webhooks", tell)
 

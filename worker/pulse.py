@@ -7,9 +7,13 @@ from typing import Any
 from celery import bootsteps
 from celery.worker import state
 
+from worker.stuck import Lasting, kill, waits_for
+
 PULSE_SECONDS = 1.0
 STALE_SECONDS = 10.0
 """A worker whose event loop has not turned for this long is not alive, whatever its threads say."""
+TAKE_UP_LOOKS = 30
+"""A child that has not taken up its message in so many looks of one second hangs; a healthy one takes milliseconds."""
 
 
 class Pulse:
@@ -47,8 +51,13 @@ def pulse_taker(pulse: Pulse) -> type[bootsteps.StartStopStep]:
         requires = ("celery.worker.consumer.tasks:Tasks",)
 
         def start(self, consumer: Any) -> None:
+            waiting: Lasting[tuple[str, int]] = Lasting(TAKE_UP_LOOKS)
+
             def tick() -> None:
                 pulse.tick()
+                sent = [(request.id, waits_for(request)) for request in state.reserved_requests]
+                for _, pid in waiting.look((message, pid) for message, pid in sent if pid is not None):
+                    kill(pid, "it does not take up its message")
                 if holds_more_than_it_runs(consumer.task_consumer.channel.qos):
                     # An error of the connection makes Celery drop it and connect again, with all places free.
                     raise ConnectionResetError("the acknowledgement of a message was lost")

@@ -1,10 +1,18 @@
 -- For another lease: the job, if it is running and this owner's, and those of its shards that are. Answers 1, or 0 where none is.
+-- A job that was queued again but not claimed is still its last owner's: whoever renews has not fallen silent after all.
 -- KEYS  record, due set, its shards
 local id, owner, lease = ARGV[1], ARGV[2], ARGV[3]
 
 local at, held = now(), 0
 local record = redis.call('HMGET', KEYS[1], 'state', 'owner')
-if record[1] == 'running' and record[2] == owner then
+if (record[1] == 'running' or record[1] == 'queued') and record[2] == owner then
+  if record[1] == 'queued' then
+    become(KEYS[1], id, 'running')
+    redis.call('HSET', KEYS[1], 'message', '', 'publications', 1)
+    enter(KEYS[1], 'starting')
+    redis.call('ZREM', QUEUED, id)
+    announce(KEYS[1])
+  end
   redis.call('HSET', KEYS[1], 'seen', stamp(at), 'lease_until', stamp(at + lease))
   redis.call('ZADD', KEYS[2], stamp(at + lease), id)
   held = 1

@@ -145,6 +145,24 @@ def test_a_renewed_lease_outlives_its_first_term(jobs: JobStore) -> None:
     assert jobs.reap() == []
 
 
+def test_a_runner_that_was_given_up_and_lives_takes_its_job_back_unless_another_has_it(jobs: JobStore) -> None:
+    job_id = submitted(jobs)
+    jobs.claim(job_id, "slow", BRIEF)
+    time.sleep(2 * BRIEF)
+    assert len(jobs.reap()) == 1
+    assert not jobs.renew(job_id, "another", LEASE)
+    assert jobs.renew(job_id, "slow", BRIEF)
+    record = jobs.get(TENANT, job_id)
+    assert record is not None
+    assert (record.state, record.attempt) == ("running", 1)
+    assert jobs.tally().queued == 0
+    assert jobs.claim(job_id, "another", LEASE) is None
+    time.sleep(2 * BRIEF)
+    assert len(jobs.reap()) == 1
+    assert jobs.claim(job_id, "another", LEASE)
+    assert not jobs.renew(job_id, "slow", LEASE)
+
+
 def test_progress_shows_in_the_record(jobs: JobStore) -> None:
     job_id = submitted(jobs)
     jobs.claim(job_id, "worker", LEASE)
@@ -275,7 +293,6 @@ def test_an_attempt_that_was_given_up_may_still_finish_while_nobody_has_claimed_
     time.sleep(2 * BRIEF)
     jobs.reap()
     assert jobs.report(job_id, 1, Progress(fraction=0.5))
-    assert not jobs.renew(job_id, "slow", LEASE)
     assert jobs.succeed(job_id, 1, result_name(job_id, 1))
     assert jobs.claim(job_id, "another", LEASE) is None
 

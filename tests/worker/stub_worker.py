@@ -3,6 +3,8 @@
 sleep     seconds of the first attempt; later attempts answer at once
 die       the first attempt kills its own process
 take      bytes that every attempt takes
+
+`STUB_TAKE_UP_LOOKS`: in how many looks a child must have taken up its message.
 """
 
 import os
@@ -13,6 +15,7 @@ from contextlib import AbstractContextManager
 
 from contract.results import Component, GeneratorAnalysis, GeneratorResult, Model, Provenance
 from storage.stores import Claim, Stores
+from worker import pulse
 from worker.app import run
 from worker.progress import Report
 from worker.settings import WorkerSettings
@@ -50,4 +53,5 @@ def nobody(claim: Claim, stores: Stores, work: bytes, shards: int) -> AbstractCo
 
 if __name__ == "__main__":
     settings = WorkerSettings()
+    pulse.TAKE_UP_LOOKS = int(os.environ.get("STUB_TAKE_UP_LOOKS", pulse.TAKE_UP_LOOKS))
     sys.exit(run(settings, Computation(execute, nobody, settings.job_memory_bytes)))

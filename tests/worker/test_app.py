@@ -73,6 +73,19 @@ def test_a_worker_keeps_long_jobs_finds_lost_ones_and_stops_when_told(surroundin
         os.killpg(worker.pid, 0)
 
 
+def only_child(worker: "subprocess.Popen[bytes]") -> int:
+    (pid,) = map(int, Path(f"/proc/{worker.pid}/task/{worker.pid}/children").read_text().split())
+    return pid
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="children are found in /proc")
+def test_a_child_that_does_not_take_up_its_message_is_replaced_and_the_message_is_not_lost(surroundings: Surroundings) -> None:
+    worker = surroundings.start_worker(STUB_TAKE_UP_LOOKS="2")
+    assert surroundings.finished(surroundings.submit()).state == "succeeded"
+    os.kill(only_child(worker), signal.SIGSTOP)
+    assert surroundings.finished(surroundings.submit()).state == "succeeded"
+
+
 def test_a_job_that_takes_too_much_memory_fails_at_once_and_its_process_goes_on(surroundings: Surroundings) -> None:
     surroundings.start_worker(ITOSCOPE_JOB_MEMORY_BYTES="6e8")
     modest, greedy, next_one = (surroundings.submit(take=str(size)) for size in (300_000_000, 900_000_000, 1000))
