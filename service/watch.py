@@ -13,6 +13,8 @@ from storage.stores import JobStore
 
 SOONEST_LOOK, LATEST_LOOK = 0.015, 0.1
 """Seconds between two looks."""
+SOONEST_LOOK_FOR_EVENTS = 0.05
+"""Workers tell of progress five times a second at most."""
 PATIENCE = 0.1
 """The look that finds a job ended comes later by this share, at most, of the time that the latest caller has waited."""
 
@@ -23,8 +25,8 @@ class JobWatch:
     """Waits in the event loop. Looks only while somebody waits, so that nothing has to be started or stopped."""
 
     def __init__(self, jobs: JobStore, stopping: threading.Event) -> None:
-        self._ends = _SharedLook(jobs.still_open, stopping)
-        self._events = _SharedLook(jobs.newest_events, stopping)
+        self._ends = _SharedLook(jobs.still_open, stopping, SOONEST_LOOK)
+        self._events = _SharedLook(jobs.newest_events, stopping, SOONEST_LOOK_FOR_EVENTS)
 
     async def ended(self, job_id: str, seconds: float) -> bool:
         """Whether the job ended within so many seconds, or the process was asked to stop, so that waiting is over.
@@ -59,9 +61,10 @@ class _Waiter(Generic[Seen]):
 class _SharedLook(Generic[Seen]):
     """One question to the store about many jobs, asked again and again for all who wait for its answer to change."""
 
-    def __init__(self, look: Callable[[Sequence[str]], Seen], stopping: threading.Event) -> None:
+    def __init__(self, look: Callable[[Sequence[str]], Seen], stopping: threading.Event, soonest: float) -> None:
         self._look_at = look
         self._stopping = stopping
+        self._soonest = soonest
         self._waiters: set[_Waiter[Seen]] = set()
         self._looking: asyncio.Task[None] | None = None
 
@@ -79,7 +82,7 @@ class _SharedLook(Generic[Seen]):
     async def _look(self) -> None:
         while self._waiters:
             waited = time.monotonic() - max(waiter.since for waiter in self._waiters)
-            await asyncio.sleep(min(max(PATIENCE * waited, SOONEST_LOOK), LATEST_LOOK))
+            await asyncio.sleep(min(max(PATIENCE * waited, self._soonest), LATEST_LOOK))
             asked = tuple(self._waiters)
             try:
                 names = sorted({waiter.job_id for waiter in asked})

@@ -184,6 +184,8 @@ class AsyncClient:
                     if isinstance(step, flows.Pause):
                         await asyncio.sleep(step.seconds)
                         answer = None
+                    elif isinstance(step, flows.Listen):
+                        answer = await self._listen(step)
                     else:
                         answer = await self._http.send(sending.request(self._http, step, self._settings))
                         self._reached = True
@@ -195,3 +197,14 @@ class AsyncClient:
                     step = flow.send(answer)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
+
+    async def _listen(self, step: flows.Listen) -> httpx.Response:
+        response = await self._http.send(sending.request(self._http, step.call, self._settings, step.silence), stream=True)
+        try:
+            if sending.is_stream(response):
+                async for piece in response.aiter_bytes():
+                    if not step.hear(piece):
+                        break
+        finally:
+            await response.aclose()
+        return response

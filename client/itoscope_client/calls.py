@@ -74,6 +74,11 @@ def get_job(job_id: str, wait: int = 0) -> Call:
     return Call("GET", _job(job_id), headers={"Prefer": f"wait={wait}"} if wait else {}, wait=wait)
 
 
+def follow_job(job_id: str, last_event: str | None) -> Call:
+    headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
+    return Call("GET", f"{_job(job_id)}/events", headers=headers | ({"Last-Event-ID": last_event} if last_event else {}))
+
+
 def list_jobs(limit: int, cursor: str | None, filters: Mapping[str, str | None], labels: Mapping[str, str]) -> Call:
     return Call(
         "GET",

@@ -214,6 +214,8 @@ class Client:
                     if isinstance(step, flows.Pause):
                         time.sleep(step.seconds)
                         answer = None
+                    elif isinstance(step, flows.Listen):
+                        answer = self._listen(step)
                     else:
                         answer = self._http.send(sending.request(self._http, step, self._settings))
                         self._reached = True
@@ -225,3 +227,14 @@ class Client:
                     step = flow.send(answer)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
+
+    def _listen(self, step: flows.Listen) -> httpx.Response:
+        response = self._http.send(sending.request(self._http, step.call, self._settings, step.silence), stream=True)
+        try:
+            if sending.is_stream(response):
+                for piece in response.iter_bytes():
+                    if not step.hear(piece):
+                        break
+        finally:
+            response.close()
+        return response

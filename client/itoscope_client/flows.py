@@ -1,11 +1,12 @@
 """What the client does, step by step, written once for blocking and for asynchronous use.
 
-A flow is a generator: it yields a `Call` to be sent or a `Pause` to be slept, is given the answer, and returns its outcome.
+A flow is a generator: it yields a `Call` to be sent, a `Pause` to be slept or a `Listen` to be heard, is given the answer, and
+returns its outcome.
 `client.py` and `async_client.py` only drive them.
 """
 
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -27,8 +28,20 @@ class Pause:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Listen:
+    """Send, and give every piece of a stream of events to `hear` as it comes, until that has heard enough.
+
+    silence   seconds without a piece after which to give up
+    """
+
+    call: Call
+    silence: float
+    hear: Callable[[bytes], bool]
+
+
 T = TypeVar("T")
-Flow = Generator[Call | Pause, httpx.Response | None, T]
+Flow = Generator[Call | Pause | Listen, httpx.Response | None, T]
 
 
 def answered(call: Call, retries: Retries) -> Flow[httpx.Response]:

@@ -22,7 +22,8 @@ def listener(progress: bool | Listener) -> Listener:
     """Who is told how far a job has come."""
     if callable(progress):
         return progress
-    return ProgressBar() if progress else silent
+    bar = ProgressBar()
+    return bar if progress and bar.shown else silent
 
 
 def identification(

@@ -6,26 +6,29 @@ from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
 Listener = Callable[[Mapping[str, Any]], None]
-"""Called with the job's record whenever it was looked at."""
+"""Called with the job's record whenever there is news of it, and about once a second where there is none."""
 WIDTH = 30
 TERMINAL = frozenset({"succeeded", "failed", "cancelled"})
 
 
 class ProgressBar:
-    """A `Listener` that draws `fitting  ━━━━━───── 47 % 0:03` over itself on a terminal."""
+    """A `Listener` that draws `fitting  ━━━━━───── 47 % 0:03` over itself on a terminal.
+
+    shown   whether there is anything to be seen
+    """
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
-        self._shown = self._stream.isatty()
+        self.shown = self._stream.isatty()
         self._began = time.monotonic()
 
     def __call__(self, record: Mapping[str, Any]) -> None:
-        if not self._shown:
+        if not self.shown:
             return
         over = record["state"] in TERMINAL
         self._stream.write(f"\r\x1b[K{line(record, time.monotonic() - self._began)}" + ("\n" if over else ""))
         self._stream.flush()
-        self._shown = not over
+        self.shown = not over
 
 
 def line(record: Mapping[str, Any], seconds: float) -> str:

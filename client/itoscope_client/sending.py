@@ -46,18 +46,28 @@ def settings_from(url: str | None, api_key: str | None, timeout: float) -> Setti
     return Settings(address, (api_key or os.environ.get("ITOSCOPE_API_KEY") or "").strip() or None, timeout)
 
 
-def request(http: httpx.Client | httpx.AsyncClient, call: Call, settings: Settings) -> httpx.Request:
-    """The request, with a body that can be sent once."""
+def request(
+    http: httpx.Client | httpx.AsyncClient, call: Call, settings: Settings, silence: float | None = None
+) -> httpx.Request:
+    """The request, with a body that can be sent once.
+
+    silence   seconds to wait for each piece of the answer; None: as long as the call may take
+    """
     headers = dict(call.headers)
     content: Iterator[bytes] | AsyncIterator[bytes] | None = None
     if call.upload is not None:
         # A known length, so that a truncated upload is seen for what it is.
         headers["Content-Length"] = str(call.upload.size)
         content = call.upload.pieces() if isinstance(http, httpx.Client) else _in_turn(call.upload.pieces())
-    timeout = httpx.Timeout(settings.timeout, read=settings.timeout + call.wait)
+    timeout = httpx.Timeout(settings.timeout, read=settings.timeout + call.wait if silence is None else silence)
     return http.build_request(
         call.method, call.path, params=dict(call.params), headers=headers, json=call.json, content=content, timeout=timeout
     )
+
+
+def is_stream(response: httpx.Response) -> bool:
+    """Whether the answer is one to listen to."""
+    return response.status_code == 200 and response.headers.get("content-type", "").startswith("text/event-stream")
 
 
 def version() -> str:

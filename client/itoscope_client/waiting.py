@@ -1,11 +1,14 @@
-"""Waiting for a job by long polls: the connection may break between any two of them."""
+"""Waiting for a job by long polls: the connection may break between any two of them. Where somebody listens, the job's events are
+followed from one to the next, so that progress is seen as it is made."""
 
 from collections.abc import Mapping
+from math import inf
 from typing import Any
 
 from itoscope_client import calls, flows
 from itoscope_client.errors import JobCancelled, JobFailed, Unreachable
-from itoscope_client.progress import TERMINAL, Listener
+from itoscope_client.news import SILENCE, News
+from itoscope_client.progress import TERMINAL, Listener, silent
 from itoscope_client.retries import Retries
 
 FIRST_WAIT, LONG_WAIT = 1, 5
@@ -29,21 +32,26 @@ def how_to_resume(job_id: str) -> str:
 def ended(job_id: str, retries: Retries, listener: Listener, timeout: float | None) -> flows.Flow[dict[str, Any]]:
     """The job's record once it has ended, however it ended. Raises WaitingTimedOut."""
     began = flows.clock()
+    news = News(job_id, listener)
     try:
         while True:
             elapsed = flows.clock() - began
-            wait = FIRST_WAIT if elapsed < EAGER_SECONDS else LONG_WAIT
             left = None if timeout is None else timeout - elapsed
+            # A stream says something each second at best: the end of a time limit is for polls.
+            follows = listener is not silent and news.comes and (left is None or left > SILENCE)
+            wait = 0 if follows else FIRST_WAIT if elapsed < EAGER_SECONDS else LONG_WAIT
             if left is not None:
                 wait = min(wait, max(0, int(left)))
             record = yield from flows.document(calls.get_job(job_id, wait), flows.patient(retries, left))
-            listener(record)
+            news.look(record)
             if record["state"] in TERMINAL:
                 return record
             if left is not None and left <= 0:
                 assert timeout is not None
                 raise WaitingTimedOut(job_id, timeout)
-            if wait == 0:
+            if follows:
+                yield from news.followed(until=inf if timeout is None else began + timeout - SILENCE)
+            elif wait == 0:
                 yield flows.Pause(0.1 if left is None else min(0.1, max(0.0, left)))
     except GeneratorExit:
         raise

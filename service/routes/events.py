@@ -16,7 +16,7 @@ from storage.stores import Forgotten, StoreUnavailable
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
-KEEPALIVE_SECONDS = 5.0
+KEEPALIVE_SECONDS = 1.0
 """After so long without news a comment is sent, so that nobody on the way closes the connection, and whoever listens knows that
 it stands. Clients count on it."""
 RETRY_MILLISECONDS = 1000

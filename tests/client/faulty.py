@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -22,6 +22,7 @@ class FaultyProxy:
     """Forwards HTTP to `url`; of the requests the `share` meets a fault.
 
     delay        seconds that a late answer takes
+    keeps_back   of a stream of events nothing is passed on before its end; else half of them break off after an event or two
     kept_away    headers that are not forwarded
     counts       what happened, by name; `forwarded` is what the service saw
     """
@@ -35,6 +36,7 @@ class FaultyProxy:
         delay: float = 1.0,
         kept_away: Sequence[str] = (),
         retry_after: str = "0",
+        keeps_back: bool = True,
         seed: int = 0,
     ) -> None:
         self.counts: Counter[str] = Counter()
@@ -42,6 +44,7 @@ class FaultyProxy:
         self._share, self._faults, self._delay = share, faults, delay
         self._kept_away = {name.lower() for name in kept_away}
         self._retry_after = retry_after
+        self._keeps_back = keeps_back
         self._draw = random.Random(seed)
         self._lock = threading.Lock()
         proxy = self
@@ -85,6 +88,8 @@ class FaultyProxy:
             return _answer(
                 exchange, int(fault), {"Content-Type": "application/problem+json", "Retry-After": self._retry_after}, problem
             )
+        if exchange.path.endswith("/events") and not self._keeps_back:
+            return self._pass_on(exchange)
         status, headers, content = self._forward(exchange, body)
         if fault == "dropped after":
             return _hang_up(exchange)
@@ -94,6 +99,30 @@ class FaultyProxy:
             _answer(exchange, status, headers, content, cut=len(content) // 2)
             return _hang_up(exchange)
         _answer(exchange, status, headers, content)
+
+    def _pass_on(self, exchange: BaseHTTPRequestHandler) -> None:
+        """A stream, as it comes; by chance it breaks off in the middle of an event."""
+        with self._lock:
+            left = self._draw.randint(1, 2) if self._draw.random() < 0.5 else None
+            self.counts["stream"] += 1
+            self.counts["resumed"] += exchange.headers.get("Last-Event-ID") is not None
+            self.counts["broken off"] += left is not None
+        connection = http.client.HTTPConnection(self._to.hostname or "", self._to.port, timeout=60)
+        with closing(connection), suppress(OSError):
+            connection.request("GET", exchange.path, headers=dict(exchange.headers.items()))
+            answer = connection.getresponse()
+            exchange.send_response_only(answer.status)
+            exchange.send_header("Content-Type", answer.getheader("Content-Type", ""))
+            exchange.send_header("Connection", "close")
+            exchange.end_headers()
+            for line in answer:
+                if left is not None and line.startswith(b"data"):
+                    left -= 1
+                    if left == 0:
+                        exchange.wfile.write(line[: len(line) // 2])
+                        break
+                exchange.wfile.write(line)
+        _hang_up(exchange)
 
     def _forward(self, exchange: BaseHTTPRequestHandler, body: bytes) -> tuple[int, dict[str, str], bytes]:
         with self._lock:

@@ -213,7 +213,8 @@ class TestWaiting:
 
     def test_a_listener_sees_every_record(self) -> None:
         seen: list[Any] = []
-        answers = [httpx.Response(200, json=RUNNING), httpx.Response(200, json={**RUNNING, "state": "cancelled"})]
+        cancelled = httpx.Response(200, json={**RUNNING, "state": "cancelled"})
+        answers = [httpx.Response(200, json=RUNNING), problem(404, "not-found"), cancelled]
         assert answering(*answers).watch("job_x", progress=seen.append)["state"] == "cancelled"
         assert [record["state"] for record in seen] == ["running", "cancelled"]
 
