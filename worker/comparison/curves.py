@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.generator.family import coefficients_at
 from worker.generator.process import DiffusionProcess
 
 Floats = NDArray[np.float64]
@@ -63,8 +64,7 @@ def curves_of(process: DiffusionProcess, draws: Sequence[DiffusionProcess], wher
     x = grid[:, None]
     with np.errstate(all="ignore"):
         b, a = process.drift(x)[:, 0], process.diffusion(x)[:, 0, 0]
-        drawn_b = np.array([drawn.drift(x)[:, 0] for drawn in draws])
-        drawn_a = np.array([drawn.diffusion(x)[:, 0, 0] for drawn in draws])
+    drawn_b, drawn_a = coefficients_at(draws, grid)
     return Curves(grid, Curve(b, _band(drawn_b, confidence)), Curve(a, _band(drawn_a, confidence)))
 
 

@@ -4,7 +4,7 @@ What a model does where the data never were does not decide: it is continued inw
 points outward, or its noise vanishes, and the change counts in `ergodic` only.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from worker.generator.boundaries import far_limits
 from worker.generator.errors import GeneratorError
+from worker.generator.family import Family, among, coefficients_at
 from worker.generator.held import SMALLEST_BARRIER
 from worker.generator.landscape import Landscape
-from worker.generator.process import DiffusionProcess, FloatArray, scalar_view, values
+from worker.generator.process import DiffusionProcess, FloatArray, scalar_view
 from worker.generator.report import GeneratorReport, Range
 from worker.generator.sample import looked_at, rates_of
 from worker.generator.stationary import StationaryLaw
@@ -143,17 +144,8 @@ def _without_zeros(landscape: Landscape, bounds: Range, domain: Range, observed:
 def models_on(frame: Frame, processes: Sequence[DiffusionProcess]) -> Models:
     """Those of the processes that are like the reference."""
     scanned, points = len(frame.window.points), frame.points
-    rows, drift, noise = [], [], []
-    for row, process in enumerate(processes):
-        try:
-            model = scalar_view(process)
-        except GeneratorError:
-            continue
-        if model.bounds == frame.bounds:
-            rows.append(row)
-            drift.append(values(model.b, points))
-            noise.append(values(model.a, points))
-    b, a = np.array(drift).reshape(len(rows), len(points)), np.array(noise).reshape(len(rows), len(points))
+    rows = [row for row, bounds in enumerate(_bounds_of_each(processes)) if bounds == frame.bounds]
+    b, a = coefficients_at(among(processes, rows), points)
     shape = (len(rows), *frame.landscape.psi.shape)
     models = Models(
         rows=np.array(rows, dtype=np.int64),
@@ -174,6 +166,18 @@ def models_on(frame: Frame, processes: Sequence[DiffusionProcess]) -> Models:
     sound = np.all(flat > 0, axis=1) & ~_may_vanish(flat) & np.isfinite(models.b).all(axis=(1, 2))
     rising = models.b.reshape(flat.shape) > 0
     return models.where(sound & (np.count_nonzero(np.diff(rising, axis=1), axis=1) == len(frame.inside)))
+
+
+def _bounds_of_each(processes: Sequence[DiffusionProcess]) -> Iterator[Range | None]:
+    """None for a process that cannot be analysed."""
+    if isinstance(processes, Family):
+        yield from [scalar_view(processes[0]).bounds] * len(processes)
+        return
+    for process in processes:
+        try:
+            yield scalar_view(process).bounds
+        except GeneratorError:
+            yield None
 
 
 def _with_end(frame: Frame, models: Models, b: FloatArray, a: FloatArray, side: Literal[-1, 1]) -> tuple[Models, Bools]:

@@ -14,6 +14,7 @@ from worker.generator.bisection import slowest_rates
 from worker.generator.cells import Cells, cut_into_cells
 from worker.generator.correlations import Memory
 from worker.generator.exits import Triple, gaps_beyond, log_exit
+from worker.generator.family import among
 from worker.generator.inhabited import Span, inhabited, part_of
 from worker.generator.integrated_time import log_integrated_times
 from worker.generator.kramers import log_kramers_time
@@ -46,7 +47,7 @@ def analysed_together(
     frame = frame_of(processes, reference, pairs, observed)
     if frame is None or too_wide(frame.landscape):
         return found
-    rooms: tuple[Callable[[list[DiffusionProcess]], Frame], ...] = (
+    rooms: tuple[Callable[[Sequence[DiffusionProcess]], Frame], ...] = (
         lambda _: near(frame),
         lambda _: frame,
         lambda rest: roomier(frame, rest),
@@ -55,11 +56,11 @@ def analysed_together(
         left = [index for index, sample in enumerate(found) if sample is None]
         if not left:
             break
-        shared = room([processes[index] for index in left])
+        shared = room(among(processes, left))
         span = _span_of(shared)
         for first in range(0, len(left), BATCH):
             batch = left[first : first + BATCH]
-            landscape, models = fitting(models_on(shared, [processes[index] for index in batch]), shared)
+            landscape, models = fitting(models_on(shared, among(processes, batch)), shared)
             if len(models.rows):
                 for row, sample in _samples(landscape, models, shared, pairs, span, np.array(batch)):
                     found[batch[row]] = sample

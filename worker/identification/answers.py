@@ -1,6 +1,6 @@
 """The identified model in the data's own units, with its errors and everything needed to judge it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -16,7 +16,7 @@ from worker.identification.fitting import Problem, walk
 from worker.identification.kernel_findings import kernel_findings
 from worker.identification.kernels import Kernels
 from worker.identification.library import Library
-from worker.identification.model import SymbolicProcess, all_from_internal, from_internal
+from worker.identification.model import SymbolicFamily, SymbolicProcess, all_from_internal, from_internal
 from worker.identification.residuals import ResidualSums
 from worker.identification.sampling import RuleName
 from worker.identification.selection import Candidate, Curve
@@ -106,7 +106,7 @@ class Answer:
     drift: ComponentFit
     diffusion: ComponentFit
     process: SymbolicProcess
-    draws: tuple[SymbolicProcess, ...]
+    draws: Sequence[SymbolicProcess]
     findings: tuple[Finding, ...]
     residuals: ResidualSums
     noise_variance: float | None
@@ -204,11 +204,11 @@ def _names(library: Library, support: tuple[int, ...]) -> tuple[str, ...]:
     return tuple(library.names[k] for k in support)
 
 
-def processes_of(library: Library, drawn: Floats, scales: Scales, bounds: tuple[float, float]) -> tuple[SymbolicProcess, ...]:
+def processes_of(library: Library, drawn: Floats, scales: Scales, bounds: tuple[float, float]) -> SymbolicFamily:
     """Of many models (n, 2, n_functions): drift and diffusion along the internal functions."""
     drifts = all_from_internal(library, drawn[:, 0], scales.unit / scales.time)
     diffusions = all_from_internal(library, drawn[:, 1], scales.unit**2 / scales.time)
-    return tuple(SymbolicProcess(b, a, bounds, library.period) for b, a in zip(drifts, diffusions, strict=True))
+    return SymbolicFamily(drifts, diffusions, bounds, library.period)
 
 
 def process_of(library: Library, b: Floats, a: Floats, scales: Scales, bounds: tuple[float, float]) -> SymbolicProcess:

@@ -1,0 +1,62 @@
+"""Models drawn around an estimate, evaluated all at once, are what each is by itself."""
+
+import numpy as np
+import pytest
+
+from worker.generator.analysis import analyse
+from worker.generator.family import Family, among, coefficients_at
+from worker.generator.together import analysed_together
+from worker.identification.answers import process_of, processes_of
+from worker.identification.library import make_library
+from worker.identification.model import SymbolicFamily
+from worker.identification.trajectories import from_arrays, measure_scales
+
+SCALES = measure_scales(from_arrays([3.0 + np.random.default_rng(0).standard_normal(200)], 0.1))
+X = np.linspace(-5.0, 9.0, 57)
+
+
+def family(**library: object) -> SymbolicFamily:
+    made = make_library(SCALES, polynomial_degree=3, **library)  # type: ignore[arg-type]
+    drawn = np.random.default_rng(1).standard_normal((7, 2, made.internal_size))
+    return processes_of(made, drawn, SCALES, (-6.0, np.inf))
+
+
+@pytest.mark.parametrize(
+    "library", [{}, {"extra_terms": ("sin(2*x)", "exp(-x^2)")}, {"period": 2 * np.pi, "fourier_harmonics": 2}]
+)
+def test_each_is_the_same_to_the_last_bit(library: dict[str, object]) -> None:
+    models = family(**library)
+    assert isinstance(models, Family)
+    b, a = coefficients_at(models, X)
+    for found in ((b, a), coefficients_at(list(models), X)):
+        for row, model in enumerate(models):
+            assert model.domain == ((-6.0, np.inf),)
+            assert np.array_equal(found[0][row], model.drift(X[:, None])[:, 0])
+            assert np.array_equal(found[1][row], model.diffusion(X[:, None])[:, 0, 0])
+    # Negative control: they are not all one.
+    assert not np.array_equal(b[0], b[1])
+
+
+def test_some_of_them_are_a_family_too() -> None:
+    models = family()
+    b, _ = coefficients_at(models, X)
+    for some, rows in ((among(models, [4, 2]), [4, 2]), (models[1:3], [1, 2]), (among(list(models), [0]), [0])):
+        assert np.array_equal(coefficients_at(some, X)[0], b[rows])
+    assert coefficients_at(among(models, []), X)[0].shape == (0, len(X))
+    assert coefficients_at([], X)[0].shape == (0, len(X))
+    with pytest.raises(IndexError):
+        models[len(models)]
+
+
+def test_a_family_is_analysed_as_its_members_are() -> None:
+    library = make_library(SCALES, polynomial_degree=1)
+    internal = np.array([[[-0.2 - 0.02 * k, -1.0 - 0.05 * k], [0.8 + 0.03 * k, 0.0]] for k in range(5)])
+    models = processes_of(library, internal, SCALES, (-np.inf, np.inf))
+    reference = analyse(process_of(library, *internal[2], SCALES, (-np.inf, np.inf)), exits=[(3.0, 2.0, 4.0)])
+    for one, other in zip(
+        analysed_together(models, reference, (), None), analysed_together(list(models), reference, (), None), strict=True
+    ):
+        assert one is not None
+        assert other is not None
+        assert one.rates == other.rates
+        assert (one.mean, one.variance, one.exits) == (other.mean, other.variance, other.exits)
