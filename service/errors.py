@@ -1,8 +1,8 @@
 """Errors, drawn once and mapped once: the only place that knows an exception and a status."""
 
-import errno
 from collections.abc import Mapping
 
+import structlog
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -11,6 +11,7 @@ from starlette.requests import ClientDisconnect
 from contract.problems import Problem, ProblemError
 from service.faults import parameter_faults
 from service.readers.errors import UnreadableData
+from storage.disk import is_full, is_passing
 from storage.stores import Forgotten, IdempotencyMismatch, InvalidCursor, QueueFull, StorageFull, StoreUnavailable, TooManyJobs
 
 PROBLEM_JSON = "application/problem+json"
@@ -48,6 +49,7 @@ CODES: dict[str, tuple[int, str]] = {
 }
 """Every code this service answers with; docs/problems.md explains them."""
 
+_log = structlog.get_logger("service")
 RETRY_SECONDS = 2
 """How soon to try again when the store is away."""
 
@@ -107,7 +109,7 @@ def _invalid_parameters(request: Request, error: Exception) -> Response:
 
 
 def _store_away(request: Request, error: Exception) -> Response:
-    detail = "The store of jobs does not answer; nothing was decided."
+    detail = "A store does not answer; nothing was decided."
     hints = (f"Send the same request again in {RETRY_SECONDS} seconds; an Idempotency-Key makes that safe for new jobs.",)
     return answer(request, Refusal("store-unavailable", detail, hints=hints, headers={"Retry-After": str(RETRY_SECONDS)}))
 
@@ -150,11 +152,14 @@ def _bad_cursor(request: Request, error: Exception) -> Response:
     return answer(request, Refusal("invalid-request", detail, errors=(fault,), hints=("Start again without a cursor.",)))
 
 
-def _disk_full(request: Request, error: Exception) -> Response:
+def _disk_trouble(request: Request, error: Exception) -> Response:
     assert isinstance(error, OSError)
-    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-        raise error
-    return _storage_full(request, error)
+    if is_full(error):
+        return _storage_full(request, error)
+    if is_passing(error):
+        _log.warning("the disk is in trouble", error=str(error))
+        return _store_away(request, error)
+    raise error
 
 
 def _storage_full(request: Request, error: Exception) -> Response:
@@ -181,7 +186,7 @@ def install(app: FastAPI) -> None:
             QueueFull: _queue_full,
             TooManyJobs: _too_many_jobs,
             Forgotten: _forgotten,
-            OSError: _disk_full,
+            OSError: _disk_trouble,
             HTTPException: _http,
             ClientDisconnect: _gone_away,
         }

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from redis import Redis
 from redis.backoff import ExponentialBackoff
-from redis.exceptions import ConnectionError, OutOfMemoryError, ReadOnlyError, ResponseError, TimeoutError
+from redis.exceptions import ConnectionError, NoPermissionError, OutOfMemoryError, ReadOnlyError, ResponseError, TimeoutError
 from redis.retry import Retry
 
 from storage.stores import StorageFull, StoreUnavailable
@@ -41,12 +41,14 @@ def broker_url(url: str) -> str:
 
 @contextmanager
 def store_errors() -> Iterator[None]:
-    """Turns what passes by itself (no connection, no answer, no room) into StoreUnavailable or StorageFull."""
+    """Turns what passes, or an operator must mend (no connection, no answer, no rights, no room), into StoreUnavailable or
+    StorageFull.
+    """
     try:
         yield
     except OutOfMemoryError as error:
         raise StorageFull(f"Redis is full: {error}") from error
-    except (ConnectionError, TimeoutError, ReadOnlyError) as error:
+    except (ConnectionError, TimeoutError, ReadOnlyError, NoPermissionError) as error:
         raise StoreUnavailable(f"Redis is not available: {error}") from error
     except ResponseError as error:
         if "OOM" in str(error)[:200]:  # from inside a script

@@ -10,6 +10,29 @@ from pathlib import Path
 
 from storage.stores import StorageFull, StoreUnavailable
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+_PASSING = (
+    *_NO_ROOM,
+    errno.EIO,
+    errno.ESTALE,
+    errno.EROFS,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOTCONN,
+    errno.EHOSTDOWN,
+    errno.ETIMEDOUT,
+)
+
+
+def is_full(error: OSError) -> bool:
+    """Whether there is no room left, on the disk or for this user."""
+    return error.errno in _NO_ROOM
+
+
+def is_passing(error: OSError) -> bool:
+    """Whether it is the disk's or the network's trouble, or too many files are open: the same may go well later."""
+    return error.errno in _PASSING
+
 
 @contextmanager
 def disk_errors() -> Iterator[None]:
@@ -17,7 +40,7 @@ def disk_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if is_full(error):
             raise StorageFull(f"The data folder is full: {error.strerror}") from error
         raise StoreUnavailable(f"The data folder cannot be written: {error.strerror or error}") from error
 

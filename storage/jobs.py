@@ -57,6 +57,8 @@ LONGEST_MEMORY_SECONDS = 100 * 365.25 * 86_400
 QUEUED_GRACE_SECONDS = 10.0
 """How long a published message may take before the job is looked after; doubled with every further publication until a worker has
 claimed the job. A message that is lost in a crash costs this long; one that is sent twice costs nothing."""
+MOST_EXCUSED = 200
+"""So many attempts that ended because a store was away do not count: a day and more, with the waits between them."""
 LONGEST_WAIT_SECONDS = 600.0
 """No job waits longer than this to be looked after, not even while the queue holds messages of other jobs."""
 
@@ -214,6 +216,10 @@ class RedisJobStore(RedisShards):
     def fail(self, job_id: str, attempt: int, problem: Problem) -> bool:
         error = problem.model_dump_json(by_alias=True)
         return bool(self._run("commit", [_record_key(job_id), _DUE], job_id, attempt, "failed", "error", error))
+
+    def give_back(self, job_id: str, attempt: int) -> bool:
+        keys = [_record_key(job_id), _DUE]
+        return bool(self._run("give_back", keys, job_id, attempt, self._queued_grace, LONGEST_WAIT_SECONDS, MOST_EXCUSED))
 
     def result_name(self, tenant: str, job_id: str) -> str | None:
         fields = self._fields(tenant, job_id)

@@ -12,7 +12,7 @@ from contract.jobs import DataJob, Job, JobEvent, JobRecord, Progress, State
 from contract.messages import Message, QueueName
 from contract.problems import Problem
 from storage.ends import timed_out, worker_lost
-from storage.jobs import ATTEMPT_CAP, IDEMPOTENCY_SECONDS, LONGEST_WAIT_SECONDS, QUEUED_GRACE_SECONDS
+from storage.jobs import ATTEMPT_CAP, IDEMPOTENCY_SECONDS, LONGEST_WAIT_SECONDS, MOST_EXCUSED, QUEUED_GRACE_SECONDS
 from storage.listing import EVERY_JOB, JobFilter
 from storage.memory_shards import MemoryShards, Open
 from storage.names import checked_event, checked_tenant, is_result_name, new_job_id, new_webhook_secret
@@ -49,6 +49,7 @@ class _Entry:
     started: float = 0.0
     seen: float = 0.0
     committed: int | None = None
+    excused: int = 0
     result: str | None = None
     queue: QueueName = "small"
     blobs_kept: bool = True
@@ -187,7 +188,7 @@ class MemoryJobStore:
             entry, at = self._entries.get(job_id), time.time()
             if entry is None or entry.record.terminal or (entry.record.state == "running" and entry.lease_until > at):
                 return None
-            if entry.record.attempt >= self.attempt_cap:
+            if entry.record.attempt - entry.excused >= self.attempt_cap:
                 self._finish(entry, "failed", error=worker_lost(self.attempt_cap))
                 return None
             record = entry.record.model_copy(
@@ -236,6 +237,25 @@ class MemoryJobStore:
 
     def fail(self, job_id: str, attempt: int, problem: Problem) -> bool:
         return self._commit(job_id, attempt, "failed", error=problem)
+
+    def give_back(self, job_id: str, attempt: int) -> bool:
+        with self._lock:
+            entry, at = self._entries.get(job_id), time.time()
+            if entry is None or entry.record.terminal or entry.record.attempt != attempt:
+                return False
+            if entry.owner is None:
+                return True
+            self._happened["given_back"] += 1
+            progress = Progress(message="What the job needs is away; it is tried again later.")
+            record = entry.record.model_copy(update={"state": "queued", "progress": progress})
+            due = at + min(self.queued_grace * 2**entry.excused, LONGEST_WAIT_SECONDS)
+            excused = min(entry.excused + 1, MOST_EXCUSED)
+            self._announce(replace(entry, record=record, owner=None, excused=excused, publications=1, due=due))
+            return True
+
+    def give_back_shard(self, claim: ShardClaim) -> None:
+        with self._lock:
+            self._shards.give_back_shard(claim)
 
     def result_name(self, tenant: str, job_id: str) -> str | None:
         entry = self._of(tenant, job_id)

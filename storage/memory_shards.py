@@ -7,6 +7,7 @@ from typing import Protocol
 
 from contract.messages import HELP_JOB, Message, QueueName
 from storage.names import is_part_name
+from storage.shards import MOST_SHARDS_EXCUSED
 from storage.stores import Claim, LeftParts, ShardClaim
 
 
@@ -16,6 +17,7 @@ class _Shard:
     owner: str | None = None
     until: float = 0.0
     part: str | None = None
+    excused: int = 0
 
 
 @dataclass(slots=True)
@@ -81,12 +83,12 @@ class MemoryShards:
         if not free:
             return None
         shard = shared.shards[free[0]]
-        if shard.attempt:
+        if shard.attempt > shard.excused:
             self.jobs.count("shard_lost")
-        if shard.attempt >= self.jobs.attempt_cap:
+        if shard.attempt - shard.excused >= self.jobs.attempt_cap:
             self.jobs.fail_lost(job_id)
             return None
-        shared.shards[free[0]] = _Shard(shard.attempt + 1, owner, at + lease_seconds)
+        shared.shards[free[0]] = replace(shard, attempt=shard.attempt + 1, owner=owner, until=at + lease_seconds)
         return ShardClaim(job.claim, shared.pass_name, free[0], len(shared.shards), shard.attempt + 1)
 
     def commit_shard(self, claim: ShardClaim, part: str) -> bool:
@@ -100,6 +102,16 @@ class MemoryShards:
             shared.shards[claim.number] = _Shard(claim.attempt, part=part)
             self.jobs.count("shard_done")
         return known in (None, part)
+
+    def give_back_shard(self, claim: ShardClaim) -> None:
+        shared = self._shared.get(claim.of.job_id)
+        if shared is None or shared.pass_name != claim.pass_name:
+            return
+        shard = shared.shards[claim.number]
+        if shard.attempt == claim.attempt and shard.owner is not None:
+            shared.shards[claim.number] = replace(
+                shard, owner=None, until=0.0, excused=min(shard.excused + 1, MOST_SHARDS_EXCUSED)
+            )
 
     def parts(self, job_id: str, attempt: int, pass_name: str) -> Sequence[str | None] | None:
         job, shared = self.jobs.open_job(job_id), self._shared.get(job_id)

@@ -120,7 +120,8 @@ class Tally:
     oldest_queued_seconds   how long the first of those waiting has waited; 0 where none does
     happened                how often jobs were `submitted`, `started`, `succeeded`, `failed`, `cancelled`, how often a worker
                             fell silent (`lease_lost`) and a message was sent again (`republished`); likewise how often shards
-                            were summed (`shard_done`), lost (`shard_lost`), asked for again (`shards_republished`)
+                            were summed (`shard_done`), lost (`shard_lost`), asked for again (`shards_republished`);
+                            and jobs were given back (`given_back`) for want of a store
     stages                  how often jobs have left each stage, and after how many seconds in all
     """
 
@@ -222,6 +223,10 @@ class JobStore(Protocol):
         """Commit the name of the part with the shard's sums; False where the claim no longer counts. As `succeed`."""
         ...
 
+    def give_back_shard(self, claim: ShardClaim) -> None:
+        """As `give_back`, of a shard, which others may take at once."""
+        ...
+
     def parts(self, job_id: str, attempt: int, pass_name: str) -> Sequence[str | None] | None:
         """Names of the pass's parts in their order, None for each that is not there yet. None for all of them where this attempt
         no longer counts."""
@@ -241,6 +246,13 @@ class JobStore(Protocol):
 
     def fail(self, job_id: str, attempt: int, problem: Problem) -> bool:
         """Commit a failure, as `succeed`."""
+        ...
+
+    def give_back(self, job_id: str, attempt: int) -> bool:
+        """Running → queued, because what the attempt needs is away: it is tried again after a while, twice as long each time.
+
+        This attempt does not count against the cap. False where it no longer counts anyway.
+        """
         ...
 
     def result_name(self, tenant: str, job_id: str) -> str | None:

@@ -58,6 +58,8 @@ _CONFIGURATION = {
     "broker_connection_retry": True,
     "broker_connection_retry_on_startup": True,
     "broker_connection_max_retries": None,
+    # What Redis answers in trouble (READONLY, BUSY, NOPERM) passes like a connection that is gone; else it would end the worker.
+    "broker_channel_error_retry": True,
     "worker_cancel_long_running_tasks_on_connection_loss": False,
     "worker_enable_prefetch_count_reduction": False,
     "worker_soft_shutdown_timeout": SOFT_SHUTDOWN_SECONDS,

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import structlog
 
+from storage.disk import is_passing
 from storage.stores import StoreUnavailable
 
 CLAIM_PATIENCE_SECONDS = 10.0
@@ -19,6 +20,11 @@ _T = TypeVar("_T")
 
 class Fenced(Exception):
     """The job was cancelled, or given to another worker: what this one computes no longer counts."""
+
+
+def is_away(error: Exception) -> bool:
+    """Whether a store is away, or a disk in trouble, which is no fault of the job's."""
+    return isinstance(error, StoreUnavailable) or (isinstance(error, OSError) and is_passing(error))
 
 
 def patiently(call: Callable[[], _T], patience: float = COMMIT_PATIENCE_SECONDS) -> _T:

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, suppress
 from contract.messages import HELP_JOB, Message
 from storage.names import part_name
 from storage.stores import Claim, ShardClaim, Stores, StoreUnavailable
-from worker.patience import CLAIM_PATIENCE_SECONDS, Fenced, patiently
+from worker.patience import CLAIM_PATIENCE_SECONDS, Fenced, is_away, patiently
 from worker.progress import Report
 
 Wanted = Callable[[], None]
@@ -101,16 +101,22 @@ def _help_in_pass(
 ) -> ShardClaim | None:
     """Sum shards of one pass; the first one of another, or None."""
     job, following = first.of, first
-    work = patiently(lambda: stores.results.get_part(job.tenant, job.job_id, part_name(first.pass_name)))
-    if work is None:
-        raise Fenced  # The job has ended since, and its parts are deleted.
-    with helper(job, stores, work, first.shards) as summed:
-        while following.pass_name == first.pass_name:
-            _keep(following, stores, summed(following.number, wanted))
-            found = patiently(lambda: stores.jobs.claim_shard(job.job_id, owner, lease_seconds), CLAIM_PATIENCE_SECONDS)
-            if found is None:
-                return None
-            following = found
+    try:
+        work = patiently(lambda: stores.results.get_part(job.tenant, job.job_id, part_name(first.pass_name)))
+        if work is None:
+            raise Fenced  # The job has ended since, and its parts are deleted.
+        with helper(job, stores, work, first.shards) as summed:
+            while following.pass_name == first.pass_name:
+                _keep(following, stores, summed(following.number, wanted))
+                found = patiently(lambda: stores.jobs.claim_shard(job.job_id, owner, lease_seconds), CLAIM_PATIENCE_SECONDS)
+                if found is None:
+                    return None
+                following = found
+    except Exception as error:
+        if is_away(error):
+            with suppress(StoreUnavailable):
+                stores.jobs.give_back_shard(following)
+        raise
     return following
 
 

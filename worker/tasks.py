@@ -20,7 +20,7 @@ from storage.ends import timed_out
 from storage.stores import Claim, JobStore, Stores, StoreUnavailable
 from storage.tracing import Stage, Traces
 from worker.memory_limit import memory_limited
-from worker.patience import CLAIM_PATIENCE_SECONDS, Fenced, patiently
+from worker.patience import CLAIM_PATIENCE_SECONDS, Fenced, is_away, patiently
 from worker.problems import JobProblem
 from worker.progress import Report
 from worker.shards import Helper, Publish, Share, Sharing, clear_parts, help_with
@@ -28,7 +28,7 @@ from worker.shards import Helper, Publish, Share, Sharing, clear_parts, help_wit
 Result = IdentificationResult | GeneratorResult | RollingResult | SweepResult
 Execute = Callable[[Claim, Stores, Report, Share], Result]
 """Computes a job's result. Raises JobProblem where the job cannot be done, and whatever its `Report` and `Share` raise."""
-Outcome = Literal["skipped", "succeeded", "failed", "fenced"]
+Outcome = Literal["skipped", "succeeded", "failed", "fenced", "given back"]
 
 REPORT_SECONDS = 0.2
 """Reports of one stage that follow faster than this are dropped: each is a write to disk in the store."""
@@ -60,7 +60,8 @@ def run_job(
 ) -> Outcome:
     """Claim the job, execute it, store the result, commit. Whoever renews the lease meanwhile does so in the owner's name.
 
-    Raises StoreUnavailable where a store stays away; the lease then runs out and the reaper hands the job to another.
+    Where a store stays away the job is given back, to be tried again later. Raises StoreUnavailable where that cannot be said,
+    either; the lease then runs out and the reaper hands the job to another.
     """
     claim = patiently(lambda: stores.jobs.claim(job_id, owner, lease_seconds), CLAIM_PATIENCE_SECONDS)
     if claim is None:
@@ -75,7 +76,7 @@ def run_job(
 
     traced = (told or Traces("worker")).attempt(job_id, claim.attempt)
     with traced as trace, structlog.contextvars.bound_contextvars(job_id=job_id, attempt=claim.attempt):
-        outcome = _guarded(claim, stores, run, computation.most_bytes)
+        outcome = _guarded(claim, stores, run, computation.most_bytes, partial(stores.jobs.give_back, job_id, claim.attempt))
         trace.outcome(outcome)
         _log.info("job ended", outcome=outcome)
         if sharing.passes:
@@ -86,7 +87,7 @@ def run_job(
 def help_job(job_id: str, owner: str, stores: Stores, lease_seconds: float, computation: Computation) -> Outcome:
     """Sum shards of the job, in this owner's name, until there is none left. What fails here fails the job.
 
-    Raises StoreUnavailable as `run_job`.
+    Raises StoreUnavailable as `run_job`. Where a store stays away, only the shard is given back.
     """
     shard = patiently(lambda: stores.jobs.claim_shard(job_id, owner, lease_seconds), CLAIM_PATIENCE_SECONDS)
     if shard is None:
@@ -98,20 +99,20 @@ def help_job(job_id: str, owner: str, stores: Stores, lease_seconds: float, comp
         return "succeeded"
 
     with structlog.contextvars.bound_contextvars(job_id=job_id, attempt=shard.of.attempt):
-        outcome = _guarded(shard.of, stores, run, computation.most_bytes)
+        outcome = _guarded(shard.of, stores, run, computation.most_bytes, lambda: True)
         _log.info("help ended", outcome=outcome)
         if outcome != "succeeded":
             clear_parts(stores, shard.of.tenant, job_id)
         return outcome
 
 
-def _guarded(claim: Claim, stores: Stores, run: Callable[[], Outcome], most_bytes: float) -> Outcome:
+def _guarded(
+    claim: Claim, stores: Stores, run: Callable[[], Outcome], most_bytes: float, give_back: Callable[[], bool]
+) -> Outcome:
     try:
         return run()
     except Fenced:
         return "fenced"
-    except StoreUnavailable:
-        raise
     except JobProblem as error:
         return _fail(claim, stores, error.problem)
     except SoftTimeLimitExceeded:
@@ -119,7 +120,10 @@ def _guarded(claim: Claim, stores: Stores, run: Callable[[], Outcome], most_byte
     except MemoryError:
         _log.warning("job out of memory", most_bytes=most_bytes)
         return _fail(claim, stores, _out_of_memory(most_bytes))
-    except Exception:
+    except Exception as error:
+        if is_away(error):
+            _log.warning("given back", reason=str(error))
+            return "given back" if patiently(give_back, CLAIM_PATIENCE_SECONDS) else "fenced"
         _log.exception("job failed unexpectedly")
         return _fail(claim, stores, _internal_error(claim.job_id))
 

@@ -2,7 +2,7 @@
 -- KEYS  record, due set
 local id, owner, token, lease, cap, lost = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 
-local record = redis.call('HMGET', KEYS[1], 'state', 'attempt', 'tenant', 'request', 'token', 'lease_until')
+local record = redis.call('HMGET', KEYS[1], 'state', 'attempt', 'tenant', 'request', 'token', 'lease_until', 'excused')
 local state, attempt, tenant, request = record[1], tonumber(record[2]), record[3], record[4]
 if not state or terminal(state) then return {} end
 
@@ -14,7 +14,7 @@ if state == 'running' then
   if tonumber(record[6]) > at then return {} end
 end
 
-if attempt >= tonumber(cap) then
+if attempt - tonumber(record[7] or 0) >= tonumber(cap) then
   redis.call('HSET', KEYS[1], 'error', lost)
   finish(KEYS[1], KEYS[2], id, 'failed')
   return {}

@@ -9,20 +9,24 @@ if not record[1] or terminal(record[1]) then return {} end
 local pass = redis.call('HMGET', KEYS[3], 'pass', 'shards')
 local shards = tonumber(pass[2] or 0)
 
-local at, free, attempts = now(), nil, 0
+local at, free, attempts, counted = now(), nil, 0, 0
 for i = 0, shards - 1 do
   local shard = from == 'last' and shards - 1 - i or i
-  local held = redis.call('HMGET', KEYS[3], shard .. ':part', shard .. ':until', shard .. ':token', shard .. ':attempt')
+  local held = redis.call('HMGET', KEYS[3], shard .. ':part', shard .. ':until', shard .. ':token', shard .. ':attempt',
+    shard .. ':excused')
   if not held[1] then
     -- The same call, tried again after its answer was lost.
     if held[3] == token then return {shard, tonumber(held[4]), tonumber(record[2]), record[3], record[4], pass[1], shards} end
-    if not free and tonumber(held[2] or 0) <= at then free, attempts = shard, tonumber(held[4] or 0) end
+    if not free and tonumber(held[2] or 0) <= at then
+      free, attempts = shard, tonumber(held[4] or 0)
+      counted = attempts - tonumber(held[5] or 0)
+    end
   end
 end
 if not free then return {} end
 
-if attempts > 0 then count('shard_lost') end
-if attempts >= cap then
+if counted > 0 then count('shard_lost') end
+if counted >= cap then
   redis.call('HSET', KEYS[1], 'error', lost)
   finish(KEYS[1], KEYS[2], id, 'failed')
   return {}

@@ -71,7 +71,17 @@ def test_a_full_disk_is_not_the_callers_fault(service: Any, monkeypatch: Any) ->
     assert "secret" not in answer.text
 
 
-@pytest.mark.parametrize("error", [RuntimeError("secret"), OSError(errno.EIO, "secret"), RecursionError("secret")])
+def test_a_disk_that_cannot_be_read_is_a_store_that_is_away(service: Any, monkeypatch: Any) -> None:
+    def broken(*_: Any) -> Any:
+        raise OSError(errno.EIO, "Input/output error", "/secret/path")
+
+    monkeypatch.setattr(type(service.stores.datasets), "get", broken)
+    answer = service.client.get("/v1/datasets/ds_abc")
+    assert (answer.status_code, answer.json()["code"]) == (503, "store-unavailable")
+    assert "secret" not in answer.text
+
+
+@pytest.mark.parametrize("error", [RuntimeError("secret"), OSError(errno.ENOENT, "secret"), RecursionError("secret")])
 def test_our_own_mistakes_are_admitted_without_detail(service: Any, monkeypatch: Any, error: Exception) -> None:
     def broken(*_: Any, **__: Any) -> Any:
         raise error

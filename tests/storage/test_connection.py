@@ -3,6 +3,7 @@
 import socket
 import time
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import pytest
 from redis import Redis
@@ -52,6 +53,15 @@ def test_a_full_server_says_so_and_takes_jobs_again_later(empty_redis_url: str) 
             admin.config_set("maxmemory", "1gb")
     assert jobs.list("lab") == ([], None)
     assert jobs.submit("lab", JOB).created
+
+
+def test_a_server_that_grants_too_little_is_the_operators_to_mend(empty_redis_url: str) -> None:
+    with Redis.from_url(empty_redis_url) as admin:
+        admin.execute_command("ACL", "SETUSER", "poor", "reset", "on", ">secret", "-@all", "+@connection")
+    parts = urlsplit(empty_redis_url)
+    url = parts._replace(netloc=f"poor:secret@{parts.hostname}:{parts.port}").geturl()
+    with pytest.raises(StoreUnavailable):
+        RedisJobStore(connect(url)).list("lab")
 
 
 def test_a_store_survives_the_loss_of_its_connections_and_of_its_scripts(empty_redis_url: str) -> None:

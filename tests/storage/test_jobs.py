@@ -278,6 +278,42 @@ def test_a_lost_workers_job_is_queued_and_published_again(jobs: JobStore) -> Non
     assert second.attempt == 2
 
 
+def test_attempts_given_back_do_not_count_but_so_many_only(open_jobs: OpenJobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("storage.jobs.MOST_EXCUSED", 3)
+    monkeypatch.setattr("storage.memory_jobs.MOST_EXCUSED", 3)
+    jobs = open_jobs(attempt_cap=2, queued_grace=0.0)
+    job_id = submitted(jobs)
+    for attempt in range(1, 6):
+        assert jobs.claim(job_id, "worker", LEASE)
+        assert jobs.give_back(job_id, attempt)
+        assert jobs.give_back(job_id, attempt), "it had landed"
+        assert not jobs.renew(job_id, "worker", LEASE)
+        record = jobs.get(TENANT, job_id)
+        assert record is not None
+        assert (record.state, record.attempt) == ("queued", attempt)
+        assert [again.job_id for again in jobs.reap()] == [job_id]
+    assert jobs.claim(job_id, "worker", LEASE) is None
+    record = jobs.get(TENANT, job_id)
+    assert record is not None
+    assert record.error is not None
+    assert record.error.code == "worker-lost"
+
+
+def test_what_was_given_back_waits_longer_each_time_and_only_the_latest_attempt_can_give_back(open_jobs: OpenJobs) -> None:
+    jobs = open_jobs(queued_grace=BRIEF)
+    job_id = submitted(jobs)
+    for attempt in (1, 2):
+        jobs.claim(job_id, "worker", LEASE)
+        assert not jobs.give_back(job_id, attempt - 1)
+        assert jobs.give_back(job_id, attempt)
+    time.sleep(1.2 * BRIEF)
+    assert jobs.reap() == []
+    time.sleep(1.2 * BRIEF)
+    assert [again.job_id for again in jobs.reap()] == [job_id]
+    jobs.cancel(TENANT, job_id)
+    assert not jobs.give_back(job_id, 2)
+
+
 def test_of_reapers_that_race_only_one_gets_a_job(jobs: JobStore) -> None:
     for _ in range(5):
         job_id = submitted(jobs)

@@ -3,12 +3,14 @@
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
 from contract.jobs import IdentificationJob
 from contract.messages import HELP_JOB, RUN_JOB
 from storage.ends import timed_out
+from storage.jobs import ATTEMPT_CAP
 from storage.memory import MemoryDatasetStore
 from storage.names import new_job_id, part_name, result_name
 from storage.retention import Retention
@@ -80,6 +82,20 @@ def test_a_silent_holders_shard_is_anothers_and_its_late_commit_is_refused(jobs:
     assert committed(jobs, quick)
     assert committed(jobs, quick), "repeated after its answer was lost"
     assert not committed(jobs, slow)
+
+
+def test_a_shard_given_back_is_anothers_at_once_and_no_attempt_of_its_cap(jobs: JobStore) -> None:
+    job_id = shared(jobs, 1)
+    for attempt in range(1, 2 * ATTEMPT_CAP):
+        claim = claimed(jobs, job_id)
+        assert claim.attempt == attempt
+        jobs.give_back_shard(claim)
+        jobs.give_back_shard(claim)
+        assert not jobs.renew(job_id, "helper", LEASE)
+    assert jobs.tally().happened.get("shard_lost", 0) == 0
+    claim = claimed(jobs, job_id, "another")
+    jobs.give_back_shard(replace(claim, attempt=claim.attempt - 1))
+    assert committed(jobs, claim), "it was another attempt that was given back"
 
 
 def test_a_renewed_shard_stays_its_holders(jobs: JobStore) -> None:

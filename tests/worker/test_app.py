@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from celery.exceptions import SoftTimeLimitExceeded
 from kombu.exceptions import OperationalError
+from redis import Redis
 
 from contract.messages import Message
 from contract.results import GeneratorResult
@@ -148,6 +150,12 @@ def test_a_worker_waits_for_redis_and_survives_its_loss(own_redis: Any, surround
     own_redis.away(seconds=2)  # now the worker is idle, and loses its place at the queue
     assert surroundings.finished(surroundings.submit()).state == "succeeded"
     surroundings.wait(lambda: surroundings.jobs.workers_alive(1) == 1)
+
+    with Redis.from_url(own_redis.url) as admin:  # its queue answers READONLY for a while
+        admin.execute_command("REPLICAOF", "127.0.0.1", "1")
+        time.sleep(1)
+        admin.execute_command("REPLICAOF", "NO", "ONE")
+    assert surroundings.finished(surroundings.submit()).state == "succeeded"
     assert worker.poll() is None
 
 

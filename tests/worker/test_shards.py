@@ -1,5 +1,6 @@
 """Laws of a pass that is shared out, with stores in memory and sums that can be told right from wrong."""
 
+import errno
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -145,6 +146,20 @@ def test_a_helper_that_vanishes_costs_its_lease_and_what_it_says_afterwards_coun
     assert place.record.state == "succeeded"
 
 
+@pytest.mark.parametrize("trouble", [StoreUnavailable("away"), OSError(errno.ENOSPC, "full")])
+def test_a_helper_that_cannot_go_on_gives_its_shard_to_others_and_the_job_loses_nothing(trouble: Exception) -> None:
+    place = Workplace()
+    runner = place.in_background()
+
+    def away(number: int, wanted: Wanted) -> bytes:
+        raise trouble
+
+    assert place.help(away) == "given back"
+    runner.join(5)  # at once, not when the helper's lease of 30 s is over
+    assert place.got == [WHOLE]
+    assert place.record.state == "succeeded"
+
+
 def test_were_a_lost_shard_not_given_to_another_its_job_would_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     # The negative control of the test above: the same fault, and a store that believes in every holder.
     monkeypatch.setattr("storage.memory_shards._is_free", lambda shard, at: shard.part is None and shard.owner is None)
@@ -159,15 +174,19 @@ def test_were_a_lost_shard_not_given_to_another_its_job_would_wait_for_ever(monk
     assert not runner.is_alive()
 
 
+class Gone(BaseException):
+    """As if the process were killed."""
+
+
 def test_of_a_lost_runner_the_next_one_takes_what_is_there() -> None:
     place = Workplace(lease=0.05)
 
     def dies(number: int, wanted: Wanted) -> bytes:
         if number == 2:
-            raise StoreUnavailable("as if the process were gone")
+            raise Gone
         return place.sum("first", number, wanted)
 
-    with pytest.raises(StoreUnavailable):
+    with pytest.raises(Gone):
         place.run(dies)
     assert place.parts_kept == 4
     time.sleep(0.1)

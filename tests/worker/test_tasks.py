@@ -1,5 +1,6 @@
 """Laws of one job from claim to commit, with a stub for the computation and stores in memory."""
 
+import errno
 import json
 import resource
 import time
@@ -16,6 +17,7 @@ from contract.generator import ModelTerms
 from contract.jobs import GeneratorJob, JobRecord
 from contract.problems import Problem, problem
 from contract.results import Component, GeneratorAnalysis, GeneratorResult, Model, Provenance
+from storage.jobs import ATTEMPT_CAP
 from storage.memory import MemoryResultStore, memory_stores
 from storage.memory_jobs import MemoryJobStore
 from storage.stores import Claim, Stores, StoreUnavailable
@@ -299,7 +301,30 @@ def test_a_job_survives_a_result_store_that_is_away_for_a_moment() -> None:
     assert Bench(replace(memory_stores(), results=results)).run(succeeds) == "succeeded"
 
 
-def test_a_store_that_stays_away_leaves_the_job_to_the_reaper(bench: Bench) -> None:
+PASSING = [StoreUnavailable("away"), OSError(errno.ENOSPC, "full"), OSError(errno.EIO, "the file server is away")]
+
+
+@pytest.mark.parametrize("trouble", PASSING)
+def test_a_job_is_given_back_where_what_it_needs_is_away_however_often(trouble: Exception) -> None:
+    bench = Bench(replace(memory_stores(), jobs=MemoryJobStore(queued_grace=0.0)))
+    for _ in range(2 * ATTEMPT_CAP):
+        assert bench.run(raises(trouble)) == "given back"
+        assert bench.record.state == "queued"
+        assert [again.job_id for again in bench.stores.jobs.reap()] == [bench.job_id]
+    assert bench.run(succeeds) == "succeeded"
+
+
+def test_a_fault_of_the_job_itself_is_no_trouble_that_passes(bench: Bench) -> None:
+    assert bench.run(raises(OSError(errno.ENOENT, "no such file"))) == "failed"
+
+
+def test_a_job_that_cannot_be_given_back_either_is_left_to_the_reaper(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Flaky(MemoryJobStore):
+        def give_back(self, job_id: str, attempt: int) -> bool:
+            raise StoreUnavailable("away")
+
+    monkeypatch.setattr("worker.tasks.CLAIM_PATIENCE_SECONDS", 0.1)
+    bench = Bench(replace(memory_stores(), jobs=Flaky()))
     with pytest.raises(StoreUnavailable):
         bench.run(raises(StoreUnavailable("away")))
     assert bench.record.state == "running"
