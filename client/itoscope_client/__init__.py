@@ -27,7 +27,7 @@ from itoscope_client.errors import (
     Unreachable,
     UnreadableData,
 )
-from itoscope_client.models import Estimate, Model, Passage, Rolling, Term
+from itoscope_client.models import Estimate, Model, Passage, Rolling, Sweep, Term
 from itoscope_client.models.simulation import SimulationError
 from itoscope_client.retries import Retries
 from itoscope_client.waiting import WaitingTimedOut
@@ -56,6 +56,7 @@ __all__ = [
     "Rolling",
     "ServerError",
     "SimulationError",
+    "Sweep",
     "Term",
     "TooLarge",
     "Unauthorized",

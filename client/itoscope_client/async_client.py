@@ -1,7 +1,7 @@
 """The client for asynchronous programs: the same methods, to be awaited."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
@@ -9,7 +9,7 @@ import httpx
 
 from itoscope_client import flows, operations, sending
 from itoscope_client.inputs import LayoutOptions
-from itoscope_client.models import Model, Passage, Rolling
+from itoscope_client.models import Model, Passage, Rolling, Sweep
 from itoscope_client.models.model import model_of
 from itoscope_client.operations import Document
 from itoscope_client.progress import Listener
@@ -71,6 +71,24 @@ class AsyncClient:
         job = operations.rolling(windows, parameters, labels)
         flow = operations.of_data(data, t, layout, job, self._retries, operations.listener(progress), timeout)
         return Rolling(await self._run(flow))
+
+    async def sweep(
+        self,
+        data: Any,
+        *,
+        over: Sequence[Mapping[str, Any]],
+        t: Any = None,
+        parameters: Mapping[str, Any] | None = None,
+        analysis: Mapping[str, Any] | None = None,
+        labels: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        progress: bool | Listener = True,
+        **layout: Unpack[LayoutOptions],
+    ) -> Sweep:
+        """The same data under several sets of parameters. Arguments and errors as of `Client.sweep`."""
+        job = operations.sweep(over, parameters, analysis, labels)
+        flow = operations.of_data(data, t, layout, job, self._retries, operations.listener(progress), timeout)
+        return Sweep(await self._run(flow))
 
     async def analyse(
         self,

@@ -1,7 +1,7 @@
 """The client that waits for each answer."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
@@ -9,7 +9,7 @@ import httpx
 
 from itoscope_client import flows, operations, sending
 from itoscope_client.inputs import LayoutOptions
-from itoscope_client.models import Model, Passage, Rolling
+from itoscope_client.models import Model, Passage, Rolling, Sweep
 from itoscope_client.models.model import model_of
 from itoscope_client.operations import Document
 from itoscope_client.progress import Listener
@@ -98,6 +98,30 @@ class Client:
         job = operations.rolling(windows, parameters, labels)
         flow = operations.of_data(data, t, layout, job, self._retries, operations.listener(progress), timeout)
         return Rolling(self._run(flow))
+
+    def sweep(
+        self,
+        data: Any,
+        *,
+        over: Sequence[Mapping[str, Any]],
+        t: Any = None,
+        parameters: Mapping[str, Any] | None = None,
+        analysis: Mapping[str, Any] | None = None,
+        labels: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        progress: bool | Listener = True,
+        **layout: Unpack[LayoutOptions],
+    ) -> Sweep:
+        """The same data under several sets of parameters, whose sums are taken once: upload, submit, wait, read.
+
+        over         what each set puts in place of `parameters`: [{"library": {"polynomial_degree": 3}}, {"estimator": …}, …]
+        data, parameters, analysis, labels, timeout, progress, layout   as of `identify`, and the same errors
+
+        A set that has no model does not hinder the others.
+        """
+        job = operations.sweep(over, parameters, analysis, labels)
+        flow = operations.of_data(data, t, layout, job, self._retries, operations.listener(progress), timeout)
+        return Sweep(self._run(flow), ask=self.passage)
 
     def analyse(
         self,
@@ -202,7 +226,7 @@ class Client:
         self.close()
 
     def _model(self, document: Mapping[str, Any]) -> Model:
-        return model_of(document, ask=lambda start, end: self.passage(str(document["job"]), start, end))
+        return model_of(document, ask=self.passage)
 
     def _run(self, flow: flows.Flow[T]) -> T:
         """Do what the flow asks for, until it is done."""

@@ -1,6 +1,6 @@
 """Every operation of the client as a flow: what to ask, what to do with the answer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from itoscope_client import calls, flows, waiting
@@ -38,7 +38,7 @@ def generator(
 ) -> Document:
     """The job that analyses a model once more."""
     if isinstance(model, Model):
-        source: Any = {"job": model.job_id}
+        source: Any = model.source
     else:
         source = {"job": model} if isinstance(model, str) else dict(model)
     return {"kind": "generator", "model": source, **_given(analysis=analysis, labels=labels)}
@@ -49,6 +49,19 @@ def rolling(
 ) -> Document:
     """The job, but for its data."""
     return {"kind": "rolling", **_given(windows=windows, parameters=parameters, labels=labels)}
+
+
+def sweep(
+    over: Sequence[Mapping[str, Any]],
+    parameters: Mapping[str, Any] | None,
+    analysis: Mapping[str, Any] | None,
+    labels: Mapping[str, str] | None,
+) -> Document:
+    """The job, but for its data."""
+    if isinstance(over, Mapping) or not all(isinstance(put, Mapping) for put in over):
+        raise InputError("`over` is a list of parameters, one object for each model: [{'library': {'polynomial_degree': 3}}, …]")
+    variants = [dict(put) for put in over]
+    return {"kind": "sweep", "variants": variants, **_given(parameters=parameters, analysis=analysis, labels=labels)}
 
 
 def of_data(

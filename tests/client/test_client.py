@@ -24,6 +24,7 @@ from itoscope_client import (
     NotFound,
     Problem,
     Retries,
+    Sweep,
     TooLarge,
     Unauthorized,
     Unreachable,
@@ -77,6 +78,42 @@ class TestInstallation:
                 return [float(gap) for gap in found.gaps]
 
         assert asyncio.run(the_same()) == [float(gap) for gap in rolling.gaps]
+
+    def test_one_record_under_several_sets_of_parameters(self, client: Client, served: Served) -> None:
+        x = np.loadtxt(ROOT / "examples" / "double_well.csv", delimiter=",", skiprows=1)[:2000, 1]
+        over = [{}, {"library": {"polynomial_degree": 2}}, {"library": {"extra_terms": ["log(x)"]}}]
+        seed = {"seed": 3}
+        sweep = client.sweep(x, dt=0.05, over=over, parameters=seed, progress=False)
+        assert (len(sweep), list(sweep.over)) == (3, over)
+        alone = client.identify(x, dt=0.05, parameters=seed, progress=False)
+        assert sweep[0].equations == alone.equations
+        assert sweep[0].document["provenance"]["parameters"] == alone.document["provenance"]["parameters"]
+        assert sweep[1].names == ("b_x: x", "a_xx: 1")
+        assert sweep[1].document["provenance"]["parameters"]["library"]["polynomial_degree"] == 2
+        with pytest.raises(JobFailed, match=r"log\(x\)"):
+            sweep[2]
+        assert (sweep.models[2], sweep.errors[0]) == (None, None)
+        # Neither is in the result: the service is asked about the model's terms, for the job has several.
+        asked, known = sweep[0].passage(-1, 1), alone.passage(-1, 1)
+        assert float(asked) == pytest.approx(float(known), rel=1e-4)
+        frame = sweep.to_frame()
+        assert list(frame["library.polynomial_degree"].fillna(0)) == [0, 2, 0]
+        assert frame["relaxation_time"][0] == alone.relaxation_times[0]
+        low, high = frame[["relaxation_time_low", "relaxation_time_high"]].iloc[0]
+        assert low < alone.relaxation_times[0] < high
+        assert "log(x)" in frame["error"][2]
+        assert "polynomial_degree = 2" in repr(sweep)
+        assert "<code>library.polynomial_degree = 2" in sweep._repr_html_()
+
+        async def the_same() -> Sweep:
+            async with AsyncClient(served.url) as client:
+                return await client.sweep(
+                    x, dt=0.05, over=over[:1], parameters=seed, analysis={"model_only": True}, progress=False
+                )
+
+        assert asyncio.run(the_same())[0].equations == sweep[0].equations
+        with pytest.raises(InputError, match="list of parameters"):
+            client.sweep(x, dt=0.05, over={"library": {"polynomial_degree": 3}})  # type: ignore[arg-type]
 
     def test_asynchronously_the_same(self, served: Served) -> None:
         async def both() -> list[float]:

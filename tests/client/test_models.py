@@ -141,6 +141,12 @@ class TestPassages:
         with pytest.raises(LookupError, match=r"-1.0 → 1.0.*client.passage\(model, 0, 1\)"):
             model.passage(0, 1)
 
+    def test_one_of_several_models_of_a_job_is_asked_about_by_its_terms(self) -> None:
+        assert Model(OU).source == {"job": "job_x"}
+        assert Model({**CIR, "kind": "sweep"}).source == {
+            "drift": {"x": {"1": 2.0, "x": -1.0}}, "diffusion": {"x,x": {"x": 0.5}}, "domain": {"x": [0.0, None]},
+        }  # fmt: skip
+
     def test_regions_are_told_apart(self) -> None:
         known = {**KNOWN, "from": {"x": [None, -0.8]}, "to": {"x": [0.8, None], "y": [None, None]}}
         model = Model({**ROTATING, "generator": {"ergodic": True, "passages": [known]}})

@@ -55,8 +55,7 @@ def _facts(model: Model) -> list[str]:
     rows: list[tuple[str, ...]] = []
     spectrum = model.document["generator"].get("spectrum") or {}
     if len(model.relaxation_times):
-        ends = spectrum["eigenvalues"][0].get("ci")
-        ci = (1 / ends[1], 1 / ends[0]) if ends and min(ends) > 0 else None
+        ci = model.relaxation_interval
         rows.append(("relaxation time", rounded(model.relaxation_times[0], ci), interval(ci), ""))
         if spectrum["eigenvalues"][0].get("period"):
             rows.append(("period", rounded(spectrum["eigenvalues"][0]["period"]), "", ""))

@@ -17,7 +17,7 @@ from itoscope_client.models.process import Process, process_of
 from itoscope_client.models.simulation import simulated
 
 Floats = NDArray[np.float64]
-Ask = Callable[[Any, Any], Passage]
+Ask = Callable[["Model", Any, Any], Passage]
 
 
 class Model:
@@ -38,6 +38,21 @@ class Model:
     def job_id(self) -> str:
         """The job that found it."""
         return str(self.document["job"])
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """What the service knows it by: its job's id, or, where that job found several models, its terms."""
+        if self.document.get("kind") != "sweep":
+            return {"job": self.job_id}
+        parameters = self.document["provenance"]["parameters"]
+        terms = {
+            function: {
+                component: {term["term"]: term["value"] for term in part["terms"] if term["active"]} or {"1": 0.0}
+                for component, part in self.document["model"][function].items()
+            }
+            for function in ("drift", "diffusion")
+        }
+        return {**terms, **{name: parameters[name] for name in ("domain", "periodic") if parameters.get(name)}}
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -122,6 +137,13 @@ class Model:
         return np.array((self.document["generator"].get("spectrum") or {}).get("relaxation_times", []), dtype=np.float64)
 
     @property
+    def relaxation_interval(self) -> tuple[float, float] | None:
+        """Confidence interval of the slowest relaxation time [time]; None where there is none, or it is open."""
+        found = (self.document["generator"].get("spectrum") or {}).get("eigenvalues") or [{}]
+        ends = found[0].get("ci")
+        return (1 / ends[1], 1 / ends[0]) if ends and None not in ends and min(ends) > 0 else None
+
+    @property
     def rates(self) -> NDArray[np.complex128]:
         """Eigenvalues of −L, slowest first [1/time]; the imaginary part turns."""
         found = (self.document["generator"].get("spectrum") or {}).get("eigenvalues", [])
@@ -145,7 +167,7 @@ class Model:
             there = ", ".join(f"{p.start} → {p.end}" for p in self.passages) or "none"
             ask = f"ask the service: client.passage(model, {start}, {end})"
             raise LookupError(f"the result has no passage {start} → {end} (it has: {there}); {ask}")
-        return self._ask(start, end)
+        return self._ask(self, start, end)
 
     def known_passage(self, start: Any, end: Any) -> Passage | None:
         """The passage in the result, if it is there."""

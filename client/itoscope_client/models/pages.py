@@ -52,8 +52,7 @@ def _times(model: "Model") -> str:
     rows: list[tuple[str, str, str]] = []
     spectrum = model.document["generator"].get("spectrum") or {}
     if len(model.relaxation_times):
-        ends = spectrum["eigenvalues"][0].get("ci")
-        ci = (1 / ends[1], 1 / ends[0]) if ends and min(ends) > 0 else None
+        ci = model.relaxation_interval
         rows.append(("relaxation time", rounded(model.relaxation_times[0], ci), interval(ci)))
         period = spectrum["eigenvalues"][0].get("period")
         if period is not None:
