@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.cells import Cells, make_cells
+from worker.identification.cells import Cells, kernels_at_nodes, make_cells
 from worker.identification.choice import Selected, choose
 from worker.identification.criteria import BIC, Criterion
 from worker.identification.diffusion_terms import choose_up_to
@@ -22,7 +24,8 @@ from worker.identification.regression import (
     no_data_under_kernels,
     noise_covariance,
     smooth_ratio,
-    whitened,
+    whitened_by,
+    whitening_of,
 )
 from worker.identification.residuals import ResidualSums, measure_residuals
 from worker.identification.sampling import Euler, SamplingRule, Trapezoid, WeakSystem
@@ -246,22 +249,30 @@ def refit(problem: Problem, fit: Fit, statistics: KernelStatistics, weights: Wei
 
 
 def _drift_equations(problem: Problem, rule: SamplingRule, statistics: KernelStatistics, weights: Weights) -> NormalEquations:
-    covariance = noise_covariance(statistics.at_nodes(problem.kernels), weights.drift)
-    return _whitened(rule, rule.drift_system(statistics, problem.library), covariance)
+    whitening = _whitening(problem.kernels, statistics.cells, weights, "drift")
+    return _whitened(rule, rule.drift_system(statistics, problem.library), whitening)
 
 
 def _diffusion_equations(
     problem: Problem, rule: SamplingRule, statistics: KernelStatistics, weights: Weights, drift: Floats
 ) -> tuple[NormalEquations, NoiseLine | None]:
-    covariance = noise_covariance(statistics.at_nodes(problem.kernels), weights.diffusion)
     systems = rule.diffusion_systems(statistics, problem.library, problem.kernels, drift)
     if systems[0].noise is not None:
-        return joint_equations(systems, covariance)
-    return _whitened(rule, systems[0], covariance), None
+        return joint_equations(systems, noise_covariance(statistics.at_nodes(problem.kernels), weights.diffusion))
+    return _whitened(rule, systems[0], _whitening(problem.kernels, statistics.cells, weights, "diffusion")), None
 
 
-def _whitened(rule: SamplingRule, system: WeakSystem, covariance: Floats) -> NormalEquations:
-    equations = whitened(system, covariance)
+@lru_cache(maxsize=8)
+def _whitening(kernels: Kernels, cells: Cells, weights: Weights, of: Literal["drift", "diffusion"]) -> Floats:
+    """V^(−1/2), not to be written to. The equations of the other sampling rule, and those at twice the step, have the same."""
+    variance = weights.drift if of == "drift" else weights.diffusion
+    found = whitening_of(noise_covariance(kernels_at_nodes(kernels, cells), variance))
+    found.setflags(write=False)
+    return found
+
+
+def _whitened(rule: SamplingRule, system: WeakSystem, whitening: Floats) -> NormalEquations:
+    equations = whitened_by(system, whitening)
     return calibrated(equations) if rule.overlapping else equations
 
 

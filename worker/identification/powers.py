@@ -110,16 +110,15 @@ def _as_trapezoid_sums(
     powers: Floats, n_windows: int, step: float, library: Library, kernels: Kernels | None, cells: Cells
 ) -> KernelStatistics:
     """powers (n_blocks, n_powers, n_nodes): quadrature weights of Σ f(y) Δ^q."""
-    functions = library.internal(cells.nodes())
-    nodal = np.moveaxis(_taylor_sums(powers, _taylor(cells, library.internal_degree), step), 0, 1)
+    at_instrument, nodal = _taylor_sums(powers, _taylor(cells, library.internal_degree), step)
     at_each = KernelStatistics(
         n_windows=n_windows,
         cells=cells,
         time=step * powers[:, 0].sum(axis=0),
         time_squared=step**2 * powers[:, 0],
-        at_instrument=step * powers[:, 0, :, None] * functions,
-        sums=nodal,
-        totals=nodal.sum(axis=(0, 1)),
+        at_instrument=np.moveaxis(at_instrument, 0, 1),
+        sums=np.moveaxis(nodal, 0, 1),
+        totals=nodal.reshape(-1, nodal.shape[2]).sum(axis=0),
     )
     return at_each if kernels is None else at_each.under(kernels)
 
@@ -141,22 +140,25 @@ def _derivatives(y: Floats, degree: int, order: int) -> Floats:
 
 @compiled
 def _taylor_sums(powers, taylor, step):  # type: ignore[no-untyped-def]
-    """(n_nodes, n_blocks, 2 + 2 n_functions): the weights of `Trapezoid.weights`; nodes first, as in the product with kernels."""
+    """Σ g(y) Δt (n_nodes, n_blocks, n_functions), and the weights of `Trapezoid.weights` (n_nodes, n_blocks, 2 + 2 n_functions);
+    nodes first, as in the product with kernels."""
     n_blocks, _, n_nodes = powers.shape
     n_functions = taylor.shape[2]
+    at_instrument = np.empty((n_nodes, n_blocks, n_functions))
     nodal = np.empty((n_nodes, n_blocks, 2 + 2 * n_functions))
-    for block in range(n_blocks):
-        for n in range(n_nodes):
+    for n in range(n_nodes):
+        for block in range(n_blocks):
             row = nodal[n, block]
             row[0], row[1] = powers[block, 1, n], powers[block, 2, n]
             for f in range(n_functions):
+                at_instrument[n, block, f] = step * powers[block, 0, n] * taylor[0, n, f]
                 right = cross = 0.0
                 # T_f has no more than f derivatives.
                 for q in range(f + 1):
                     right += powers[block, q, n] * taylor[q, n, f]
                     cross += powers[block, q + 1, n] * taylor[q, n, f]
                 row[2 + f], row[2 + n_functions + f] = step / 2 * right, step * cross
-    return nodal
+    return at_instrument, nodal
 
 
 @compiled

@@ -92,7 +92,11 @@ def whitened(system: WeakSystem, covariance: Floats, smallest: float = SMALLEST_
 
     Raises NoDataUnderKernels.
     """
-    whitening = whitening_of(covariance, smallest)
+    return whitened_by(system, whitening_of(covariance, smallest))
+
+
+def whitened_by(system: WeakSystem, whitening: Floats) -> NormalEquations:
+    """The normal equations of a weak system, given V^(−1/2) (rows, n_kernels)."""
     pooled = whitening @ system.design.sum(axis=0)
     # V⁻¹A, so that blocks need not be whitened one by one.
     instruments = whitening.T @ pooled

@@ -64,9 +64,9 @@ def selection_path(
     """The best support of every size, smallest first, for terms of these costs (K,); equation (M11)."""
     gains = Gains(equations, library)
     levels = all_supports(gains, library.size) if library.size <= EXHAUSTIVE_UP_TO else stepwise(gains, library.size)
-    path = []
+    path, of_term = [], costs.tolist()
     for found in levels:
-        judged = {s: g - float(costs[list(s)].sum()) for s, g in found.items()}
+        judged = {s: g - sum(of_term[k] for k in s) for s, g in found.items()}
         chosen, others = lowest_of_best(judged, found, library)
         if np.isfinite(judged[chosen]):
             raw = raw_on(equations, library, chosen) if coefficients else np.zeros(0)
