@@ -7,37 +7,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-import obstore
-from obstore.exceptions import AlreadyExistsError, BaseError, NotFoundError
-from obstore.store import ObjectStore
-
 from contract.datasets import Dataset
+from storage.bucket import Bucket
 from storage.datasets import FILES
 from storage.names import checked_tenant, is_dataset_id, is_part_name, is_result_name, parts_place, result_name
 from storage.paging import DatasetPages
 from storage.stores import StoreUnavailable
 
 _DESCRIPTION = "dataset.json"
-_MISSING = (FileNotFoundError, NotFoundError)
-
-
-@contextmanager
-def object_errors() -> Iterator[None]:
-    """Turns all troubles but that an object is not there, or is there already, into StoreUnavailable."""
-    try:
-        yield
-    except (*_MISSING, AlreadyExistsError):
-        raise
-    except BaseError as error:
-        # Its words may hold the address and the headers of the request.
-        raise StoreUnavailable(f"The object store does not answer as it should: {type(error).__name__}") from error
 
 
 class ObjectDatasetStore:
     """A `storage.stores.DatasetStore`. The description is written last and deleted first: with it a dataset is there, whole."""
 
-    def __init__(self, store: ObjectStore) -> None:
-        self._store = store
+    def __init__(self, bucket: Bucket) -> None:
+        self._bucket = bucket
         self._pages = DatasetPages()
 
     def put(self, tenant: str, dataset: Dataset, folder: Path) -> Literal["created", "known"]:
@@ -46,17 +30,15 @@ class ObjectDatasetStore:
             raise ValueError(f"no dataset can have the id {dataset.id!r}")
         if self.get(tenant, dataset.id) is not None:
             return "known"
-        with object_errors():
-            for name in FILES:
-                obstore.put(self._store, f"{place}/{name}", folder / name)
-            # Of two that put the same dataset at once both write the same files; the first description stays.
-            try:
-                obstore.put(
-                    self._store, f"{place}/{_DESCRIPTION}", dataset.model_dump_json(by_alias=True).encode(), mode="create"
-                )
-            except AlreadyExistsError:
-                return "known"
-        return "created"
+        for name in FILES:
+            self._bucket.put(f"{place}/{name}", folder / name)
+        # Of two that put the same dataset at once both write the same files; the first description stays.
+        made = self._bucket.put(f"{place}/{_DESCRIPTION}", dataset.model_dump_json(by_alias=True).encode(), mode="create")
+        if not {f"{place}/{name}" for name in FILES} <= {meta["path"] for meta in self._bucket.list(f"{place}/")}:
+            # Deleted at the same time, and the description would outlive what it describes.
+            self._bucket.delete(f"{place}/{_DESCRIPTION}")
+            raise StoreUnavailable("The dataset was deleted while it was kept.")
+        return "created" if made else "known"
 
     def get(self, tenant: str, dataset_id: str) -> Dataset | None:
         place = self._place(tenant, dataset_id)
@@ -64,8 +46,7 @@ class ObjectDatasetStore:
 
     def list(self, tenant: str, *, limit: int = 50, cursor: str | None = None) -> tuple[Sequence[Dataset], str | None]:
         home = f"datasets/{checked_tenant(tenant)}"
-        with object_errors():
-            listed = [meta for chunk in obstore.list(self._store, f"{home}/") for meta in chunk]
+        listed = self._bucket.list(f"{home}/")
         stamps = {}
         for meta in listed:
             dataset_id, _, name = meta["path"].removeprefix(f"{home}/").partition("/")
@@ -80,97 +61,77 @@ class ObjectDatasetStore:
             raise KeyError(dataset_id)
         folder = Path(tempfile.mkdtemp(prefix="dataset-"))
         try:
-            try:
-                for name in FILES:
-                    self._fetch(f"{place}/{name}", folder / name)
-            except _MISSING:
-                raise KeyError(dataset_id) from None
+            for name in FILES:
+                if not self._bucket.fetch(f"{place}/{name}", folder / name):
+                    raise KeyError(dataset_id)
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
     def delete(self, tenant: str, dataset_id: str) -> bool:
         place = self._place(tenant, dataset_id)
-        if place is None or self._described(place) is None:
+        if place is None:
             return False
-        with object_errors():
-            for name in (_DESCRIPTION, *FILES):
-                obstore.delete(self._store, f"{place}/{name}")
-        return True
+        # What is there without a description was left by a process that died while it put, or deleted.
+        left = {meta["path"] for meta in self._bucket.list(f"{place}/")}
+        there = f"{place}/{_DESCRIPTION}" in left
+        for name in sorted(left, key=lambda path: not path.endswith(_DESCRIPTION)):
+            self._bucket.delete(name)
+        return there
 
     def bytes_stored(self, tenant: str) -> int:
-        with object_errors():
-            listed = obstore.list(self._store, f"datasets/{checked_tenant(tenant)}/")
-            return sum(meta["size"] for chunk in listed for meta in chunk)
+        sizes: dict[str, int] = {}
+        described = set()
+        for meta in self._bucket.list(f"datasets/{checked_tenant(tenant)}/"):
+            place, _, name = meta["path"].rpartition("/")
+            sizes[place] = sizes.get(place, 0) + meta["size"]
+            if name == _DESCRIPTION:
+                described.add(place)
+        # Files without a description cannot be seen, nor deleted by their tenant.
+        return sum(sizes[place] for place in described)
 
     def _place(self, tenant: str, dataset_id: str) -> str | None:
         return f"datasets/{checked_tenant(tenant)}/{dataset_id}" if is_dataset_id(dataset_id) else None
 
     def _described(self, place: str) -> Dataset | None:
-        body = _read(self._store, f"{place}/{_DESCRIPTION}")
+        body = self._bucket.get(f"{place}/{_DESCRIPTION}")
         return None if body is None else Dataset.model_validate_json(body)
-
-    def _fetch(self, name: str, target: Path) -> None:
-        """An object as a file, piece by piece."""
-        with object_errors(), target.open("wb") as file:
-            for piece in obstore.get(self._store, name):
-                file.write(piece)
 
 
 class ObjectResultStore:
     """A `storage.stores.ResultStore`."""
 
-    def __init__(self, store: ObjectStore) -> None:
-        self._store = store
+    def __init__(self, bucket: Bucket) -> None:
+        self._bucket = bucket
 
     def put(self, tenant: str, job_id: str, attempt: int, body: bytes) -> str:
         name = result_name(job_id, attempt)
-        with object_errors():
-            obstore.put(self._store, f"results/{checked_tenant(tenant)}/{name}", body)
+        self._bucket.put(f"results/{checked_tenant(tenant)}/{name}", body)
         return name
 
     def get(self, tenant: str, name: str) -> bytes | None:
-        return _read(self._store, f"results/{checked_tenant(tenant)}/{name}") if is_result_name(name) else None
+        return self._bucket.get(f"results/{checked_tenant(tenant)}/{name}") if is_result_name(name) else None
 
     def delete(self, tenant: str, name: str) -> None:
         if not is_result_name(name):
             raise ValueError(f"no result can be named {name!r}")
-        _delete(self._store, f"results/{checked_tenant(tenant)}/{name}")
+        self._bucket.delete(f"results/{checked_tenant(tenant)}/{name}")
 
     def put_part(self, tenant: str, job_id: str, name: str, body: bytes) -> None:
-        with object_errors():
-            obstore.put(self._store, _part(tenant, job_id, name), body)
+        self._bucket.put(_part(tenant, job_id, name), body)
 
     def get_part(self, tenant: str, job_id: str, name: str) -> bytes | None:
-        return _read(self._store, _part(tenant, job_id, name))
+        return self._bucket.get(_part(tenant, job_id, name))
 
     def delete_part(self, tenant: str, job_id: str, name: str) -> None:
-        _delete(self._store, _part(tenant, job_id, name))
+        self._bucket.delete(_part(tenant, job_id, name))
 
     def delete_parts(self, tenant: str, job_id: str) -> None:
-        with object_errors():
-            for chunk in obstore.list(self._store, f"{parts_place(tenant, job_id)}/"):
-                for meta in chunk:
-                    _delete(self._store, meta["path"])
+        for meta in self._bucket.list(f"{parts_place(tenant, job_id)}/"):
+            self._bucket.delete(meta["path"])
 
 
 def _part(tenant: str, job_id: str, name: str) -> str:
     if not is_part_name(name):
         raise ValueError(f"no part can be named {name!r}")
     return f"{parts_place(tenant, job_id)}/{name}"
-
-
-def _delete(store: ObjectStore, name: str) -> None:
-    with object_errors():
-        try:
-            obstore.delete(store, name)
-        except _MISSING:
-            return
-
-
-def _read(store: ObjectStore, name: str) -> bytes | None:
-    with object_errors():
-        try:
-            return bytes(obstore.get(store, name).bytes())
-        except _MISSING:
-            return None
