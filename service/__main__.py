@@ -57,7 +57,7 @@ def prepare_folder(settings: ServiceSettings) -> None:
     try:
         settings.scratch.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=settings.data_dir), tempfile.TemporaryFile(dir=settings.scratch):
-            uploads.sweep(settings.scratch)
+            uploads.sweep(settings.scratch, settings.data_dir)
     except OSError as error:
         raise CannotStart(f"cannot write to the data folder {settings.data_dir}: {error.strerror}") from None
 

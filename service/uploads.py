@@ -2,9 +2,6 @@
 
 import base64
 import hashlib
-import shutil
-import tempfile
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,10 +15,11 @@ from contract.datasets import Dataset, Layout
 from service import strict_json
 from service.dependencies import Context
 from service.errors import Refusal
+from storage import temporary
+from storage.disk import INCOMING
 
 _PIECE = 1_000_000
-_ABANDONED = 6 * 3600.0
-"""Seconds after which nobody can still be sending."""
+_SCRATCH = "upload-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +38,15 @@ class Upload:
 def scratch_folder(root: Path) -> Iterator[Path]:
     """A folder for one upload, gone afterwards."""
     root.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=root, prefix="upload-", ignore_cleanup_errors=True) as name:
-        yield Path(name)
+    with temporary.own_folder(root, _SCRATCH) as folder:
+        yield folder
 
 
-def sweep(root: Path) -> None:
-    """Remove what uploads left behind when their process was killed; young ones may be another process's."""
-    for folder in root.glob("upload-*"):
-        if time.time() - folder.stat().st_mtime > _ABANDONED:
-            shutil.rmtree(folder, ignore_errors=True)
+def sweep(scratch: Path, data_dir: Path) -> None:
+    """Remove what uploads, and deletions, left behind when their process was killed."""
+    temporary.sweep(scratch, _SCRATCH)
+    for home in (data_dir / "datasets").glob("*"):
+        temporary.sweep(home, INCOMING)
 
 
 async def spool(chunks: AsyncIterator[bytes], folder: Path, media_type: str | None, filename: str | None) -> Upload:

@@ -3,12 +3,15 @@
 import errno
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from storage.stores import StorageFull, StoreUnavailable
+from storage.temporary import own_folder
+
+INCOMING = ".incoming-"
+"""How the names of folders begin that are not yet, or no longer, what they are called."""
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _PASSING = (
@@ -49,11 +52,8 @@ def disk_errors() -> Iterator[None]:
 def folder_beside(home: Path) -> Iterator[Path]:
     """A temporary folder in `home`, hence on its file system. Its name starts with a dot; gone afterwards unless renamed."""
     make_folder(home)
-    folder = Path(tempfile.mkdtemp(prefix=".incoming-", dir=home))
-    try:
+    with own_folder(home, INCOMING) as folder:
         yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def make_folder(folder: Path) -> None:

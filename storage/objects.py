@@ -1,6 +1,5 @@
 """Datasets and results in an object store (S3 and what speaks like it), under the same names as in a local folder."""
 
-import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +12,9 @@ from storage.datasets import FILES
 from storage.names import checked_tenant, is_dataset_id, is_part_name, is_result_name, parts_place, result_name
 from storage.paging import DatasetPages
 from storage.stores import StoreUnavailable
+from storage.temporary import own_folder, sweep
 
+COPY = "itoscope-dataset-"
 _DESCRIPTION = "dataset.json"
 
 
@@ -59,14 +60,14 @@ class ObjectDatasetStore:
         place = self._place(tenant, dataset_id)
         if place is None or self._described(place) is None:
             raise KeyError(dataset_id)
-        folder = Path(tempfile.mkdtemp(prefix="dataset-"))
-        try:
+        home = Path(tempfile.gettempdir())
+        # Whoever was killed over a job left its copy of the data, which may fill the disk, or the memory.
+        sweep(home, COPY)
+        with own_folder(home, COPY) as folder:
             for name in FILES:
                 if not self._bucket.fetch(f"{place}/{name}", folder / name):
                     raise KeyError(dataset_id)
             yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
     def delete(self, tenant: str, dataset_id: str) -> bool:
         place = self._place(tenant, dataset_id)

@@ -3,8 +3,6 @@
 import base64
 import hashlib
 import json
-import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -96,14 +94,15 @@ def test_what_cannot_be_read_is_the_readers_problem_and_leaves_nothing_behind(se
     assert list(service.settings.scratch.iterdir()) == []
 
 
-def test_what_a_killed_process_left_is_swept_but_not_what_another_is_writing(tmp_path: Path) -> None:
-    for name in ("upload-old", "upload-young"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "upload").write_bytes(b"1")
-    yesterday = time.time() - 24 * 3600
-    os.utime(tmp_path / "upload-old", (yesterday, yesterday))
-    uploads.sweep(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["upload-young"]
+def test_what_killed_processes_left_is_swept_at_the_start_and_what_others_use_is_not(tmp_path: Path) -> None:
+    scratch, tenants = tmp_path / "uploads", tmp_path / "datasets" / "lab"
+    for left in (scratch / "upload-left", tenants / ".incoming-left", tenants / "ds_kept"):
+        left.mkdir(parents=True)
+        (left / "states.npy").write_bytes(b"1")
+    with uploads.scratch_folder(scratch) as used:
+        uploads.sweep(scratch, tmp_path)
+        assert list(scratch.iterdir()) == [used]
+    assert [path.name for path in tenants.iterdir()] == ["ds_kept"]
 
 
 def test_list_is_paged_and_a_deleted_dataset_is_gone(service: Any) -> None:
