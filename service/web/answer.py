@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from contract.base import Interval
 from contract.results import Component, Eigenvalue, Estimate, FixedPoint, IdentificationResult, Stationary, Term
 from contract.rolling import RollingResult
 from contract.sweep import SweepResult
 from service.web import mathml
 from service.web.law_plots import place
-from service.web.model_plots import Result
+from service.web.model_plots import ROUNDING, Result, cleaned, smallest
 from service.web.numbers import measured, percent, plain, power_of_ten, with_error, with_interval
 from service.web.units import Units
 
 FEW_PASSAGES = 6
-ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,9 @@ def sets_of_parameters(result: SweepResult) -> Table:
         spectrum = item.generator.spectrum
         slowest = "–"
         if spectrum is not None and spectrum.relaxation_times:
-            slowest = plain(spectrum.relaxation_times[0], 3)
+            ends = _inverted(spectrum.eigenvalues[0].ci) if spectrum.eigenvalues else None
+            slowest, interval = with_interval(spectrum.relaxation_times[0], ends)
+            slowest += f" ({interval})" if interval else ""
         rows.append((put, drift, diffusion, slowest, ", ".join(notice.code for notice in item.warnings) or "none"))
     return Table("sets", "Sets of parameters", ("in place", "drift", "diffusion", "relaxation time", "warnings"), tuple(rows))
 
@@ -141,6 +143,7 @@ def tables(result: Result, units: Units) -> Iterator[Table]:
     yield _coefficients(result)
     yield from _rates(result, units)
     yield from _passages(result, units)
+    yield from _exits(result, units)
     yield from _places(result)
     yield from _moments(result)
     if isinstance(result, IdentificationResult):
@@ -232,10 +235,25 @@ def _passages(result: Result, units: Units) -> Iterator[Table]:
     yield Table("passages", "First passages", headings, tuple(rows))
 
 
+def _exits(result: Result, units: Units) -> Iterator[Table]:
+    rows = []
+    for e in result.generator.exits:
+        share, share_interval = with_interval(e.probability_high.value, e.probability_high.ci)
+        mean, interval = with_interval(e.mean_time.value, e.mean_time.ci)
+        said = (share, share_interval or "–", mean, interval or "–")
+        reason = e.probability_high.reason or e.mean_time.reason
+        rows.append((plain(e.from_), plain(e.low), plain(e.high), *said, reason or ""))
+    if rows:
+        unit = f" ({units.time})" if units.time else ""
+        headings = ("from", "low end", "high end", "left at the high end", "interval", f"mean time{unit}", "interval", "")
+        yield Table("exits", "How intervals are left", headings, tuple(rows))
+
+
 def _places(result: Result) -> Iterator[Table]:
     points, barriers = result.generator.fixed_points, result.generator.barriers
     if points:
-        rows = tuple((*_where(p), "stable" if p.stable else "unstable") for p in points)
+        least = smallest(result)
+        rows = tuple((*_where(p, least), "stable" if p.stable else "unstable") for p in points)
         yield Table("fixed-points", "Fixed points of the drift", ("at", "interval", ""), rows)
     if barriers:
         rows4 = []
@@ -247,14 +265,19 @@ def _places(result: Result) -> Iterator[Table]:
         yield Table("barriers", "Barriers", headings, tuple(rows4))
 
 
-def _where(point: FixedPoint) -> tuple[str, str]:
+def _where(point: FixedPoint, least: float) -> tuple[str, str]:
     """A fixed point's place and its interval, of several variables one after the other."""
-    known = point.at_ci or (None,) * len(point.at)
-    found = [with_interval(at, ci) for at, ci in zip(point.at, known, strict=True)]
+    places = tuple(cleaned(at, least) for at in point.at)
+    found = [with_interval(at, _cleaned(ci, least)) for at, ci in zip(places, point.at_ci or (None,) * len(places), strict=True)]
     if len(found) == 1:
         at, interval = found[0]
-        return at if interval else place(point.at[0]), interval or "–"
-    return place(point.at), "; ".join(interval or "–" for _, interval in found) if any(i for _, i in found) else "–"
+        return at if interval else place(places[0]), interval or "–"
+    return place(places), "; ".join(interval or "–" for _, interval in found) if any(i for _, i in found) else "–"
+
+
+def _cleaned(ci: Interval | None, least: float) -> tuple[float | None, float | None] | None:
+    low, high = ci or (None, None)
+    return None if ci is None else (low and cleaned(low, least), high and cleaned(high, least))
 
 
 def _moments(result: Result) -> Iterator[Table]:
@@ -271,6 +294,7 @@ def _moments(result: Result) -> Iterator[Table]:
         spread, spread_interval = with_interval(variance, known)
         skewness = law.skewness[k] if k < len(law.skewness) else None
         kurtosis = law.kurtosis[k] if k < len(law.kurtosis) else None
+        skewness = 0.0 if skewness is not None and abs(skewness) < ROUNDING else skewness
         rows.append((name, mean, mean_interval or "–", spread, spread_interval or "–", plain(skewness, 3), plain(kurtosis, 3)))
     headings = ("variable", "mean", "interval", "variance", "interval", "skewness", "kurtosis")
     yield Table("moments", "Stationary moments", headings, tuple(rows), law.reason or "")

@@ -12,9 +12,10 @@ from service.web.units import Units
 
 
 def law_plots(result: Result, units: Units) -> Iterator[Plot]:
-    """Autocorrelation by variable, eigenfunctions, laws of the passage times, power spectrum."""
+    """Autocorrelation by variable, eigenfunctions, committors of one variable, laws of the passage times, power spectrum."""
     yield from _autocorrelations(result, units)
     yield from _eigenfunctions(result, units)
+    yield from _committors(result, units)
     yield from _passages(result, units)
     yield from _power_spectrum(result, units)
 
@@ -79,6 +80,25 @@ def _eigenfunctions(result: Result, units: Units) -> Iterator[Plot]:
     yield Plot("eigenfunctions", "Slowest eigenfunctions", across, Axis("eigenfunction"), layers.tuple(), summary)
 
 
+def _committors(result: Result, units: Units) -> Iterator[Plot]:
+    layers, said, seen = Layers(), [], list[float]()
+    known = [c for c in result.generator.committors if len(c.grid) == 1]
+    for committor, style in zip(known, SERIES, strict=False):
+        x = numbers(committor.grid[0])
+        if committor.values_ci is not None:
+            low, high = (numbers(end) for end in committor.values_ci)
+            layers.band(f"{confidence_of(result)} interval", x, low, high, style)
+        name = f"{place(committor.to)} before {place(committor.from_)}"
+        layers.line(name, x, numbers(committor.values), style)
+        said.append(name)
+        seen += [float(x[0]), float(x[-1])]
+    if said:
+        ends = result.curves.grid if result.curves is not None else seen
+        across = Axis(units.label("x"), units.of_variable("x"), (float(min(ends)), float(max(ends))))
+        summary = f"From each state the probability that the process comes to {'; to '.join(said)}."
+        yield Plot("committors", "Committors", across, Axis("probability", None, (0.0, 1.0)), layers.tuple(), summary)
+
+
 def _passages(result: Result, units: Units) -> Iterator[Plot]:
     layers, said = Layers(log=True), []
     known = [p for p in result.generator.passages if p.distribution is not None and p.distribution.times]
@@ -116,12 +136,14 @@ def _power_spectrum(result: Result, units: Units) -> Iterator[Plot]:
 def place(given: object) -> str:
     """A state, a point or a region, in words."""
     if isinstance(given, dict):
-        named = [
-            f"{name} {plain(low, 3) if low is not None else '…'} to {plain(high, 3) if high is not None else '…'}"
-            for name, (low, high) in given.items()
-            if low is not None or high is not None
-        ]
+        named = [_range(name, low, high) for name, (low, high) in given.items() if low is not None or high is not None]
         return ", ".join(named) or "anywhere"
     if isinstance(given, tuple):
         return f"({', '.join(plain(v, 3) for v in given)})"
     return plain(given, 3) if isinstance(given, int | float) else "–"
+
+
+def _range(name: str, low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return f"{name} > {plain(low, 3)}" if high is None else f"{name} < {plain(high, 3)}"
+    return f"{name} {plain(low, 3)} to {plain(high, 3)}"

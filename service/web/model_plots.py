@@ -15,6 +15,8 @@ Result = IdentificationResult | GeneratorResult
 
 FLAT = 1e-6
 """Of a potential in kT: no more than rounding."""
+ROUNDING = 1e-9
+"""What is nearer to zero than so much of a scale is zero by symmetry."""
 
 
 def model_plots(result: Result, units: Units) -> Iterator[Plot]:
@@ -152,13 +154,26 @@ def confidence_of(result: Result) -> str:
     return f"{plain(100 * float(result.provenance.analysis.get('confidence', 0.95)), 3).rstrip('0').rstrip('.')} %"
 
 
+def smallest(result: Result) -> float:
+    """What is nearer to zero than this is zero but for rounding [state]."""
+    law = result.generator.stationary
+    widths = [float(np.sqrt(law.covariance[k][k] or 0.0)) for k in range(len(law.covariance))] if law is not None else []
+    return ROUNDING * max([*widths, *(abs(at) for p in result.generator.fixed_points for at in p.at)], default=0.0)
+
+
+def cleaned(value: float, least: float) -> float:
+    """Without rounding: zero where it is as small as that."""
+    return 0.0 if abs(value) < least else value
+
+
 def _within(interval: Interval | None) -> str:
     return "" if interval is None or None in interval else f" ({plain(interval[0], 3)} to {plain(interval[1], 3)})"
 
 
 def _roots(result: Result) -> str:
-    stable = [plain(p.at[0], 3) for p in result.generator.fixed_points if p.stable]
-    unstable = [plain(p.at[0], 3) for p in result.generator.fixed_points if not p.stable]
+    least = smallest(result)
+    stable = [plain(cleaned(p.at[0], least), 3) for p in result.generator.fixed_points if p.stable]
+    unstable = [plain(cleaned(p.at[0], least), 3) for p in result.generator.fixed_points if not p.stable]
     said = []
     if stable:
         said.append(f"it pulls towards {' and '.join(stable)}")

@@ -1,19 +1,24 @@
-"""Two variables and more: maps of densities with arrows, and one histogram a variable."""
+"""Two variables and more: maps of densities with arrows and of committors, and one histogram a variable."""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from contract.pictures import Bins, DriftField
-from contract.results import IdentificationResult, Stationary
-from service.web.model_plots import Result
+from contract.results import Committor, IdentificationResult, Stationary
+from service.web.law_plots import place
+from service.web.model_plots import Result, confidence_of
 from service.web.numbers import plain
 from service.web.plots import Axis, Floats, Layers, Plot, array, numbers
 from service.web.units import Units
 
+FEW_COMMITTORS = 4
+
 
 def plane_plots(result: Result, units: Units, variables: Sequence[str]) -> Iterator[Plot]:
-    """Of two variables the density with the drift, with the current, and of the data; of any number the marginals."""
+    """Of two variables the density with the drift, with the current, and of the data, and the committors; of any number the
+    marginals.
+    """
     if len(variables) == 2:
         yield from _maps(result, units, variables)
     yield from _marginals(result, units, variables)
@@ -34,10 +39,11 @@ def _maps(result: Result, units: Units, variables: Sequence[str]) -> Iterator[Pl
     with_law = law is not None and len(law.density.grid) == 2
     title = "Density and drift" if with_law else "Drift"
     layers = Layers()
-    _heat(layers, law)
+    _heat(layers, law, with_interval=True)
     _drift(layers, field)
     layers.marks("fixed points", *points)
     summary = f"Map of {variables[0]} and {variables[1]}: stationary density of the model and arrows of its drift."
+    summary += _highest(law, result) if with_law and law is not None else ""
     for p in result.generator.fixed_points:
         summary += f" A{' stable' if p.stable else 'n unstable'} fixed point is at ({', '.join(plain(v, 3) for v in p.at)})."
     yield Plot("density-and-drift", title, axes[0], axes[1], layers.tuple(), summary, square=True)
@@ -51,14 +57,47 @@ def _maps(result: Result, units: Units, variables: Sequence[str]) -> Iterator[Pl
         yield Plot("density-of-data", "Density of the data", axes[0], axes[1], layers.tuple(), said, square=True)
     if law is not None and law.current is not None and with_law:
         yield _current(law, axes, units)
+    known = [committor for committor in result.generator.committors if len(committor.grid) == 2]
+    for number, committor in enumerate(known[:FEW_COMMITTORS], start=1):
+        yield _committor(number, committor, result, axes, points)
 
 
-def _heat(layers: Layers, law: Stationary | None) -> None:
+def _heat(layers: Layers, law: Stationary | None, *, with_interval: bool = False) -> None:
     if law is None or len(law.density.grid) != 2:
         return
     first, second = (numbers(g) for g in law.density.grid)
+    ends = law.density.values_ci if with_interval else None
+    interval = None if ends is None else (_coarse(array(ends[0])), _coarse(array(ends[1])))
+    layers.heat("stationary density of the model", _cells(first), _cells(second), _coarse(array(law.density.values)), interval)
+
+
+def _highest(law: Stationary, result: Result) -> str:
+    """The density where it is highest, and how sure that is."""
     values = array(law.density.values)
-    layers.heat("stationary density of the model", _cells(first), _cells(second), _coarse(values))
+    at = np.unravel_index(np.nanargmax(values), values.shape)
+    said = f" It is highest at ({', '.join(plain(numbers(g)[k], 3) for g, k in zip(law.density.grid, at, strict=True))})"
+    if law.density.values_ci is None:
+        return f"{said}: {plain(values[at], 3)}."
+    low, high = (plain(array(end)[at], 3) for end in law.density.values_ci)
+    return f"{said}: {plain(values[at], 3)}, {confidence_of(result)} interval {low} to {high}."
+
+
+def _committor(
+    number: int, committor: Committor, result: Result, axes: Sequence[Axis], points: tuple[list[float], list[float], list[str]]
+) -> Plot:
+    layers, (first, second) = Layers(), (numbers(g) for g in committor.grid)
+    ends = committor.values_ci
+    interval = None if ends is None else (_coarse(array(ends[0])), _coarse(array(ends[1])))
+    there, back = place(committor.to), place(committor.from_)
+    layers.heat("committor", _cells(first), _cells(second), _coarse(array(committor.values)), interval)
+    layers.marks("fixed points", *points)
+    summary = f"From each state the probability that the process enters {there} before {back}."
+    note = ""
+    if ends is not None:
+        widest = float(np.nanmax(array(ends[1]) - array(ends[0])))
+        note = f"Its {confidence_of(result)} interval is at most {plain(widest, 2)} wide."
+    title = f"Committor: {there} before {back}"
+    return Plot(f"committor-{number}", title, axes[0], axes[1], layers.tuple(), summary, note, square=True)
 
 
 def _drift(layers: Layers, field: DriftField | None) -> None:

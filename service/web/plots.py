@@ -152,11 +152,23 @@ class Layers:
         """A thin straight line over all of the plot."""
         self.made.append({"kind": "rule", "name": "", "x": x, "y": y, "style": "quiet"})
 
-    def heat(self, name: str, x: tuple[float, float], y: tuple[float, float], values: Floats, *, smooth: bool = True) -> None:
-        """A table of values (n₀, n₁) ≥ 0 over a rectangle, the first index along x; drawn in 255 shades."""
+    def heat(
+        self,
+        name: str,
+        x: tuple[float, float],
+        y: tuple[float, float],
+        values: Floats,
+        interval: tuple[Floats, Floats] | None = None,
+        *,
+        smooth: bool = True,
+    ) -> None:
+        """A table of values (n₀, n₁) ≥ 0 over a rectangle, the first index along x; drawn in 255 shades.
+
+        interval   lower and upper ends at each value; not drawn, but read by pointer and saved with the numbers
+        """
         top = float(np.nanmax(values, initial=0.0))
-        shades = np.nan_to_num(values / top if top > 0 else values * 0).clip(0, 1) * 255
-        coded = base64.b64encode(np.round(shades).astype(np.uint8).tobytes()).decode()
+        ceiling = 0.0 if interval is None else float(np.nanmax(interval[1], initial=0.0))
+        ends = None if interval is None else [_shades(end, ceiling) for end in interval]
         self.made.append(
             {
                 "kind": "heat",
@@ -165,7 +177,9 @@ class Layers:
                 "y": list(y),
                 "shape": list(values.shape),
                 "top": top,
-                "values": coded,
+                "values": _shades(values, top),
+                "ceiling": ceiling,
+                "ends": ends,
                 "smooth": smooth,
                 "style": "quiet",
             }
@@ -187,6 +201,12 @@ class Layers:
 
     def tuple(self) -> "tuple[Layer, ...]":
         return tuple(self.made)
+
+
+def _shades(values: Floats, top: float) -> str:
+    """Between nothing and `top`, a byte each."""
+    shades = np.nan_to_num(values / top if top > 0 else values * 0).clip(0, 1) * 255
+    return base64.b64encode(np.round(shades).astype(np.uint8).tobytes()).decode()
 
 
 def array(given: Any) -> Floats:

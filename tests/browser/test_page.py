@@ -191,6 +191,18 @@ def test_no_view_keeps_people_out_in_either_theme(visit: Any, jobs: dict[str, st
         assert dark == (theme == "dark")
 
 
+def test_the_pointer_reads_values_with_their_intervals(visit: Any, jobs: dict[str, str]) -> None:
+    page = visit.open(f"#/jobs/{jobs['well']}")
+    page.locator("#plot-committors .u-over").hover()
+    expect(page.locator("#plot-committors .readout")).to_have_text(
+        re.compile(r"0\.97\d* before −0\.97\d* [\d.]+ \([\d.]+ to [\d.]+\)")
+    )
+    visit.open(f"#/jobs/{jobs['rotating']}")
+    page.locator("#plot-density-and-drift .u-over").hover()
+    readout = page.locator("#plot-density-and-drift .readout")
+    expect(readout).to_have_text(re.compile(r"^x .* · y .* · stationary density of the model 0\.\d+"))
+
+
 def test_the_switch_of_themes_holds_and_repaints_the_plots(visit: Any, jobs: dict[str, str]) -> None:
     page = visit.open(f"#/jobs/{jobs['well']}")
     expect(page.locator("#plot-drift canvas")).to_be_visible()

@@ -15,7 +15,8 @@ from contract.datasets import Dataset, DatasetPreview, DatasetReport, Layout, Le
 from contract.jobs import GeneratorJob, JobRecord
 from contract.rolling import RollingResult
 from service.web import forms, report, site
-from service.web.plots import rounded
+from service.web.law_plots import place
+from service.web.plots import Plot, rounded
 from service.web.views import Finished, comparison_view, dataset_view, plots_of, result_view
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -101,6 +102,19 @@ def test_a_mean_that_is_zero_but_for_rounding_is_zero() -> None:
     assert "10⁻¹⁷" not in result_view(finished())
 
 
+def test_a_fixed_point_that_is_zero_but_for_rounding_is_zero() -> None:
+    points = [{"at": [1e-17], "at_ci": [[-7e-16, 2e-15]], "stable": False}, {"at": [1.0], "at_ci": [[0.9, 1.1]], "stable": True}]
+    html = result_view(finished(fixed_points=points))
+    assert "10⁻¹" not in html
+    assert "0.90 to 1.10" in html
+
+
+def test_places_are_said_as_one_says_them() -> None:
+    assert place({"x": (None, -0.8), "y": (None, None)}) == "x < −0.800"
+    assert place({"x": (0.8, None), "y": (0.0, 1.5)}) == "x > 0.800, y 0 to 1.50"
+    assert place({"x": (None, None)}) == "anywhere"
+
+
 def test_wells_barriers_and_densities_are_shown_with_their_intervals() -> None:
     grid = [-2.0, 0.0, 2.0]
     barrier = {"from": 1.0, "over": 0.0, "to": -1.0, "height": 0.25, "height_over_noise": 2.04}
@@ -147,6 +161,60 @@ def test_curves_of_the_model_are_drawn_with_their_bands() -> None:
         shown.append([sum(layer["kind"] == "band" for layer in plots[name].layers) for name in names])
     # Negative control: without intervals there are none.
     assert shown == [[1, 1, 1], [0, 0, 0]]
+
+
+def test_committors_of_one_variable_are_curves_with_bands() -> None:
+    committor = {"from": -1.0, "to": 1.0, "grid": [[-1.0, 0.0, 1.0]], "values": [0.0, 0.5, 1.0]}
+    ends = {"values_ci": [[0.0, 0.4, 1.0], [0.0, 0.7, 1.0]]}
+    nowhere = {"from": 1.0, "to": 2.0, "reason": "it never comes there"}
+    shown = []
+    for given in (committor | ends, committor):
+        plots = {plot.name: plot for plot in plots_of(finished(committors=[given, nowhere]).result)}
+        shown.append([layer["kind"] for layer in plots["committors"].layers])
+        assert "probability that the process comes to 1.00 before −1.00" in plots["committors"].summary
+    assert shown == [["band", "line"], ["line"]]
+    assert "committors" not in {plot.name for plot in plots_of(finished(committors=[nowhere]).result)}
+
+
+def test_how_an_interval_is_left_is_in_the_tables() -> None:
+    left = {"probability_high": {"value": 0.66, "ci": [0.61, 0.71]}, "mean_time": {"value": 3.2, "ci": [2.9, 3.5]}}
+    html = result_view(finished(exits=[{"from": 0.1, "low": -1.0, "high": 1.0} | left]))
+    assert "How intervals are left" in html
+    assert "0.610 to 0.710" in html
+    assert "How intervals are left" not in result_view(finished())
+
+
+def test_maps_of_the_plane_say_how_sure_they_are() -> None:
+    grid, values = [[-1.0, 1.0], [-1.0, 1.0]], [[0.1, 0.2], [0.2, 0.4]]
+    ends = [[[0.05, 0.1], [0.1, 0.3]], [[0.2, 0.4], [0.3, 0.5]]]
+    law = {"mean": [0.0, 0.0], "covariance": [[1.0, 0.0], [0.0, 1.0]]}
+    committor = {"from": {"x": [None, -1.0]}, "to": {"x": [1.0, None]}, "grid": grid, "values": values}
+
+    def maps(*, known: bool) -> dict[str, Plot]:
+        band = {"values_ci": ends} if known else {}
+        generator = {
+            "stationary": law | {"density": {"grid": grid, "values": values} | band},
+            "committors": [committor | band],
+            "fixed_points": [],
+        }
+        model = {"drift": {"x": "-x", "y": "-y"}, "diffusion": {"x,x": "1"}}
+        document = finished(**generator).result.model_dump(mode="json", by_alias=True)
+        document |= {"curves": None, "observed": None}
+        document["model"] = {
+            name: {key: {"expression": text, "terms": []} for key, text in of.items()} for name, of in model.items()
+        }
+        return {plot.name: plot for plot in plots_of(results.IdentificationResult.model_validate(document))}
+
+    shown, without = maps(known=True), maps(known=False)
+    for name in ("density-and-drift", "committor-1"):
+        (heat,) = (layer for layer in shown[name].layers if layer["kind"] == "heat")
+        low, high = (np.frombuffer(base64.b64decode(end), np.uint8) / 255 * heat["ceiling"] for end in heat["ends"])
+        np.testing.assert_allclose(low, np.ravel(ends[0]), atol=0.5 / 255)
+        np.testing.assert_allclose(high, np.ravel(ends[1]), atol=0.5 / 255)
+        assert [layer["ends"] for layer in without[name].layers if layer["kind"] == "heat"] == [None]
+    assert "highest at (1.00, 1.00): 0.400, 95 % interval 0.300 to 0.500" in shown["density-and-drift"].summary
+    assert "95 %" not in without["density-and-drift"].summary + without["committor-1"].note
+    assert "at most 0.30 wide" in shown["committor-1"].note
 
 
 def test_why_there_is_no_law_is_said_once() -> None:

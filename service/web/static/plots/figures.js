@@ -97,19 +97,51 @@ function placeOf(u) {
 /** The numbers under the pointer. */
 function said(plot, u) {
   if (u.cursor.left === undefined || u.cursor.left < 0) return '';
-  const x = u.posToVal(u.cursor.left, 'x'), parts = [`${plot.x.label} ${short(x)}`];
+  const x = u.posToVal(u.cursor.left, 'x'), y = u.posToVal(u.cursor.top, 'y'), parts = [`${shortOf(plot.x)} ${short(x)}`];
+  if (plot.square) parts.push(`${shortOf(plot.y)} ${short(y)}`);
   for (const layer of plot.layers) {
-    const value = layer.kind === 'line' || layer.kind === 'dots' ? nearest(layer.x, layer.y, x)
-      : layer.kind === 'bars' ? layer.y[layer.edges.findIndex((e, i) => e <= x && x < layer.edges[i + 1])] : undefined;
-    if (value !== undefined && value !== null && !layer.thin) parts.push(`${layer.name} ${short(value)}`);
+    const [value, low, high] = valueOf(layer, plot, x, y);
+    if (value === undefined || value === null || layer.thin) continue;
+    const known = low !== undefined && low !== null && high !== null;
+    parts.push(`${layer.name} ${short(value)}${known ? ` (${short(low)} to ${short(high)})` : ''}`);
   }
   return parts.slice(0, 6).join(' · ');
+}
+
+/** `x` of `x – voltage`: there is one line for all. */
+function shortOf(axis) { return axis.label.split(' – ')[0]; }
+
+/** What a layer says there, with the ends of its interval where it has one. */
+function valueOf(layer, plot, x, y) {
+  switch (layer.kind) {
+    case 'line': {
+      const band = plot.layers.find((other) => other.kind === 'band' && other.style === layer.style);
+      return [nearest(layer.x, layer.y, x), ...(band ? [nearest(band.x, band.low, x), nearest(band.x, band.high, x)] : [])];
+    }
+    case 'dots': return [nearest(layer.x, layer.y, x)];
+    case 'bars': return [layer.y[layer.edges.findIndex((e, i) => e <= x && x < layer.edges[i + 1])]];
+    case 'heat': return heatAt(layer, cellOf(layer, x, y));
+    default: return [];
+  }
 }
 
 function nearest(xs, ys, x) {
   let best = null;
   xs.forEach((v, i) => { if (best === null || Math.abs(v - x) < Math.abs(xs[best] - x)) best = i; });
   return best === null ? null : ys[best];
+}
+
+/** The number of the cell of a map that holds a point; undefined outside. */
+function cellOf({ x: [left, right], y: [bottom, top], shape: [nx, ny] }, x, y) {
+  const i = Math.floor(((x - left) / (right - left)) * nx), j = Math.floor(((y - bottom) / (top - bottom)) * ny);
+  return i >= 0 && i < nx && j >= 0 && j < ny ? i * ny + j : undefined;
+}
+
+/** Value of a cell, and the ends of its interval. */
+function heatAt(layer, cell) {
+  if (cell === undefined) return [];
+  const of = (codes, top) => (atob(codes).charCodeAt(cell) / 255) * top;
+  return [of(layer.values, layer.top), ...(layer.ends ?? []).map((codes) => of(codes, layer.ceiling))];
 }
 
 function legend(figure, plot) {
@@ -186,16 +218,20 @@ function rowsOf(layer) {
 }
 
 function heatRows(layer) {
-  const [nx, ny] = layer.shape, shades = atob(layer.values), rows = [];
+  const [nx, ny] = layer.shape, rows = [];
+  const columns = [[layer.values, layer.top], ...(layer.ends ?? []).map((codes) => [codes, layer.ceiling])].map(([codes, top]) => [atob(codes), top / 255]);
   const middle = ([low, high], k, n) => low + ((high - low) * (k + 0.5)) / n;
   for (let i = 0; i < nx; i++) {
-    for (let j = 0; j < ny; j++) rows.push([layer.name, middle(layer.x, i, nx), middle(layer.y, j, ny), (shades.charCodeAt(i * ny + j) / 255) * layer.top, '']);
+    for (let j = 0; j < ny; j++) {
+      const [value, ...ends] = columns.map(([shades, unit]) => shades.charCodeAt(i * ny + j) * unit);
+      rows.push([layer.name, middle(layer.x, i, nx), middle(layer.y, j, ny), value, '', ...ends]);
+    }
   }
   return rows;
 }
 
 function headings(plot) {
-  return plot.square ? ['', labelOf(plot.x), labelOf(plot.y), 'value or first component', 'second component'] : ['', labelOf(plot.x), labelOf({ label: plot.title, unit: plot.y.unit }), 'low', 'high'];
+  return plot.square ? ['', labelOf(plot.x), labelOf(plot.y), 'value or first component', 'second component', 'low', 'high'] : ['', labelOf(plot.x), labelOf({ label: plot.title, unit: plot.y.unit }), 'low', 'high'];
 }
 
 function csvOf(plot) {
@@ -209,8 +245,9 @@ function tabulate(figure, plot) {
   scroll.setAttribute('role', 'region');
   scroll.setAttribute('aria-label', `Numbers of the plot ${plot.title}`);
   const table = add(scroll, 'table'), head = add(add(table, 'thead'), 'tr'), body = add(table, 'tbody');
-  for (const heading of headings(plot)) add(head, 'th', '', heading || 'what').scope = 'col';
-  for (const row of plot.layers.filter((layer) => layer.kind !== 'heat').flatMap(rowsOf).slice(0, 2000)) {
+  const rows = plot.layers.filter((layer) => layer.kind !== 'heat').flatMap(rowsOf).slice(0, 2000);
+  for (const heading of headings(plot).slice(0, rows[0]?.length)) add(head, 'th', '', heading || 'what').scope = 'col';
+  for (const row of rows) {
     const line = add(body, 'tr');
     for (const cell of row) add(line, 'td', '', typeof cell === 'number' ? short(cell) : cell ?? '–');
   }
