@@ -1,4 +1,6 @@
-"""One real server for every test that needs one. It listens on a free loopback port and keeps its log in a temporary folder."""
+"""One real server, and one installation, for every test that needs one. They listen on free loopback ports and keep everything in
+temporary folders.
+"""
 
 import os
 import secrets
@@ -12,12 +14,56 @@ import pytest
 from moto.server import ThreadedMotoServer
 from redis import Redis
 from redis.exceptions import RedisError
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
+from standalone.preflight import free_port
 from standalone.valkey import Store, embedded, find_server
 from storage.account import RIGHTS
+from tests.acceptance.served import Served
 
 # As in a worker: several threads on small matrices wait for each other, and tests in several processes more so.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+SHARING = {
+    "tests/acceptance/test_bad_input.py",
+    "tests/acceptance/test_cases.py",
+    "tests/acceptance/test_examples.py",
+    "tests/acceptance/test_generator_table.py",
+    "tests/acceptance/test_one_curl.py",
+    "tests/acceptance/test_real_data.py",
+    "tests/acceptance/test_real_data_several.py",
+    "tests/acceptance/test_recovery.py",
+    "tests/acceptance/test_rolling_and_sweep.py",
+    "tests/acceptance/test_webhook.py",
+    "tests/client/test_cli.py",
+    "tests/client/test_client.py",
+}
+"""Files whose tests talk to `served`: where tests run in several processes, one of them starts it and runs all of these."""
+
+
+class ByInstallation(LoadFileScheduling):  # type: ignore[misc]
+    """File by file, but those together that share an installation: a start takes seven seconds of CPU."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return "served" if file in SHARING else "browser" if file.startswith("tests/browser/") else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
+    return ByInstallation(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One installation (store, worker, service) for all tests that only talk to it; it may call webhooks on this machine."""
+    webhooks = {"ITOSCOPE_WEBHOOK_HOSTS": "127.0.0.1", "ITOSCOPE_WEBHOOK_NETWORKS": "127.0.0.0/8"}
+    running = Served(tmp_path_factory.mktemp("served") / "data with spaces", free_port(), webhooks)
+    try:
+        yield running.wait_until_ready()
+    finally:
+        running.stop()
 
 
 @pytest.fixture(scope="session")

@@ -54,20 +54,25 @@ def watched(context: BrowserContext, url: str) -> Visit:
     return visit
 
 
-# Of a module, not of the session: while Playwright runs, no other test of the process can start an event loop.
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+@pytest.fixture(scope="session")
+def chromium() -> Path:
     if not CHROMIUM.exists():
         pytest.skip(f"there is no {CHROMIUM}: apt-get install chromium")
+    return CHROMIUM
+
+
+# Of a module, not of the session: while Playwright runs, no other test of the process can start an event loop.
+@pytest.fixture(scope="module")
+def browser(chromium: Path) -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=str(chromium), args=ARGUMENTS)
         yield browser
         browser.close()
 
 
-@pytest.fixture(scope="module")
-def served(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One installation for all; asked for after the browser, so that none is started where there is none."""
+@pytest.fixture(scope="session")
+def served(chromium: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One installation for all, whose keys one of them sets; none is started where there is no browser."""
     running = Served(tmp_path_factory.mktemp("served") / "data", free_port())
     try:
         yield running.wait_until_ready()

@@ -40,16 +40,6 @@ def service_url(tmp_path: Path, empty_redis_url: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One installation with a worker."""
-    running = Served(tmp_path_factory.mktemp("client") / "data", free_port())
-    try:
-        yield running.wait_until_ready()
-    finally:
-        running.stop()
-
-
-@pytest.fixture(scope="session")
 def client(served: Served) -> Iterator[Client]:
     with Client(served.url, retries=Retries(attempts=3)) as client:
         yield client
