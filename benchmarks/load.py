@@ -1,6 +1,6 @@
 """How many callers and jobs does one installation on this machine bear, and how long do they wait?
 
-    python -m benchmarks.load [--clients 200] [--jobs 5000] [--identifications 300] [--ramp 5]
+    python -m benchmarks.load [--clients 200] [--jobs 5000] [--models 1000] [--identifications 300] [--ramp 5]
 
 An installation of its own: Valkey with a log synced at every write, the service, one worker of two processes. The clients are one
 more process, on the same cores; what each process used of them is printed.
@@ -9,6 +9,7 @@ more process, on the same cores; what each process used of them is printed.
   long poll   GET with `Prefer: wait=30`: from the end of the job, by its record, to the answer
   look        GET without waiting, of every tenth job
   overhead    one client, one trivial job at a time: from POST to the result fetched, by way of one long poll
+  backlog     jobs that were all accepted while the worker was stopped: how fast it does them, with nobody else at work
 """
 
 import argparse
@@ -49,6 +50,8 @@ N_SAMPLES, DT = 2000, 0.05
 WAIT_SECONDS = 30
 PATIENCE_SECONDS = 60.0
 LOOK_EVERY = 10
+MOST_IN_LINE = 500
+"""Jobs of a backlog, at most."""
 PLAIN = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """One for all, as nothing is encrypted: else each client makes its own, and holds up all others meanwhile."""
 
@@ -69,6 +72,7 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--jobs", type=int, default=5000)
     parser.add_argument("--ramp", type=float, default=5.0, help="seconds in which the clients arrive")
+    parser.add_argument("--models", type=int, default=1000, help="identifications that ask for the model alone")
     parser.add_argument("--identifications", type=int, default=300)
     parser.add_argument("--trivial", type=int, default=50)
     options = parser.parse_args()
@@ -86,7 +90,8 @@ async def measure(installation: Installation, options: argparse.Namespace) -> No
     async with connected(installation.url) as client:
         dataset = await uploaded(client)
         identification = {"kind": "identification", "dataset": dataset}
-        kinds = (TRIVIAL, ANALYSIS, identification) if options.identifications else (TRIVIAL, ANALYSIS)
+        model = identification | {"analysis": {"model_only": True}}
+        kinds = [TRIVIAL, ANALYSIS, *([model] if options.models else []), *([identification] if options.identifications else [])]
         for job in kinds * 4:  # Each of the worker's processes loads and compiles.
             await overhead(client, job)
         for what, job in (("a trivial job", TRIVIAL), ("the analysis of one model", ANALYSIS)):
@@ -94,11 +99,13 @@ async def measure(installation: Installation, options: argparse.Namespace) -> No
             print(
                 f"overhead of {what}: p50 {1e3 * np.median(took):.1f} ms, p99 {1e3 * np.quantile(took, 0.99):.1f} ms", flush=True
             )
-        if options.identifications:
-            alone = np.array([await overhead(client, identification) for _ in range(5)])
-            print(f"one small identification, nothing else running: p50 {1e3 * np.median(alone):.0f} ms", flush=True)
+        for what, job in (("the model alone", model), ("a small identification", identification)):
+            if job in kinds:
+                alone = np.array([await overhead(client, job) for _ in range(5)])
+                print(f"{what}, nothing else running: p50 {1e3 * np.median(alone):.0f} ms", flush=True)
     for what, job, jobs in (
         ("trivial jobs", TRIVIAL, options.jobs),
+        (f"identifications of {N_SAMPLES} samples, the model alone", model, options.models),
         (f"identifications of {N_SAMPLES} samples", identification, options.identifications),
     ):
         if not jobs:
@@ -110,6 +117,7 @@ async def measure(installation: Installation, options: argparse.Namespace) -> No
         show(f"{jobs} {what}, {clients} clients", found, jobs, used)
         stays = (f"{name} {milliseconds:.0f} ms" for name, milliseconds in spent(stages, installation))
         print("  a job stays: " + ", ".join(stays), flush=True)
+        await backlog(installation, what, job, min(jobs, MOST_IN_LINE))
     print(f"load of the machine after: {getloadavg()[0]:.2f}")
 
 
@@ -135,6 +143,25 @@ async def load(url: str, job: dict[str, Any], jobs: int, clients: int, ramp: flo
     await asyncio.gather(*(client(number) for number in range(clients)))
     found.seconds = time.monotonic() - begun
     return found
+
+
+async def backlog(installation: Installation, what: str, job: dict[str, Any], jobs: int) -> None:
+    """How fast the worker does jobs that stand in line."""
+    worker = installation.workers[0]
+    worker.signal_group(signal.SIGSTOP)
+    try:
+        async with connected(installation.url) as client:
+            for _ in range(jobs):
+                (await client.post("/v1/jobs", json=job)).raise_for_status()
+    finally:
+        worker.signal_group(signal.SIGCONT)
+    begun, before = time.monotonic(), cpu_seconds(installation)
+    while (tally := installation.jobs.tally()).queued + tally.running:
+        await asyncio.sleep(0.05)
+    seconds = time.monotonic() - begun
+    used = {name: 1e3 * (now - before[name]) / jobs for name, now in cpu_seconds(installation).items()}
+    spent = ", ".join(f"{name} {used[name]:.1f} ms" for name in ("worker", "store"))
+    print(f"  backlog of {jobs} {what}: {jobs / seconds:.1f} jobs/s; CPU a job: {spent}", flush=True)
 
 
 async def one(client: httpx.AsyncClient, job: dict[str, Any], found: Measured, *, look: bool) -> None:

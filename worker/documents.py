@@ -1,6 +1,7 @@
 """Core values → documents. Numbers stay finite; what is missing is null, with a reason where a reader would ask."""
 
 import json
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -126,6 +127,7 @@ def notice_of(finding: Finding) -> results.Notice:
     return results.Notice(code=finding.code, message=finding.message, details=plain(dict(finding.details)))
 
 
+@cache
 def version_of_this() -> str:
     """Of the program."""
     try:

@@ -44,7 +44,7 @@ def observed_document(observed: Observed) -> pictures.Observed:
 
 
 def _curve(curve: Curve) -> pictures.Curve:
-    band = () if curve.band is None else tuple((number(low), number(high)) for low, high in curve.band.T)
+    band = () if curve.band is None else tuple(zip(*map(_numbers, curve.band), strict=True))
     return pictures.Curve(values=_numbers(curve.values), band=band)
 
 
@@ -65,4 +65,4 @@ def _bins(bins: Bins) -> pictures.Bins:
 
 
 def _numbers(values: Floats) -> tuple[float | None, ...]:
-    return tuple(number(v) for v in values)
+    return tuple(values.tolist()) if np.isfinite(values).all() else tuple(number(v) for v in values)

@@ -38,6 +38,7 @@ def kernel_findings(identified: Identified, library: Library) -> Iterator[Findin
             library.internal(statistics.nodes),
             statistics.time,
             identified.variance,
+            MATERIAL,
         )
         if gain > MATERIAL:
             yield Finding(

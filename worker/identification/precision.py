@@ -53,13 +53,22 @@ def inverse_root(matrix: Floats) -> Floats:
     return np.asarray(vectors[:, keep] / np.sqrt(values[keep]) / norms[:, None])
 
 
-def gain_of_narrower(kernels: Kernels, nodes: Floats, functions: Floats, time: Floats, variance: Floats) -> float:
-    """Variance with these kernels over that with twice as many of half the width; infinite where only those tell all apart."""
+def gain_of_narrower(
+    kernels: Kernels, nodes: Floats, functions: Floats, time: Floats, variance: Floats, material: float = 1.0
+) -> float:
+    """Variance with these kernels over that with twice as many of half the width; infinite where only those tell all apart.
+
+    material   what is at most that need not be known any better: an upper bound is returned then
+    """
+    now = variance_over_bound(whitening(kernels.at(nodes), variance), functions, time, variance)
+    # No kernels are better than the bound.
+    if now is not None and now <= material:
+        return now
     spacing = float(kernels.centres[1] - kernels.centres[0])
     between = kernels.centres + spacing / 2
     centres = np.concatenate([kernels.centres, between if kernels.circle is not None else between[:-1]])
     narrower = Kernels(centres, kernels.bandwidth / 2, kernels.circle)
-    now, then = (variance_over_bound(whitening(k.at(nodes), variance), functions, time, variance) for k in (kernels, narrower))
+    then = variance_over_bound(whitening(narrower.at(nodes), variance), functions, time, variance)
     if then is None:
         return 1.0
     return float("inf") if now is None else now / then
