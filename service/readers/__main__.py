@@ -1,5 +1,6 @@
 """The reading child: limits first, then one request from standard input, one answer to standard output."""
 
+import errno
 import gc
 import json
 import os
@@ -8,6 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 PARENT_LOOK_SECONDS = 0.5
 """How often it is seen whether the service still lives."""
@@ -33,11 +35,15 @@ def main() -> int:
             Limits(**request["limits"]),
             Path(request["folder"]),
         )
-        answer = {"report": report}
+        answer: dict[str, Any] = {"report": report}
     except UnreadableData as error:
         answer = {"problem": error.to_json()}
     except MemoryError:
         answer = {"problem": too_large("The data need more memory than one upload may take.", "Upload fewer samples.").to_json()}
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        answer = {"no_room": error.errno}
     json.dump(answer, sys.stdout)
     return 0
 

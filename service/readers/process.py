@@ -29,7 +29,7 @@ def read_upload(
     """Read an upload in a child process and fill `folder` with the three files of a dataset (storage.stores.DatasetStore).
 
     Blocks until the child is done. Raises UnreadableData: where no safe reading exists, and where the child ran out of memory or
-    time, or died; `folder` then holds none of the files.
+    time, or died; OSError where the disk is full. `folder` then holds none of the files.
     """
     limits = limits or Limits()
     with path.open("rb") as file:
@@ -43,6 +43,8 @@ def read_upload(
     }
     try:
         answer = _ask(request, limits)
+        if "no_room" in answer:
+            raise OSError(answer["no_room"], os.strerror(answer["no_room"]))
         if "problem" in answer:
             raise UnreadableData.from_json(answer["problem"])
         try:

@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from service.readers import csv
 from service.readers.codes import without_missing_codes
@@ -21,7 +23,10 @@ from service.readers.table import Record
 
 
 def read(path: Path, form: Format, layout: Layout, limits: Limits, folder: Path) -> dict[str, Any]:
-    """Read an upload, write states.npy, times.npy and segments.npy into `folder`, return the report. Raises UnreadableData."""
+    """Read an upload, write states.npy, times.npy and segments.npy into `folder`, return the report.
+
+    Raises UnreadableData, OSError where they cannot be written.
+    """
     notes = Notes()
     record = _record(path, form, layout, limits, notes)
     record = replace(record, states=without_missing_codes(record.states, record.variables, notes))
@@ -30,10 +35,16 @@ def read(path: Path, form: Format, layout: Layout, limits: Limits, folder: Path)
     read = segmented(record, dt, layout.gap_factor, notes)
     refuse_hopeless(read, record, notes)
     report = report_of(read, record, form, layout, dt, notes)
-    np.save(folder / "states.npy", np.ascontiguousarray(read.states), allow_pickle=False)
-    np.save(folder / "times.npy", read.times, allow_pickle=False)
-    np.save(folder / "segments.npy", read.segments, allow_pickle=False)
+    _save(folder / "states.npy", np.ascontiguousarray(read.states))
+    _save(folder / "times.npy", read.times)
+    _save(folder / "segments.npy", read.segments)
     return report
+
+
+def _save(path: Path, array: NDArray[Any]) -> None:
+    # Through `write`: given a file, NumPy writes past it, and of a full disk it only says how many numbers it wrote.
+    with path.open("wb") as file:
+        np.save(SimpleNamespace(write=file.write), array, allow_pickle=False)
 
 
 def _record(path: Path, form: Format, layout: Layout, limits: Limits, notes: Notes) -> Record:

@@ -1,5 +1,6 @@
 """The reading child: what it may cost, and what the serving process never loads."""
 
+import errno
 import json
 import os
 import subprocess
@@ -57,6 +58,17 @@ def test_a_refusal_comes_back_whole(upload: Any) -> None:
     assert (caught.value.code, caught.value.status) == ("layout-mismatch", 422)
     assert isinstance(caught.value.errors[0], ProblemError)
     assert caught.value.errors[0].pointer == "#/layout/time_column"
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+@pytest.mark.parametrize("name", ["states.npy", "segments.npy"])
+def test_a_full_disk_is_no_fault_of_the_data(name: str, upload: Any) -> None:
+    path, folder = upload(TABLE.encode())
+    (folder / name).symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space") as raised:
+        read_upload(path, "text/csv", "a.csv", Layout(), folder)
+    assert raised.value.errno == errno.ENOSPC
     assert list(folder.iterdir()) == []
 
 
