@@ -10,6 +10,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, H
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric, SummaryMetricFamily
 from prometheus_client.registry import Collector
 
+from contract.messages import QUEUES
 from storage.stores import JobStore, StoreUnavailable
 
 MEDIA_TYPE = CONTENT_TYPE_LATEST
@@ -61,12 +62,17 @@ class _Jobs(Collector):
     def collect(self) -> Iterator[Metric]:
         try:
             tally, workers, memory = self._jobs.tally(), self._jobs.workers_alive(self._silence), self._jobs.memory_used()
+            queues = {queue: self._jobs.workers_of(queue, self._silence) for queue in QUEUES}
         except StoreUnavailable:
             yield GaugeMetricFamily("itoscope_store_up", "Whether the store of jobs answers.", 0)
             return
         yield GaugeMetricFamily("itoscope_store_up", "Whether the store of jobs answers.", 1)
         yield GaugeMetricFamily("itoscope_store_memory_ratio", "Share of the store's memory that is in use.", memory)
         yield GaugeMetricFamily("itoscope_workers", "Workers heard of lately.", workers)
+        serving = GaugeMetricFamily("itoscope_queue_workers", "Those of them that serve a queue.", labels=("queue",))
+        for queue, number in queues.items():
+            serving.add_metric((queue,), number)
+        yield serving
         jobs = GaugeMetricFamily("itoscope_jobs", "Jobs that wait or run.", labels=("state",))
         jobs.add_metric(("queued",), tally.queued)
         jobs.add_metric(("running",), tally.running)

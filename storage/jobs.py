@@ -10,7 +10,7 @@
 - `jobs:webhooks`, sorted set: ended jobs whose webhook is to be sent, by the time at which to try
 - `jobs:queued`, sorted set: jobs that wait for a worker, by the time since when
 - `jobs:counts`, `jobs:stages`, hashes: what happened how often, how long each stage took
-- `jobs:workers`, sorted set: workers, by their last beat
+- `jobs:workers`, `jobs:workers:<queue>`, sorted sets: workers, all and those that serve a queue, by their last beat
 - `tenant:<tenant>:secrets`, hash: what the tenant's webhooks are signed with
 - `tenant:<tenant>:open`, set: those of the tenant's jobs that have not ended
 - `tenant:<tenant>:jobs`, sorted set: the tenant's jobs, by order of arrival, which `tenant:<tenant>:sequence` counts
@@ -298,15 +298,19 @@ class RedisJobStore(RedisShards):
     def webhook_secret(self, tenant: str) -> str:
         return str(self._run("secret", [f"tenant:{checked_tenant(tenant)}:secrets"], new_webhook_secret()))
 
-    def beat(self, worker: str) -> None:
-        self._run("beat", [_WORKERS], worker)
+    def beat(self, worker: str, queues: Sequence[QueueName] = QUEUES) -> None:
+        self._run("beat", [_WORKERS, *map(_workers_of, queues)], worker)
 
     def farewell(self, worker: str) -> None:
         with store_errors():
-            self._client.zrem(_WORKERS, worker)
+            for workers in (_WORKERS, *map(_workers_of, QUEUES)):
+                self._client.zrem(workers, worker)
 
     def workers_alive(self, within_seconds: float, host: str | None = None) -> int:
         return int(self._run("alive", [_WORKERS], within_seconds, "" if host is None else f"@{host}"))
+
+    def workers_of(self, queue: QueueName, within_seconds: float) -> int:
+        return int(self._run("alive", [_workers_of(queue)], within_seconds, ""))
 
     def _fields(self, tenant: str, job_id: str) -> Mapping[str, str] | None:
         """The stored record, or None where this tenant has no such job."""
@@ -314,6 +318,10 @@ class RedisJobStore(RedisShards):
             return None
         fields = _pairs(self._run("fetch", [_record_key(job_id)], tenant))
         return _present(fields) if fields else None
+
+
+def _workers_of(queue: QueueName) -> str:
+    return f"{_WORKERS}:{queue}"
 
 
 def _record_key(job_id: str) -> str:

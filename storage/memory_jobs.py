@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from contract.jobs import DataJob, Job, JobEvent, JobRecord, Progress, State
-from contract.messages import Message, QueueName
+from contract.messages import QUEUES, Message, QueueName
 from contract.problems import Problem
 from storage.ends import timed_out, worker_lost
 from storage.jobs import ATTEMPT_CAP, IDEMPOTENCY_SECONDS, LONGEST_WAIT_SECONDS, MOST_EXCUSED, QUEUED_GRACE_SECONDS
@@ -73,6 +73,7 @@ class MemoryJobStore:
     _events: dict[str, list[JobEvent]] = field(default_factory=dict)
     _forgotten: dict[str, tuple[str, float]] = field(default_factory=dict)
     _beats: dict[str, float] = field(default_factory=dict)
+    _serves: dict[str, Sequence[QueueName]] = field(default_factory=dict)
     _happened: Counter[str] = field(default_factory=Counter)
     _stages: dict[str, tuple[int, float]] = field(default_factory=dict)
     _secrets: dict[str, str] = field(default_factory=dict)
@@ -390,9 +391,10 @@ class MemoryJobStore:
         with self._lock:
             return self._secrets.setdefault(checked_tenant(tenant), new_webhook_secret())
 
-    def beat(self, worker: str) -> None:
+    def beat(self, worker: str, queues: Sequence[QueueName] = QUEUES) -> None:
         with self._lock:
             self._beats[worker] = time.time()
+            self._serves[worker] = tuple(queues)
 
     def farewell(self, worker: str) -> None:
         with self._lock:
@@ -402,6 +404,10 @@ class MemoryJobStore:
         ending = "" if host is None else f"@{host}"
         with self._lock:
             return sum(at >= time.time() - within_seconds for name, at in self._beats.items() if name.endswith(ending))
+
+    def workers_of(self, queue: QueueName, within_seconds: float) -> int:
+        with self._lock:
+            return sum(at >= time.time() - within_seconds and queue in self._serves[name] for name, at in self._beats.items())
 
     def _of(self, tenant: str, job_id: str) -> _Entry | None:
         with self._lock:

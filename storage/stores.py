@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 from contract.datasets import Dataset
 from contract.jobs import Job, JobEvent, JobRecord, Progress
-from contract.messages import Message, QueueName
+from contract.messages import QUEUES, Message, QueueName
 from contract.problems import Problem
 from storage.listing import EVERY_JOB, JobFilter
 
@@ -304,8 +304,8 @@ class JobStore(Protocol):
         """What the tenant's webhooks are signed with: `whsec_…`, made when first asked for."""
         ...
 
-    def beat(self, worker: str) -> None:
-        """Note that this worker lives."""
+    def beat(self, worker: str, queues: Sequence[QueueName] = QUEUES) -> None:
+        """Note that this worker lives, and which queues it serves."""
         ...
 
     def farewell(self, worker: str) -> None:
@@ -314,6 +314,10 @@ class JobStore(Protocol):
 
     def workers_alive(self, within_seconds: float, host: str | None = None) -> int:
         """How many workers, all or those of one host (`name@host`), gave a beat within the last so many seconds."""
+        ...
+
+    def workers_of(self, queue: QueueName, within_seconds: float) -> int:
+        """Likewise those that serve this queue."""
         ...
 
 

@@ -169,7 +169,7 @@ def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
     own = RedisJobStore(connect(settings.redis_url, timeout=min(5.0, settings.lease_seconds / lease.BEATS_PER_LEASE)))
     keeper = lease.lease_keeper(own, settings.lease_seconds, publish, _teller(settings, own))
     app.steps["worker"].add(keeper)
-    app.steps["worker"].add(beat_giver(Beating(own, pulse)))
+    app.steps["worker"].add(beat_giver(Beating(own, pulse, queues=settings.queues)))
     app.steps["consumer"].add(pulse_taker(pulse))
     return app
 

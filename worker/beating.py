@@ -2,10 +2,12 @@
 last sign would have been good for."""
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 from celery import bootsteps, signals
 
+from contract.messages import QUEUES, QueueName
 from storage.repeating import every
 from storage.stores import JobStore
 from worker.pulse import Pulse
@@ -18,8 +20,8 @@ FAREWELL_SECONDS = 2.0
 class Beating:
     """A thread that gives a sign of life every few seconds, until this worker takes no more jobs; then it says farewell."""
 
-    def __init__(self, jobs: JobStore, pulse: Pulse, seconds: float = BEAT_SECONDS) -> None:
-        self._jobs, self._pulse, self._seconds = jobs, pulse, seconds
+    def __init__(self, jobs: JobStore, pulse: Pulse, seconds: float = BEAT_SECONDS, queues: Sequence[QueueName] = QUEUES) -> None:
+        self._jobs, self._pulse, self._seconds, self._queues = jobs, pulse, seconds, queues
         self._leaving = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -31,7 +33,7 @@ class Beating:
             if self._leaving.is_set():
                 self._jobs.farewell(worker)
             elif alive:
-                self._jobs.beat(worker)
+                self._jobs.beat(worker, self._queues)
 
         self._thread = every(self._seconds, "giving a sign of life", act, since=self._pulse.started, until=self._leaving)
 

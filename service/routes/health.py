@@ -5,6 +5,7 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Response
 
 from contract.base import Document
+from contract.messages import QUEUES, QueueName
 from service.dependencies import Administered, Parts
 from service.errors import RETRY_SECONDS, Refusal
 from service.metrics import MEDIA_TYPE
@@ -30,6 +31,8 @@ class Readiness(Document):
     """`ready`."""
     workers: int
     """Workers heard of lately."""
+    queues: dict[QueueName, int]
+    """How many of them serve each queue: jobs of a queue that has none are accepted, and wait."""
 
 
 @router.get("/healthz", summary="Is the process alive?")
@@ -42,10 +45,14 @@ async def healthz() -> Health:
 async def readyz(parts: Parts, response: Response) -> Readiness:
     """200 when the store answers and a worker has been heard of lately; 503 says which of them is missing."""
     response.headers["Cache-Control"] = "no-store"
-    silence = parts.settings.worker_silence_seconds
+    silence, jobs = parts.settings.worker_silence_seconds, parts.stores.jobs
+
+    def look() -> tuple[int, dict[QueueName, int]]:
+        return jobs.workers_alive(silence), {queue: jobs.workers_of(queue, silence) for queue in QUEUES}
+
     try:
         with fail_after(LONGEST_LOOK):
-            workers = await run_sync(parts.stores.jobs.workers_alive, silence, abandon_on_cancel=True)
+            workers, queues = await run_sync(look, abandon_on_cancel=True)
     except TimeoutError:
         raise Refusal(
             "store-unavailable",
@@ -59,7 +66,7 @@ async def readyz(parts: Parts, response: Response) -> Readiness:
             hints=("Start a worker: python -m worker.",),
             headers={"Retry-After": str(RETRY_SECONDS)},
         )
-    return Readiness(status="ready", workers=workers)
+    return Readiness(status="ready", workers=workers, queues=queues)
 
 
 @router.get(

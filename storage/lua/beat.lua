@@ -1,6 +1,8 @@
 -- A worker lives. Workers silent for a day are forgotten.
--- KEYS  workers
+-- KEYS  workers, and those of each queue that it serves
 local at = now()
-redis.call('ZADD', KEYS[1], stamp(at), ARGV[1])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', stamp(at - 86400))
+for _, workers in ipairs(KEYS) do
+  redis.call('ZADD', workers, stamp(at), ARGV[1])
+  redis.call('ZREMRANGEBYSCORE', workers, '-inf', stamp(at - 86400))
+end
 return 1

@@ -12,7 +12,13 @@ def test_ready_needs_a_worker_that_was_heard_of_lately(service: Any) -> None:
     assert (alone.status_code, alone.json()["code"]) == (503, "not-ready")
     assert "python -m worker" in alone.json()["hints"][0]
     service.stores.jobs.beat("worker-1")
-    assert service.client.get("/readyz").json() == {"status": "ready", "workers": 1}
+    assert service.client.get("/readyz").json() == {"status": "ready", "workers": 1, "queues": {"small": 1, "large": 1}}
+
+
+def test_a_queue_that_no_worker_serves_is_told(service: Any) -> None:
+    service.stores.jobs.beat("worker-1", ["small"])
+    assert service.client.get("/readyz").json() == {"status": "ready", "workers": 1, "queues": {"small": 1, "large": 0}}
+    assert 'itoscope_queue_workers{queue="large"} 0.0' in service.client.get("/metrics").text
 
 
 def test_not_ready_while_the_store_does_not_answer(service: Any, monkeypatch: Any) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from contract.generator import AnalysisParameters, ModelTerms, PassageRequest
 from contract.jobs import GeneratorJob, IdentificationJob, Progress, State
+from contract.messages import QUEUES
 from contract.problems import problem
 from storage.listing import JobFilter
 from storage.names import new_job_id, result_name
@@ -516,6 +517,14 @@ def test_workers_are_alive_while_their_beat_is_fresh(jobs: JobStore) -> None:
     time.sleep(1.0)
     jobs.beat("two")
     assert jobs.workers_alive(0.9) == 1
+
+
+def test_the_workers_of_a_queue_are_those_that_serve_it(jobs: JobStore) -> None:
+    jobs.beat("both")
+    jobs.beat("short", ["small"])
+    assert [jobs.workers_of(queue, 10) for queue in QUEUES] == [2, 1]
+    jobs.farewell("both")
+    assert [jobs.workers_of(queue, 10) for queue in QUEUES] == [1, 0]
 
 
 def test_the_workers_of_one_host_are_told_apart(jobs: JobStore) -> None:
