@@ -60,7 +60,7 @@ class Reaper:
 
     def __init__(self, jobs: JobStore, publish: Publish, rest_seconds: float) -> None:
         self._jobs, self._publish, self._rest_seconds = jobs, publish, rest_seconds
-        self._answers_since: float | None = None
+        self._answers_since: float | None = float("-inf")  # whoever begins has seen it away for no moment
 
     def look(self) -> None:
         """Raises StoreUnavailable."""
