@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from redis import Redis
@@ -15,12 +16,23 @@ from storage.stores import StorageFull, StoreUnavailable
 _PASSING_TROUBLE = ("OOM", "MISCONF", "LOADING", "NOREPLICAS", "MASTERDOWN", "CLUSTERDOWN", "READONLY", "BUSY")
 
 
+class _Client(Redis):
+    """Leaves a server that became a replica: its address may lead to the new master by now, an open connection never will."""
+
+    def parse_response(self, connection: Any, command_name: Any, **options: Any) -> Any:
+        try:
+            return super().parse_response(connection, command_name, **options)  # type: ignore[no-untyped-call]
+        except ReadOnlyError:
+            connection.disconnect()
+            raise
+
+
 def connect(url: str, *, timeout: float = 5.0) -> Redis:
     """A client that gives up soon: the caller knows better whether to answer 503 or to wait. Nothing is sent yet.
 
     Commands are tried three times within about 0.2 s where the connection breaks; every transition bears repetition.
     """
-    return Redis.from_url(
+    return _Client.from_url(
         url,
         decode_responses=True,
         socket_timeout=timeout,

@@ -1,6 +1,8 @@
 """What a caller sees of a server in trouble."""
 
+import re
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from urllib.parse import urlsplit
@@ -9,7 +11,7 @@ import pytest
 from redis import Redis
 
 from contract.jobs import IdentificationJob
-from storage.connection import connect
+from storage.connection import connect, store_errors
 from storage.jobs import RedisJobStore
 from storage.stores import StorageFull, StoreUnavailable
 
@@ -62,6 +64,27 @@ def test_a_server_that_grants_too_little_is_the_operators_to_mend(empty_redis_ur
     url = parts._replace(netloc=f"poor:secret@{parts.hostname}:{parts.port}").geturl()
     with pytest.raises(StoreUnavailable):
         RedisJobStore(connect(url)).list("lab")
+
+
+def test_a_server_that_became_a_replica_is_left_for_the_one_its_address_leads_to_now() -> None:
+    greetings = {b"HELLO": b"%1\r\n$5\r\nproto\r\n:3\r\n", b"CLIENT": b"+OK\r\n", b"PING": b"+PONG\r\n"}
+
+    def serve(connection: socket.socket, answer: bytes) -> None:
+        with connection:
+            while received := connection.recv(10_000):
+                for command in re.split(rb"\*[0-9]+\r\n", received)[1:]:
+                    connection.sendall(next((said for name, said in greetings.items() if name in command), answer))
+
+    def accept() -> None:
+        for answer in (b"-READONLY a replica now\r\n", b":7\r\n"):
+            threading.Thread(target=serve, args=(server.accept()[0], answer), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=accept, daemon=True).start()
+        client = connect(f"redis://127.0.0.1:{server.getsockname()[1]}/0")
+        with pytest.raises(StoreUnavailable), store_errors():
+            client.incr("key")
+        assert client.incr("key") == 7
 
 
 def test_a_store_survives_the_loss_of_its_connections_and_of_its_scripts(empty_redis_url: str) -> None:
