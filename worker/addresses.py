@@ -5,10 +5,12 @@ neighbours, its cloud's metadata (server-side request forgery). So names are res
 connection goes to one that was looked at.
 """
 
-import asyncio
 import socket
 from collections.abc import Sequence
+from functools import partial
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+from anyio.to_thread import run_sync
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -25,7 +27,8 @@ async def permitted_addresses(host: str, port: int, networks: Sequence[Network])
 
     Those of IPv4 come first: a worker without a way to IPv6 would find out only when its time is up.
     """
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    # Not the loop's own way: what it has begun, it waits for at its end, and a name server may take a minute to say nothing.
+    found = await run_sync(partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM), abandon_on_cancel=True)
     addresses = list(dict.fromkeys(ip_address(str(place[0])) for *_, place in found))
     if not addresses:
         raise AddressRefused("the host has no address")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import ssl
 import threading
 import time
@@ -215,6 +216,25 @@ def test_a_receiver_that_does_not_answer_costs_five_seconds_at_most(monkeypatch:
     assert len(quick.received) == 1
 
 
+def test_a_name_server_that_does_not_answer_costs_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("worker.webhooks.SECONDS", 0.2)
+    look, jobs = socket.getaddrinfo, MemoryJobStore()
+
+    def mute(host: str, *given: Any, **more: Any) -> Any:
+        if host == "localhost":
+            time.sleep(1.5)
+        return look(host, *given, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", mute)
+    with receiving() as receiver:
+        ended(jobs, f"http://localhost:{receiver.port}/")
+        ended(jobs, f"http://127.0.0.1:{receiver.port}/")
+        started = time.monotonic()
+        teller(jobs).tell()
+        assert time.monotonic() - started < 1.2
+    assert len(receiver.received) == 1
+
+
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "localhost", "127.1", "2130706433", "0x7f000001", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "[::]"]
 )
@@ -249,11 +269,11 @@ def test_only_public_addresses_may_be_told_unless_the_operator_says_so(address: 
 
 
 def test_a_name_with_an_address_inside_is_refused_whatever_else_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def found(*_: Any, **__: Any) -> Any:
+    def found(*_: Any, **__: Any) -> Any:
         return [(0, 0, 0, "", (text, 443)) for text in ("93.184.215.14", "10.0.0.1")]
 
     async def ask(networks: Any) -> Any:
-        monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", found)
+        monkeypatch.setattr("worker.addresses.socket.getaddrinfo", found)
         return await permitted_addresses("rebound.example", 443, networks)
 
     with pytest.raises(AddressRefused):
