@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from itoscope_client import MissingDependency, Model, SimulationError
+from itoscope_client.cli.words import of_model
 from itoscope_client.inputs import optional
 from tests.client.documents import normal, result
 
@@ -167,6 +168,12 @@ class TestPages:
         without = result({"x": {"x": 1.0}}, {"x,x": {"1": 1.0}}, ergodic=False, reason="it is pushed out")
         assert Model(without).ergodic is False
         assert "No stationary law" in Model(without)._repr_html_()
+
+    @pytest.mark.parametrize("reason", ["no stationary law: it runs away", "it runs away"])
+    def test_that_there_is_no_law_is_said_once(self, reason: str) -> None:
+        model = Model(result({"x": {"x": 1.0}}, {"x,x": {"1": 1.0}}, ergodic=False, reason=reason))
+        assert "<p>No stationary law: it runs away</p>" in model._repr_html_()
+        assert "\nno stationary law: it runs away" in of_model(model)
 
     def test_what_comes_from_outside_is_escaped(self) -> None:
         evil: dict[str, Any] = {**OU, "warnings": [{"code": "<b>", "message": "<script>alert(1)</script>"}]}

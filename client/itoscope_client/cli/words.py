@@ -5,6 +5,7 @@ from typing import Any
 
 from itoscope_client.models import Model
 from itoscope_client.models.digits import interval, rounded
+from itoscope_client.models.pages import why_there_is_no_law
 
 
 def of_dataset(dataset: Mapping[str, Any], name: str) -> str:
@@ -51,7 +52,7 @@ def of_warnings(warnings: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _facts(model: Model) -> list[str]:
     if model.ergodic is False:
-        return [f"no stationary law: {model.reason}"]
+        return [f"no stationary law: {why_there_is_no_law(model)}"]
     rows: list[tuple[str, ...]] = []
     spectrum = model.document["generator"].get("spectrum") or {}
     if len(model.relaxation_times):
