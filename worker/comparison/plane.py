@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import map_coordinates
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import expm_multiply
 
@@ -70,6 +69,8 @@ class InThePlane:
         return self._expected[time]
 
     def _interpolated(self, columns: Floats, states: Floats) -> Floats:
+        from scipy.ndimage import map_coordinates  # a twentieth of a worker's start, for planes alone
+
         u = self._coordinates(states)
         index, around = [], []
         for k, axis in enumerate(self.grid.axes):

@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import label
 
 from worker.generator.plane.chart import Chart, lowest_diffusion
 from worker.generator.plane.grid import Grid
@@ -13,6 +12,8 @@ POSITIVE = 1e-6
 
 def without_noise(chart: Chart, grid: Grid) -> NDArray[np.bool_]:
     """(n,) cells outside the largest connected part of the rectangle where the model's diffusion is positive."""
+    from scipy.ndimage import label  # a twentieth of a worker's start, for planes alone
+
     positive = (lowest_diffusion(chart.raw_diffusion(grid.centres)) > POSITIVE).reshape(grid.shape)
     parts, count = label(positive)
     if count > 1 and not any(axis.circle for axis in grid.axes):

@@ -6,6 +6,7 @@ import pytest
 from contract.generator import ModelTerms
 from worker.generator.analysis import analyse
 from worker.generator.process import DiffusionProcess
+from worker.generator.report import GeneratorReport
 from worker.generator.uncertainty import spread
 from worker.pipeline import process_of
 
@@ -23,8 +24,13 @@ def noise(mixed: float) -> Terms:
     return {"x,x": {"1": 0.5}, "x,y": {"x*y": mixed}, "y,y": {"1": 0.5}}
 
 
-def test_rates_and_law_are_those_of_moment_equations() -> None:
-    report = analyse(model(noise(0.32)), observed_range=SEEN)
+@pytest.fixture(scope="module")
+def cut_in_the_corners() -> GeneratorReport:
+    return analyse(model(noise(0.32)), observed_range=SEEN)
+
+
+def test_rates_and_law_are_those_of_moment_equations(cut_in_the_corners: GeneratorReport) -> None:
+    report = cut_in_the_corners
     assert report.ergodic
     assert report.boundaries == "reflecting"
     assert "not positive" in str(report.approximation)
@@ -77,8 +83,8 @@ def test_without_data_nothing_says_where_to_cut() -> None:
     assert "not positive" in str(analyse(model(noise(0.7))).reason)
 
 
-def test_samples_are_cut_too() -> None:
-    report = analyse(model(noise(0.32)), observed_range=SEEN)
+def test_samples_are_cut_too(cut_in_the_corners: GeneratorReport) -> None:
+    report = cut_in_the_corners
     found = spread([model(noise(mixed)) for mixed in np.linspace(0.28, 0.36, 21)], report, 0.9)
     assert found.ergodic_share == 1
     assert found.eigenvalues[0] is not None

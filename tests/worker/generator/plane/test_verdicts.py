@@ -7,6 +7,7 @@ from contract.generator import ModelTerms
 from worker.generator.analysis import analyse
 from worker.generator.errors import InvalidDomainError, NoFiniteRangeError, UnsupportedDimensionError
 from worker.generator.process import DiffusionProcess
+from worker.generator.report import GeneratorReport
 from worker.pipeline import process_of
 
 Terms = dict[str, dict[str, float]]
@@ -47,9 +48,14 @@ def test_an_inward_term_in_the_same_place_is_no_trouble() -> None:
     assert report.ergodic
 
 
-def test_an_unseen_tail_does_not_decide_but_is_named() -> None:
+@pytest.fixture(scope="module")
+def seen_wells() -> GeneratorReport:
+    return analyse(model(WELLS, NOISE), observed_range=((-1.8, 1.8), (-1.5, 1.5)))
+
+
+def test_an_unseen_tail_does_not_decide_but_is_named(seen_wells: GeneratorReport) -> None:
     far = analyse(model({"x": FAR_TERM, "y": {"y": -1}}, NOISE), observed_range=((-1.8, 1.8), (-1.5, 1.5)))
-    near = analyse(model(WELLS, NOISE), observed_range=((-1.8, 1.8), (-1.5, 1.5)))
+    near = seen_wells
     assert not far.ergodic
     assert "pushes outward" in str(far.reason)
     assert "beyond the observed ranges" in str(far.reason)
@@ -65,13 +71,13 @@ def test_an_unseen_tail_does_not_decide_but_is_named() -> None:
     assert given.spectrum is None
 
 
-def test_what_lies_beyond_the_data_is_named_as_extrapolation() -> None:
+def test_what_lies_beyond_the_data_is_named_as_extrapolation(seen_wells: GeneratorReport) -> None:
     half_seen = analyse(model(WELLS, NOISE), observed_range=((-1.8, 0.3), (-1.5, 1.5)))
     assert half_seen.ergodic
     well, mass = half_seen.extrapolated
     assert well == "the well at (1, 0) lies outside the observed ranges: extrapolation"
     assert "stationary probability lies where the data never were" in mass
-    assert analyse(model(WELLS, NOISE), observed_range=((-1.8, 1.8), (-1.5, 1.5))).extrapolated == ()
+    assert seen_wells.extrapolated == ()
 
 
 def test_reflecting_ends_give_the_range_that_was_seen() -> None:
