@@ -21,7 +21,7 @@ from worker.stuck import Lasting, kill
 BEATS_PER_LEASE = 4
 REAP_SECONDS = 5.0
 TELL_SECONDS = 0.5
-REST_BEATS = 2
+REST_BEATS = 1.25
 STRAY_BEATS = 4 * BEATS_PER_LEASE
 """A child that has worked for so long on a message without a lease hangs, or computes what nobody wants any more."""
 
@@ -46,13 +46,6 @@ def renew_leases(jobs: JobStore, lease_seconds: float, running: Iterable[Running
     return [each for each in running if not jobs.renew(each.job_id, each.owner, lease_seconds)]
 
 
-def republish_lost(jobs: JobStore, publish: Publish) -> None:
-    """Publish again what seems lost. A publication that fails is repeated by a later reaper: the record stays due."""
-    for again in jobs.reap():
-        _log.info("job published again", job_id=again.job_id, task=again.task)
-        publish(again)
-
-
 class Reaper:
     """Looks for lost jobs, but not before the store has answered for so many seconds: while it was away no lease was renewed,
     and those who live do that first.
@@ -63,16 +56,21 @@ class Reaper:
         self._answers_since: float | None = float("-inf")  # whoever begins has seen it away for no moment
 
     def look(self) -> None:
-        """Raises StoreUnavailable."""
+        """Publish again what seems lost. A publication that fails is repeated by a later reaper: the record stays due.
+
+        Raises StoreUnavailable.
+        """
         try:
             if self._answers_since is None:
                 self._jobs.open_jobs()
                 self._answers_since = time.monotonic()
-            if time.monotonic() - self._answers_since >= self._rest_seconds:
-                republish_lost(self._jobs, self._publish)
+            lost = self._jobs.reap() if time.monotonic() - self._answers_since >= self._rest_seconds else []
         except StoreUnavailable:
             self._answers_since = None
             raise
+        for again in lost:
+            _log.info("job published again", job_id=again.job_id, task=again.task)
+            self._publish(again)
 
 
 def running_jobs() -> Sequence[Running]:

@@ -9,7 +9,7 @@ from contract.jobs import IdentificationJob
 from contract.messages import Message
 from storage.memory_jobs import MemoryJobStore
 from storage.stores import StoreUnavailable
-from worker.lease import Reaper, Running, owner, renew_leases, republish_lost
+from worker.lease import Reaper, Running, owner, renew_leases
 
 TENANT = "lab"
 JOB = IdentificationJob(kind="identification", dataset="ds_abc", timeout_seconds=7)
@@ -31,7 +31,7 @@ def test_a_lost_job_is_published_with_its_time_limit() -> None:
     job_id = jobs.submit(TENANT, JOB, queue="large").record.id
     jobs.claim(job_id, "lost", 0.01)
     time.sleep(0.05)
-    republish_lost(jobs, published.append)
+    Reaper(jobs, published.append, 60.0).look()
     assert published == [Message(job_id, 7.0, "large")]
 
 
@@ -58,13 +58,20 @@ def test_after_the_store_was_away_those_who_live_renew_before_anybody_looks_for_
     assert [again.job_id for again in published] == [lost]
 
 
-def test_a_publication_that_fails_makes_the_reaper_rest_again() -> None:
-    jobs = MemoryJobStore(queued_grace=0.0)
+def test_a_publication_that_fails_is_told_and_keeps_the_reaper_from_nothing() -> None:
+    jobs, published = MemoryJobStore(queued_grace=0.0), list[Message]()
     jobs.submit(TENANT, JOB)
-    reaper = Reaper(jobs, unavailable, 0.0)
+
+    def publish(message: Message) -> None:
+        published.append(message)
+        if len(published) == 1:
+            unavailable()
+
+    reaper = Reaper(jobs, publish, 60.0)
     with pytest.raises(StoreUnavailable):
         reaper.look()
-    assert reaper._answers_since is None
+    reaper.look()
+    assert len(published) == 2
 
 
 def unavailable(*_: object) -> NoReturn:
