@@ -181,7 +181,7 @@ RESPONSES: dict[tuple[str, str], dict[str, dict[str, Any]]] = {
     ("get", "/v1/presets"): {"200": {"application/json": {"items": [_json(preset) for preset in PRESET_LIST]}}},
     ("get", "/v1/webhooks/secret"): {"200": {"application/json": {"key": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDazfHAnzLnmE="}}},
     ("get", "/healthz"): {"200": {"application/json": {"status": "ok"}}},
-    ("get", "/readyz"): {"200": {"application/json": {"status": "ready", "workers": 2}}},
+    ("get", "/readyz"): {"200": {"application/json": {"status": "ready", "workers": 2, "queues": {"small": 2, "large": 1}}}},
     ("get", "/metrics"): {"200": {"text/plain": METRICS}},
 }
 """Answers by operation, status and media type. Archives and pages have none."""
