@@ -10,7 +10,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, H
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric, SummaryMetricFamily
 from prometheus_client.registry import Collector
 
-from contract.messages import QUEUES
+from contract.messages import QUEUES, QueueName
 from storage.stores import JobStore, StoreUnavailable
 
 MEDIA_TYPE = CONTENT_TYPE_LATEST
@@ -48,6 +48,11 @@ class Metrics:
         return generate_latest(self._registry)
 
 
+def workers_by_queue(jobs: JobStore, silence: float) -> dict[QueueName, int]:
+    """How many workers heard of within so many seconds serve each queue. Raises StoreUnavailable."""
+    return {queue: jobs.workers_of(queue, silence) for queue in QUEUES}
+
+
 class _Jobs(Collector):
     """What the store knows; nothing but that it is away while it is."""
 
@@ -62,7 +67,7 @@ class _Jobs(Collector):
     def collect(self) -> Iterator[Metric]:
         try:
             tally, workers, memory = self._jobs.tally(), self._jobs.workers_alive(self._silence), self._jobs.memory_used()
-            queues = {queue: self._jobs.workers_of(queue, self._silence) for queue in QUEUES}
+            queues = workers_by_queue(self._jobs, self._silence)
         except StoreUnavailable:
             yield GaugeMetricFamily("itoscope_store_up", "Whether the store of jobs answers.", 0)
             return

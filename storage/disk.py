@@ -1,6 +1,5 @@
 """Writing that survives a power cut and never shows half a file: write aside, sync, rename."""
 
-import errno
 import os
 import shutil
 from collections.abc import Iterator
@@ -9,32 +8,10 @@ from pathlib import Path
 
 from storage.stores import StorageFull, StoreUnavailable
 from storage.temporary import own_folder
+from storage.trouble import is_full
 
 INCOMING = ".incoming-"
 """How the names of folders begin that are not yet, or no longer, what they are called."""
-
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
-_PASSING = (
-    *_NO_ROOM,
-    errno.EIO,
-    errno.ESTALE,
-    errno.EROFS,
-    errno.EMFILE,
-    errno.ENFILE,
-    errno.ENOTCONN,
-    errno.EHOSTDOWN,
-    errno.ETIMEDOUT,
-)
-
-
-def is_full(error: OSError) -> bool:
-    """Whether there is no room left, on the disk or for this user."""
-    return error.errno in _NO_ROOM
-
-
-def is_passing(error: OSError) -> bool:
-    """Whether it is the disk's or the network's trouble, or too many files are open: the same may go well later."""
-    return error.errno in _PASSING
 
 
 @contextmanager

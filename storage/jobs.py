@@ -36,7 +36,7 @@ from storage.ends import timed_out, worker_lost
 from storage.listing import EVERY_JOB, MOST_LOOKED_AT, JobFilter, facets
 from storage.names import checked_event, checked_tenant, is_job_id, is_result_name, new_job_id, new_webhook_secret
 from storage.paging import job_number
-from storage.shards import AT_ONCE, RedisShards
+from storage.shards import AT_ONCE, MOST_EXCUSED, RedisShards
 from storage.stores import (
     WEBHOOK_WAITS,
     WEBHOOKS_AT_ONCE,
@@ -57,8 +57,6 @@ LONGEST_MEMORY_SECONDS = 100 * 365.25 * 86_400
 QUEUED_GRACE_SECONDS = 10.0
 """How long a published message may take before the job is looked after; doubled with every further publication until a worker has
 claimed the job. A message that is lost in a crash costs this long; one that is sent twice costs nothing."""
-MOST_EXCUSED = 200
-"""So many attempts that ended because a store was away do not count: a day and more, with the waits between them."""
 LONGEST_WAIT_SECONDS = 600.0
 """No job waits longer than this to be looked after, not even while the queue holds messages of other jobs."""
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from contract.messages import HELP_JOB, Message, QueueName
 from storage.names import is_part_name
-from storage.shards import MOST_SHARDS_EXCUSED
+from storage.shards import MOST_EXCUSED
 from storage.stores import Claim, LeftParts, ShardClaim
 
 
@@ -109,9 +109,7 @@ class MemoryShards:
             return
         shard = shared.shards[claim.number]
         if shard.attempt == claim.attempt and shard.owner is not None:
-            shared.shards[claim.number] = replace(
-                shard, owner=None, until=0.0, excused=min(shard.excused + 1, MOST_SHARDS_EXCUSED)
-            )
+            shared.shards[claim.number] = replace(shard, owner=None, until=0.0, excused=min(shard.excused + 1, MOST_EXCUSED))
 
     def parts(self, job_id: str, attempt: int, pass_name: str) -> Sequence[str | None] | None:
         job, shared = self.jobs.open_job(job_id), self._shared.get(job_id)

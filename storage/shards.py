@@ -13,8 +13,9 @@ from storage.stores import Claim, LeftParts, ShardClaim
 AT_ONCE = 100
 """Jobs looked after in one transition."""
 
-MOST_SHARDS_EXCUSED = 200
-"""So many attempts at a shard that ended because a store was away do not count."""
+MOST_EXCUSED = 200
+"""So many attempts at a job, or at a shard, that ended because a store was away do not count: of a job a day and more, with the
+waits between them."""
 
 _SHARED = "jobs:shared"
 _PARTS = "jobs:parts"
@@ -62,7 +63,7 @@ class RedisShards:
 
     def give_back_shard(self, claim: ShardClaim) -> None:
         keys = [f"job:{claim.of.job_id}:shards"]
-        self._run("give_back_shard", keys, claim.pass_name, claim.number, claim.attempt, MOST_SHARDS_EXCUSED)
+        self._run("give_back_shard", keys, claim.pass_name, claim.number, claim.attempt, MOST_EXCUSED)
 
     def parts(self, job_id: str, attempt: int, pass_name: str) -> Sequence[str | None] | None:
         names = self._run("shards", [f"job:{job_id}", f"job:{job_id}:shards"], attempt, pass_name)

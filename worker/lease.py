@@ -22,6 +22,7 @@ BEATS_PER_LEASE = 4
 REAP_SECONDS = 5.0
 TELL_SECONDS = 0.5
 REST_BEATS = 1.25
+"""After the store was away the reaper waits for so many beats: one, in which all who live renew, and what it may be late by."""
 STRAY_BEATS = 4 * BEATS_PER_LEASE
 """A child that has worked for so long on a message without a lease hangs, or computes what nobody wants any more."""
 

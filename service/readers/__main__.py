@@ -1,6 +1,5 @@
 """The reading child: limits first, then one request from standard input, one answer to standard output."""
 
-import errno
 import gc
 import json
 import os
@@ -10,6 +9,8 @@ import threading
 import time
 from pathlib import Path
 from typing import Any
+
+from storage.trouble import is_full
 
 PARENT_LOOK_SECONDS = 0.5
 """How often it is seen whether the service still lives."""
@@ -41,7 +42,7 @@ def main() -> int:
     except MemoryError:
         answer = {"problem": too_large("The data need more memory than one upload may take.", "Upload fewer samples.").to_json()}
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if not is_full(error):
             raise
         answer = {"no_room": error.errno}
     json.dump(answer, sys.stdout)

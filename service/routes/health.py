@@ -5,10 +5,10 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Response
 
 from contract.base import Document
-from contract.messages import QUEUES, QueueName
+from contract.messages import QueueName
 from service.dependencies import Administered, Parts
 from service.errors import RETRY_SECONDS, Refusal
-from service.metrics import MEDIA_TYPE
+from service.metrics import MEDIA_TYPE, workers_by_queue
 from service.routes.responses import problems
 
 router = APIRouter(tags=["health"])
@@ -48,7 +48,7 @@ async def readyz(parts: Parts, response: Response) -> Readiness:
     silence, jobs = parts.settings.worker_silence_seconds, parts.stores.jobs
 
     def look() -> tuple[int, dict[QueueName, int]]:
-        return jobs.workers_alive(silence), {queue: jobs.workers_of(queue, silence) for queue in QUEUES}
+        return jobs.workers_alive(silence), workers_by_queue(jobs, silence)
 
     try:
         with fail_after(LONGEST_LOOK):
