@@ -73,6 +73,7 @@ def create_app(
     errors.install(app)
     interface.install(app)
     app.add_middleware(ExchangeMiddleware)
+    pages.prepare()
     return app
 
 

@@ -27,6 +27,13 @@ _LAYOUT = ("dt", "time_column", "id_column", "state_columns", "orientation", "ax
 _FOREVER = "public, max-age=31536000, immutable"
 
 
+def prepare() -> None:
+    """Make all that a first visit loads, so that nobody waits for it: its template takes longer to compile than to fill."""
+    _page()
+    for name in assets():
+        _packed(name)
+
+
 @router.get("/")
 async def page() -> Response:
     """The page. It holds no data; what it shows it asks for, with the key where one is needed."""

@@ -8,7 +8,7 @@ from contract.base import Document
 from service.errors import Refusal
 from service.representations import document, json_bytes
 from service.routes.responses import problems
-from service.schemas import schema, schemas
+from service.schemas import names, schema
 
 router = APIRouter(prefix="/v1/schemas", tags=["schemas"])
 
@@ -32,7 +32,7 @@ class SchemaList(Document):
 @router.get("", summary="List the schemas", response_model=SchemaList)
 async def list_schemas(request: Request) -> Response:
     """The name and address of every JSON Schema."""
-    items = tuple(SchemaLink(name=name, href=f"/v1/schemas/{name}") for name in schemas())
+    items = tuple(SchemaLink(name=name, href=f"/v1/schemas/{name}") for name in names())
     return document(request, SchemaList(items=items))
 
 

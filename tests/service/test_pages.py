@@ -1,12 +1,19 @@
 """The page's addresses: what they send, to whom, and under which policy."""
 
 import gzip
+import json
 import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from service import keyring
+from tests.service.first_visit import first_visit
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_page_allows_only_what_comes_from_here_and_nothing_inline(service: Any) -> None:
@@ -27,11 +34,25 @@ def test_the_page_allows_only_what_comes_from_here_and_nothing_inline(service: A
 
 
 def test_all_that_a_first_visit_loads_is_small(service: Any) -> None:
-    page = service.client.get("/").text
-    first = re.findall(r'(?:src|href)="(/static[^"]+)"', page)
-    scripts = [f"{first[0].rsplit('/', 1)[0]}/{name}" for name in ("api.js", "form.js", "plots/figures.js", "plots/layers.js")]
-    sizes = [len(service.client.get(address, headers={"Accept-Encoding": "identity"}).content) for address in (*first, *scripts)]
-    assert len(page) + sum(sizes) < 200_000
+    loaded = list(first_visit(lambda address: service.client.get(address, headers={"Accept-Encoding": "identity"})))
+    assert {answer.status_code for answer in loaded} == {200}
+    assert any(str(answer.url).endswith("/plots/ticks.js") for answer in loaded), "a module that only a module names"
+    assert sum(len(answer.content) for answer in loaded) < 200_000
+
+
+@pytest.mark.parametrize("unprepared", [False, True])
+def test_nothing_is_made_when_the_first_visitor_comes(unprepared: bool) -> None:
+    """In a fresh process: no template compiled, no schema worked out, no file packed, no module imported. All of that took a
+    third of a second; without the preparation it would be done then.
+    """
+    command = [sys.executable, "-m", "tests.service.first_visit", *(["--unprepared"] if unprepared else [])]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True).stdout
+    made = json.loads(said.splitlines()[-1])
+    assert made.pop("asked") > 10
+    if unprepared:
+        assert all(made[name] for name in ("compile", "json_schema", "compress"))
+    else:
+        assert made == dict.fromkeys(made, 0)
 
 
 def test_static_files_are_sent_packed_to_who_understands_it(service: Any) -> None:
