@@ -19,13 +19,13 @@ from worker.generator.process import ScalarProcess, read_only, values
 from worker.generator.quadrature import CUMULATIVE, WEIGHTS
 from worker.generator.relaxation import local_relaxation
 from worker.generator.report import GeneratorReport, Questions, Range, pairs_to_time
+from worker.generator.roots import roots
 from worker.generator.sign_changes import separators
 from worker.generator.spectrum import Spectrum
 from worker.generator.stationary import StationaryLaw, law_on_grid
 from worker.generator.still_circle import circle_without_noise
 from worker.generator.turn import Turn, opened
 from worker.generator.wells import Barrier, FixedPoint, work_between
-from worker.generator.window import roots
 
 SCAN = 2048
 """Points of one turn at which fixed points are looked for."""

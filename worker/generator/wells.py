@@ -7,7 +7,8 @@ import numpy as np
 from worker.generator.landscape import Landscape
 from worker.generator.process import FloatArray, ScalarProcess, values
 from worker.generator.quadrature import WEIGHTS
-from worker.generator.window import Window, roots
+from worker.generator.roots import roots
+from worker.generator.window import Window
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,14 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from worker.generator.errors import InvalidDomainError, UndefinedCoefficientsError
 from worker.generator.process import FloatArray, ScalarFunction, ScalarProcess, value, values
+from worker.generator.roots import roots
 from worker.generator.sign_changes import separators
 
 DOUBLINGS = 100
 """How many times the scan doubles its distance from the centre: 30 decades."""
-ROUNDED = 100.0
-"""Distance of roots, in rounding errors of the drift over its slope, up to which they are one."""
-MAX_STEPS = 100
-"""Steps of the root search, enough for a drift that defeats all but bisection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,53 +70,6 @@ def choose_window(
             "check the model's terms, or give the domain"
         )
     return Window(centre, scale, points[finite], b[finite], a[finite])
-
-
-def roots(model: ScalarProcess, points: FloatArray, drift: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Roots of the drift between increasing points (n,) over which it changes sign, to rounding error: where (m,), and whether
-    the drift pulls back to it (m,)."""
-    points, drift = points[drift != 0], drift[drift != 0]
-    at = np.flatnonzero(np.sign(drift[:-1]) != np.sign(drift[1:]))
-    low, high = points[at], points[at + 1]
-    b_low, b_high = drift[at], drift[at + 1]
-    rounding = 2 * np.spacing(np.maximum(np.abs(low), np.abs(high)))
-    root, rising = low, np.sign(b_low)
-    # Ridders' method: bisection that gains quadratically, as the drift divided by an exponential is nearly straight.
-    for _ in range(MAX_STEPS):
-        middle = low + (high - low) / 2
-        b_middle = values(model.b, middle)
-        with np.errstate(all="ignore"):
-            shift = (middle - low) * rising * b_middle / np.sqrt(b_middle**2 - b_low * b_high)
-        guess = np.minimum(np.maximum(np.where(np.isfinite(shift), middle + shift, middle), low), high)
-        for x, b in ((middle, b_middle), (guess, values(model.b, guess))):
-            inside, same = (x >= low) & (x <= high), np.sign(b) == rising
-            below, above = inside & same, inside & ~same
-            low, b_low = np.where(below, x, low), np.where(below, b, b_low)
-            high, b_high = np.where(above, x, high), np.where(above, b, b_high)
-        settled = np.abs(guess - root) <= rounding
-        root = guess
-        if settled.all():
-            break
-    # A root at zero has no relative accuracy to reach; towards that of x³ the last steps are those of a bisection.
-    return _once(model, np.where(np.abs(root) <= 8 * rounding, 0.0, root), drift[at] > 0)
-
-
-def _once(model: ScalarProcess, root: FloatArray, falling: NDArray[np.bool_]) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """The roots without those that are a root's own rounding error: around it the drift's computed sign is random."""
-    if len(root) < 2:
-        return root, falling
-    step = 16 * np.spacing(np.maximum(np.abs(root), np.finfo(float).tiny))
-    around = values(model.b, root[:, None] + step[:, None] * np.arange(-8, 9))
-    noise = np.max(np.abs(np.diff(around, 2, axis=1)), axis=1)
-    with np.errstate(all="ignore"):
-        blurred = ROUNDED * noise / np.abs(values(model.db, root))
-    apart = ~(np.diff(root) <= np.minimum(blurred[1:], blurred[:-1]))
-    group = np.append(0, np.cumsum(apart))
-    first = np.flatnonzero(np.append(True, apart))
-    # Signs alternate: of an odd number one root is left, with the sign of the first, of an even number none.
-    count = np.bincount(group)
-    kept = count % 2 == 1
-    return root[first + count // 2][kept], falling[first][kept]
 
 
 def _scan(bounds: tuple[float, float], centre: float, scale: float) -> FloatArray:

@@ -8,20 +8,21 @@ process relaxes where it was: all models get the same reflecting ends, beyond th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from worker.generator.analysis import analyse
 from worker.generator.errors import GeneratorError
+from worker.generator.family import coefficients_at
 from worker.generator.interval import reflecting_interval
-from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view
+from worker.generator.process import DiffusionProcess, scalar_view
 from worker.generator.report import GeneratorReport, Range
 from worker.generator.sample_alone import analysed_alone
 from worker.generator.together import rates_together
-
-Floats = NDArray[np.float64]
+from worker.identification.model import SymbolicFamily
+from worker.rolling.neighbourhoods import Neighbourhoods
 
 MODELS_A_REFERENCE = 350
 """Models that are analysed on the panels of one of them: few enough that they are alike."""
@@ -46,67 +47,51 @@ class Gap:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Neighbourhood:
-    """A model, and those one standard error away along each direction of its covariance: below, above, below, above, …"""
-
-    model: DiffusionProcess
-    around: tuple[DiffusionProcess, ...]
-
-
-def gaps_of(neighbourhoods: Sequence[Neighbourhood], observed: Range) -> list[Gap]:
-    """The gap of every model; neighbours in the sequence are analysed on common panels.
+def gaps_of(near: Neighbourhoods, observed: Range) -> list[Gap]:
+    """The gap of every window; neighbours in the sequence are analysed on common panels.
 
     observed   where the data of all windows were [state]
     """
-    models = [scalar_view(process) for member in neighbourhoods for process in (member.model, *member.around)]
-    if models and models[0].period is None:
-        ends = _ends(models, observed)
-        neighbourhoods = [_between(member, ends) for member in neighbourhoods]
+    if not len(near):
+        return []
+    if near.models.period is None:
+        near = _between(near, _ends(near.models, observed))
     found: list[Gap] = []
-    size = max(1, MODELS_A_REFERENCE // max(1, 1 + max((len(n.around) for n in neighbourhoods), default=0)))
-    for first in range(0, len(neighbourhoods), size):
-        found += _of_group(neighbourhoods[first : first + size], observed)
+    size = max(1, MODELS_A_REFERENCE // near.largest)
+    for first in range(0, len(near), size):
+        found += _of_group(near.some(first, min(first + size, len(near))), observed)
     return found
 
 
-def _ends(models: Sequence[ScalarProcess], observed: Range) -> Range:
+def _ends(models: SymbolicFamily, observed: Range) -> Range:
     """The furthest points up to which every model has noise and is driven back; at least those of the record."""
     low, high = observed
     steps = BEYOND * (high - low) * np.linspace(0, 1, LOOKS + 1)
     side = np.array([[-1.0], [1.0]])
     at = np.array([[low], [high]]) + side * steps
-    fine = np.ones(at.shape, dtype=bool)
-    for model in models:
-        inside = (at >= model.bounds[0]) & (at <= model.bounds[1])
-        fine &= ~inside | ((side * model.b(at.ravel()).reshape(at.shape) < 0) & (model.a(at.ravel()).reshape(at.shape) > 0))
+    inside = (at >= models.bounds[0]) & (at <= models.bounds[1])
+    b, a = (found.reshape(-1, *at.shape) for found in coefficients_at(models, at.ravel()))
+    fine = ~inside | np.all((side * b < 0) & (a > 0), axis=0)
     below, above = (max(0, int(np.argmin(np.append(row, False))) - 1) for row in fine)
     return float(at[0, below]), float(at[1, above])
 
 
-def _between(member: Neighbourhood, ends: Range) -> Neighbourhood:
+def _between(near: Neighbourhoods, ends: Range) -> Neighbourhoods:
     """The same models between reflecting ends, unless their domain ends before."""
-
-    def closed(process: DiffusionProcess) -> DiffusionProcess:
-        model = scalar_view(process)
-        interval = reflecting_interval(model, ends)
-        return model if interval is None else replace(model, bounds=interval)
-
-    return Neighbourhood(closed(member.model), tuple(closed(process) for process in member.around))
+    interval = reflecting_interval(scalar_view(near.models[0]), ends)
+    return near if interval is None else near.within(interval)
 
 
-def _of_group(group: Sequence[Neighbourhood], observed: Range) -> list[Gap]:
+def _of_group(group: Neighbourhoods, observed: Range) -> list[Gap]:
+    own = group.own
     try:
-        reference = analyse(
-            group[len(group) // 2].model, eigenpairs=1, density_points=50, lags=2, frequencies=2, observed_range=observed
-        )
+        reference = _analysed(own[len(group) // 2], observed)
     except GeneratorError:
         reference = None
     if reference is None or reference.spectrum is None:
-        return [_alone(member, observed) for member in group]
-    models = [process for member in group for process in (member.model, *member.around)]
-    rates = iter(_log_rates(models, reference, observed))
-    return [_gap(next(rates), [next(rates) for _ in member.around]) for member in group]
+        return [_alone(group.some(row, row + 1).models, observed) for row in range(len(group))]
+    rates = _log_rates(group.models, reference, observed)
+    return [_gap(rates[start], rates[start + 1 : stop]) for start, stop in pairwise(group.starts)]
 
 
 def _analysed(model: DiffusionProcess, observed: Range) -> GeneratorReport:
@@ -114,19 +99,19 @@ def _analysed(model: DiffusionProcess, observed: Range) -> GeneratorReport:
     return analyse(model, eigenpairs=1, density_points=50, lags=2, frequencies=2, observed_range=observed)
 
 
-def _alone(member: Neighbourhood, observed: Range) -> Gap:
+def _alone(models: SymbolicFamily, observed: Range) -> Gap:
     """For a group whose middle has no law: each window's own model is its reference."""
     try:
-        own = _analysed(member.model, observed)
+        own = _analysed(models[0], observed)
     except GeneratorError as error:
         return Gap(None, reason=error.args[0])
     if own.spectrum is None:
         return Gap(None, reason=own.reason or NO_LAW)
-    rates = _log_rates([member.model, *member.around], own, observed)
+    rates = _log_rates(models, own, observed)
     return _gap(rates[0], rates[1:])
 
 
-def _log_rates(models: Sequence[DiffusionProcess], reference: GeneratorReport, observed: Range) -> list[float | None]:
+def _log_rates(models: SymbolicFamily, reference: GeneratorReport, observed: Range) -> list[float | None]:
     together = rates_together(models, reference, observed)
     each = (
         rates if rates is not None else analysed_alone(model, reference, (), observed).rates

@@ -10,19 +10,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.generator.process import DiffusionProcess, scalar_view
-from worker.generator.window import roots
 from worker.identification import efficient
-from worker.identification.answers import process_of
 from worker.identification.diagnostics import Finding, check_smoothness
 from worker.identification.fitting import Problem
 from worker.identification.library import Library
-from worker.identification.model import SymbolicProcess
 from worker.identification.sampling import RuleName
 from worker.identification.selection import Estimate
-from worker.identification.trajectories import Scales
-from worker.rolling.fits import WindowFit, fits_of
-from worker.rolling.gaps import Gap, Neighbourhood, gaps_of
+from worker.rolling.fits import fits_of
+from worker.rolling.gaps import Gap, gaps_of
+from worker.rolling.neighbourhoods import neighbourhoods_of
+from worker.rolling.places import Place, places_of
 from worker.rolling.trend import Trend, trend_of
 from worker.rolling.windows import MovingWindows
 
@@ -30,8 +27,6 @@ Floats = NDArray[np.float64]
 
 SIGNIFICANT = 3.0
 """Standard errors of the slope from which the gap is said to change: by chance once in 370 stationary records."""
-POINTS = 400
-"""At which the drift's sign is looked at for fixed points."""
 NOT_TOLD = "the window holds too few increments to tell its coefficients"
 
 
@@ -42,15 +37,6 @@ class Coefficient:
     term: str
     value: float | None
     std_error: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A fixed point of the drift, where data of the record were; its error is the drift's there over its slope [state]."""
-
-    at: float
-    std_error: float
-    stable: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +90,10 @@ def roll(
     problem = replace(problem, kernels=identified.kernels, grid=None, longest_step=identified.longest_step)
     library, scales = problem.library, problem.scales
     fits = list(fits_of(problem, identified, windows))
-    told = [i for i, fit in enumerate(fits) if fit.drift is not None and fit.diffusion is not None]
-    near = {i: _neighbourhood(fits[i], library, scales, bounds) for i in told}
-    gaps = dict(zip(near, gaps_of(list(near.values()), (scales.low, scales.high)), strict=True))
+    told = {i: (fit.drift, fit.diffusion) for i, fit in enumerate(fits) if fit.drift is not None and fit.diffusion is not None}
+    near = neighbourhoods_of(list(told.values()), library, scales, bounds)
+    gaps = dict(zip(told, gaps_of(near, (scales.low, scales.high)), strict=True))
+    places = dict(zip(told, places_of(near.own, [b for b, _ in told.values()], library, scales), strict=True))
     drift, diffusion = identified.fit.drift.estimate.support, identified.fit.diffusion.estimate.support
     found = []
     for i, fit in enumerate(fits):
@@ -116,7 +103,7 @@ def roll(
                 n_increments=fit.n_windows,
                 drift=_coefficients(library, drift, fit.drift, scales.unit / scales.time),
                 diffusion=_coefficients(library, diffusion, fit.diffusion, scales.unit**2 / scales.time),
-                fixed_points=tuple(_places(near[i].model, fit, library, scales)) if i in near else (),
+                fixed_points=places.get(i, ()),
                 gap=gaps.get(i, Gap(None, reason=NOT_TOLD)),
             )
         )
@@ -132,27 +119,6 @@ def roll(
     )
 
 
-def _neighbourhood(fit: WindowFit, library: Library, scales: Scales, bounds: tuple[float, float]) -> Neighbourhood:
-    assert fit.drift is not None
-    assert fit.diffusion is not None
-    b, a = fit.drift, fit.diffusion
-
-    def process(drift: Floats, diffusion: Floats) -> SymbolicProcess:
-        return process_of(library, drift, diffusion, scales, bounds)
-
-    around = [
-        *(process(b.internal + side * column, a.internal) for column in _columns(b) for side in (-1, 1)),
-        *(process(b.internal, a.internal + side * column) for column in _columns(a) for side in (-1, 1)),
-    ]
-    return Neighbourhood(process(b.internal, a.internal), tuple(around))
-
-
-def _columns(estimate: Estimate) -> Iterator[Floats]:
-    for column in estimate.internal_factor.T:
-        if column.any():
-            yield column
-
-
 def _coefficients(library: Library, support: Sequence[int], estimate: Estimate | None, factor: float) -> tuple[Coefficient, ...]:
     if estimate is None:
         return tuple(Coefficient(library.names[k], None, None) for k in support)
@@ -163,17 +129,6 @@ def _coefficients(library: Library, support: Sequence[int], estimate: Estimate |
         Coefficient(library.names[k], float(value * factor), float(error * factor))
         for k, value, error in zip(estimate.support, estimate.raw, errors, strict=True)
     )
-
-
-def _places(process: DiffusionProcess, fit: WindowFit, library: Library, scales: Scales) -> Iterator[Place]:
-    assert fit.drift is not None
-    model = scalar_view(process)
-    points = np.linspace(scales.low, scales.high, POINTS)
-    at, stable = roots(model, points, model.b(points))
-    g = library.internal((at - scales.origin) / scales.unit)
-    of_drift = np.linalg.norm(g @ fit.drift.internal_factor, axis=1) * scales.unit / scales.time
-    for x, error, slope, is_stable in zip(at, of_drift, model.db(at), stable, strict=True):
-        yield Place(float(x), float(error / abs(slope)) if slope else np.inf, bool(is_stable))
 
 
 def _trend(found: Sequence[Window], windows: MovingWindows) -> tuple[Trend | None, str | None]:

@@ -5,6 +5,8 @@ import pytest
 
 from worker.generator.analysis import analyse
 from worker.generator.family import Family, among, coefficients_at
+from worker.generator.process import scalar_view, values
+from worker.generator.roots import BATCH, ROUNDED, roots, roots_of_each
 from worker.generator.together import analysed_together
 from worker.identification.answers import process_of, processes_of
 from worker.identification.library import make_library
@@ -60,3 +62,20 @@ def test_a_family_is_analysed_as_its_members_are() -> None:
         assert other is not None
         assert one.rates == other.rates
         assert (one.mean, one.variance, one.exits) == (other.mean, other.variance, other.exits)
+
+
+def test_the_roots_of_each_are_those_that_it_has_alone() -> None:
+    library = make_library(SCALES, polynomial_degree=3)
+    drawn = np.random.default_rng(2).standard_normal((BATCH + 20, 2, library.internal_size))
+    drawn[3, 0] = 0.0  # of which no sign changes
+    models = processes_of(library, drawn, SCALES, (-np.inf, np.inf))
+    points = np.linspace(-5.0, 9.0, 200)
+    alone = [roots(scalar_view(model), points, values(scalar_view(model).b, points)) for model in models]
+    assert {len(at) for at, _ in alone} == {0, 1, 2, 3}
+    for found in (roots_of_each(models, points), roots_of_each(list(models), points)):
+        for model, (at, stable), (own, pulls_back) in zip(models, found, alone, strict=True):
+            assert np.array_equal(stable, pulls_back)
+            # It may have searched on for the others' sake: the drift's sign is known but for its rounding error.
+            y = np.abs((own[:, None] - model.b.origin) / model.b.unit) ** np.arange(len(model.b.powers))
+            rounding = np.finfo(float).eps * (y @ np.abs(model.b.powers)) / np.abs(model.drift_jacobian(own[:, None])[:, 0, 0])
+            assert np.all(np.abs(at - own) <= ROUNDED * rounding + 4 * np.spacing(np.abs(own)))

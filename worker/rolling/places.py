@@ -1,0 +1,39 @@
+"""The fixed points of every window's drift, where data of the record were."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from worker.generator.process import scalar_view
+from worker.generator.roots import roots_of_each
+from worker.identification.library import Library
+from worker.identification.model import SymbolicFamily
+from worker.identification.selection import Estimate
+from worker.identification.trajectories import Scales
+
+POINTS = 400
+"""At which the drift's sign is looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A fixed point; its error is the drift's there over its slope [state]."""
+
+    at: float
+    std_error: float
+    stable: bool
+
+
+def places_of(models: SymbolicFamily, drifts: Sequence[Estimate], library: Library, scales: Scales) -> list[tuple[Place, ...]]:
+    """Of each model, whose drift was estimated so."""
+    found = roots_of_each(models, np.linspace(scales.low, scales.high, POINTS))
+    functions = library.internal((np.concatenate([np.zeros(0), *(at for at, _ in found)]) - scales.origin) / scales.unit)
+    of_each = np.split(functions, np.cumsum([len(at) for at, _ in found]))
+    places = []
+    for model, drift, g, (at, stable) in zip(models, drifts, of_each, found, strict=False):
+        of_drift = np.linalg.norm(g @ drift.internal_factor, axis=1) * scales.unit / scales.time
+        slope = np.abs(scalar_view(model).db(at))
+        error = np.divide(of_drift, slope, out=np.full(len(at), np.inf), where=slope > 0)
+        places.append(tuple(map(Place, at.tolist(), error.tolist(), stable.tolist())))
+    return places
