@@ -20,7 +20,9 @@ from service.web.numbers import count, exact, plain
 from service.web.plane_plots import plane_plots
 from service.web.plots import Plot
 from service.web.rolling_plots import rolling_plots
+from service.web.several_models import both, sets_of_parameters
 from service.web.site import rendered
+from service.web.tables import tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ def result_values(finished: Finished) -> dict[str, Any]:
         # Why there is no law stands beside the answer already.
         "warnings": [w for w in result.warnings if w.code != "not-ergodic"],
         "plots": _drawn(plots),
-        "tables": list(answer.tables(result, units)),
+        "tables": list(tables(result, units)),
         "provenance": result.provenance,
         "kind": result.kind,
     }
@@ -99,7 +101,7 @@ def _sweep_values(record: JobRecord, result: SweepResult) -> dict[str, Any]:
         "record": record,
         "title": title_of(record),
         "subtitle": f"{_of_data(result.data)}; {passes}; computed in {plain(result.provenance.seconds, 2)} s",
-        "table": answer.sets_of_parameters(result),
+        "table": sets_of_parameters(result),
         "plots": [],
         "provenance": result.provenance,
         "kind": result.kind,
@@ -112,7 +114,7 @@ def comparison_view(first: Finished, second: Finished) -> str:
     assert isinstance(second.result, IdentificationResult | GeneratorResult)
     plots = list(together(plots_of(first.result), plots_of(second.result)))
     sides = [result_values(side) | {"letter": letter} for side, letter in zip((first, second), LETTERS, strict=True)]
-    return rendered("comparison.html", sides=sides, plots=_drawn(plots), table=answer.both(first.result, second.result))
+    return rendered("comparison.html", sides=sides, plots=_drawn(plots), table=both(first.result, second.result))
 
 
 def plots_of(result: Result) -> list[Plot]:

@@ -1,0 +1,196 @@
+"""Every coefficient, rate, passage and check of one model, for those who want all of it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from contract.base import Interval
+from contract.results import Component, Estimate, FixedPoint, IdentificationResult
+from service.web import mathml
+from service.web.derived import Ends, inverted, mean_of
+from service.web.law_plots import place
+from service.web.model_plots import ROUNDING, Result, cleaned, smallest
+from service.web.numbers import measured, percent, plain, power_of_ten, with_interval
+from service.web.units import Units
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of text or markup under headings; `reason` where there is something to say instead, or besides."""
+
+    name: str
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str | Markup, ...], ...]
+    note: str = ""
+
+
+def tables(result: Result, units: Units) -> Iterator[Table]:
+    """Those that there is something for."""
+    yield _coefficients(result)
+    yield from _rates(result, units)
+    yield from _passages(result, units)
+    yield from _exits(result, units)
+    yield from _places(result)
+    yield from _moments(result)
+    if isinstance(result, IdentificationResult):
+        yield _checks(result)
+
+
+def _coefficients(result: Result) -> Table:
+    rows: list[tuple[str | Markup, ...]] = []
+    for kind, components in (("drift", result.model.drift), ("diffusion", result.model.diffusion)):
+        for key, component in components.items():
+            rows += _terms(f"{kind} {key}", component)
+    left_out = sum(not t.active for c in (*result.model.drift.values(), *result.model.diffusion.values()) for t in c.terms)
+    note = f"{left_out} further candidate terms were considered and left out." if left_out else ""
+    return Table(
+        "coefficients", "Coefficients", ("of", "term", "value", "± error", "interval", "value / error"), tuple(rows), note
+    )
+
+
+def _terms(of: str, component: Component) -> Iterator[tuple[str | Markup, ...]]:
+    for t in component.terms:
+        if not t.active:
+            continue
+        if t.std_error:
+            value, error, exponent = measured(t.value, t.std_error)
+            power = power_of_ten(exponent)
+            # Its own digits: the interval may be wider than the error, where two sampling rules disagree.
+            _, interval = with_interval(t.value, t.ci)
+            yield of, mathml.term(t.term), value + power, error + power, interval, plain(t.z, 3)
+        else:
+            yield of, mathml.term(t.term), plain(t.value), "–", "–", "–"
+
+
+def _rates(result: Result, units: Units) -> Iterator[Table]:
+    spectrum = result.generator.spectrum
+    if spectrum is None or not spectrum.eigenvalues:
+        return
+    rows = []
+    for eigenvalue in spectrum.eigenvalues:
+        rate, rate_interval = with_interval(eigenvalue.re, eigenvalue.ci)
+        time, time_interval = with_interval(1 / eigenvalue.re if eigenvalue.re else None, inverted(eigenvalue.ci))
+        period = plain(eigenvalue.period) if eigenvalue.period is not None else "–"
+        rows.append((rate, rate_interval or "–", time, time_interval or "–", period))
+    unit, per = (f" ({units.time})", f" ({units.rate()})") if units.time else ("", "")
+    headings = (f"rate{per}", "interval", f"relaxation time{unit}", "interval", f"period{unit}")
+    yield Table("rates", "Relaxation rates", headings, tuple(rows), spectrum.reason or "")
+
+
+def _passages(result: Result, units: Units) -> Iterator[Table]:
+    if not result.generator.passages:
+        return
+    unit = f" ({units.time})" if units.time else ""
+    rows = []
+    for p in result.generator.passages:
+        mean, interval = with_interval(p.mean_time.value, p.mean_time.ci)
+        quantiles = {round(q.probability, 3): q.time for q in p.quantiles}
+        rows.append(
+            (
+                place(p.from_),
+                place(p.to),
+                mean if p.mean_time.value is not None else f"– {p.mean_time.reason or ''}",
+                interval or "–",
+                _text(p.standard_deviation),
+                _text(p.kramers),
+                plain(quantiles.get(0.5)),
+            )
+        )
+    headings = ("from", "to", f"mean time{unit}", "interval", "spread", "Kramers’ formula", "median")
+    yield Table("passages", "First passages", headings, tuple(rows))
+
+
+def _exits(result: Result, units: Units) -> Iterator[Table]:
+    rows = []
+    for e in result.generator.exits:
+        share, share_interval = with_interval(e.probability_high.value, e.probability_high.ci)
+        mean, interval = with_interval(e.mean_time.value, e.mean_time.ci)
+        said = (share, share_interval or "–", mean, interval or "–")
+        reason = e.probability_high.reason or e.mean_time.reason
+        rows.append((plain(e.from_), plain(e.low), plain(e.high), *said, reason or ""))
+    if rows:
+        unit = f" ({units.time})" if units.time else ""
+        headings = ("from", "low end", "high end", "left at the high end", "interval", f"mean time{unit}", "interval", "")
+        yield Table("exits", "How intervals are left", headings, tuple(rows))
+
+
+def _places(result: Result) -> Iterator[Table]:
+    points, barriers = result.generator.fixed_points, result.generator.barriers
+    if points:
+        least = smallest(result)
+        rows = tuple((*_where(p, least), "stable" if p.stable else "unstable") for p in points)
+        yield Table("fixed-points", "Fixed points of the drift", ("at", "interval", ""), rows)
+    if barriers:
+        rows4 = []
+        for b in barriers:
+            height, interval = with_interval(b.height_over_noise, b.height_over_noise_ci)
+            shown = height if interval else plain(b.height_over_noise, 3)
+            rows4.append((plain(b.from_), plain(b.over), plain(b.to), shown, interval or "–"))
+        headings = ("from the well at", "over", "to", "height (kT)", "interval")
+        yield Table("barriers", "Barriers", headings, tuple(rows4))
+
+
+def _where(point: FixedPoint, least: float) -> tuple[str, str]:
+    """A fixed point's place and its interval, of several variables one after the other."""
+    places = tuple(cleaned(at, least) for at in point.at)
+    found = [with_interval(at, _cleaned(ci, least)) for at, ci in zip(places, point.at_ci or (None,) * len(places), strict=True)]
+    if len(found) == 1:
+        at, interval = found[0]
+        return at if interval else place(places[0]), interval or "–"
+    return place(places), "; ".join(interval or "–" for _, interval in found) if any(i for _, i in found) else "–"
+
+
+def _cleaned(ci: Interval | None, least: float) -> Ends | None:
+    low, high = ci or (None, None)
+    return None if ci is None else (low and cleaned(low, least), high and cleaned(high, least))
+
+
+def _moments(result: Result) -> Iterator[Table]:
+    law = result.generator.stationary
+    if law is None:
+        return
+    rows = []
+    for k, name in enumerate(result.model.drift):
+        if k >= len(law.mean):
+            continue
+        mean, mean_interval = mean_of(law, k)
+        variance = law.covariance[k][k] if k < len(law.covariance) else None
+        known = law.covariance_ci[k][k] if k < len(law.covariance_ci) else None
+        spread, spread_interval = with_interval(variance, known)
+        skewness = law.skewness[k] if k < len(law.skewness) else None
+        kurtosis = law.kurtosis[k] if k < len(law.kurtosis) else None
+        skewness = 0.0 if skewness is not None and abs(skewness) < ROUNDING else skewness
+        rows.append((name, mean, mean_interval or "–", spread, spread_interval or "–", plain(skewness, 3), plain(kurtosis, 3)))
+    headings = ("variable", "mean", "interval", "variance", "interval", "skewness", "kurtosis")
+    yield Table("moments", "Stationary moments", headings, tuple(rows), law.reason or "")
+
+
+def _checks(result: IdentificationResult) -> Table:
+    d = result.diagnostics
+    rows: list[tuple[str, str, str]] = []
+    for name, r in d.residuals_by_variable.items() or {"": d.residuals}.items():
+        of = f" of {name}" if name else ""
+        rows += [
+            (f"mean of the residuals{of}", plain(r.mean, 3), "0"),
+            (f"variance{of}", plain(r.variance, 3), "1"),
+            (f"skewness{of}", plain(r.skewness, 3), "0"),
+            (f"kurtosis{of}", plain(r.kurtosis, 3), "3"),
+            (f"correlation of neighbouring residuals{of}", plain(r.lag_one_correlation, 3), "0"),
+        ]
+    if d.density_total_variation is not None:
+        rows.append(("total variation between the densities", plain(d.density_total_variation, 2), "0"))
+    if d.measurement_noise_variance is not None:
+        rows.append(("variance of the measurement noise", plain(d.measurement_noise_variance, 3), "0"))
+    if result.generator.ergodic_share is not None:
+        rows.append(("sampled models with a stationary law", percent(result.generator.ergodic_share), "100 %"))
+    if d.condition_number is not None:
+        rows.append(("condition number of the drift’s equations", plain(d.condition_number, 3), "small"))
+    if d.coverage is not None:
+        rows.append(("kernels that saw little", f"{d.coverage.n_sparse} of {d.coverage.n_kernels}", "0"))
+    return Table("checks", "Checks", ("", "found", "of a right model"), tuple(rows))
+
+
+def _text(estimate: Estimate | None) -> str:
+    return plain(None if estimate is None else estimate.value)
