@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parent
 EXAMPLE = FOLDER.parents[1] / "examples" / "double_well.csv"
 """The record that a newcomer tries."""
 MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css", ".csv": "text/csv", ".svg": "image/svg+xml"}
-PLOTTING = ("ticks.js", "pens.js", "layers.js", "whole.js", "figures.js")
+PLOTTING = ("ticks.js", "pens.js", "layers.js", "whole.js", "elements.js", "readout.js", "rows.js", "saving.js", "figures.js")
 """What draws plots, in the order in which one file can be made of them."""
 
 PAGE_POLICY = (

@@ -1,7 +1,8 @@
 // The page: which view is shown, and what its buttons do. Start reading at `show`.
 import { changes, ended, html, json, post, Problem, request } from './api.js';
 import { clearFaults, FieldFault, read, showFaults } from './form.js';
-import { drawAll, redrawAll, save } from './plots/figures.js';
+import { drawAll, redrawAll } from './plots/figures.js';
+import { save } from './plots/saving.js';
 
 const by = (id) => document.getElementById(id);
 const views = ['new', 'data', 'job', 'jobs', 'compare'];

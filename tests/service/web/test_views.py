@@ -296,6 +296,20 @@ def test_a_page_s_addresses_change_with_its_files() -> None:
         assert re.fullmatch(rf"/static/[0-9a-f]{{12}}/{re.escape(name)}", site.static(name))
 
 
+def test_one_file_can_be_made_of_what_draws_plots() -> None:
+    sources = {name: site.assets()[f"plots/{name}"].body.decode() for name in site.PLOTTING}
+    assert {name for name in site.assets() if name.startswith("plots/")} == {f"plots/{name}" for name in sources}
+    for number, source in enumerate(sources.values()):
+        assert set(re.findall(r"from '\./(.*?)';", source)) <= set(site.PLOTTING[:number]), "what is imported stands before"
+    named = [
+        name
+        for source in sources.values()
+        for name in re.findall(r"^(?:export )?(?:const|class|function\*?) (\w+)", source, re.M)
+    ]
+    assert len(named) > 40
+    assert len(set(named)) == len(named), "in one file each name stands for one thing"
+
+
 def test_the_scripts_of_the_report_need_no_other_file() -> None:
     assert "import " not in re.sub(r"//.*", "", site.bundle())
     assert not re.search(r"^export ", site.bundle(), re.MULTILINE)
