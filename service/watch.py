@@ -25,7 +25,7 @@ class JobWatch:
     """Waits in the event loop. Looks only while somebody waits, so that nothing has to be started or stopped."""
 
     def __init__(self, jobs: JobStore, stopping: threading.Event) -> None:
-        self._ends = _SharedLook(jobs.still_open, stopping, SOONEST_LOOK)
+        self._ends = _SharedLook(jobs.ended, stopping, SOONEST_LOOK)
         self._events = _SharedLook(jobs.newest_events, stopping, SOONEST_LOOK_FOR_EVENTS)
 
     async def ended(self, job_id: str, seconds: float) -> bool:
@@ -34,7 +34,7 @@ class JobWatch:
         Raises StoreUnavailable.
         """
         try:
-            await self._ends.until(job_id, lambda still_open: job_id not in still_open, seconds)
+            await self._ends.until(job_id, lambda ended: job_id in ended, seconds)
         except TimeoutError:
             return False
         return True

@@ -140,8 +140,8 @@ class RedisJobStore(RedisShards):
                 return self._client.zcard(_DUE)
             return self._client.scard(f"tenant:{checked_tenant(tenant)}:open")
 
-    def still_open(self, job_ids: Sequence[str]) -> frozenset[str]:
-        return frozenset(self._run("open", [_DUE], *job_ids)) if job_ids else frozenset()
+    def ended(self, job_ids: Sequence[str]) -> frozenset[str]:
+        return frozenset(self._run("ended", [_DUE], *job_ids)) if job_ids else frozenset()
 
     def tally(self) -> Tally:
         queued, unfinished, waited, happened, stages = self._run("tally", [_DUE])

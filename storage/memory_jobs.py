@@ -139,9 +139,9 @@ class MemoryJobStore:
             entries = list(self._entries.values())
         return sum(not entry.record.terminal and tenant in (None, entry.tenant) for entry in entries)
 
-    def still_open(self, job_ids: Sequence[str]) -> frozenset[str]:
+    def ended(self, job_ids: Sequence[str]) -> frozenset[str]:
         with self._lock:
-            return frozenset(name for name in job_ids if name in self._entries and not self._entries[name].record.terminal)
+            return frozenset(name for name in job_ids if name not in self._entries or self._entries[name].record.terminal)
 
     def tally(self) -> Tally:
         with self._lock:

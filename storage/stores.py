@@ -163,8 +163,8 @@ class JobStore(Protocol):
         """How many jobs wait or run, of a tenant or of all."""
         ...
 
-    def still_open(self, job_ids: Sequence[str]) -> frozenset[str]:
-        """Those of the jobs that wait or run, whosever they are, in one cheap look. A job that ended never comes back."""
+    def ended(self, job_ids: Sequence[str]) -> frozenset[str]:
+        """Those of the jobs that have ended or are unknown, whosever they are, in one cheap look. They never come back."""
         ...
 
     def tally(self) -> Tally:

@@ -123,7 +123,7 @@ def _help_in_pass(
 def clear_parts(stores: Stores, tenant: str, job_id: str) -> None:
     """Delete the parts of a job if it has ended. What goes wrong here is made good by the sweep."""
     with suppress(StoreUnavailable):
-        if not stores.jobs.still_open([job_id]):
+        if stores.jobs.ended([job_id]):
             stores.results.delete_parts(tenant, job_id)
 
 

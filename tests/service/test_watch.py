@@ -27,11 +27,11 @@ class _Jobs:
             raise StoreUnavailable("away")
         return {name: event for name, event in self.newest.items() if name in job_ids}
 
-    def still_open(self, job_ids: Sequence[str]) -> frozenset[str]:
+    def ended(self, job_ids: Sequence[str]) -> frozenset[str]:
         self.looks += 1
         if self.away:
             raise StoreUnavailable("away")
-        return frozenset(job_ids) & self.open
+        return frozenset(job_ids) - self.open
 
 
 async def _later(seconds: float, act: Callable[[], object]) -> None:

@@ -221,14 +221,18 @@ def test_a_cancelled_job_fences_its_runner(jobs: JobStore) -> None:
     assert jobs.result_name(TENANT, job_id) is None
 
 
-def test_one_look_tells_open_jobs_from_those_that_ended_or_never_were(jobs: JobStore) -> None:
+def test_one_look_tells_jobs_that_ended_or_never_were_from_open_ones(jobs: JobStore) -> None:
     queued, running, done, cancelled = (submitted(jobs) for _ in range(4))
     jobs.claim(running, "worker", LEASE)
     jobs.claim(done, "worker", LEASE)
     jobs.succeed(done, 1, result_name(done, 1))
     jobs.cancel(TENANT, cancelled)
-    assert jobs.still_open([queued, running, done, cancelled, new_job_id(), "no id"]) == {queued, running}
-    assert jobs.still_open([]) == frozenset()
+    unknown = new_job_id()
+    assert jobs.ended([queued, running, done, cancelled, unknown, "no id"]) == {done, cancelled, unknown, "no id"}
+    assert jobs.ended([]) == frozenset()
+    # More than the store's language can pass on at once.
+    many = [new_job_id() for _ in range(9000)]
+    assert jobs.ended([queued, *many, running]) == frozenset(many)
 
 
 def test_one_look_tells_the_newest_events_of_many_jobs(jobs: JobStore) -> None:
