@@ -7,6 +7,9 @@ import httpx
 
 from tests.acceptance.served import finished
 
+MODEL_ONLY = {"analysis": {"model_only": True}}
+"""Of a job, where a test asks for drift and diffusion, or only how the job went: a tenth of the work."""
+
 
 def upload(client: httpx.Client, body: bytes, content_type: str, **layout: str | float) -> dict[str, Any]:
     """The dataset."""

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from contract.identification import IdentificationParameters
-from tests.acceptance.jobs import upload
+from tests.acceptance.jobs import MODEL_ONLY, upload
 from tests.acceptance.served import finished
 from tests.chaos.installation import Installation, Program, installed
 from worker import pipeline
@@ -63,7 +63,7 @@ def unsplit(installation: Installation, dataset: str) -> JointAnswer:
 def test_a_job_that_is_shared_out_ends_with_the_model_of_one_process(
     installation: Installation, client: httpx.Client, dataset: str, unsplit: JointAnswer, killed: str
 ) -> None:
-    job = {"kind": "identification", "dataset": dataset, "parameters": PARAMETERS}
+    job = {"kind": "identification", "dataset": dataset, "parameters": PARAMETERS, **MODEL_ONLY}
     job_id = client.post("/v1/jobs", json=job).raise_for_status().json()["id"]
     begun = wait_for_parts(client, job_id, 3)
     runner, helper = runner_and_helper(installation, job_id)

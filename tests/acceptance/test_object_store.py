@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from standalone.preflight import free_port
+from tests.acceptance.jobs import MODEL_ONLY, upload
 from tests.acceptance.served import Served, finished
 
 
@@ -16,10 +17,10 @@ def test_a_job_runs_where_datasets_and_results_are_in_an_object_store(bucket: st
         states.append(0.95 * states[-1] + 0.2 * step)
     try:
         with served.wait_until_ready().client() as client:
-            upload = "\n".join(["x", *(f"{x:.6f}" for x in states)])
-            headers = {"Content-Type": "text/csv"}
-            dataset = client.post("/v1/datasets", params={"dt": 0.05}, content=upload, headers=headers).raise_for_status().json()
-            job = client.post("/v1/jobs", json={"kind": "identification", "dataset": dataset["id"]}).raise_for_status().json()
+            record = "\n".join(["x", *(f"{x:.6f}" for x in states)])
+            dataset = upload(client, record.encode(), "text/csv", dt=0.05)
+            asked = {"kind": "identification", "dataset": dataset["id"], **MODEL_ONLY}
+            job = client.post("/v1/jobs", json=asked).raise_for_status().json()
             assert finished(client, job["id"])["state"] == "succeeded"
             result = client.get(f"/v1/jobs/{job['id']}/result").raise_for_status().json()
             assert result["model"]["drift"]["x"]["expression"].startswith("-")

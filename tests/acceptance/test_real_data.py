@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.acceptance.jobs import active, result_of, upload
+from tests.acceptance.jobs import MODEL_ONLY, active, result_of, upload
 from tests.acceptance.served import ROOT
 
 DATA = ROOT / ".." / "shared" / "data"
@@ -32,19 +32,14 @@ def warned(record: str, result: dict[str, Any]) -> bool:
     return any(word in said for word in entry["warn"])
 
 
-def identified(client: httpx.Client, file: str, **layout: str | float) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The dataset and the default job's result."""
-    dataset = upload(client, (DATA / file).read_bytes(), "text/csv", **layout)
-    return dataset, result_of(client, {"kind": "identification", "dataset": dataset["id"]})
-
-
 class TestTreasuryRate:
     """D19: 59 years of the ten-year rate, business days by US dates."""
 
     @pytest.fixture(scope="class")
     @staticmethod
     def result(client: httpx.Client) -> dict[str, Any]:
-        dataset, result = identified(client, "d19_dgs10.csv", time_unit="year")
+        dataset = upload(client, (DATA / "d19_dgs10.csv").read_bytes(), "text/csv", time_unit="year")
+        result = result_of(client, {"kind": "identification", "dataset": dataset["id"], **MODEL_ONLY})
         assert dataset["report"]["n_increments"] == 14_801
         assert dataset["report"]["dt"]["median"] == pytest.approx(1 / 365.25, rel=1e-3)
         return result
@@ -81,7 +76,7 @@ class TestNeuron:
     def test_the_published_model_has_the_published_coefficients(self, client: httpx.Client, dataset: dict[str, Any]) -> None:
         # Published is an Ornstein–Uhlenbeck process fitted to increments as they are: the job that asks for just that.
         parameters = {"library": {"polynomial_degree": 1}, "sampling_rule": "euler", "measurement_noise": "none"}
-        job = {"kind": "identification", "dataset": dataset["id"], "parameters": parameters}
+        job = {"kind": "identification", "dataset": dataset["id"], "parameters": parameters, **MODEL_ONLY}
         model = result_of(client, job)["model"]
         drift, diffusion = active(model["drift"]["x"]), active(model["diffusion"]["x,x"])
         [slope], [a] = known("D07", "drift", term="x", file=1), known("D07", "a", file=1)
@@ -93,7 +88,7 @@ class TestNeuron:
     ) -> None:
         # Neighbouring increments of this record are correlated −0.40. The noise's variance σ² is −mean(ΔX_n ΔX_{n+1}), up to the
         # drift's share of some percent, and 2σ²/Δt is most of what was published as diffusion.
-        result = result_of(client, {"kind": "identification", "dataset": dataset["id"]})
+        result = result_of(client, {"kind": "identification", "dataset": dataset["id"], **MODEL_ONLY})
         rows = [[*map(float, line.split(","))] for line in (DATA / "d07_neuron_all240_every6th.csv").read_text().splitlines()[1:]]
         increments = [[b - a for a, b in pairwise(row)] for row in rows]
         variance = -fmean(a * b for row in increments for a, b in pairwise(row))
@@ -107,7 +102,8 @@ class TestDansgaardOeschger:
     @pytest.fixture(scope="class")
     @staticmethod
     def result(client: httpx.Client) -> dict[str, Any]:
-        return identified(client, "d11_do_events.csv")[1]
+        dataset = upload(client, (DATA / "d11_do_events.csv").read_bytes(), "text/csv")
+        return result_of(client, {"kind": "identification", "dataset": dataset["id"]})
 
     def test_a_warning_tells_the_direction_of_the_age_axis(self, result: dict[str, Any]) -> None:
         assert warned("D11", result)

@@ -8,7 +8,7 @@ import httpx
 import numpy as np
 import pytest
 
-from tests.acceptance.jobs import active, result_of, upload
+from tests.acceptance.jobs import MODEL_ONLY, active, result_of, upload
 from tests.acceptance.test_real_data import DATA, known, warned
 
 pytestmark = pytest.mark.skipif(not (DATA / "expected.json").is_file(), reason="the real records (../shared/data) are not here")
@@ -19,6 +19,11 @@ AS_IT_IS = {"sampling_rule": "euler", "measurement_noise": "none"}
 
 def job(client: httpx.Client, dataset: dict[str, Any], **parameters: Any) -> dict[str, Any]:
     return result_of(client, {"kind": "identification", "dataset": dataset["id"], "parameters": parameters})
+
+
+def model(client: httpx.Client, dataset: dict[str, Any], **parameters: Any) -> dict[str, Any]:
+    """The same, and nothing read off the model."""
+    return result_of(client, {"kind": "identification", "dataset": dataset["id"], "parameters": parameters, **MODEL_ONLY})
 
 
 def value(component: dict[str, Any], term: str) -> float:
@@ -57,14 +62,14 @@ class TestFishSchooling:
         return upload(client, body.encode(), "text/csv", dt=0.12 * lag)
 
     def test_increments_at_lag_one_have_the_known_drift_and_diffusion(self, client: httpx.Client) -> None:
-        result = job(client, self.every(client, 1), library={"polynomial_degree": 2}, **AS_IT_IS)
+        result = model(client, self.every(client, 1), library={"polynomial_degree": 2}, **AS_IT_IS)
         for comp, variable in enumerate("xy"):
             assert [drift(result, variable, variable)] == known("D01", "drift", comp=comp)
         assert [diffusion(result, "x,x")] == known("D01", "a", at_lag=1)
         assert max(diffusion(result, "x,x", "x^2"), diffusion(result, "x,x", "y^2")) < 0
 
     def test_at_lag_four_the_diffusion_is_less_than_half_as_large(self, client: httpx.Client) -> None:
-        result = job(client, self.every(client, 4), library={"polynomial_degree": 2}, **AS_IT_IS)
+        result = model(client, self.every(client, 4), library={"polynomial_degree": 2}, **AS_IT_IS)
         assert [diffusion(result, "x,x")] == known("D01", "a", at_lag=4)
 
     def test_the_default_job_names_the_noise_and_the_upload_the_lost_rows(self, client: httpx.Client) -> None:
@@ -90,7 +95,7 @@ class TestOpticalTweezer:
     ) -> None:
         # It takes increments and their neighbours' product as they are, without the drift's share: 1.5 of the step times the
         # trap's rate, 4 % in x. The default job removes that share, and finds 1.01 and 1.03.
-        result = job(client, dataset, library={"polynomial_degree": 0}, measurement_noise="corrected")
+        result = model(client, dataset, library={"polynomial_degree": 0}, measurement_noise="corrected")
         for i, j, pair in ((0, 0, "x,x"), (1, 1, "y,y"), (0, 1, "x,y")):
             assert [diffusion(result, pair)] == known("D05", "a", i=i, j=j)
         [variance] = known("D05", "noise_var")
@@ -99,7 +104,7 @@ class TestOpticalTweezer:
 
     def test_the_published_terms_have_the_published_coefficients(self, client: httpx.Client, dataset: dict[str, Any]) -> None:
         library = {"polynomial_degree": 1, "extra_terms": ["x^3"], "diffusion_degree": 0}
-        result = job(client, dataset, library=library, selection={"method": "none"})
+        result = model(client, dataset, library=library, selection={"method": "none"})
         for comp, variable, terms in ((0, "x", ("x", "y", "x^3")), (1, "y", ("y",))):
             for term in terms:
                 assert [drift(result, variable, term)] == known("D05", "drift", comp=comp, term=term)
@@ -149,7 +154,7 @@ class TestEnso:
 
     def test_forward_euler_gives_the_published_coefficients(self, client: httpx.Client, dataset: dict[str, Any]) -> None:
         library = {"polynomial_degree": 1, "diffusion_degree": 0}
-        result = job(client, dataset, library=library, selection={"method": "none"}, **AS_IT_IS)
+        result = model(client, dataset, library=library, selection={"method": "none"}, **AS_IT_IS)
         for comp, variable, term in ((0, "x", "x"), (0, "x", "y"), (1, "y", "x")):
             assert [drift(result, variable, term)] == known("D12", "drift_euler", comp=comp, term=term)
         assert self.correlation(result) == known("D12", "noise_corr")[0]
@@ -178,7 +183,7 @@ class TestAlanine:
         body = (DATA / "d17_alanine_phi_psi.xvg").read_bytes()
         dataset = upload(client, body, "text/plain", dt=0.02, time_unit="ps")
         library = {"polynomial_degree": 0, "fourier_harmonics": 1}
-        result = job(client, dataset, periodic={"x": 360, "y": 360}, library=library)
+        result = model(client, dataset, periodic={"x": 360, "y": 360}, library=library)
         assert warned("D17", result)
         unvisited = next(w for w in result["warnings"] if w["code"] == "unvisited")
         # α_L: φ from 0 to 120 degrees.
@@ -201,5 +206,5 @@ class TestAlanine:
         body = "".join(f"{phi!r},{psi!r}\n" for phi, psi in angles.tolist())
         dataset = upload(client, body.encode(), "text/csv", dt=2.0, time_unit="ps")
         # A constant drift takes next to nothing from the increments: ⟨Δψ²⟩ over the lag.
-        result = job(client, dataset, library={"polynomial_degree": 0}, **AS_IT_IS)
+        result = model(client, dataset, library={"polynomial_degree": 0}, **AS_IT_IS)
         assert [diffusion(result, "y,y") * math.radians(1) ** 2] == known("D17", "a_psi_rad2_per_ps_at_lag_2ps")

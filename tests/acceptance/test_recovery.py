@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from benchmarks.recovery import SYSTEMS, jobs_of, limits_of, paths_of, upload
-from tests.acceptance.jobs import active, result_of
+from tests.acceptance.jobs import MODEL_ONLY, active, result_of
 
 N_TRAJECTORIES = 20
 """Of the paper's 120; lengths and steps are the paper's."""
@@ -28,7 +28,7 @@ class Recovered:
         dataset = upload(client, paths)
         self.models: dict[str, Model] = {}
         for estimator, job in jobs_of(name).items():
-            model = result_of(client, {**job, "dataset": dataset})["model"]
+            model = result_of(client, {**job, "dataset": dataset, **MODEL_ONLY})["model"]
             self.models[estimator] = {"drift": active(model["drift"]["x"]), "diffusion": active(model["diffusion"]["x,x"])}
 
 

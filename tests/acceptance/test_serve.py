@@ -14,6 +14,7 @@ import pytest
 from standalone import valkey
 from standalone.preflight import free_port
 from standalone.supervisor import Supervisor
+from tests.acceptance.jobs import MODEL_ONLY
 from tests.acceptance.served import Served, descendants, finished, gone_within
 
 
@@ -34,7 +35,7 @@ def upload(client: httpx.Client) -> str:
 
 
 def submit(client: httpx.Client, dataset: str) -> str:
-    response = client.post("/v1/jobs", json={"kind": "identification", "dataset": dataset})
+    response = client.post("/v1/jobs", json={"kind": "identification", "dataset": dataset, **MODEL_ONLY})
     assert response.status_code == 202, response.text
     return str(response.json()["id"])
 
