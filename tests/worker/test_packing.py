@@ -1,7 +1,9 @@
 """Laws of the bytes in which passes and sums travel between workers."""
 
 import time
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
+from functools import cache, partial
 from io import BytesIO
 from typing import Any
 
@@ -15,6 +17,7 @@ from worker.identification.trajectories import Trajectories, from_arrays
 from worker.packing import pack, unpack
 
 
+@cache
 def record(dimension: int, *, noise: float = 0.0, uneven: bool = False) -> Trajectories:
     chance = np.random.default_rng(1)
     x = np.zeros((3001, dimension))
@@ -25,14 +28,14 @@ def record(dimension: int, *, noise: float = 0.0, uneven: bool = False) -> Traje
 
 
 SMALL = {"library": {"polynomial_degree": 1}, "kernels": {"count": 12}}
-CASES: dict[str, tuple[Trajectories, dict[str, Any]]] = {
-    "powers": (record(1), {}),
-    "terms by name": (record(1), {"library": {"polynomial_degree": 2, "extra_terms": ["x/(1+x^2)", "sin(2*x)"]}}),
-    "uneven clock": (record(1, uneven=True), {}),
-    "noise": (record(1, noise=0.3), {"measurement_noise": "corrected"}),
-    "angle": (record(1), {"periodic": {"x": 40.0}}),
-    "two variables": (record(2), SMALL),
-    "Simpson's rule in two": (record(2), SMALL | {"sampling_rule": "simpson"}),
+CASES: dict[str, tuple[Callable[[], Trajectories], dict[str, Any]]] = {
+    "powers": (partial(record, 1), {}),
+    "terms by name": (partial(record, 1), {"library": {"polynomial_degree": 2, "extra_terms": ["x/(1+x^2)", "sin(2*x)"]}}),
+    "uneven clock": (partial(record, 1, uneven=True), {}),
+    "noise": (partial(record, 1, noise=0.3), {"measurement_noise": "corrected"}),
+    "angle": (partial(record, 1), {"periodic": {"x": 40.0}}),
+    "two variables": (partial(record, 2), SMALL),
+    "Simpson's rule in two": (partial(record, 2), SMALL | {"sampling_rule": "simpson"}),
 }
 
 
@@ -50,7 +53,8 @@ def same(a: Any, b: Any) -> bool:
 
 @pytest.mark.parametrize("case", CASES)
 def test_every_pass_survives_the_way_and_the_model_of_its_parts_is_the_same_to_the_last_bit(case: str) -> None:
-    data, parameters = CASES[case]
+    made, parameters = CASES[case]
+    data = made()
     kinds = set()
 
     def by_mail(work: Pass) -> BlockSums | None:
@@ -77,7 +81,7 @@ def test_every_pass_survives_the_way_and_the_model_of_its_parts_is_the_same_to_t
 
 
 def test_a_sum_that_was_lost_is_missed() -> None:
-    data, _ = CASES["powers"]
+    data = record(1)
 
     def forgetful(work: Pass) -> BlockSums | None:
         return replace(work, blocks=work.blocks[1:]).sums()

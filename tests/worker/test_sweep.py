@@ -17,7 +17,7 @@ from worker.identification.trajectories import Trajectories, from_arrays
 from worker.remembering import Remembering
 from worker.sweep import Found, swept
 
-ANALYSIS = AnalysisParameters(eigenpairs=1, density_points=20, lags=2, frequencies=2)
+ANALYSIS = AnalysisParameters(model_only=True)
 
 
 def record(n: int = 8_000) -> Trajectories:

@@ -1,5 +1,7 @@
 """Models drawn around an estimate, evaluated all at once, are what each is by itself."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -11,16 +13,20 @@ from worker.generator.together import analysed_together
 from worker.identification.answers import process_of, processes_of
 from worker.identification.library import make_library
 from worker.identification.model import SymbolicFamily
-from worker.identification.trajectories import from_arrays, measure_scales
+from worker.identification.trajectories import Scales, from_arrays, measure_scales
 
-SCALES = measure_scales(from_arrays([3.0 + np.random.default_rng(0).standard_normal(200)], 0.1))
 X = np.linspace(-5.0, 9.0, 57)
 
 
+@cache
+def scales() -> Scales:
+    return measure_scales(from_arrays([3.0 + np.random.default_rng(0).standard_normal(200)], 0.1))
+
+
 def family(**library: object) -> SymbolicFamily:
-    made = make_library(SCALES, polynomial_degree=3, **library)  # type: ignore[arg-type]
+    made = make_library(scales(), polynomial_degree=3, **library)  # type: ignore[arg-type]
     drawn = np.random.default_rng(1).standard_normal((7, 2, made.internal_size))
-    return processes_of(made, drawn, SCALES, (-6.0, np.inf))
+    return processes_of(made, drawn, scales(), (-6.0, np.inf))
 
 
 @pytest.mark.parametrize(
@@ -51,10 +57,10 @@ def test_some_of_them_are_a_family_too() -> None:
 
 
 def test_a_family_is_analysed_as_its_members_are() -> None:
-    library = make_library(SCALES, polynomial_degree=1)
+    library = make_library(scales(), polynomial_degree=1)
     internal = np.array([[[-0.2 - 0.02 * k, -1.0 - 0.05 * k], [0.8 + 0.03 * k, 0.0]] for k in range(5)])
-    models = processes_of(library, internal, SCALES, (-np.inf, np.inf))
-    reference = analyse(process_of(library, *internal[2], SCALES, (-np.inf, np.inf)), exits=[(3.0, 2.0, 4.0)])
+    models = processes_of(library, internal, scales(), (-np.inf, np.inf))
+    reference = analyse(process_of(library, *internal[2], scales(), (-np.inf, np.inf)), exits=[(3.0, 2.0, 4.0)])
     for one, other in zip(
         analysed_together(models, reference, (), None), analysed_together(list(models), reference, (), None), strict=True
     ):
@@ -65,10 +71,10 @@ def test_a_family_is_analysed_as_its_members_are() -> None:
 
 
 def test_the_roots_of_each_are_those_that_it_has_alone() -> None:
-    library = make_library(SCALES, polynomial_degree=3)
+    library = make_library(scales(), polynomial_degree=3)
     drawn = np.random.default_rng(2).standard_normal((BATCH + 20, 2, library.internal_size))
     drawn[3, 0] = 0.0  # of which no sign changes
-    models = processes_of(library, drawn, SCALES, (-np.inf, np.inf))
+    models = processes_of(library, drawn, scales(), (-np.inf, np.inf))
     points = np.linspace(-5.0, 9.0, 200)
     alone = [roots(scalar_view(model), points, values(scalar_view(model).b, points)) for model in models]
     assert {len(at) for at, _ in alone} == {0, 1, 2, 3}
