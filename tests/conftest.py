@@ -2,6 +2,7 @@
 temporary folders.
 """
 
+import gc
 import os
 import secrets
 import subprocess
@@ -24,6 +25,9 @@ from tests.acceptance.served import Served
 
 # As in a worker: several threads on small matrices wait for each other, and tests in several processes more so.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# What is left in memory while tests are collected stays: to look it through over and over is a third of the work.
+gc.disable()
 
 SHARING = {
     "tests/acceptance/test_bad_input.py",
@@ -48,6 +52,12 @@ class ByInstallation(LoadFileScheduling):  # type: ignore[misc]
     def _split_scope(self, nodeid: str) -> str:
         file: str = super()._split_scope(nodeid)
         return "served" if file in SHARING else "browser" if file.startswith("tests/browser/") else file
+
+
+def pytest_collection_finish() -> None:
+    """From here on garbage is made."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
