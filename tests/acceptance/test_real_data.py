@@ -39,7 +39,7 @@ class TestTreasuryRate:
     @staticmethod
     def result(client: httpx.Client) -> dict[str, Any]:
         dataset = upload(client, (DATA / "d19_dgs10.csv").read_bytes(), "text/csv", time_unit="year")
-        result = result_of(client, {"kind": "identification", "dataset": dataset["id"], **MODEL_ONLY})
+        result = result_of(client, {"kind": "identification", "dataset": dataset["id"]})
         assert dataset["report"]["n_increments"] == 14_801
         assert dataset["report"]["dt"]["median"] == pytest.approx(1 / 365.25, rel=1e-3)
         return result
@@ -88,7 +88,7 @@ class TestNeuron:
     ) -> None:
         # Neighbouring increments of this record are correlated −0.40. The noise's variance σ² is −mean(ΔX_n ΔX_{n+1}), up to the
         # drift's share of some percent, and 2σ²/Δt is most of what was published as diffusion.
-        result = result_of(client, {"kind": "identification", "dataset": dataset["id"], **MODEL_ONLY})
+        result = result_of(client, {"kind": "identification", "dataset": dataset["id"]})
         rows = [[*map(float, line.split(","))] for line in (DATA / "d07_neuron_all240_every6th.csv").read_text().splitlines()[1:]]
         increments = [[b - a for a, b in pairwise(row)] for row in rows]
         variance = -fmean(a * b for row in increments for a, b in pairwise(row))

@@ -183,7 +183,7 @@ class TestAlanine:
         body = (DATA / "d17_alanine_phi_psi.xvg").read_bytes()
         dataset = upload(client, body, "text/plain", dt=0.02, time_unit="ps")
         library = {"polynomial_degree": 0, "fourier_harmonics": 1}
-        result = model(client, dataset, periodic={"x": 360, "y": 360}, library=library)
+        result = job(client, dataset, periodic={"x": 360, "y": 360}, library=library)
         assert warned("D17", result)
         unvisited = next(w for w in result["warnings"] if w["code"] == "unvisited")
         # α_L: φ from 0 to 120 degrees.
