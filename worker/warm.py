@@ -61,6 +61,8 @@ def compile_all() -> None:
         do(states + 0.1 * random.standard_normal(states.shape), dt, passages)
         # An instrument that averages makes the increments persistent.
         do(0.3 * states[:-1] + 0.7 * states[1:], dt, passages)
+    # Far from the origin terms are told apart in loops of their own.
+    do(1000 + states[:, :1], dt, ())
 
 
 if __name__ == "__main__":

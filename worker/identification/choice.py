@@ -94,8 +94,9 @@ def choose(
     if briefly:
         return Selected(estimate, path, doubted)
     shift = _shift(equations, of_other_rule, library, estimate)
-    # Held-out errors are not probabilities.
-    costs = None if criterion.method == "lasso_cv" else costs_of(criterion, library, n_windows)
+    # Held-out errors are not probabilities, and in several variables models are drawn on the chosen support alone.
+    unasked = criterion.method == "lasso_cv" or library.dimension > 1
+    costs = None if unasked else costs_of(criterion, library, n_windows)
     judged = [] if costs is None else _judged_by(costs, equations, library, estimate, path, doubted)
     rivals = tuple(Rival(e, weight, _shift(equations, of_other_rule, library, e)) for e, weight in judged)
     return Selected(estimate, path, doubted, shift, curve, rivals)

@@ -79,7 +79,7 @@ def _candidates(equations: NormalEquations, library: Library, supports: list[Sup
     changes = [i for i, s in enumerate(supports) if i == 0 or s != supports[i - 1]]
     for begin, end in zip(changes, [*changes[1:], len(supports)], strict=True):
         support = supports[begin]
-        gain, error = gains.of([support])[support], float(curve.errors[begin:end].min())
+        gain, error = gains.of([support])[0], float(curve.errors[begin:end].min())
         if np.isfinite(gain):
             raw = raw_on(equations, library, support)
             path.append(Candidate(support, gain, -error, raw, penalty=float(curve.penalties[begin])))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from math import comb
+from math import comb, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,6 +171,40 @@ class Library:
         return tuple(rows)
 
     @cached_property
+    def places(self) -> tuple[int, ...]:
+        """Of each term among the internal functions: that of its own exponents, or itself."""
+        place = {e: j for j, e in enumerate(self.internal_exponents)}
+        n = len(self.internal_exponents)
+        return tuple(n + self.other.index(k) if e is None else place[e] for k, e in enumerate(self.exponents))
+
+    @cached_property
+    def coefficient_functionals(self) -> tuple[tuple[Fraction, ...], ...]:
+        """Coefficients of a raw term in every internal function, exactly; (J, J), the monomial of each place, then other terms.
+
+        Rows of (R⁻¹)ᵀ, where R has all monomials that lie below some term.
+        """
+        shifted = [self._unshifted_powers(i) for i in range(self.dimension)]
+        n, rows = len(self.internal_exponents), []
+        for raw in self.internal_exponents:
+            row = [Fraction(0)] * self.internal_size
+            for j, e in enumerate(self.internal_exponents):
+                if all(m >= k for m, k in zip(e, raw, strict=True)):
+                    row[j] = prod((shifted[i][m][k] for i, (m, k) in enumerate(zip(e, raw, strict=True))), start=Fraction(1))
+            rows.append(tuple(row))
+        rows.extend(tuple(Fraction(int(j == n + i)) for j in range(self.internal_size)) for i in range(len(self.other)))
+        return tuple(rows)
+
+    @cached_property
+    def lost_bits(self) -> int:
+        """Digits that the change of basis can lose: log2 of a bound of R's condition, its rows scaled."""
+        largest = [[max(map(abs, row)) for row in self._shifted_powers(i)] for i in range(self.dimension)]
+        lost = 1
+        for e, functional in zip(self.internal_exponents, self.coefficient_functionals, strict=False):
+            bound = max(map(abs, functional)) * prod((largest[i][m] for i, m in enumerate(e)), start=Fraction(1))
+            lost = max(lost, bound.numerator.bit_length() - bound.denominator.bit_length() + 1)
+        return lost + 2 * self.internal_size.bit_length()
+
+    @cached_property
     def term_scales(self) -> Floats:
         """Norm of each term's row of R; (K,)."""
         return np.asarray(np.linalg.norm(np.array([[float(v) for v in row] for row in self.change_of_basis]), axis=1))
@@ -194,6 +228,23 @@ class Library:
                     row[j] += factor * c
             out.append(row)
         return out
+
+    def _unshifted_powers(self, variable: int) -> list[list[Fraction]]:
+        """Coefficients of T_m(y_i) in 1, x_i, x_i^2, …, exactly; one list a degree m."""
+        highest = max((e[variable] for e in self.internal_exponents), default=0)
+        origin, unit = Fraction(self.origins[variable]), Fraction(self.units[variable])
+        rows = [[Fraction(1)] + [Fraction(0)] * highest]
+        for m in range(1, highest + 1):
+            # T_1 = y, and T_m = 2y T_{m−1} − T_{m−2}, with y = (x − origin) / unit.
+            last, factor = rows[-1], 1 if m == 1 else 2
+            before = rows[-2] if m > 1 else [Fraction(0)] * (highest + 1)
+            rows.append(
+                [
+                    factor * ((last[i - 1] if i else 0) - origin * v) / unit - w
+                    for i, (v, w) in enumerate(zip(last, before, strict=True))
+                ]
+            )
+        return rows
 
 
 def _chebyshev_of_powers(degree: int) -> list[list[Fraction]]:

@@ -61,25 +61,31 @@ class Curve:
 def selection_path(
     equations: NormalEquations, library: Library, costs: Floats, *, coefficients: bool = True
 ) -> tuple[Candidate, ...]:
-    """The best support of every size, smallest first, for terms of these costs (K,); equation (M11)."""
+    """The best support of every size, smallest first, for terms of these costs (K,); equation (M11).
+
+    coefficients   also those of each, and what is equivalent to it
+    """
     gains = Gains(equations, library)
-    levels = all_supports(gains, library.size) if library.size <= EXHAUSTIVE_UP_TO else stepwise(gains, library.size)
-    path, of_term = [], costs.tolist()
-    for found in levels:
-        judged = {s: g - sum(of_term[k] for k in s) for s, g in found.items()}
-        chosen, others = lowest_of_best(judged, found, library)
+    levels = all_supports(gains, library.size) if library.size <= EXHAUSTIVE_UP_TO else stepwise(gains, library)
+    path = []
+    for level in levels:
+        judged = level.gains - level.members @ costs
+        chosen, *others = lowest_of_best(judged, level, library)
         if np.isfinite(judged[chosen]):
-            raw = raw_on(equations, library, chosen) if coefficients else np.zeros(0)
-            path.append(Candidate(chosen, found[chosen], judged[chosen], raw, others))
+            support = level.support(chosen)
+            raw = raw_on(equations, library, support) if coefficients else np.zeros(0)
+            equivalent = tuple(level.support(i) for i in others) if coefficients else ()
+            unique = tuple(s for s in dict.fromkeys(equivalent) if s != support)
+            path.append(Candidate(support, float(level.gains[chosen]), float(judged[chosen]), raw, unique))
     return tuple(path)
 
 
-def lowest_of_best(judged: Level, gains: Level, library: Library) -> tuple[Support, tuple[Support, ...]]:
-    """Of the supports of one size that fit equally well that of the lowest degree; and the others, best first."""
-    best = max(judged.values())
-    close = sorted((s for s, g in judged.items() if g >= best - EQUALLY_WELL), key=lambda s: -gains[s])
-    chosen = min(close, key=lambda s: _degree(library, s))
-    return chosen, tuple(s for s in close if s != chosen)
+def lowest_of_best(judged: Floats, level: Level, library: Library) -> list[int]:
+    """Positions of the supports of one size that fit equally well: that of the lowest degree, then the others, best first."""
+    close = np.flatnonzero(judged >= judged.max() - EQUALLY_WELL)
+    close = close[np.argsort(-level.gains[close], kind="stable")]
+    chosen = int(np.argmin(level.members[close] @ _degrees(library)))
+    return [int(close[chosen]), *(int(i) for i in np.delete(close, chosen))]
 
 
 def raw_on(equations: NormalEquations, library: Library, support: Support) -> Floats:
@@ -94,9 +100,9 @@ def best_of(path: tuple[Candidate, ...]) -> Candidate:
     return max(path, key=lambda c: (c.score, -len(c.support)))
 
 
-def _degree(library: Library, support: Support) -> int:
-    """Sum of the degrees; a term that is no monomial counts as higher than any."""
-    return sum(100 if (d := library.degrees[k]) is None else d for k in support)
+def _degrees(library: Library) -> NDArray[np.int_]:
+    """Of the terms (K,); a term that is no monomial counts as higher than any."""
+    return np.array([100 if degree is None else degree for degree in library.degrees])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.gains import Gains, Level, Support
+from worker.identification.gains import Gains, Level, Support, without_each
 from worker.identification.library import Library
 from worker.identification.regression import NormalEquations
 from worker.identification.selection import Candidate, lowest_of_best, raw_on
+from worker.identification.supports import shrinking
 
 Floats = NDArray[np.float64]
 
@@ -34,20 +35,23 @@ def thresholding_path(equations: NormalEquations, library: Library, threshold: f
 
 def _rounds(gains: Gains, library: Library, threshold: float) -> Iterator[tuple[Support, float, float]]:
     """Supports from everything to nothing, with their gain and smallest |z|."""
-    support = tuple(range(library.size))
-    gain = gains.of([support])[support]
-    while support:
-        without = gains.of([tuple(t for t in support if t != out) for out in support])
+    support = shrinking(library)
+    (gain,) = gains.of([support.inside])
+    while support.inside:
+        without = without_each(gains, library, support)
         # z² of a coefficient is twice what the fit loses without it. Terms that cannot be told apart have none.
         told_apart = np.isfinite(gain)
-        weakest = float(np.sqrt(2 * max(gain - max(without.values()), 0.0))) if told_apart else 0.0
-        yield support, gain, weakest
-        support = _next(without, gain - 0.5 * threshold**2 if told_apart and weakest < threshold else -np.inf, library)
-        gain = without[support]
+        weakest = float(np.sqrt(2 * max(gain - without.gains.max(), 0.0))) if told_apart else 0.0
+        yield support.inside, gain, weakest
+        out = _next(without, gain - 0.5 * threshold**2 if told_apart and weakest < threshold else -np.inf, library)
+        support, gain = support.without_term(support.inside[out]), float(without.gains[out])
     yield (), 0.0, np.inf
 
 
-def _next(without: Level, least: float, library: Library) -> Support:
-    """What is left once the term of the smallest z has gone, of those whose loss the threshold allows."""
-    allowed = {s: g for s, g in without.items() if g > least} or without
-    return lowest_of_best(allowed, allowed, library)[0]
+def _next(without: Level, least: float, library: Library) -> int:
+    """Position of the term of the smallest z, of those whose loss the threshold allows."""
+    allowed = np.flatnonzero(without.gains > least)
+    if not len(allowed):
+        allowed = np.arange(len(without.gains))
+    found = without.at(allowed)
+    return int(allowed[lowest_of_best(found.gains, found, library)[0]])

@@ -128,7 +128,7 @@ def fitted_through_noise(problem: JointProblem, plain: JointFit) -> JointFit | N
     covariance = np.zeros((len(b), len(b)))
     for _ in range(NOISE_ROUNDS):
         noisy = replace(equations, noise=MeasurementNoise(covariance, problem.library))
-        drift, diffusion, _ = select(problem, noisy, v)
+        drift, diffusion, _ = select(problem, noisy, v, briefly=True)
         b, tensor = drift_of(drift), tensor_of(problem, completed(problem, diffusion, ()))
         covariance = _positive(noisy.noise_covariance(b, tensor))
         if not covariance.any():

@@ -70,7 +70,7 @@ def first_model(problem: JointProblem, equations: JointEquations) -> Model:
     rough = equations.rough_drift()
     of_diffusion = {pair: equations.first_diffusion_covariance(shares, rough) for pair, shares in components_of(problem).items()}
     v = Covariances(equations.first_drift_covariances(rough), of_diffusion)
-    drift, diffusion, _ = select(problem, equations, v, doubt=False)
+    drift, diffusion, _ = select(problem, equations, v, doubt=False, briefly=True)
     return drift_of(drift), tensor_of(problem, completed(problem, diffusion, ()))
 
 
@@ -81,18 +81,19 @@ def covariances(problem: JointProblem, equations: JointEquations, model: Model) 
 
 
 def select(
-    problem: JointProblem, equations: JointEquations, v: Covariances, *, doubt: bool = True
+    problem: JointProblem, equations: JointEquations, v: Covariances, *, doubt: bool = True, briefly: bool = False
 ) -> tuple[tuple[Selected, ...], dict[Pair, Selected], float]:
     """Drift, then the components of the diffusion that are to be estimated; and the drift's condition number.
 
-    doubt   leave out terms that hang on the sampling rule
+    doubt     leave out terms that hang on the sampling rule
+    briefly   the estimates alone, without the coefficients along the path
     """
     other, n = other_rule(equations.rule) if doubt else None, equations.statistics.n_windows
 
     def chosen(of: Callable[[JointRule], NormalEquations], degree: int | None = None) -> tuple[Selected, float]:
         found = of(equations.rule)
         doubting = None if other is None else of(other)
-        return choose_up_to(degree, found, doubting, problem.library, n, problem.selection), found.condition
+        return choose_up_to(degree, found, doubting, problem.library, n, problem.selection, briefly=briefly), found.condition
 
     drift = [chosen(partial(equations.of_drift, p, covariance)) for p, covariance in enumerate(v.drift)]
     b = drift_of([selected for selected, _ in drift])

@@ -103,12 +103,13 @@ class WindowProducts:
         for (k, j), weight in rule.cross:
             products, functions = self.cross[..., layout.crosses.index((k, j)), :, :], self.functions[..., j, :]
             for one, other in ((p, q), (q, p)):
-                expected = products[..., one, :]
                 along = drift[other]
-                if noise is not None:
-                    # D_k holds the noise of X_k too: E[η_p b̃(X + η)] = Σ_r S_pr ∂_r b(X).
-                    expected = expected @ noise.correction.T - functions @ noise.shared(one)
-                response = response - weight * (expected @ along)
+                if noise is None:
+                    expected = products[..., one, :] @ along
+                else:
+                    # D_k holds the noise of X_k too: E[η_p b̃(X + η)] = Σ_r S_pr ∂_r b(X). Vectors first: the sums are many.
+                    expected = products[..., one, :] @ (noise.correction.T @ along) - functions @ (noise.shared(one) @ along)
+                response = response - weight * expected
         return np.asarray(response)
 
 
