@@ -39,7 +39,7 @@ from worker.identification.unvisited import unvisited
 from worker.identification.variables import check_independent, check_unwrapped, variable_name
 from worker.one_variable import beside_walls, problem_of_one
 from worker.parameters import bounds_of, criterion_of, library_options, period_of, place_of
-from worker.progress import Report
+from worker.progress import Report, creeping
 
 N_DRAWS, N_DRAWS_SEVERAL = 500, 100
 """Models drawn around the estimate for the intervals of derived quantities, in one variable and in several."""
@@ -133,7 +133,9 @@ def _identify_several(data: Trajectories, parameters: IdentificationParameters, 
 
     default, criterion = instruments(DEFAULT_COUNT if count == "auto" else count), criterion_of(parameters)
     structure = parameters.diffusion_structure
-    problem = JointProblem(data, space, library, default, criterion, structure, diffusion_degree, summing=summing)
+    problem = JointProblem(
+        data, space, library, default, criterion, structure, diffusion_degree, summing=summing, tell=creeping(report)
+    )
     problem, choice = choose_instruments(problem, instruments) if count == "auto" else (problem, None)
     answer = joint_answer(
         problem,

@@ -154,7 +154,7 @@ class _Reporter:
         self._lock = threading.Lock()
         self._speaks = self._fenced = False
         self._kept: Progress | None = None
-        self._stage, self._time = "", 0.0
+        self._fraction, self._stage, self._time = 0.0, "", 0.0
 
     def speak(self) -> None:
         """Write what was kept; from now on reports are written as they come."""
@@ -165,8 +165,10 @@ class _Reporter:
 
     def __call__(self, fraction: float, stage: str, message: str) -> None:
         self._begin(stage)
-        progress = Progress(fraction=min(max(fraction, 0.0), 1.0), stage=stage, message=message)
         with self._lock:
+            # Of parts that each guess how much is to come, none takes back what another said.
+            self._fraction = min(max(fraction, self._fraction), 1.0)
+            progress = Progress(fraction=self._fraction, stage=stage, message=message)
             if not self._speaks:
                 self._kept = progress
             elif not self._fenced:

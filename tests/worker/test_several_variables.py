@@ -14,6 +14,7 @@ from worker.generator_documents import analysis_of
 from worker.identification.errors import DimensionNotSupported
 from worker.identification.simulation import simulate_system
 from worker.identification.trajectories import Trajectories, from_arrays
+from worker.patience import Fenced
 
 MATRIX = np.array([[-1.0, 2.0], [-2.0, -1.0]])
 ROOT = np.linalg.cholesky(np.array([[1.0, 0.6], [0.6, 0.5]]))
@@ -53,6 +54,23 @@ def test_a_rotating_process_is_identified_analysed_and_described(data: Trajector
     assert set(diagnostics.residuals_by_variable) == {"x", "y"}
     assert diagnostics.measurement_noise_variances == {"x": 0.0, "y": 0.0}
     assert {key.split()[0] for key in diagnostics.step_error} == {"drift", "diffusion"}
+
+
+def test_progress_moves_with_every_component_and_a_cancelled_job_ends_at_the_next(data: Trajectories) -> None:
+    said: list[tuple[float, str]] = []
+    pipeline.identify(data, IdentificationParameters(), lambda fraction, stage, message: said.append((fraction, message)))
+    fractions = [fraction for fraction, _ in said]
+    assert fractions == sorted(set(fractions))
+    assert fractions[-1] < 0.7, "where the analysis begins"
+    about = {message.rpartition(" of the ")[2] for _, message in said}
+    assert {"drift of x", "drift of y", "diffusion x,x", "diffusion x,y", "diffusion y,y"} < about
+
+    def cancelled(fraction: float, stage: str, message: str) -> None:
+        if message.endswith("drift of y"):
+            raise Fenced
+
+    with pytest.raises(Fenced):
+        pipeline.identify(data, IdentificationParameters(), cancelled)
 
 
 def test_cross_validation_is_described_with_its_curve_and_every_support(data: Trajectories) -> None:

@@ -158,17 +158,18 @@ def test_the_limit_of_memory_ends_with_the_computation() -> None:
         assert resource.getrlimit(resource.RLIMIT_DATA) == before
 
 
-def test_progress_reaches_the_record_and_is_kept_between_zero_and_one(bench: Bench) -> None:
+def test_progress_reaches_the_record_lies_between_zero_and_one_and_never_goes_back(bench: Bench) -> None:
     seen = []
 
     def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
-        for number, fraction in enumerate((-0.1, 0.5, 1.0000001)):
+        for number, fraction in enumerate((-0.1, 0.5, 0.3, 1.0000001)):
             report(fraction, f"stage {number}", "µ")
             seen.append(bench.record.progress)
         return a_result(claim.job_id)
 
     bench.run(execute)
-    assert [(progress.fraction, progress.stage) for progress in seen] == [(0.0, "stage 0"), (0.5, "stage 1"), (1.0, "stage 2")]
+    assert [progress.fraction for progress in seen] == [0.0, 0.5, 0.5, 1.0]
+    assert [progress.stage for progress in seen] == [f"stage {number}" for number in range(4)]
 
 
 def test_reports_in_quick_succession_are_not_all_written(bench: Bench) -> None:

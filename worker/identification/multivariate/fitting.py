@@ -90,15 +90,21 @@ def select(
     """
     other, n = other_rule(equations.rule) if doubt else None, equations.statistics.n_windows
 
-    def chosen(of: Callable[[JointRule], NormalEquations], degree: int | None = None) -> tuple[Selected, float]:
+    def chosen(what: str, of: Callable[[JointRule], NormalEquations], degree: int | None = None) -> tuple[Selected, float]:
+        problem.tell(f"choosing the terms of the {what}")
         found = of(equations.rule)
         doubting = None if other is None else of(other)
         return choose_up_to(degree, found, doubting, problem.library, n, problem.selection, briefly=briefly), found.condition
 
-    drift = [chosen(partial(equations.of_drift, p, covariance)) for p, covariance in enumerate(v.drift)]
+    names = problem.library.variables
+    drift = [chosen(f"drift of {names[p]}", partial(equations.of_drift, p, covariance)) for p, covariance in enumerate(v.drift)]
     b = drift_of([selected for selected, _ in drift])
     diffusion = {
-        pair: chosen(partial(equations.of_diffusion, shares, b, v.diffusion[pair]), problem.diffusion_degree)[0]
-        for pair, shares in components_of(problem).items()
+        (p, q): chosen(
+            f"diffusion {names[p]},{names[q]}",
+            partial(equations.of_diffusion, shares, b, v.diffusion[p, q]),
+            problem.diffusion_degree,
+        )[0]
+        for (p, q), shares in components_of(problem).items()
     }
     return tuple(selected for selected, _ in drift), diffusion, max(condition for _, condition in drift)

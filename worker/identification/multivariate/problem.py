@@ -1,6 +1,6 @@
 """What is to be identified: the data, the library, and which components of the tensor there are to estimate."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -20,6 +20,11 @@ from worker.identification.trajectories import Trajectories
 
 Floats = NDArray[np.float64]
 Structure = Literal["full", "diagonal", "isotropic"]
+Tell = Callable[[str], None]
+
+
+def tell_nobody(what: str) -> None:
+    """For whoever follows no progress."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +36,7 @@ class JointProblem:
     longest_step   increments over longer steps are left out [time]
     least_step     samples are at least so far apart, thinned; 0: as they are [time]
     summing        takes the sums over all the data
+    tell           is told what is done next; what it raises goes through
     """
 
     data: Trajectories
@@ -43,6 +49,7 @@ class JointProblem:
     longest_step: float = np.inf
     least_step: float = 0.0
     summing: Summing = sums_here
+    tell: Tell = tell_nobody
 
 
 def components_of(problem: JointProblem) -> dict[Pair, Shares]:
