@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -123,8 +124,19 @@ def test_the_store_ends_after_those_that_write_to_it(tmp_path: Path) -> None:
     assert (tmp_path / "ends").read_text().split() == ["worker", "store"]
 
 
+@pytest.fixture
+def hang_up() -> Iterator[Callable[[signal.Handlers], object]]:
+    """What a hang-up does to this process, which may itself run under nohup."""
+    before = signal.getsignal(signal.SIGHUP)
+    yield partial(signal.signal, signal.SIGHUP)
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_signal_asks_to_stop_and_the_handlers_are_put_back(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_asks_to_stop_and_the_handlers_are_put_back(
+    tmp_path: Path, number: signal.Signals, hang_up: Callable[[signal.Handlers], object]
+) -> None:
+    hang_up(signal.SIG_DFL)
     before = signal.getsignal(number)
     with Supervisor(print) as supervisor:
         child = supervisor.start(shell(tmp_path, "sleep 600"))
@@ -133,6 +145,15 @@ def test_a_signal_asks_to_stop_and_the_handlers_are_put_back(tmp_path: Path, num
         assert supervisor.stopping
     assert child.process.poll() is not None
     assert signal.getsignal(number) == before
+
+
+def test_under_nohup_a_hang_up_is_nothing(tmp_path: Path, hang_up: Callable[[signal.Handlers], object]) -> None:
+    hang_up(signal.SIG_IGN)
+    with Supervisor(print) as supervisor:
+        supervisor.start(shell(tmp_path, "sleep 600"))
+        os.kill(os.getpid(), signal.SIGHUP)
+        assert supervisor.watch(lambda: True, seconds=10) is True
+        assert not supervisor.stopping
 
 
 PARENT = """
