@@ -6,8 +6,10 @@ from itertools import count
 Report = Callable[[float, str, str], None]
 """Fraction, stage, message."""
 
-BEGIN, END, SHARE = 0.15, 0.65, 0.05
-"""Where identification begins and what it never comes to, and by how much of what is left each step goes on."""
+BEGIN, END = 0.15, 0.65
+"""Where identification begins, and what it never comes to."""
+SHARE = 0.05
+"""Of what is left, by which a step goes on where nobody knows how many will follow."""
 
 
 def creeping(report: Report) -> Callable[[str], None]:

@@ -13,7 +13,7 @@ from contract.messages import HELP_JOB, Message
 from storage.names import part_name
 from storage.stores import Claim, ShardClaim, Stores, StoreUnavailable
 from worker.patience import CLAIM_PATIENCE_SECONDS, Fenced, is_away, patiently
-from worker.progress import Report
+from worker.progress import BEGIN, END, Report
 
 Wanted = Callable[[], None]
 """Called once in a while during a sum. Raises Fenced."""
@@ -32,8 +32,6 @@ WANTED_SECONDS = 1.0
 """Between two questions of a helper whether its shard is still its own."""
 MOST_HELPERS = 64
 """Messages sent for one pass: each helper goes on until no shard is left."""
-FIRST, LAST = 0.15, 0.65
-"""Progress at the first pass's begin, and what no pass comes to."""
 
 
 class Sharing:
@@ -48,7 +46,7 @@ class Sharing:
         """A `Share`, given where to report."""
         claim, jobs, results = self._claim, self._stores.jobs, self._stores.results
         pass_name = hashlib.sha256(work).hexdigest()[:32]
-        begin = LAST - (LAST - FIRST) / 2**self.passes
+        begin = END - (END - BEGIN) / 2**self.passes
         self.passes += 1
 
         def look() -> Sequence[str | None]:
@@ -56,7 +54,7 @@ class Sharing:
             if found is None:
                 raise Fenced
             done = sum(name is not None for name in found)
-            report(begin + (LAST - begin) / 2 * done / shards, "identifying", f"{done} of {shards} parts of the sums")
+            report(begin + (END - begin) / 2 * done / shards, "identifying", f"{done} of {shards} parts of the sums")
             return found
 
         patiently(lambda: results.put_part(claim.tenant, claim.job_id, part_name(pass_name), work))

@@ -136,9 +136,14 @@ class Library:
         return out
 
     @cached_property
+    def _place(self) -> dict[Exponents, int]:
+        """Of each Chebyshev product among the internal functions."""
+        return {e: j for j, e in enumerate(self.internal_exponents)}
+
+    @cached_property
     def _recurrence(self) -> tuple[tuple[int | None, int, int], ...]:
         """How each Chebyshev product comes from earlier ones: (variable, T_{k−1}, T_{k−2}), or (None, factor, factor)."""
-        place = {e: j for j, e in enumerate(self.internal_exponents)}
+        place = self._place
         steps: list[tuple[int | None, int, int]] = []
         for e in self.internal_exponents[1:]:
             last = max(i for i, k in enumerate(e) if k)
@@ -153,29 +158,26 @@ class Library:
     @cached_property
     def change_of_basis(self) -> tuple[tuple[Fraction, ...], ...]:
         """R, exactly: f_k = Σ_j R_kj g_j; (K, J)."""
-        place = {e: j for j, e in enumerate(self.internal_exponents)}
-        n = len(self.internal_exponents)
         shifted = [self._shifted_powers(i) for i in range(self.dimension)]
         rows = []
         for k, exponents in enumerate(self.exponents):
             row = [Fraction(0)] * self.internal_size
             if exponents is None:
-                row[n + self.other.index(k)] = Fraction(1)
+                row[self.places[k]] = Fraction(1)
             else:
                 for e in product(*(range(m + 1) for m in exponents)):
                     factor = Fraction(1)
                     for i, m in enumerate(exponents):
                         factor *= shifted[i][m][e[i]]
-                    row[place[e]] = factor
+                    row[self._place[e]] = factor
             rows.append(tuple(row))
         return tuple(rows)
 
     @cached_property
     def places(self) -> tuple[int, ...]:
         """Of each term among the internal functions: that of its own exponents, or itself."""
-        place = {e: j for j, e in enumerate(self.internal_exponents)}
         n = len(self.internal_exponents)
-        return tuple(n + self.other.index(k) if e is None else place[e] for k, e in enumerate(self.exponents))
+        return tuple(n + self.other.index(k) if e is None else self._place[e] for k, e in enumerate(self.exponents))
 
     @cached_property
     def coefficient_functionals(self) -> tuple[tuple[Fraction, ...], ...]:

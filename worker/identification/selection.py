@@ -8,12 +8,9 @@ from numpy.typing import NDArray
 from worker.identification.gains import Gains, Level, Support, all_supports, stepwise
 from worker.identification.library import Library
 from worker.identification.regression import NormalEquations, solve, wider_root
-from worker.identification.supports import support_basis
+from worker.identification.supports import EXHAUSTIVE_UP_TO, support_basis
 
 Floats = NDArray[np.float64]
-
-EXHAUSTIVE_UP_TO = 11
-"""Library sizes for which all supports are tried; above, forward and backward steps."""
 
 EQUALLY_WELL = 1.0
 """Supports of one size whose log-likelihoods differ by less fit equally well; the one of lowest degree is taken."""

@@ -19,8 +19,8 @@ from worker.identification.reduction import Reduction, nothing_in
 Floats = NDArray[np.float64]
 Support = tuple[int, ...]
 
-FEW_TERMS = 11
-"""Size of a library up to which the bases of all its supports are kept."""
+EXHAUSTIVE_UP_TO = 11
+"""Size of a library up to which all supports are tried, and their bases kept; above, forward and backward steps."""
 
 SPARE_BITS = 53 + 64
 """Besides what the change of basis can lose: a float's, and some for rounding on the way."""
@@ -83,7 +83,7 @@ def support_basis(library: Library, support: Support) -> SupportBasis:
         rows = library.scaled_terms[list(support)].reshape(len(support), library.internal_size)
         return SupportBasis(rows, 1 / library.term_scales[list(support)])
     # Of a large library all would be gigabytes.
-    return _kept(library, support) if library.size <= FEW_TERMS else _reduced_basis(library, support)
+    return _kept(library, support) if library.size <= EXHAUSTIVE_UP_TO else _reduced_basis(library, support)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -93,7 +93,6 @@ def _rescaled(selected: Selected, factor: float) -> Selected:
         ),
         path=tuple(replace(c, raw=c.raw * factor) for c in selected.path),
         shift=None if selected.shift is None else Shift(selected.shift.raw * factor, selected.shift.internal * factor),
-        rivals=(),
     )
 
 
