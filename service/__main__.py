@@ -15,10 +15,10 @@ from service.dependencies import Context
 from service.keyring import BadKeyFile
 from service.settings import ServiceSettings
 from storage.configuration import BadSettings, read
-from storage.connection import connect
-from storage.durability import WeakDurability, check_durability
+from storage.redis.connection import connect
+from storage.redis.durability import WeakDurability, check_durability
+from storage.retention_sweep import keep_swept
 from storage.stores import StoreUnavailable
-from storage.sweeping import keep_swept
 from storage.tracing import TracingMissing
 
 KEEP_ALIVE_SECONDS = 75

@@ -19,8 +19,8 @@ from service.routes import datasets, events, health, jobs, pages, presets, previ
 from service.settings import ServiceSettings
 from service.watch import JobWatch
 from storage.blobs import open_blobs
-from storage.connection import connect
-from storage.jobs import RedisJobStore
+from storage.redis.connection import connect
+from storage.redis.jobs import RedisJobStore
 from storage.stores import Stores
 from storage.tracing import traces
 

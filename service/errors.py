@@ -11,8 +11,8 @@ from starlette.requests import ClientDisconnect
 from contract.problems import Problem, ProblemError
 from service.faults import parameter_faults
 from service.readers.errors import UnreadableData
+from storage.disk_errors import is_full, is_passing
 from storage.stores import Forgotten, IdempotencyMismatch, InvalidCursor, QueueFull, StorageFull, StoreUnavailable, TooManyJobs
-from storage.trouble import is_full, is_passing
 
 PROBLEM_JSON = "application/problem+json"
 

@@ -13,7 +13,7 @@ from typing import Any
 from celery import Celery
 
 from contract.messages import Message, broker_queue
-from storage.connection import connect
+from storage.redis.connection import connect
 
 
 class CeleryQueue:

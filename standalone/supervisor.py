@@ -82,7 +82,7 @@ class Supervisor:
         self._previous_handlers: dict[int, object] = {}
 
     def __enter__(self) -> "Supervisor":
-        script = Path(__file__).with_name("tether.py")
+        script = Path(__file__).with_name("process_group_guard.py")
         self._tether = subprocess.Popen(
             [sys.executable, "-I", "-S", str(script)], stdin=subprocess.PIPE, start_new_session=True, pass_fds=self._keep_open
         )

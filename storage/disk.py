@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from storage.disk_errors import is_full
 from storage.stores import StorageFull, StoreUnavailable
 from storage.temporary import own_folder
-from storage.trouble import is_full
 
 INCOMING = ".incoming-"
 """How the names of folders begin that are not yet, or no longer, what they are called."""

@@ -11,13 +11,17 @@ from typing import Literal
 from contract.jobs import DataJob, Job, JobEvent, JobRecord, Progress, State
 from contract.messages import QUEUES, Message, QueueName
 from contract.problems import Problem
-from storage.ends import timed_out, worker_lost
-from storage.jobs import ATTEMPT_CAP, IDEMPOTENCY_SECONDS, LONGEST_WAIT_SECONDS, QUEUED_GRACE_SECONDS
 from storage.listing import EVERY_JOB, JobFilter
 from storage.memory_shards import MemoryShards, Open
 from storage.names import checked_event, checked_tenant, is_result_name, new_job_id, new_webhook_secret
 from storage.paging import job_number
-from storage.shards import MOST_EXCUSED
+from storage.redis.jobs import (
+    ATTEMPT_CAP,
+    IDEMPOTENCY_SECONDS,
+    LONGEST_WAIT_SECONDS,
+    QUEUED_GRACE_SECONDS,
+)
+from storage.redis.shards import MOST_EXCUSED
 from storage.stores import (
     WEBHOOK_WAITS,
     WEBHOOKS_AT_ONCE,
@@ -33,6 +37,7 @@ from storage.stores import (
     Tally,
     TooManyJobs,
 )
+from storage.terminal_problems import timed_out, worker_lost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

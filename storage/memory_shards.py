@@ -7,7 +7,7 @@ from typing import Protocol
 
 from contract.messages import HELP_JOB, Message, QueueName
 from storage.names import is_part_name
-from storage.shards import MOST_EXCUSED
+from storage.redis.shards import MOST_EXCUSED
 from storage.stores import Claim, LeftParts, ShardClaim
 
 

@@ -20,7 +20,7 @@ from xdist.scheduler import LoadFileScheduling
 
 from standalone.preflight import free_port
 from standalone.valkey import Store, embedded, find_server
-from storage.account import RIGHTS
+from storage.redis.acl import RIGHTS
 from tests.acceptance.served import Served
 
 # As in a worker: several threads on small matrices wait for each other, and tests in several processes more so.

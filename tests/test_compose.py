@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from storage.account import HEALTH_USER, RIGHTS
+from storage.redis.acl import HEALTH_USER, RIGHTS
 
 ROOT = Path(__file__).resolve().parents[1]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())

@@ -17,9 +17,9 @@ from celery.worker import state
 
 from contract.messages import HARD_LIMIT_GRACE_SECONDS, HELP_JOB, RUN_JOB, Message, broker_queue
 from storage.configuration import BadSettings, read
-from storage.connection import broker_url, connect
-from storage.durability import WeakDurability, check_durability
-from storage.jobs import RedisJobStore
+from storage.redis.connection import broker_url, connect
+from storage.redis.durability import WeakDurability, check_durability
+from storage.redis.jobs import RedisJobStore
 from storage.stores import Claim, JobStore, Stores, StoreUnavailable
 from storage.tracing import Traces, TracingMissing, traces
 from worker import lease, logs, warm

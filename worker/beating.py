@@ -8,7 +8,7 @@ from typing import Any
 from celery import bootsteps, signals
 
 from contract.messages import QUEUES, QueueName
-from storage.repeating import every
+from storage.periodic import every
 from storage.stores import JobStore
 from worker.pulse import Pulse
 

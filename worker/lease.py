@@ -13,7 +13,7 @@ from celery import bootsteps
 from celery.worker import state
 
 from contract.messages import HELP_JOB, RUN_JOB
-from storage.repeating import every
+from storage.periodic import every
 from storage.stores import JobStore, StoreUnavailable
 from worker.shards import Publish
 from worker.stuck import Lasting, kill

@@ -6,8 +6,8 @@ from typing import TypeVar
 
 import structlog
 
+from storage.disk_errors import is_passing
 from storage.stores import StoreUnavailable
-from storage.trouble import is_passing
 
 CLAIM_PATIENCE_SECONDS = 10.0
 """An unclaimed job loses nothing by waiting for the reaper."""

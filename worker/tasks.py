@@ -16,8 +16,8 @@ from contract.problems import Problem, problem
 from contract.results import GeneratorResult, IdentificationResult
 from contract.rolling import RollingResult
 from contract.sweep import SweepResult
-from storage.ends import timed_out
 from storage.stores import Claim, JobStore, Stores, StoreUnavailable
+from storage.terminal_problems import timed_out
 from storage.tracing import Stage, Traces
 from worker.memory_limit import memory_limited
 from worker.patience import CLAIM_PATIENCE_SECONDS, Fenced, is_away, patiently

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from storage.trouble import is_full
+from storage.disk_errors import is_full
 
 PARENT_LOOK_SECONDS = 0.5
 """How often it is seen whether the service still lives."""

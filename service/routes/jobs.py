@@ -19,7 +19,7 @@ from service.finished import RETRY_AFTER, known, stored_result
 from service.listing import JobPage, job_page, parameters
 from service.representations import FOREVER, digest_of, document, etag_of, json_bytes, unchanged
 from service.routes.responses import headers, json_content, problems
-from storage import sweeping
+from storage import retention_sweep
 from storage.stores import Submission
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
@@ -226,7 +226,7 @@ def cancel_job(request: Request, parts: Parts, tenant: Tenant, job_id: str) -> R
 def delete_job(parts: Parts, tenant: Tenant, job_id: str) -> Response:
     """Delete the record of a job that has ended, and its result. A job that has not is cancelled first."""
     record = known(parts.stores.jobs.get(tenant, job_id))
-    if not sweeping.delete_job(parts.stores, tenant, job_id, parts.settings.retention):
+    if not retention_sweep.delete_job(parts.stores, tenant, job_id, parts.settings.retention):
         hints = (f"POST /v1/jobs/{job_id}/cancel first.",)
         raise Refusal("job-not-finished", f"The job is {record.state}; only a job that has ended can be deleted.", hints=hints)
     return Response(status_code=204)

@@ -15,8 +15,8 @@ import httpx
 from redis import Redis
 
 from standalone.preflight import free_port
-from storage.connection import connect
-from storage.jobs import RedisJobStore
+from storage.redis.connection import connect
+from storage.redis.jobs import RedisJobStore
 from storage.results import LocalResultStore
 from tests.own_redis import OwnRedis
 

@@ -9,8 +9,8 @@ import pytest
 from redis import Redis
 
 from contract.jobs import GeneratorJob
-from storage.connection import connect
-from storage.jobs import RedisJobStore
+from storage.redis.connection import connect
+from storage.redis.jobs import RedisJobStore
 from tests.own_redis import OwnRedis
 
 JOB = GeneratorJob.model_validate({"kind": "generator", "model": {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 1}}}})

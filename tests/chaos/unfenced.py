@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from contract.jobs import Progress
-from storage.jobs import RedisJobStore
+from storage.redis.jobs import RedisJobStore
 from tests.chaos.stub import COMPUTATION
 from worker.app import run
 from worker.settings import WorkerSettings

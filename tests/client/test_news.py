@@ -13,8 +13,8 @@ import pytest
 from contract.jobs import Progress
 from itoscope_client import AsyncClient, Client, Retries, WaitingTimedOut
 from itoscope_client.news import VAIN
-from storage.connection import connect
-from storage.jobs import RedisJobStore
+from storage.redis.connection import connect
+from storage.redis.jobs import RedisJobStore
 from tests.client.faulty import FaultyProxy
 
 MODEL = {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 1}}}

@@ -17,8 +17,8 @@ import pytest
 from contract.jobs import IdentificationJob
 from service.__main__ import bind
 from service.settings import ServiceSettings
-from storage.connection import connect
-from storage.jobs import RedisJobStore
+from storage.redis.connection import connect
+from storage.redis.jobs import RedisJobStore
 from storage.results import LocalResultStore
 
 ROOT = Path(__file__).resolve().parents[2]

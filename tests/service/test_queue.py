@@ -9,7 +9,7 @@ from celery import Celery
 
 from contract.messages import RUN_JOB, Message, broker_queue
 from service.queue import CeleryQueue
-from storage.connection import connect
+from storage.redis.connection import connect
 
 MADE_UP = {"id", "root_id", "correlation_id", "reply_to", "delivery_tag", "origin"}
 """What is another with each message, or process."""

@@ -136,8 +136,8 @@ def test_anothers_job_and_no_job_cost_the_store_the_same(restricted_url: str) ->
     from redis import Redis
 
     from contract.jobs import GeneratorJob
-    from storage.connection import connect
-    from storage.jobs import RedisJobStore
+    from storage.redis.connection import connect
+    from storage.redis.jobs import RedisJobStore
 
     jobs = RedisJobStore(connect(restricted_url))
     theirs = jobs.submit("victim", GeneratorJob.model_validate({"kind": "generator", "model": MODEL})).record.id

@@ -8,10 +8,10 @@ import pytest
 
 from contract.messages import broker_queue
 from storage.blobs import Blobs, open_blobs
-from storage.connection import connect
-from storage.jobs import RedisJobStore
 from storage.memory import MemoryDatasetStore, MemoryResultStore
 from storage.memory_jobs import MemoryJobStore
+from storage.redis.connection import connect
+from storage.redis.jobs import RedisJobStore
 from storage.stores import DatasetStore, JobStore, ResultStore
 
 Backend = tuple[Callable[..., JobStore], Callable[[bool], None]]

@@ -11,8 +11,8 @@ import pytest
 from redis import Redis
 
 from contract.jobs import IdentificationJob
-from storage.connection import connect, store_errors
-from storage.jobs import RedisJobStore
+from storage.redis.connection import connect, store_errors
+from storage.redis.jobs import RedisJobStore
 from storage.stores import StorageFull, StoreUnavailable
 
 JOB = IdentificationJob(kind="identification", dataset="ds_abc")

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 from redis import Redis
 
-from storage.connection import connect
-from storage.durability import WeakDurability, check_durability
+from storage.redis.connection import connect
+from storage.redis.durability import WeakDurability, check_durability
 from storage.stores import StoreUnavailable
 
 

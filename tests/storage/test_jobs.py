@@ -283,7 +283,7 @@ def test_a_lost_workers_job_is_queued_and_published_again(jobs: JobStore) -> Non
 
 
 def test_attempts_given_back_do_not_count_but_so_many_only(open_jobs: OpenJobs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("storage.jobs.MOST_EXCUSED", 3)
+    monkeypatch.setattr("storage.redis.jobs.MOST_EXCUSED", 3)
     monkeypatch.setattr("storage.memory_jobs.MOST_EXCUSED", 3)
     jobs = open_jobs(attempt_cap=2, queued_grace=0.0)
     job_id = submitted(jobs)
@@ -489,7 +489,7 @@ def test_a_job_is_listed_in_the_state_it_is_in(open_jobs: OpenJobs) -> None:
 
 
 def test_a_page_looks_at_so_many_jobs_and_no_more(jobs: JobStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("storage.jobs.MOST_LOOKED_AT", 3)
+    monkeypatch.setattr("storage.redis.jobs.MOST_LOOKED_AT", 3)
     odd, even = ([submitted(jobs, labels={"n": n}) for _ in range(8)] for n in ("1", "0"))
     ended_too = [jobs.cancel(TENANT, job_id) and job_id for job_id in odd]
     assert whole_list(jobs, 2, labels={"n": "1"}, state="cancelled") == ended_too[::-1]

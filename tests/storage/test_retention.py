@@ -10,8 +10,8 @@ from contract.jobs import IdentificationJob
 from storage.memory import MemoryDatasetStore
 from storage.results import LocalResultStore
 from storage.retention import Retention
+from storage.retention_sweep import delete_job, sweep
 from storage.stores import Forgotten, JobStore, Stores, StoreUnavailable
-from storage.sweeping import delete_job, sweep
 
 TENANT = "lab"
 JOB = IdentificationJob(kind="identification", dataset="ds_abc")

@@ -9,13 +9,13 @@ import pytest
 
 from contract.jobs import IdentificationJob
 from contract.messages import HELP_JOB, RUN_JOB
-from storage.ends import timed_out
-from storage.jobs import ATTEMPT_CAP
 from storage.memory import MemoryDatasetStore
 from storage.names import new_job_id, part_name, result_name
+from storage.redis.jobs import ATTEMPT_CAP
 from storage.retention import Retention
+from storage.retention_sweep import delete_job, sweep
 from storage.stores import JobStore, LeftParts, ResultStore, ShardClaim, Stores
-from storage.sweeping import delete_job, sweep
+from storage.terminal_problems import timed_out
 
 OpenJobs = Callable[..., JobStore]
 TENANT = "lab"

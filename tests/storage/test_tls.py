@@ -25,7 +25,7 @@ from redis.exceptions import ConnectionError
 
 from contract.messages import Message
 from service.queue import CeleryQueue
-from storage.connection import broker_url, connect
+from storage.redis.connection import broker_url, connect
 from worker.app import computation_of, create_app
 from worker.settings import WorkerSettings
 

@@ -15,8 +15,8 @@ from celery import Celery
 
 from contract.jobs import GeneratorJob, JobRecord
 from contract.messages import RUN_JOB, Message
-from storage.connection import connect
-from storage.jobs import RedisJobStore
+from storage.redis.connection import connect
+from storage.redis.jobs import RedisJobStore
 from tests.own_redis import OwnRedis
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,9 +17,9 @@ from contract.generator import ModelTerms
 from contract.jobs import GeneratorJob, JobRecord
 from contract.problems import Problem, problem
 from contract.results import Component, GeneratorAnalysis, GeneratorResult, Model, Provenance
-from storage.jobs import ATTEMPT_CAP
 from storage.memory import MemoryResultStore, memory_stores
 from storage.memory_jobs import MemoryJobStore
+from storage.redis.jobs import ATTEMPT_CAP
 from storage.stores import Claim, Stores, StoreUnavailable
 from worker.memory_limit import memory_limited
 from worker.patience import Fenced

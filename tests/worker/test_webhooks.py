@@ -21,10 +21,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from contract.jobs import JOB_REQUEST, JobRecord
-from storage.connection import connect
-from storage.jobs import RedisJobStore
 from storage.memory_jobs import MemoryJobStore
 from storage.names import result_name
+from storage.redis.connection import connect
+from storage.redis.jobs import RedisJobStore
 from storage.stores import JobStore
 from worker.addresses import AddressRefused, is_permitted, permitted_addresses
 from worker.webhooks import Teller

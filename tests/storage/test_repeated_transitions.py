@@ -7,9 +7,9 @@ from redis import Redis
 from redis.commands.core import Script
 
 from contract.jobs import IdentificationJob, Progress
-from storage.connection import connect
-from storage.jobs import RedisJobStore
 from storage.names import part_name, result_name
+from storage.redis.connection import connect
+from storage.redis.jobs import RedisJobStore
 
 PASS = "0" * 32
 JOB = IdentificationJob(kind="identification", dataset="ds_abc")

@@ -31,12 +31,11 @@ from redis import Redis
 from contract.jobs import JOB_REQUEST, DataJob, Job, JobEvent, JobRecord, Progress
 from contract.messages import QUEUES, Message, QueueName, broker_queue
 from contract.problems import Problem
-from storage.connection import store_errors
-from storage.ends import timed_out, worker_lost
 from storage.listing import EVERY_JOB, MOST_LOOKED_AT, JobFilter, facets
 from storage.names import checked_event, checked_tenant, is_job_id, is_result_name, new_job_id, new_webhook_secret
 from storage.paging import job_number
-from storage.shards import AT_ONCE, MOST_EXCUSED, RedisShards
+from storage.redis.connection import store_errors
+from storage.redis.shards import AT_ONCE, MOST_EXCUSED, RedisShards
 from storage.stores import (
     WEBHOOK_WAITS,
     WEBHOOKS_AT_ONCE,
@@ -50,6 +49,7 @@ from storage.stores import (
     Tally,
     TooManyJobs,
 )
+from storage.terminal_problems import timed_out, worker_lost
 
 ATTEMPT_CAP = 5
 IDEMPOTENCY_SECONDS = 24 * 3600
@@ -69,7 +69,7 @@ _LUA = Path(__file__).parent / "lua"
 
 
 class RedisJobStore(RedisShards):
-    """A `storage.stores.JobStore`. Needs scripting, no eviction and a log on disk (`storage.durability`)."""
+    """A `storage.stores.JobStore`. Needs scripting, no eviction and a log on disk (`storage.redis.durability`)."""
 
     def __init__(
         self,
@@ -85,7 +85,9 @@ class RedisJobStore(RedisShards):
         self._webhook_waits = webhook_waits
         prelude = (_LUA / "prelude.lua").read_text()
         self._transitions = {
-            path.stem: client.register_script(prelude + path.read_text()) for path in _LUA.glob("*.lua") if path.stem != "prelude"
+            path.stem: client.register_script(prelude + path.read_text())
+            for path in _LUA.rglob("*.lua")
+            if path.stem != "prelude"
         }
 
     def _run(self, transition: str, keys: Sequence[str], *args: str | float) -> Any:

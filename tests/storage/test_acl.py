@@ -17,7 +17,7 @@ from redis.retry import Retry
 
 from standalone.preflight import free_port
 from standalone.valkey import find_server
-from storage import account
+from storage.redis import acl
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
 def prepared(folders: tuple[Path, Path]) -> tuple[str, str]:
     """URL and users' file, as the command leaves them."""
     secrets, access = folders
-    assert account.main(["--secrets", str(secrets), "--access", str(access)]) == 0
+    assert acl.main(["--secrets", str(secrets), "--access", str(access)]) == 0
     return (secrets / "itoscope_redis_url").read_text().strip(), (access / "users.acl").read_text()
 
 
@@ -50,7 +50,7 @@ def running(users: Path) -> Iterator[int]:
     try:
         for _ in range(100):
             try:
-                knock(port, account.HEALTH_USER, "any").ping()
+                knock(port, acl.HEALTH_USER, "any").ping()
                 break
             except ConnectionError:
                 time.sleep(0.02)
@@ -70,12 +70,12 @@ def server(folders: tuple[Path, Path]) -> Iterator[int]:
 def kept_after_a_kill(folders: tuple[Path, Path]) -> list[str]:
     """What a killed and restarted server still knows of a plain write, of one by a script and of one in a transaction."""
     password = str(urlsplit((folders[0] / "itoscope_redis_url").read_text().strip()).password)
-    with running(folders[1] / "users.acl") as port, knock(port, account.USER, password) as client:
+    with running(folders[1] / "users.acl") as port, knock(port, acl.USER, password) as client:
         client.set("job:plain", 1)
         client.eval("redis.call('SET', KEYS[1], 1) redis.call('SET', KEYS[2], 1)", 2, "job:script", "job:script too")
         with client.pipeline(transaction=True) as transaction:
             transaction.set("job:transaction", 1).set("job:transaction too", 1).execute()
-    with running(folders[1] / "users.acl") as port, knock(port, account.USER, password) as client:
+    with running(folders[1] / "users.acl") as port, knock(port, acl.USER, password) as client:
         return [kind for kind in ("plain", "script", "transaction") if client.exists(f"job:{kind}")]
 
 
@@ -99,11 +99,11 @@ def test_service_and_workers_get_in_and_nobody_else(folders: tuple[Path, Path], 
     with pytest.raises(AuthenticationError):
         knock(server, "default", "").ping()
     with pytest.raises(AuthenticationError):
-        knock(server, account.USER, "guess").ping()
+        knock(server, acl.USER, "guess").ping()
 
 
 def test_the_health_check_may_ask_for_a_sign_of_life_only(server: int) -> None:
-    health = knock(server, account.HEALTH_USER, "none")
+    health = knock(server, acl.HEALTH_USER, "none")
     assert health.ping()
     for refused in (health.info, lambda: health.get("job:1"), lambda: health.publish("any", "thing"), health.dbsize):
         with pytest.raises(NoPermissionError):
@@ -135,10 +135,10 @@ def test_the_password_is_readable_by_its_owner_only_and_not_in_the_users_file(fo
 
 
 def test_a_folder_that_is_not_there_is_one_clear_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert account.main(["--secrets", str(tmp_path / "no"), "--access", str(tmp_path)]) == 2
+    assert acl.main(["--secrets", str(tmp_path / "no"), "--access", str(tmp_path)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_without_folders_the_rights_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert account.main([]) == 0
-    assert capsys.readouterr().out == account.RIGHTS + "\n"
+    assert acl.main([]) == 0
+    assert capsys.readouterr().out == acl.RIGHTS + "\n"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from storage.names import result_name
-from storage.repeating import every
+from storage.periodic import every
 from storage.retention import Retention
 from storage.stores import Ended, Stores
 

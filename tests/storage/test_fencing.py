@@ -6,9 +6,9 @@ import pytest
 from redis import Redis
 
 from contract.jobs import IdentificationJob
-from storage.connection import connect
-from storage.jobs import RedisJobStore
 from storage.names import part_name, result_name
+from storage.redis.connection import connect
+from storage.redis.jobs import RedisJobStore
 
 UNFENCED_COMMIT = "redis.call('HSET', KEYS[1], 'state', ARGV[3], ARGV[4], ARGV[5]) return 1"
 

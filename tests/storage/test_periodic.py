@@ -5,7 +5,7 @@ import sys
 import threading
 from pathlib import Path
 
-from storage.repeating import every
+from storage.periodic import every
 from storage.stores import StoreUnavailable
 
 ROOT = Path(__file__).resolve().parents[2]

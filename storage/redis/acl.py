@@ -1,8 +1,8 @@
 """The account of service and workers at Redis: what it may do, and no more.
 
-`python -m storage.account --secrets FOLDER --access FOLDER --host NAME` makes a password where there is none yet, and leaves
+`python -m storage.redis.acl --secrets FOLDER --access FOLDER --host NAME` makes a password where there is none yet, and leaves
 `itoscope_redis_url` in the one folder, for service and workers, and `users.acl` in the other, for Redis.
-`python -m storage.account` prints the rights.
+`python -m storage.redis.acl` prints the rights.
 """
 
 import argparse
@@ -59,7 +59,7 @@ def _write(place: Path, text: str, mode: int) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; 0, or 2 with one line on standard error."""
-    parser = argparse.ArgumentParser(prog="python -m storage.account", description="The account at Redis.")
+    parser = argparse.ArgumentParser(prog="python -m storage.redis.acl", description="The account at Redis.")
     parser.add_argument("--secrets", type=Path, help="folder for itoscope_redis_url")
     parser.add_argument("--access", type=Path, help="folder for users.acl")
     parser.add_argument("--host", default="redis", help="name under which service and workers find Redis")

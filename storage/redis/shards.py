@@ -1,4 +1,4 @@
-"""Shards of a job's sums in Redis or Valkey: the part of `storage.jobs` that shares a pass over the data out."""
+"""Shards of a job's sums in Redis or Valkey: the part of `storage.redis.jobs` that shares a pass over the data out."""
 
 import secrets
 from collections.abc import Sequence
@@ -6,9 +6,9 @@ from typing import Any
 
 from contract.jobs import JOB_REQUEST
 from contract.messages import HELP_JOB, QUEUES, Message, QueueName, broker_queue
-from storage.ends import worker_lost
 from storage.names import is_job_id, is_part_name
 from storage.stores import Claim, LeftParts, ShardClaim
+from storage.terminal_problems import worker_lost
 
 AT_ONCE = 100
 """Jobs looked after in one transition."""

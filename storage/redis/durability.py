@@ -5,7 +5,7 @@ from typing import cast
 from redis import Redis
 from redis.exceptions import ResponseError
 
-from storage.connection import store_errors
+from storage.redis.connection import store_errors
 from storage.stores import StoreUnavailable
 
 
