@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from contract.base import Document, Name
-from contract.pictures import Bins
+from contract.curves import Bins
 from contract.results import Notice
 
 PositiveFinite = Annotated[float, Field(gt=0, allow_inf_nan=False)]

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from contract.base import Document, Interval
-from contract.pictures import Curves, DriftField, Observed
+from contract.curves import Curves, DriftField, Observed
 
 SCHEMA_VERSION: Final = "1.0"
 

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from contract.base import Document
+from contract.curves import Bins
 from contract.datasets import (
     Dataset,
     DatasetList,
@@ -18,7 +19,6 @@ from contract.datasets import (
 from contract.generator import ModelTerms
 from contract.identification import PRESET_LIST
 from contract.jobs import DOUBLE_WELL, SHORT_RECORD, GeneratorJob, IdentificationJob, JobEvent, JobList, JobRecord, Progress
-from contract.pictures import Bins
 from contract.results import (
     Component,
     Density,

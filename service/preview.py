@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from contract.curves import Bins
 from contract.datasets import DatasetPreview, DatasetReport, Stretch
-from contract.pictures import Bins
 
 Floats = NDArray[np.float64]
 

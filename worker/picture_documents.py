@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from contract import pictures
+from contract import curves as pictures
 from worker.comparison.curves import Curve, Curves, DriftField
 from worker.comparison.observed import Bins, KramersMoyal, Observed
 from worker.identification.variables import variable_name

@@ -7,7 +7,7 @@ from typing import Any
 
 from itoscope_client import calls, flows
 from itoscope_client.errors import JobCancelled, JobFailed, Unreachable
-from itoscope_client.news import SILENCE, News
+from itoscope_client.events import SILENCE, News
 from itoscope_client.progress import TERMINAL, Listener, silent
 from itoscope_client.retries import Retries
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from contract.base import Interval
-from contract.pictures import Bins, Curve, KramersMoyal
+from contract.curves import Bins, Curve, KramersMoyal
 from contract.results import GeneratorResult, IdentificationResult
 from service.web.numbers import plain
 from service.web.plots import Axis, Layers, Plot, array, numbers

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from contract.pictures import Bins, DriftField
+from contract.curves import Bins, DriftField
 from contract.results import Committor, IdentificationResult, Stationary
 from service.web.law_plots import place
 from service.web.model_plots import Result, confidence_of

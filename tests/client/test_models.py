@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from itoscope_client import MissingDependency, Model, SimulationError
-from itoscope_client.cli.words import of_model
+from itoscope_client.cli.text_output import of_model
 from itoscope_client.inputs import optional
 from tests.client.documents import normal, result
 

@@ -8,8 +8,8 @@ from typing import Any, cast
 import click
 
 from itoscope_client import operations
-from itoscope_client.cli import words
-from itoscope_client.cli.ends import EXIT_STATUS, followed, told
+from itoscope_client.cli import text_output
+from itoscope_client.cli.exit_codes import EXIT_STATUS, followed, told
 from itoscope_client.client import Client
 from itoscope_client.inputs import LayoutOptions
 from itoscope_client.models import Model
@@ -138,7 +138,7 @@ def identify(
     with Client(url) as client:
         dataset = client.upload(file, **cast(LayoutOptions, options))
         if not as_json:
-            click.echo(words.of_dataset(dataset, file.name), err=detach)
+            click.echo(text_output.of_dataset(dataset, file.name), err=detach)
         job = operations.identification(
             _parameters(parameters, degree, periodic), _analysis(passage), preset, dict(labels) or None
         )
@@ -241,7 +241,7 @@ def jobs(
     """
     with Client(url) as client:
         found = client.jobs(state=state, kind=kind, dataset=dataset, labels=dict(labels), limit=limit)
-    click.echo(json.dumps(found, ensure_ascii=False) if as_json else words.of_jobs(found))
+    click.echo(json.dumps(found, ensure_ascii=False) if as_json else text_output.of_jobs(found))
 
 
 @itoscope.command(epilog=EXIT_STATUS)
@@ -262,7 +262,7 @@ def cancel(job: str, url: str | None, as_json: bool) -> None:
 
 def _show(model: Model, as_json: bool, output: Path | None) -> None:
     text = model.to_json(output)
-    click.echo(text if as_json else words.of_model(model))
+    click.echo(text if as_json else text_output.of_model(model))
 
 
 def _parameters(given: dict[str, Any] | None, degree: int | None, periodic: Sequence[tuple[str, str]]) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from itoscope_client.models.digits import interval, rounded
+from itoscope_client.models.rounding import interval, rounded
 
 Ends = tuple[float | None, float | None]
 

@@ -12,9 +12,9 @@ from itoscope_client.errors import NoModel
 from itoscope_client.inputs.optional import needed
 from itoscope_client.models import pages, plots
 from itoscope_client.models.estimates import Passage, Term, passage_of, terms_of
-from itoscope_client.models.law import draw
 from itoscope_client.models.process import Process, process_of
 from itoscope_client.models.simulation import simulated
+from itoscope_client.models.stationary_distribution import draw
 
 Floats = NDArray[np.float64]
 Ask = Callable[["Model", Any, Any], Passage]

@@ -4,8 +4,8 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
-from itoscope_client.models.digits import interval, rounded, with_error
 from itoscope_client.models.estimates import Term
+from itoscope_client.models.rounding import interval, rounded, with_error
 
 if TYPE_CHECKING:
     from itoscope_client.models.model import Model

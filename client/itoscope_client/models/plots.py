@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from itoscope_client.inputs.optional import needed
 from itoscope_client.models.encoded import array_of
-from itoscope_client.models.law import density_of
+from itoscope_client.models.stationary_distribution import density_of
 
 if TYPE_CHECKING:
     from itoscope_client.models.model import Model

@@ -6,8 +6,8 @@ from typing import Any
 
 from itoscope_client.errors import JobFailed
 from itoscope_client.inputs.optional import needed
-from itoscope_client.models.digits import rounded
 from itoscope_client.models.model import Ask, Model
+from itoscope_client.models.rounding import rounded
 
 
 class Sweep:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from contract import pictures, results
+from contract import curves, results
 from contract.datasets import Dataset, DatasetPreview, DatasetReport, Layout, LengthReport, SamplingReport, Stretch, Variable
 from contract.jobs import GeneratorJob, JobRecord
 from contract.rolling import RollingResult
@@ -62,15 +62,15 @@ def finished(label: str = "a well", column: str = "voltage", **generator: Any) -
                 **well,
             }
         ),
-        curves=pictures.Curves(
+        curves=curves.Curves(
             grid=tuple(x.tolist()),
-            drift=pictures.Curve(values=tuple((-x).tolist()), band=tuple((float(-v - 0.1), float(-v + 0.1)) for v in x)),
-            diffusion=pictures.Curve(values=(1.0,) * 41),
+            drift=curves.Curve(values=tuple((-x).tolist()), band=tuple((float(-v - 0.1), float(-v + 0.1)) for v in x)),
+            diffusion=curves.Curve(values=(1.0,) * 41),
         ),
-        observed=pictures.Observed(
+        observed=curves.Observed(
             n_samples=6001,
-            histograms={"x": pictures.Bins(edges=(-2.0, 0.0, 2.0), counts=(3000, 3001))},
-            residuals={"x": pictures.Bins(edges=(-6.0, 0.0, 6.0), counts=(3000, 3000))},
+            histograms={"x": curves.Bins(edges=(-2.0, 0.0, 2.0), counts=(3000, 3001))},
+            residuals={"x": curves.Bins(edges=(-6.0, 0.0, 6.0), counts=(3000, 3000))},
         ),
         diagnostics=results.Diagnostics(),
         warnings=(results.Notice(code="coarse-sampling", message=f"Try a shorter interval. {HOSTILE}"),),
@@ -259,9 +259,7 @@ def dataset(label: str) -> tuple[Dataset, DatasetPreview]:
     )
     made = Dataset(id="ds_1", created_at=datetime.now(UTC), sha256="0" * 64, bytes=30, label=label[:200], report=described)
     stretch = Stretch(trajectory=0, times=(0.0, 1.0, 2.0), low={"x": (0.0, 1.0, 0.0)}, high={"x": (0.0, 1.0, 0.0)})
-    return made, DatasetPreview(
-        stretches=(stretch,), n_segments=1, histograms={"x": pictures.Bins(edges=(0.0, 1.0), counts=(3,))}
-    )
+    return made, DatasetPreview(stretches=(stretch,), n_segments=1, histograms={"x": curves.Bins(edges=(0.0, 1.0), counts=(3,))})
 
 
 @pytest.mark.parametrize("name", ["result", "report", "comparison", "dataset"])

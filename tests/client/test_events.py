@@ -12,7 +12,7 @@ import pytest
 
 from contract.jobs import Progress
 from itoscope_client import AsyncClient, Client, Retries, WaitingTimedOut
-from itoscope_client.news import VAIN
+from itoscope_client.events import VAIN
 from storage.redis.connection import connect
 from storage.redis.jobs import RedisJobStore
 from tests.client.faulty import FaultyProxy

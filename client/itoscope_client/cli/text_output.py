@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from itoscope_client.models import Model
-from itoscope_client.models.digits import interval, rounded
 from itoscope_client.models.pages import why_there_is_no_law
+from itoscope_client.models.rounding import interval, rounded
 
 
 def of_dataset(dataset: Mapping[str, Any], name: str) -> str:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-TETHER = Path(__file__).resolve().parents[2] / "standalone" / "tether.py"
+TETHER = Path(__file__).resolve().parents[2] / "standalone" / "process_group_guard.py"
 
 
 def test_only_groups_still_on_the_tether_are_killed() -> None:
