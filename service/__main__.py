@@ -9,10 +9,11 @@ from types import FrameType
 import structlog
 import uvicorn
 
-from service import logs, uploads
+from service import logs
+from service.access.keyring import BadKeyFile
 from service.app import create_app
 from service.dependencies import Context
-from service.keyring import BadKeyFile
+from service.requests import uploads
 from service.settings import ServiceSettings
 from storage.configuration import BadSettings, read
 from storage.redis.connection import connect
@@ -103,7 +104,7 @@ def serve() -> None:
     context: Context = app.state.context
     if not settings.on_loopback and not context.keys.current():
         raise CannotStart(
-            f"{settings.host} can be reached from outside and no API key is set; run python -m service.keys new first"
+            f"{settings.host} can be reached from outside and no API key is set; run python -m service.access.keys new first"
         )
     listening = bind(settings)
     host, port = listening.getsockname()[:2]

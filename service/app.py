@@ -6,18 +6,19 @@ from functools import partial
 from anyio import CapacityLimiter
 from fastapi import FastAPI
 
-from service import errors, interface
-from service.admission import Admission
+from service import errors
+from service.access.admission import Admission
+from service.access.keyring import KeyRing
 from service.dependencies import Context, Queue, Reader
-from service.keyring import KeyRing
 from service.metrics import Metrics
 from service.middleware import ExchangeMiddleware
+from service.openapi import interface
 from service.queue import CeleryQueue
 from service.readers.limits import Limits
 from service.readers.process import read_upload
+from service.responses.job_polling import JobWatch
 from service.routes import datasets, events, health, jobs, pages, presets, previews, reference, reports, schemas, webhooks
 from service.settings import ServiceSettings
-from service.watch import JobWatch
 from storage.blobs import open_blobs
 from storage.redis.connection import connect
 from storage.redis.jobs import RedisJobStore

@@ -12,12 +12,12 @@ from fastapi import Depends, Request
 
 from contract.datasets import DatasetReport, Layout
 from contract.messages import Message
-from service.admission import Admission
+from service.access.admission import Admission
+from service.access.keyring import SCOPES, Key, KeyRing
 from service.errors import Refusal
-from service.keyring import SCOPES, Key, KeyRing
 from service.metrics import Metrics
+from service.responses.job_polling import JobWatch
 from service.settings import ServiceSettings, is_loopback
-from service.watch import JobWatch
 from storage.stores import Stores
 from storage.tracing import Traces
 
@@ -93,7 +93,7 @@ def _admitted(request: Request, context: Context, scope: str) -> Key:
         raise Refusal(
             "forbidden",
             f"This key may not do that: it lacks the scope `{scope}`.",
-            hints=(f"The operator makes keys with python -m service.keys new --scope {scope}.",),
+            hints=(f"The operator makes keys with python -m service.access.keys new --scope {scope}.",),
         )
     return key
 
@@ -124,7 +124,7 @@ def unauthorized() -> Refusal:
         "unauthorized",
         "This address needs an API key that this service knows.",
         hints=(
-            "Send Authorization: Bearer <key>. The operator makes keys with python -m service.keys new.",
+            "Send Authorization: Bearer <key>. The operator makes keys with python -m service.access.keys new.",
             "Without any keys, only http://127.0.0.1 and http://localhost are answered, and no other site's pages.",
         ),
         headers={"WWW-Authenticate": 'Bearer realm="itoscope"'},

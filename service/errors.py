@@ -9,8 +9,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from contract.problems import Problem, ProblemError
-from service.faults import parameter_faults
 from service.readers.errors import UnreadableData
+from service.requests.validation_errors import parameter_faults
 from storage.disk_errors import is_full, is_passing
 from storage.stores import Forgotten, IdempotencyMismatch, InvalidCursor, QueueFull, StorageFull, StoreUnavailable, TooManyJobs
 

@@ -9,8 +9,8 @@ from fastapi import Request
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service import deprecation
 from service.errors import Refusal, answer
+from service.responses import deprecation
 
 _GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _GUARDS = {

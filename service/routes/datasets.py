@@ -6,11 +6,11 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Query, Request, Response
 
 from contract.datasets import Dataset, DatasetList, Layout
-from service import bodies, incoming, uploads
 from service.dependencies import Parts, Tenant
 from service.errors import Refusal
-from service.paging import Page
-from service.representations import document
+from service.requests import request_body, uploaded_parts, uploads
+from service.requests.paging import Page
+from service.responses.representations import document
 from service.routes.responses import headers, problems
 
 router = APIRouter(prefix="/v1/datasets", tags=["datasets"])
@@ -65,16 +65,16 @@ async def create_dataset(request: Request, parts: Parts, tenant: Tenant, query: 
     `file` of a multipart form. How to read it may be said by query parameters or in a JSON part `layout`; whatever is left
     out is inferred, and the report says how.
     """
-    await run_sync(parts.admission.body, bodies.announced(request))
+    await run_sync(parts.admission.body, request_body.announced(request))
     with uploads.scratch_folder(parts.settings.scratch) as folder:
-        if incoming.media_type(request) == incoming.FORM:
-            form = await incoming.form(request, parts.settings, folder, "layout")
-            upload, layout = form.upload, incoming.layout(request, query, form.fields.get("layout"))
+        if uploaded_parts.media_type(request) == uploaded_parts.FORM:
+            form = await uploaded_parts.form(request, parts.settings, folder, "layout")
+            upload, layout = form.upload, uploaded_parts.layout(request, query, form.fields.get("layout"))
             if upload is None:
                 raise Refusal("invalid-request", "The form has no `file` part.", hints=("With curl: -F file=@data.csv",))
         else:
-            layout = incoming.layout(request, query, None)
-            upload = await incoming.raw_upload(request, parts.settings, folder)
+            layout = uploaded_parts.layout(request, query, None)
+            upload = await uploaded_parts.raw_upload(request, parts.settings, folder)
         dataset, created = await uploads.keep(parts, tenant, upload, layout or Layout())
     location = f"/v1/datasets/{dataset.id}"
     return document(request, dataset, 201 if created else 200, headers={"Location": location})

@@ -12,12 +12,20 @@ from contract.base import Document
 from contract.datasets import Dataset, Layout
 from contract.jobs import Job, JobList, JobRecord, JobRequest
 from contract.messages import Message, QueueName
-from service import bodies, cost, forms, incoming, negotiation, npz, strict_json, submissions, uploads, waiting
 from service.dependencies import Context, Parts, Tenant
 from service.errors import Refusal
-from service.finished import RETRY_AFTER, known, stored_result
-from service.listing import JobPage, job_page, parameters
-from service.representations import FOREVER, digest_of, document, etag_of, json_bytes, unchanged
+from service.requests import cost, forms, request_body, strict_json, submissions, uploaded_parts, uploads
+from service.requests.listing import JobPage, job_page, parameters
+from service.responses import long_poll, negotiation, npz
+from service.responses.representations import (
+    FOREVER,
+    digest_of,
+    document,
+    etag_of,
+    json_bytes,
+    unchanged,
+)
+from service.responses.stored_results import RETRY_AFTER, known, stored_result
 from service.routes.responses import headers, json_content, problems
 from storage import retention_sweep
 from storage.stores import Submission
@@ -97,7 +105,7 @@ async def create_job(
 
     def room() -> None:
         parts.admission.job()
-        parts.admission.body(bodies.announced(request))
+        parts.admission.body(request_body.announced(request))
 
     await run_sync(room)
     job, dataset = await _received(request, parts, tenant, query)
@@ -142,7 +150,7 @@ async def validate_job(request: Request, parts: Parts, tenant: Tenant, query: An
     """The same checks as starting it, and the job with every default filled in. Nothing is run; data sent along become a
     dataset, to be named when the job is started.
     """
-    await run_sync(parts.admission.body, bodies.announced(request))
+    await run_sync(parts.admission.body, request_body.announced(request))
     job, dataset = await _received(request, parts, tenant, query)
     return document(request, JobCheck(request=job, estimated_seconds=cost.estimated_seconds(job, dataset)))
 
@@ -233,8 +241,8 @@ def delete_job(parts: Parts, tenant: Tenant, job_id: str) -> Response:
 
 
 async def _received(request: Request, parts: Context, tenant: str, query: Layout) -> tuple[Job, Dataset | None]:
-    media_type = incoming.media_type(request)
-    if media_type == incoming.FORM:
+    media_type = uploaded_parts.media_type(request)
+    if media_type == uploaded_parts.FORM:
         return await _received_form(request, parts, tenant, query)
     if media_type != "application/json" and not (media_type.startswith("application/") and media_type.endswith("+json")):
         raise Refusal(
@@ -242,22 +250,24 @@ async def _received(request: Request, parts: Context, tenant: str, query: Layout
             "A job is application/json, or multipart/form-data with the parts `file` and `job`.",
             hints=("With curl: -H 'Content-Type: application/json'",),
         )
-    body = await bodies.whole(request, parts.settings.max_json_bytes, parts.settings.body_idle_seconds)
+    body = await request_body.whole(request, parts.settings.max_json_bytes, parts.settings.body_idle_seconds)
     # A short one is read and checked sooner than handed to a thread.
     short = len(body) <= SHORT_BYTES
     given = strict_json.parse(body) if short else await run_sync(strict_json.parse, body)
-    return await submissions.resolved(request, parts, tenant, given, layout=incoming.layout(request, query, None), short=short)
+    return await submissions.resolved(
+        request, parts, tenant, given, layout=uploaded_parts.layout(request, query, None), short=short
+    )
 
 
 async def _received_form(request: Request, parts: Context, tenant: str, query: Layout) -> tuple[Job, Dataset | None]:
     with uploads.scratch_folder(parts.settings.scratch) as folder:
-        form = await incoming.form(request, parts.settings, folder, "job", "layout")
+        form = await uploaded_parts.form(request, parts.settings, folder, "job", "layout")
         if "job" not in form.fields:
             hints = ('With curl: -F \'job={"kind": "identification"}\'',)
             raise Refusal("invalid-request", "The form has no `job` part.", hints=hints)
         with forms.within_field("job"):
             given = strict_json.parse(form.fields["job"])
-        layout = incoming.layout(request, query, form.fields.get("layout"))
+        layout = uploaded_parts.layout(request, query, form.fields.get("layout"))
         return await submissions.resolved(request, parts, tenant, given, upload=form.upload, layout=layout)
 
 
@@ -273,10 +283,10 @@ async def _followed(
     request: Request, parts: Context, tenant: str, record: JobRecord, extra: dict[str, str], *, pending: int
 ) -> Response:
     """The record, now or after the wait that was asked for."""
-    seconds = waiting.preferred_seconds(request)
+    seconds = long_poll.preferred_seconds(request)
     fields = dict(extra)
     if seconds is not None:
-        record = known(await waiting.until_terminal(request, parts, tenant, record, seconds))
+        record = known(await long_poll.until_terminal(request, parts, tenant, record, seconds))
         fields["Preference-Applied"] = f"wait={seconds}"
     if not record.terminal:
         fields["Retry-After"] = RETRY_AFTER

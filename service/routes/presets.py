@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request, Response
 
 from contract.base import Document
 from contract.identification import PRESET_LIST, Preset
-from service.representations import document
+from service.responses.representations import document
 
 router = APIRouter(prefix="/v1/presets", tags=["schemas"])
 

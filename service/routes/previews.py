@@ -8,8 +8,8 @@ from fastapi import APIRouter, Query, Request, Response
 from contract.datasets import Dataset, DatasetPreview
 from service.dependencies import Context, Parts, Tenant
 from service.errors import Refusal
-from service.preview import preview
-from service.representations import FOREVER, document
+from service.responses.preview import preview
+from service.responses.representations import FOREVER, document
 from service.routes.responses import headers, problems
 
 router = APIRouter(prefix="/v1/datasets", tags=["datasets"])

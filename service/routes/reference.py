@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 
-from service.reference import page
+from service.openapi.reference import page
 
 router = APIRouter(include_in_schema=False)
 

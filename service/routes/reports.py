@@ -9,8 +9,8 @@ from contract.results import GeneratorResult, IdentificationResult
 from contract.rolling import RollingResult
 from contract.sweep import SweepResult
 from service.dependencies import Context, Parts, Tenant
-from service.finished import stored_result
-from service.representations import digest_of, etag_of, unchanged
+from service.responses.representations import digest_of, etag_of, unchanged
+from service.responses.stored_results import stored_result
 from service.routes.responses import headers, problems
 from service.web import report
 from service.web.views import Finished

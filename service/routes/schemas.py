@@ -6,9 +6,9 @@ from fastapi import APIRouter, Request, Response
 
 from contract.base import Document
 from service.errors import Refusal
-from service.representations import document, json_bytes
+from service.openapi.schemas import names, schema
+from service.responses.representations import document, json_bytes
 from service.routes.responses import problems
-from service.schemas import names, schema
 
 router = APIRouter(prefix="/v1/schemas", tags=["schemas"])
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from contract.base import Document
 from service.dependencies import Parts, writer_of
-from service.representations import document
+from service.responses.representations import document
 from service.routes.responses import problems
 
 router = APIRouter(prefix="/v1/webhooks", tags=["webhooks"])

@@ -3,8 +3,8 @@
 import math
 
 from contract.results import Eigenvalue, Stationary
-from service.web.model_plots import ROUNDING
 from service.web.numbers import with_interval
+from service.web.plots.model import ROUNDING
 
 Ends = tuple[float | None, float | None]
 

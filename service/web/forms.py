@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
-from service.schemas import schema
+from service.openapi.schemas import schema
 
 Kind = Literal["choice", "flag", "number", "text", "names", "pair", "json"]
 

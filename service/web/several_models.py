@@ -9,8 +9,8 @@ from contract.results import Term
 from contract.sweep import SweepResult
 from service.web import mathml
 from service.web.derived import inverted
-from service.web.model_plots import Result
 from service.web.numbers import plain, with_error, with_interval
+from service.web.plots.model import Result
 from service.web.tables import Table
 
 

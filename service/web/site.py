@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from service.web import mathml, numbers, words
+from service.web import mathml, numbers, sentences
 
 FOLDER = Path(__file__).parent
 EXAMPLE = FOLDER.parents[1] / "examples" / "double_well.csv"
@@ -79,7 +79,7 @@ def environment() -> Environment:
         size=numbers.size,
         seconds=numbers.seconds,
         term=mathml.term,
-        heading=words.heading_of,
+        heading=sentences.heading_of,
         data=json_block,
     )
     return made

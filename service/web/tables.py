@@ -9,9 +9,14 @@ from contract.base import Interval
 from contract.results import Component, Estimate, FixedPoint, IdentificationResult
 from service.web import mathml
 from service.web.derived import Ends, inverted, mean_of
-from service.web.law_plots import place
-from service.web.model_plots import ROUNDING, Result, cleaned, smallest
 from service.web.numbers import measured, percent, plain, power_of_ten, with_interval
+from service.web.plots.dynamics import place
+from service.web.plots.model import (
+    ROUNDING,
+    Result,
+    cleaned,
+    smallest,
+)
 from service.web.units import Units
 
 

@@ -9,17 +9,17 @@ from contract.jobs import JobRecord
 from contract.results import DataSummary, GeneratorResult, IdentificationResult
 from contract.rolling import RollingResult
 from contract.sweep import SweepResult
-from service.web import answer, mathml, words
-from service.web.check_plots import check_plots
-from service.web.comparing import LETTERS, together
-from service.web.data_plots import data_plots
+from service.web import headline, mathml, sentences
 from service.web.forms import job_fields
-from service.web.law_plots import law_plots
-from service.web.model_plots import Result, model_plots
 from service.web.numbers import count, exact, plain
-from service.web.plane_plots import plane_plots
-from service.web.plots import Plot
-from service.web.rolling_plots import rolling_plots
+from service.web.plots.checks import check_plots
+from service.web.plots.comparison import LETTERS, together
+from service.web.plots.data import data_plots
+from service.web.plots.dynamics import law_plots
+from service.web.plots.model import Result, model_plots
+from service.web.plots.plane import plane_plots
+from service.web.plots.plot import Plot
+from service.web.plots.rolling import rolling_plots
 from service.web.several_models import both, sets_of_parameters
 from service.web.site import rendered
 from service.web.tables import tables
@@ -35,9 +35,9 @@ class Finished:
 
 def dataset_view(dataset: Dataset, preview: DatasetPreview) -> str:
     """What was read, in words and plots, and the form of the job that comes next."""
-    plots = list(data_plots(dataset, preview, words.units_of_dataset(dataset)))
+    plots = list(data_plots(dataset, preview, sentences.units_of_dataset(dataset)))
     basic, groups = job_fields([v.name for v in dataset.report.variables])
-    read = rendered("dataset.html", dataset=dataset, sentences=list(words.what_was_read(dataset)), plots=_drawn(plots))
+    read = rendered("dataset.html", dataset=dataset, sentences=list(sentences.what_was_read(dataset)), plots=_drawn(plots))
     return read + rendered("form.html", basic=basic, groups=groups, name=dataset.label or "")
 
 
@@ -54,7 +54,7 @@ def result_values(finished: Finished) -> dict[str, Any]:
         return _rolling_values(record, result)
     if isinstance(result, SweepResult):
         return _sweep_values(record, result)
-    units = words.units_of_result(result)
+    units = sentences.units_of_result(result)
     plots = plots_of(result)
     return {
         "template": "result.html",
@@ -62,10 +62,10 @@ def result_values(finished: Finished) -> dict[str, Any]:
         "title": title_of(record),
         "subtitle": subtitle_of(result),
         "general": mathml.general_equation(list(result.model.drift)),
-        "equations": answer.equations(result),
-        "figures": list(answer.figures(result, units)),
+        "equations": headline.equations(result),
+        "figures": list(headline.figures(result, units)),
         "columns": {name: units.columns[name] for name in result.model.drift if units.label(name) != name},
-        "reason": words.without_law(result.generator.reason),
+        "reason": sentences.without_law(result.generator.reason),
         "units": units,
         "generator": result.generator,
         # Why there is no law stands beside the answer already.
@@ -78,15 +78,15 @@ def result_values(finished: Finished) -> dict[str, Any]:
 
 
 def _rolling_values(record: JobRecord, result: RollingResult) -> dict[str, Any]:
-    units = words.units_of_data(result.data)
+    units = sentences.units_of_data(result.data)
     windows = f"{count(len(result.windows))} windows"
     return {
         "template": "rolling.html",
         "record": record,
         "title": title_of(record),
         "subtitle": f"{windows} of {_of_data(result.data)}; computed in {plain(result.provenance.seconds, 2)} s",
-        "verdict": words.trend(result),
-        "figures": list(answer.trend_figures(result, units)),
+        "verdict": sentences.trend(result),
+        "figures": list(headline.trend_figures(result, units)),
         "warnings": result.warnings,
         "plots": _drawn(list(rolling_plots(result, units))),
         "provenance": result.provenance,
@@ -119,7 +119,7 @@ def comparison_view(first: Finished, second: Finished) -> str:
 
 def plots_of(result: Result) -> list[Plot]:
     """Every plot of a result, what matters most first."""
-    units, variables = words.units_of_result(result), list(result.model.drift)
+    units, variables = sentences.units_of_result(result), list(result.model.drift)
     plots: list[Plot] = []
     if len(variables) == 1:
         plots += model_plots(result, units)

@@ -11,7 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from service import keyring
+from service.access import keyring
 from tests.acceptance.served import Served, finished
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "double_well.csv"

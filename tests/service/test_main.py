@@ -71,7 +71,7 @@ def test_a_bad_setting_is_named(tmp_path: Path, name: str, value: str) -> None:
 
 
 def test_an_open_address_without_keys_is_refused(tmp_path: Path) -> None:
-    assert "python -m service.keys new" in _refused(_environment(tmp_path, ITOSCOPE_HOST="0.0.0.0"))
+    assert "python -m service.access.keys new" in _refused(_environment(tmp_path, ITOSCOPE_HOST="0.0.0.0"))
 
 
 def test_it_runs_without_redis_says_so_and_stops_when_asked(tmp_path: Path) -> None:

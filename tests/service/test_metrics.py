@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from service import keyring
+from service.access import keyring
 from storage.stores import StoreUnavailable
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from service import keyring
+from service.access import keyring
 from tests.service.first_visit import first_visit
 
 ROOT = Path(__file__).resolve().parents[2]

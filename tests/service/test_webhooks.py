@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from service import keyring
+from service.access import keyring
 from storage.configuration import read
 from worker.settings import WorkerSettings
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from contract.datasets import Dataset, DatasetReport, Layout, LengthReport, SamplingReport, Variable
 from contract.jobs import JOB_REQUEST, IdentificationJob, SweepJob
 from contract.results import IdentificationResult
-from service.cost import estimated_seconds
+from service.requests.cost import estimated_seconds
 from worker import documents, picture, pipeline, sweep
 from worker.identification.passes import sums_here
 from worker.identification.trajectories import Trajectories, from_arrays

@@ -15,8 +15,8 @@ from contract.datasets import Dataset, DatasetPreview, DatasetReport, Layout, Le
 from contract.jobs import GeneratorJob, JobRecord
 from contract.rolling import RollingResult
 from service.web import forms, report, site
-from service.web.law_plots import place
-from service.web.plots import Plot, rounded
+from service.web.plots.dynamics import place
+from service.web.plots.plot import Plot, rounded
 from service.web.views import Finished, comparison_view, dataset_view, plots_of, result_view
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"

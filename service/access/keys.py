@@ -1,0 +1,67 @@
+"""Managing API keys from the command line.
+
+`python -m service.access.keys new [--tenant NAME] [--scope read]… [--name NAME]` prints a fresh key, once.
+`python -m service.access.keys list` shows what is known of each, `revoke ID` takes its rights.
+`python -m service.access.keys ensure` makes the first key, if there is none, and leaves it in `<data dir>/first-api-key`.
+"""
+
+import argparse
+import os
+import sys
+
+from service.access import keyring
+from service.access.keyring import SCOPES, USUAL, BadKeyFile
+from service.settings import ServiceSettings
+from storage.configuration import BadSettings, read
+
+
+def ensure(settings: ServiceSettings) -> None:
+    """Where there is no key yet, make one and leave it in `<data dir>/first-api-key`, readable by its owner only."""
+    if keyring.read(settings.key_file):
+        return
+    place = settings.data_dir / "first-api-key"
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    place.unlink(missing_ok=True)
+    with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(keyring.add(settings.key_file, "default", SCOPES) + "\n")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; 0, or 2 with one line on standard error."""
+    chosen = _parser().parse_args(arguments)
+    try:
+        settings = read(ServiceSettings)
+        match chosen.command:
+            case "new":
+                print(keyring.add(settings.key_file, chosen.tenant, chosen.scope or USUAL, chosen.name))
+            case "list":
+                for key in keyring.read(settings.key_file).entries:
+                    scopes = ",".join(scope for scope in SCOPES if scope in key.scopes) or "revoked"
+                    print(f"{key.id}  {key.tenant:<20} {scopes:<16} {key.name or ''}".rstrip())
+            case "revoke":
+                key = keyring.revoke(settings.key_file, chosen.id)
+                print(f"{key.id} of {key.tenant} opens nothing any more")
+            case _:
+                ensure(settings)
+    except (BadKeyFile, BadSettings, OSError) as error:
+        print(f"itoscope: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m service.access.keys", description="Manage API keys.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    new = commands.add_parser("new", help="make a key and print it, once")
+    new.add_argument("--tenant", default="default", help="whose data the key opens")
+    new.add_argument("--scope", action="append", choices=SCOPES, help="what it may do, once or more; read and write if not said")
+    new.add_argument("--name", help="what you call it, for the list")
+    commands.add_parser("list", help="show the id, tenant, scopes and name of every key")
+    revoke = commands.add_parser("revoke", help="take every right from a key, at once")
+    revoke.add_argument("id", help="its id, or the beginning of it, as `list` shows it")
+    commands.add_parser("ensure", help="make the first key if there is none")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,139 @@
+"""The OpenAPI document: what FastAPI knows of the routes, and what only we know."""
+
+import json
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import TypeAdapter
+
+from contract.datasets import Layout
+from contract.jobs import JOB_REQUEST, JobEvent
+from contract.problems import problem
+from contract.results import GeneratorResult, IdentificationResult
+from contract.rolling import RollingResult
+from contract.sweep import SweepResult
+from service.errors import CODES, PROBLEM_JSON
+from service.openapi import examples
+
+VERSION = "1.0"
+"""Version of the interface: /v1 changes only by addition."""
+
+_HAND_MADE: dict[str, TypeAdapter[Any]] = {
+    "JobRequest": JOB_REQUEST,
+    "JobEvent": TypeAdapter(JobEvent),
+    "Layout": TypeAdapter(Layout),
+    "Result": TypeAdapter(IdentificationResult | GeneratorResult | RollingResult | SweepResult),
+}
+"""Bodies that the routes read or write themselves, so that FastAPI does not know them."""
+
+_DESCRIPTION = """Upload a trajectory, start a job, follow it, fetch the model. Everything that is not a success is a problem
+document (RFC 9457) with a stable `code`, the fields at fault and hints."""
+
+
+_JOB_ENDED = {
+    "summary": "A job has ended",
+    "description": "Sent to the `webhook` of a job: its record, as `GET /v1/jobs/{job_id}` gives it. Signed as Standard Webhooks "
+    "says, with the secret at `/v1/webhooks/secret`. At least once: `webhook-id` is the same each time. Answer within five "
+    "seconds with 2xx, or it comes again, for three days; 410 stops it.",
+    "operationId": "job_ended",
+    "parameters": [
+        {"name": name, "in": "header", "required": True, "description": description, "schema": {"type": "string"}}
+        for name, description in {
+            "webhook-id": "Of this end of this job.",
+            "webhook-timestamp": "When it was sent, in seconds since 1970.",
+            "webhook-signature": "`v1,` and the HMAC-SHA256 of id, timestamp and body, with points between, in base64.",
+        }.items()
+    ],
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/JobRecord"}}},
+    },
+    "responses": {"2XX": {"description": "Taken."}, "410": {"description": "Do not tell me again."}},
+}
+_DEPRECATION = {
+    name: {"description": description, "schema": {"type": "string"}}
+    for name, description in {
+        "Deprecation": "Since when this is deprecated (RFC 9745).",
+        "Sunset": "From when on it may be gone (RFC 8594).",
+        "Link": 'What to do instead: `rel="deprecation"`.',
+    }.items()
+}
+
+
+def document(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI 3.1 document of the application."""
+    made = get_openapi(
+        title=app.title,
+        version=app.version,
+        summary=app.summary,
+        description=_DESCRIPTION,
+        routes=app.routes,
+        separate_input_output_schemas=False,
+    )
+    components = made["components"]["schemas"]
+    for name, adapter in _HAND_MADE.items():
+        schema = adapter.json_schema(ref_template="#/components/schemas/{model}")
+        components.update(schema.pop("$defs", {}))
+        components[name] = schema
+    made["components"]["schemas"] = dict(sorted(components.items()))
+    made["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+    for path, operations in made["paths"].items():
+        for operation in operations.values():
+            _finish(path, operation)
+    made["webhooks"] = {"job-ended": {"post": _JOB_ENDED}}
+    whole: dict[str, Any] = json.loads(json.dumps(made))  # routes share parts of it
+    _add_examples(whole)
+    return whole
+
+
+def _finish(path: str, operation: dict[str, Any]) -> None:
+    """Problems have their own media type; every answer its id; a key is needed where the data are."""
+    for status, response in operation["responses"].items():
+        if len(response.get("content", {})) > 1 and not response["content"].get("application/json", {"": ""}).get("schema"):
+            del response["content"]["application/json"]  # which FastAPI adds where it does not know the answer
+        response.setdefault("headers", {})["X-Request-Id"] = {
+            "description": "Names this exchange in the logs.",
+            "schema": {"type": "string"},
+        }
+        if status >= "400":
+            response["content"] = {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+        if operation.get("deprecated"):
+            response["headers"] |= _DEPRECATION
+    if "401" in operation["responses"]:
+        operation["security"] = [{"key": []}, {}]
+
+
+def _add_examples(made: dict[str, Any]) -> None:
+    """Of what is sent, of what is answered, and of every problem by its code."""
+    by_status: dict[str, dict[str, Any]] = {}
+    for code, (status, title) in CODES.items():
+        value = problem(status, code, title, f"{title}.").model_dump(mode="json")
+        made["components"].setdefault("examples", {})[code] = {"summary": title, "value": value}
+        by_status.setdefault(str(status), {})[code] = {"$ref": f"#/components/examples/{code}"}
+    for path, operations in made["paths"].items():
+        for method, operation in operations.items():
+            for parameter in operation.get("parameters", []):
+                if parameter["in"] == "path":
+                    parameter["example"] = examples.PATH[parameter["name"]]
+            for media_type, given in examples.REQUESTS.get((method, path), {}).items():
+                named = {name: {"value": value} for name, value in given.items()}
+                operation["requestBody"]["content"][media_type]["examples"] = named
+            for answered, answers in examples.RESPONSES.get((method, path), {}).items():
+                for media_type, value in answers.items():
+                    operation["responses"][answered]["content"][media_type]["example"] = value
+            for failure, response in operation["responses"].items():
+                if failure >= "400":
+                    response["content"][PROBLEM_JSON]["examples"] = by_status[failure]
+
+
+def install(app: FastAPI) -> None:
+    """Serve that document at /openapi.json; it is made once."""
+    made: dict[str, Any] = {}
+
+    def cached() -> dict[str, Any]:
+        if not made:
+            made.update(document(app))
+        return made
+
+    app.openapi = cached  # type: ignore[method-assign]

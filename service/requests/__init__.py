@@ -1,0 +1,1 @@
+"""Requests: bodies, forms, uploads and submissions."""

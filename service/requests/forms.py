@@ -1,0 +1,88 @@
+"""Multipart forms: one file and a few JSON fields, streamed to disk."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+
+from fastapi import Request
+from starlette.datastructures import FormData, UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
+
+from contract.problems import ProblemError
+from service.errors import Refusal
+from service.requests.validation_errors import pointer
+
+MOST_FILES = 4
+MOST_FIELDS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What came: the `file` part, if any, and the text of the other parts."""
+
+    file: UploadFile | None
+    fields: dict[str, bytes]
+
+
+@asynccontextmanager
+async def reading(
+    request: Request, stream: AsyncGenerator[bytes], *, accepted: tuple[str, ...], field_limit: int
+) -> AsyncIterator[Form]:
+    """A form that may hold a `file` and the `accepted` fields, each at most `field_limit` bytes; its files are closed at the end.
+
+    Raises Refusal: invalid-multipart, invalid-request, and whatever reading the body raises.
+    """
+    try:
+        parser = MultiPartParser(request.headers, stream, max_files=MOST_FILES, max_fields=MOST_FIELDS, max_part_size=field_limit)
+        data = await parser.parse()
+    except MultiPartException as error:
+        raise Refusal("invalid-multipart", error.message) from None
+    except (UnicodeError, ValueError, LookupError):
+        raise Refusal("invalid-multipart", "The parts' headers cannot be read.") from None
+    try:
+        yield await _form_of(data, accepted, field_limit)
+    finally:
+        await data.close()
+
+
+async def _form_of(data: FormData, accepted: tuple[str, ...], field_limit: int) -> Form:
+    file: UploadFile | None = None
+    fields: dict[str, bytes] = {}
+    for name, part in data.multi_items():
+        if name != "file" and name not in accepted:
+            raise _at(name, "is not a part known here", f"Send the data as `file`; the other parts may be {', '.join(accepted)}.")
+        if name in fields or (name == "file" and file is not None):
+            raise _at(name, "came twice", "Send one file a request; long form with an id column holds many trajectories.")
+        if name == "file":
+            if isinstance(part, str):
+                raise _at("file", "must be a file", "With curl: -F file=@data.csv")
+            file = part
+        elif isinstance(part, str):
+            fields[name] = part.encode("utf-8", "surrogatepass")
+        else:
+            fields[name] = await _text_of(part, name, field_limit)
+    return Form(file, fields)
+
+
+@contextmanager
+def within_field(name: str) -> Iterator[None]:
+    """Name the part in whatever is refused while reading it."""
+    try:
+        yield
+    except Refusal as refusal:
+        refusal.detail = f"In part `{name}`: {refusal.detail}"
+        raise
+
+
+async def _text_of(part: UploadFile, name: str, limit: int) -> bytes:
+    text = await part.read(limit + 1)
+    if len(text) > limit:
+        raise _at(name, f"is longer than {limit} bytes")
+    return text
+
+
+def _at(name: str, fault: str, *hints: str) -> Refusal:
+    name = name[:200].encode("utf-8", "replace").decode()
+    return Refusal(
+        "invalid-request", f"Part `{name}` {fault}.", errors=(ProblemError(detail=fault, pointer=pointer(name)),), hints=hints
+    )

@@ -1,0 +1,65 @@
+"""The list of jobs: which page of it, and which jobs are wanted."""
+
+from typing import Annotated, Any
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import Field, ValidationError
+
+from contract.jobs import Kind, Labels, State
+from service.requests.paging import Page
+from storage.listing import JobFilter
+
+_LABEL = "label."
+
+
+class JobPage(Page):
+    """Which part of the list of jobs, and which of them."""
+
+    state: State | None = None
+    """Only jobs in this state."""
+    kind: Kind | None = None
+    """Only jobs of this kind."""
+    dataset: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    """Only jobs on the dataset of this id."""
+    labels: Labels = {}
+    """Only jobs with these labels: `label.NAME=VALUE`, once for each."""
+
+    @property
+    def wanted(self) -> JobFilter:
+        """The jobs that belong in the list."""
+        return JobFilter(self.state, self.kind, self.dataset, self.labels)
+
+
+async def job_page(request: Request) -> JobPage:
+    """The page that the query asks for. Raises RequestValidationError."""
+    given: dict[str, Any] = {}
+    labels: dict[str, str] = {}
+    for name, value in request.query_params.multi_items():
+        here, key = (labels, name.removeprefix(_LABEL)) if name.startswith(_LABEL) else (given, name)
+        if key in here or name == "labels":
+            fault = "is given as `label.NAME=VALUE`" if name == "labels" else "may be given once"
+            raise RequestValidationError([{"type": "repeated", "loc": ("query", name), "msg": fault}])
+        here[key] = value
+    try:
+        return JobPage.model_validate({**given, "labels": labels})
+    except ValidationError as error:
+        raise RequestValidationError([{**found, "loc": ("query", *_as_sent(found["loc"]))} for found in error.errors()]) from None
+
+
+def _as_sent(location: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    return (_LABEL + str(location[1]),) if location[0] == "labels" and len(location) > 1 else location
+
+
+def parameters() -> list[dict[str, Any]]:
+    """The query as the OpenAPI document has it."""
+    described = []
+    for name, schema in JobPage.model_json_schema()["properties"].items():
+        parameter = {"name": name, "in": "query", "required": False, "description": schema.pop("description"), "schema": schema}
+        if name == "labels":
+            # Spelled so, each member of the object is a parameter of its own.
+            parameter |= {"style": "form", "explode": True}
+            schema["propertyNames"] = {"pattern": r"^label\."}
+            schema["examples"] = [{"label.experiment": "trap-17"}]
+        described.append(parameter)
+    return described

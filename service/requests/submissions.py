@@ -1,0 +1,183 @@
+"""From what a caller sent to a job that can run: its data kept as a dataset, its references checked, nothing left to guess."""
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from anyio.to_thread import run_sync
+from fastapi import Request
+from pydantic import ValidationError
+
+from contract.datasets import Dataset, Layout
+from contract.generator import ModelOfJob
+from contract.jobs import JOB_REQUEST, DataJob, GeneratorJob, InlineData, Job
+from contract.problems import ProblemError
+from contract.webhooks import host_allowed
+from service.dependencies import Context
+from service.errors import Refusal
+from service.readers.errors import UnreadableData
+from service.requests import strict_json, uploads
+from service.requests.uploads import Upload
+from service.requests.validation_errors import document_faults, pointer
+from service.responses import deprecation
+from service.settings import ServiceSettings
+from storage.stores import Forgotten
+
+DATA_KINDS = ("identification", "rolling", "sweep")
+"""Kinds of job that start from data."""
+
+
+async def resolved(
+    request: Request,
+    context: Context,
+    tenant: str,
+    given: Any,
+    *,
+    upload: Upload | None = None,
+    layout: Layout | None = None,
+    short: bool = False,
+) -> tuple[Job, Dataset | None]:
+    """The job as it will be recorded: with a dataset instead of data, every default filled in; and that dataset, if it has one.
+
+    request  learns of it where the job uses what is deprecated
+    given    the JSON value that was sent
+    upload   a file that came with it
+    layout   how to read the file or the inline data
+    short    whether the value is so small that checking it holds up nobody
+
+    Raises Refusal (invalid-request, body-too-large), UnreadableData, StoreUnavailable.
+    """
+    given, data = _without_data(given)
+    limit = context.settings.max_job_bytes
+    job = _parsed(given, limit) if short else await run_sync(_parsed, given, limit)
+    deprecation.note(request, deprecation.used(job, given))
+    _check_webhook(job, context.settings)
+    if isinstance(job, GeneratorJob):
+        if upload is not None:
+            raise _fault("#/file", "a generator job takes a `model`, not a file")
+        if isinstance(job.model, ModelOfJob):
+            await _check_model(context, tenant, job.model)
+        return job, None
+    sources = [name for name, source in (("dataset", job.dataset), ("data", data), ("file", upload)) if source is not None]
+    if len(sources) != 1:
+        found = f"found {' and '.join(sources)}" if sources else "found none"
+        raise _fault("#/dataset", f"give the data once: `dataset`, `data` or a `file` part; {found}")
+    if job.dataset is not None:
+        if layout is not None:
+            raise _fault("#/dataset", "a layout says how to read data sent along; a dataset has been read already")
+        dataset = await _known_dataset(context, tenant, job.dataset)
+        _check_variables(job, dataset)
+        return job, dataset
+    if upload is not None:
+        dataset, _ = await uploads.keep(context, tenant, upload, layout or Layout())
+    else:
+        dataset = await _kept(context, tenant, await run_sync(strict_json.canonical, data), layout or Layout())
+    _check_variables(job, dataset)
+    return job.model_copy(update={"dataset": dataset.id}), dataset
+
+
+async def _kept(context: Context, tenant: str, body: bytes, layout: Layout) -> Dataset:
+    """Inline data as a dataset."""
+    with uploads.scratch_folder(context.settings.scratch) as folder:
+        inline = await uploads.spool(_once(body), folder, "application/json", None)
+        try:
+            dataset, _ = await uploads.keep(context, tenant, inline, layout)
+        except UnreadableData as error:
+            faults = error.errors or (ProblemError(detail=error.detail),)
+            error.errors = tuple(_inside_data(fault) for fault in faults)
+            raise
+    return dataset
+
+
+def _without_data(given: Any) -> tuple[Any, dict[str, Any] | None]:
+    """The job and its inline data apart: the data are looked at by the reader, in its own process, as any upload."""
+    if not isinstance(given, dict) or given.get("kind") not in DATA_KINDS or given.get("data") is None:
+        return given, None
+    rest = {name: value for name, value in given.items() if name != "data"}
+    data = given["data"]
+    if not isinstance(data, dict):
+        raise _fault("#/data", "must be an object")
+    faults = [
+        ProblemError(detail="is not a field known here", pointer=pointer("data", name))
+        for name in data
+        if name not in InlineData.model_fields
+    ]
+    if "trajectories" not in data:
+        faults.append(ProblemError(detail="is required", pointer="#/data/trajectories"))
+    if faults:
+        raise _invalid("The inline data", tuple(faults[:20]))
+    return rest, data
+
+
+def _parsed(given: Any, limit: int) -> Job:
+    if isinstance(given, dict) and len(strict_json.canonical(given)) > limit:
+        raise Refusal("body-too-large", f"A job without its data may hold at most {limit} bytes.")
+    try:
+        return JOB_REQUEST.validate_python(given)
+    except ValidationError as error:
+        raise _invalid("The job", document_faults(error, given)) from None
+
+
+def _check_webhook(job: Job, settings: ServiceSettings) -> None:
+    """Whether the operator lets this address be told; its network address is looked at when it is."""
+    if job.webhook is None or host_allowed(job.webhook.url, settings.webhook_hosts):
+        secure = job.webhook is None or job.webhook.url.startswith("https:") or settings.webhook_networks
+        if not secure:
+            raise _fault("#/webhook/url", "must begin with https://")
+        return
+    if not settings.webhook_hosts:
+        raise _fault("#/webhook", "this service sends no webhooks", "Wait with Prefer: wait=60, or follow the job's events.")
+    raise _fault("#/webhook/url", "the operator has not allowed this host", "The setting is ITOSCOPE_WEBHOOK_HOSTS.")
+
+
+async def _known_dataset(context: Context, tenant: str, dataset_id: str) -> Dataset:
+    dataset = await run_sync(context.stores.datasets.get, tenant, dataset_id)
+    if dataset is None:
+        raise _fault("#/dataset", "there is no such dataset", "POST /v1/datasets makes one; GET /v1/datasets lists yours.")
+    return dataset
+
+
+def _check_variables(job: DataJob, dataset: Dataset) -> None:
+    """Bounds and periods belong to variables that the dataset has."""
+    columns = {variable.name: variable.column for variable in dataset.report.variables}
+    faults = tuple(
+        ProblemError(detail="is not a variable of this dataset", pointer=pointer(*place.split("/"), field, name))
+        for place, parameters in job.parameter_sets().items()
+        for field in ("periodic", "domain")
+        for name in getattr(parameters, field)
+        if name not in columns
+    )
+    if faults:
+        names = ", ".join(name if column is None else f"{name} (column {column})" for name, column in columns.items())
+        raise _invalid("The job", faults, (f"The variables are {names}.",))
+
+
+async def _check_model(context: Context, tenant: str, model: ModelOfJob) -> None:
+    try:
+        record = await run_sync(context.stores.jobs.get, tenant, model.job)
+    except Forgotten:
+        raise _fault("#/model/job", "this job is no longer kept", "Give the model by its terms.") from None
+    if record is None:
+        raise _fault("#/model/job", "there is no such job", "GET /v1/jobs lists yours.")
+    if record.state != "succeeded":
+        raise _fault("#/model/job", f"this job has no model: it is {record.state}", "Wait for it with Prefer: wait=60.")
+
+
+def _fault(place: str, detail: str, *hints: str) -> Refusal:
+    return _invalid("The job", (ProblemError(detail=detail, pointer=place),), hints)
+
+
+def _invalid(what: str, faults: tuple[ProblemError, ...], hints: tuple[str, ...] = ()) -> Refusal:
+    hints = hints or ("The JSON Schema of jobs is at /v1/schemas/job-request.",)
+    first = f"{faults[0].pointer or '#'} {faults[0].detail}"
+    more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
+    return Refusal("invalid-request", f"{what} cannot be accepted: {first}{more}.", errors=faults, hints=hints)
+
+
+def _inside_data(fault: ProblemError) -> ProblemError:
+    """The reader saw the inline data as a file of its own."""
+    place = fault.pointer or "#"
+    return fault if place.startswith("#/layout") else fault.model_copy(update={"pointer": "#/data" + place.removeprefix("#")})
+
+
+async def _once(body: bytes) -> AsyncGenerator[bytes]:
+    yield body

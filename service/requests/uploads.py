@@ -1,0 +1,136 @@
+"""From the bytes of an upload to a kept dataset: to disk in constant memory, read by a child process, stored under its hash."""
+
+import base64
+import hashlib
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO
+
+from anyio.to_thread import run_sync
+
+from contract.datasets import Dataset, Layout
+from service.dependencies import Context
+from service.errors import Refusal
+from service.requests import strict_json
+from storage import temporary
+from storage.disk import INCOMING
+
+_PIECE = 1_000_000
+_SCRATCH = "upload-"
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """Bytes as they came, on disk, with what was said about them."""
+
+    path: Path
+    content: "hashlib._Hash"
+    """SHA-256 of the bytes, still open for more."""
+    size: int
+    media_type: str | None
+    filename: str | None
+
+
+@contextmanager
+def scratch_folder(root: Path) -> Iterator[Path]:
+    """A folder for one upload, gone afterwards."""
+    root.mkdir(parents=True, exist_ok=True)
+    with temporary.own_folder(root, _SCRATCH) as folder:
+        yield folder
+
+
+def sweep(scratch: Path, data_dir: Path) -> None:
+    """Remove what uploads, and deletions, left behind when their process was killed."""
+    temporary.sweep(scratch, _SCRATCH)
+    for home in (data_dir / "datasets").glob("*"):
+        temporary.sweep(home, INCOMING)
+
+
+async def spool(chunks: AsyncIterator[bytes], folder: Path, media_type: str | None, filename: str | None) -> Upload:
+    """Write a stream into `folder`, hashing on the way; holds about one megabyte at a time."""
+    path = folder / "upload"
+    digest = hashlib.sha256()
+    pending = bytearray()
+    size = 0
+    with path.open("wb") as file:
+
+        def flush() -> None:
+            digest.update(pending)
+            file.write(pending)
+            pending.clear()
+
+        async for chunk in chunks:
+            pending += chunk
+            size += len(chunk)
+            if len(pending) >= _PIECE:
+                await run_sync(flush)
+        await run_sync(flush)
+    return Upload(path, digest, size, media_type, _label(filename))
+
+
+async def pieces_of(file: BinaryIO) -> AsyncGenerator[bytes]:
+    """An open file, piece by piece."""
+    while piece := await run_sync(file.read, _PIECE):
+        yield piece
+
+
+async def keep(context: Context, tenant: str, upload: Upload, layout: Layout) -> tuple[Dataset, bool]:
+    """Read an upload and store it; the dataset, and whether it is new. The same bytes and layout are read only once.
+
+    Raises UnreadableData, Refusal (quota-exceeded).
+    """
+    dataset_id = identifier(upload, layout)
+    datasets = context.stores.datasets
+    known = await run_sync(datasets.get, tenant, dataset_id)
+    if known is not None:
+        return known, False
+
+    await run_sync(context.admission.dataset, tenant, upload.size)
+
+    def read_and_put() -> tuple[Dataset, bool]:
+        folder = upload.path.parent / "dataset"
+        folder.mkdir()
+        report = context.reader(upload.path, upload.media_type, upload.filename, layout, folder)
+        dataset = Dataset(
+            id=dataset_id,
+            created_at=datetime.now(UTC),
+            sha256=upload.content.hexdigest(),
+            bytes=upload.size,
+            label=upload.filename,
+            report=report,
+        )
+        return dataset, datasets.put(tenant, dataset, folder) == "created"
+
+    dataset, created = await run_sync(read_and_put, limiter=context.reading)
+    if created:
+        context.admission.kept(tenant, upload.size)
+    else:
+        known = await run_sync(datasets.get, tenant, dataset_id)
+    return known or dataset, created
+
+
+def identifier(upload: Upload, layout: Layout) -> str:
+    """`ds_` and 80 bits of the hash of the bytes and of the layout given with them."""
+    digest = upload.content.copy()
+    digest.update(strict_json.canonical(layout.model_dump(mode="json", exclude_defaults=True)))
+    return "ds_" + base64.b32encode(digest.digest()).decode().lower()[:16]
+
+
+def check_digest(upload: Upload, content_digest: str | None) -> None:
+    """Compare with the sender's own `Content-Digest` (RFC 9530), where it gives a SHA-256. Raises Refusal (digest-mismatch)."""
+    ours = f"sha-256=:{base64.b64encode(upload.content.digest()).decode()}:"
+    claims = [claim.strip() for claim in (content_digest or "").split(",")]
+    theirs = [claim for claim in claims if claim.startswith("sha-256=")]
+    if theirs and ours not in theirs:
+        raise Refusal("digest-mismatch", "The body that arrived is not the one that was sent.", hints=("Send it again.",))
+
+
+def _label(filename: str | None) -> str | None:
+    """The last part of a file's name, printable: a label, never a path."""
+    if filename is None:
+        return None
+    last = filename.replace("\\", "/").rsplit("/", 1)[-1]
+    return "".join(character for character in last if character.isprintable())[:200] or None

@@ -1,0 +1,1 @@
+"""Responses: representations, stored results and waiting for jobs."""

@@ -1,0 +1,127 @@
+"""Whether the model is right: which terms were considered, what the residuals look like, what happens at longer times."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from contract.results import IdentificationResult, SelectionPath
+from service.web.numbers import plain
+from service.web.plots.plot import (
+    SERIES,
+    Axis,
+    Layers,
+    Plot,
+)
+from service.web.units import Units
+
+
+def check_plots(result: IdentificationResult, units: Units) -> Iterator[Plot]:
+    """Selection path, residuals, Chapman–Kolmogorov test."""
+    yield from _selection(result)
+    yield from _residuals(result)
+    yield from _chapman_kolmogorov(result, units)
+
+
+def _selection(result: IdentificationResult) -> Iterator[Plot]:
+    layers = Layers()
+    paths = [
+        *((f"drift {key}", path) for key, path in result.selection.drift.items()),
+        *((f"diffusion {key}", path) for key, path in result.selection.diffusion.items()),
+    ]
+    said = []
+    for (name, path), style in zip(paths, SERIES, strict=False):
+        sizes, losses = _losses(path)
+        if len(sizes) < 2:
+            continue
+        layers.line(name, sizes, losses, style)
+        layers.dots(name, sizes, losses, None, style)
+        best = int(np.nanargmin(losses))
+        said.append(f"{name}: {int(sizes[best])} terms are best")
+    if said:
+        values = np.concatenate([np.array(layer["y"], dtype=float) for layer in layers.made])
+        # What matters is near the best; wrong models are worse by thousands.
+        top = float(np.clip(np.nanquantile(values, 0.75), 20, 200))
+        yield Plot(
+            "selection",
+            "Loss of score to the best set of terms",
+            Axis("number of terms"),
+            Axis("loss", None, (-0.04 * top, top)),
+            layers.tuple(),
+            f"How much worse the best model of each number of terms scores than the chosen one. {'; '.join(said)}.",
+            "The score is a gain in log-likelihood less what the terms cost: a loss of 3 makes a model twenty times less likely.",
+        )
+
+
+def _losses(path: SelectionPath) -> tuple[np.ndarray, np.ndarray]:
+    best: dict[int, float] = {}
+    for entry in path.path:
+        size = len(entry.support)
+        best[size] = max(best.get(size, -np.inf), entry.score)
+    sizes = np.array(sorted(best), dtype=float)
+    scores = np.array([best[int(size)] for size in sizes])
+    return sizes, (scores.max() - scores) if len(scores) else scores
+
+
+def _residuals(result: IdentificationResult) -> Iterator[Plot]:
+    observed = result.observed
+    if observed is None:
+        return
+    layers = Layers()
+    total = 0
+    for (name, bins), style in zip(observed.residuals.items(), SERIES, strict=False):
+        edges, counts = np.array(bins.edges), np.array(bins.counts, dtype=float)
+        if not counts.sum():
+            continue
+        total += int(counts.sum())
+        share = counts / counts.sum() / np.diff(edges)
+        share[counts == 0] = np.nan
+        if len(observed.residuals) == 1:
+            layers.bars("residuals", edges, np.nan_to_num(share))
+        else:
+            layers.line(f"residuals of {name}", (edges[1:] + edges[:-1]) / 2, share, style)
+    if not layers.made:
+        return
+    u = np.linspace(-5, 5, 161)
+    layers.line("standard normal", u, np.exp(-(u**2) / 2) / np.sqrt(2 * np.pi), "model", dashed=len(observed.residuals) > 1)
+    moments = result.diagnostics.residuals
+    summary = "Residuals of the model over their standard deviation beside the standard normal density."
+    if moments.kurtosis is not None:
+        summary += f" Their kurtosis is {plain(moments.kurtosis, 3)}, of a normal law 3."
+    yield Plot(
+        "residuals",
+        "Residuals",
+        Axis("residual over its standard deviation", None, (-5.0, 5.0)),
+        Axis("density"),
+        layers.tuple(),
+        summary,
+    )
+
+
+def _chapman_kolmogorov(result: IdentificationResult, units: Units) -> Iterator[Plot]:
+    tests = result.diagnostics.chapman_kolmogorov
+    names = list(dict.fromkeys(test.variable for test in tests))
+    layers = Layers(log=True)
+    for name, style in zip(names, SERIES, strict=False):
+        of = [test for test in tests if test.variable == name]
+        if len(of) > 1:
+            label = "p-value" if len(names) == 1 else f"p-value of {name}"
+            values = [max(test.p_value, 1e-6) for test in of]
+            layers.line(label, [test.lag for test in of], values, style)
+            layers.dots(label, [test.lag for test in of], values, None, style)
+    if not layers.made:
+        return
+    layers.rule(y=1e-3)
+    worst = min(tests, key=lambda test: test.p_value)
+    summary = (
+        "Does the model, run for longer, predict the mean and the spread of the later state? Probability of such an error if "
+        f"it is right, by lag; the smallest is {plain(worst.p_value, 2)} at lag {plain(worst.lag, 3)}."
+    )
+    yield Plot(
+        "chapman-kolmogorov",
+        "Prediction at longer times",
+        Axis("lag", units.time, log=True),
+        Axis("p-value", None, (5e-7, 1.5), log=True),
+        layers.tuple(),
+        summary,
+        "A small probability (below the line) says that the model fails at that lag.",
+    )

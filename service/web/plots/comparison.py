@@ -1,0 +1,57 @@
+"""Two results in one plot: the curves of both, each in its own colour."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from service.web.plots.plot import (
+    Axis,
+    Layer,
+    Plot,
+    Style,
+)
+
+STYLES: tuple[Style, Style] = ("series1", "series2")
+LETTERS = ("A", "B")
+"""Names may be long."""
+OF_ONE = ("eigenfunctions", "selection", "residuals", "chapman-kolmogorov")
+"""Plots that say nothing when two are laid over each other."""
+
+
+def together(first: Sequence[Plot], second: Sequence[Plot]) -> Iterator[Plot]:
+    """Every plot that both have, with the model's curves of both; maps, which cannot be laid over each other, side by side."""
+    others = {plot.name: plot for plot in second}
+    for plot in first:
+        other = others.get(plot.name)
+        if other is None or plot.name in OF_ONE:
+            continue
+        if plot.square:
+            for one, letter in zip((plot, other), LETTERS, strict=True):
+                yield replace(one, name=f"{one.name}-{letter.lower()}", title=f"{letter}: {one.title}")
+            continue
+        layers = (*_curves(plot, LETTERS[0], STYLES[0]), *_curves(other, LETTERS[1], STYLES[1]))
+        if layers:
+            rules = tuple(layer for layer in plot.layers if layer["kind"] == "rule" and layer["y"] is not None)
+            yield replace(
+                plot,
+                x=_joined(plot.x, other.x),
+                y=_joined(plot.y, other.y),
+                layers=rules + layers,
+                summary=f"{plot.title} of both models.",
+                note="",
+            )
+
+
+def _curves(plot: Plot, name: str, style: Style) -> Iterator[Layer]:
+    several = len({layer["style"] for layer in plot.layers if layer["kind"] == "line"}) > 1
+    for layer in plot.layers:
+        if layer["kind"] == "band" and layer["style"] == "model":
+            yield {**layer, "name": f"{name}: {layer['name']}", "style": style}
+        elif layer["kind"] == "line" and not layer["dashed"]:
+            label = f"{name}: {layer['name']}" if several else name
+            yield {**layer, "name": label, "style": style}
+
+
+def _joined(one: Axis, other: Axis) -> Axis:
+    if one.range is None or other.range is None:
+        return replace(one, range=None)
+    return replace(one, range=(min(one.range[0], other.range[0]), max(one.range[1], other.range[1])))

@@ -1,0 +1,73 @@
+"""A record before anything is computed from it: its course, and where it was."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from contract.datasets import Dataset, DatasetPreview
+from service.web.numbers import count, exact, plain
+from service.web.plots.plot import (
+    SERIES,
+    Axis,
+    Layers,
+    Plot,
+)
+from service.web.units import Units
+
+COLOURS = 5
+"""Stretches that are told apart by colour; more of them have one colour."""
+
+
+def data_plots(dataset: Dataset, preview: DatasetPreview, units: Units) -> Iterator[Plot]:
+    """The course of each variable and its histogram."""
+    report = dataset.report
+    for variable in report.variables[:6]:
+        name = variable.name
+        yield _course(dataset, preview, units, name)
+        bins = preview.histograms[name]
+        layers = Layers()
+        layers.bars("samples", bins.edges, np.array(bins.counts, dtype=float))
+        peak = int(np.argmax(bins.counts))
+        summary = (
+            f"Histogram of {count(report.n_samples)} samples of {units.label(name)} between {exact(bins.edges[0])} and "
+            f"{exact(bins.edges[-1])}; most are near {plain((bins.edges[peak] + bins.edges[peak + 1]) / 2, 3)}."
+        )
+        across = Axis(units.label(name), units.of_variable(name))
+        yield Plot(f"histogram-{name}", f"Histogram of {units.label(name)}", across, Axis("samples"), layers.tuple(), summary)
+
+
+def _course(dataset: Dataset, preview: DatasetPreview, units: Units, name: str) -> Plot:
+    layers, many = Layers(), len(preview.stretches) > COLOURS
+    trajectories = list(dict.fromkeys(s.trajectory for s in preview.stretches))
+    shortened = False
+    for stretch in preview.stretches:
+        low, high = np.array(stretch.low[name]), np.array(stretch.high[name])
+        times = np.array(stretch.times)
+        if np.array_equal(low, high):
+            across, up = times, low
+        else:
+            # Up and down in each piece: the line covers all that was there.
+            shortened = True
+            across = np.repeat(times, 2)
+            up = np.stack([low, high], axis=1).ravel()
+        place = trajectories.index(stretch.trajectory)
+        label = "record" if len(trajectories) == 1 else f"trajectory {stretch.trajectory + 1}"
+        layers.course(label, across, up, "model" if many or len(trajectories) == 1 else SERIES[place])
+    shown, total = len(preview.stretches), preview.n_segments
+    notes = []
+    if shown < total:
+        notes.append(f"The {shown} longest of {count(total)} stretches.")
+    if shortened:
+        notes.append("Each piece of time shows its smallest and its largest sample.")
+    low_end, high_end = dataset.report.range[[v.name for v in dataset.report.variables].index(name)]
+    summary = f"{units.label(name)} against time, between {exact(low_end)} and {exact(high_end)}."
+    return Plot(
+        f"course-{name}",
+        f"{units.label(name)} against time",
+        Axis("time", units.time),
+        Axis(units.label(name), units.of_variable(name)),
+        layers.tuple(),
+        summary,
+        " ".join(notes),
+        wide=True,
+    )

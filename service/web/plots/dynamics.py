@@ -1,0 +1,156 @@
+"""How long the model remembers, its slow modes and its passages."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from contract.results import IdentificationResult
+from service.web.numbers import plain
+from service.web.plots.model import Result, confidence_of
+from service.web.plots.plot import (
+    SERIES,
+    Axis,
+    Layers,
+    Plot,
+    array,
+    numbers,
+)
+from service.web.units import Units
+
+
+def law_plots(result: Result, units: Units) -> Iterator[Plot]:
+    """Autocorrelation by variable, eigenfunctions, committors of one variable, laws of the passage times, power spectrum."""
+    yield from _autocorrelations(result, units)
+    yield from _eigenfunctions(result, units)
+    yield from _committors(result, units)
+    yield from _passages(result, units)
+    yield from _power_spectrum(result, units)
+
+
+def _autocorrelations(result: Result, units: Units) -> Iterator[Plot]:
+    model = result.generator.autocorrelation
+    observed = result.diagnostics.autocorrelation if isinstance(result, IdentificationResult) else {}
+    names = [*observed] or ([*model.values] if model is not None else [])
+    for name in names:
+        layers, seen, end = Layers(), observed.get(name), 0.0
+        layers.rule(y=0.0)
+        if seen is not None and seen.lags:
+            band = array(seen.band)
+            if band.size:
+                layers.band("95 % interval of the data", seen.lags, band[:, 0], band[:, 1], "data")
+            layers.dots("data", seen.lags, seen.data)
+            end = float(seen.lags[-1])
+        if model is not None and name in model.values:
+            lags, values = numbers(model.lags), numbers(model.values[name])
+            if name in model.values_ci:
+                low, high = model.values_ci[name]
+                layers.band(f"{confidence_of(result)} interval of the model", lags, low, high)
+            layers.line("model", lags, values)
+            end = end or float(lags[-1])
+        elif seen is not None and seen.model:
+            layers.line("model", seen.lags, seen.model)
+        if len(layers.made) < 2:
+            continue
+        summary = f"Autocorrelation function of {name}"
+        if seen is not None and seen.p_value is not None:
+            summary += (
+                f", data and model: the probability of such a difference, if the model is right, is {plain(seen.p_value, 2)}"
+            )
+        label = "Autocorrelation" if len(names) == 1 else f"Autocorrelation of {name}"
+        across = Axis("lag", units.time, (0.0, end))
+        note = f"Of the data there is none: {seen.reason}." if seen is not None and not seen.lags and seen.reason else ""
+        yield Plot(f"autocorrelation-{name}", label, across, Axis(label), layers.tuple(), summary + ".", note)
+
+
+def _eigenfunctions(result: Result, units: Units) -> Iterator[Plot]:
+    spectrum, law = result.generator.spectrum, result.generator.stationary
+    if spectrum is None or law is None or not spectrum.eigenfunctions or len(law.density.grid) != 1:
+        return
+    x, density = numbers(law.density.grid[0]), numbers(law.density.values)
+    # Far out they grow as polynomials do where nothing ever is.
+    inhabited = density > 1e-3 * np.nanmax(density)
+    layers = Layers()
+    layers.rule(y=0.0)
+    pairs = zip(spectrum.eigenfunctions, spectrum.relaxation_times, SERIES, strict=False)
+    for ends, style in zip(spectrum.eigenfunctions_ci, SERIES, strict=False):
+        if ends is not None:
+            low, high = (numbers(end)[inhabited] for end in ends)
+            layers.band(f"{confidence_of(result)} interval", x[inhabited], low, high, style)
+    for k, (values, time, style) in enumerate(pairs, start=1):
+        unit = f" {units.time}" if units.time else ""
+        layers.line(f"mode {k}, relaxation time {plain(time, 3)}{unit}", x[inhabited], numbers(values)[inhabited], style)
+    summary = (
+        f"The {len(spectrum.eigenfunctions)} slowest eigenfunctions where the process is. A step between two levels marks states "
+        "that are seldom left; a slope marks a drift along the line."
+    )
+    across = Axis(units.label("x"), units.of_variable("x"))
+    yield Plot("eigenfunctions", "Slowest eigenfunctions", across, Axis("eigenfunction"), layers.tuple(), summary)
+
+
+def _committors(result: Result, units: Units) -> Iterator[Plot]:
+    layers, said, seen = Layers(), [], list[float]()
+    known = [c for c in result.generator.committors if len(c.grid) == 1]
+    for committor, style in zip(known, SERIES, strict=False):
+        x = numbers(committor.grid[0])
+        if committor.values_ci is not None:
+            low, high = (numbers(end) for end in committor.values_ci)
+            layers.band(f"{confidence_of(result)} interval", x, low, high, style)
+        name = f"{place(committor.to)} before {place(committor.from_)}"
+        layers.line(name, x, numbers(committor.values), style)
+        said.append(name)
+        seen += [float(x[0]), float(x[-1])]
+    if said:
+        ends = result.curves.grid if result.curves is not None else seen
+        across = Axis(units.label("x"), units.of_variable("x"), (float(min(ends)), float(max(ends))))
+        summary = f"From each state the probability that the process comes to {'; to '.join(said)}."
+        yield Plot("committors", "Committors", across, Axis("probability", None, (0.0, 1.0)), layers.tuple(), summary)
+
+
+def _passages(result: Result, units: Units) -> Iterator[Plot]:
+    layers, said = Layers(log=True), []
+    known = [p for p in result.generator.passages if p.distribution is not None and p.distribution.times]
+    for passage, style in zip(known, SERIES, strict=False):
+        law = passage.distribution
+        assert law is not None
+        name = f"from {place(passage.from_)} to {place(passage.to)}"
+        layers.line(name, law.times, law.cumulative, style)
+        said.append(name)
+    if said:
+        summary = f"Probability that the passage is over by a given time: {'; '.join(said)}."
+        across, up = Axis("time", units.time, log=True), Axis("probability", None, (0.0, 1.0))
+        yield Plot("passages", "Passage is over by a time", across, up, layers.tuple(), summary)
+
+
+def _power_spectrum(result: Result, units: Units) -> Iterator[Plot]:
+    spectrum = result.generator.power_spectrum
+    if spectrum is None:
+        return
+    layers = Layers(log=True)
+    for (name, values), style in zip(spectrum.values.items(), SERIES, strict=False):
+        power, frequencies = numbers(values), numbers(spectrum.frequencies)
+        if name in spectrum.values_ci:
+            low, high = (np.where(frequencies > 0, numbers(end), np.nan) for end in spectrum.values_ci[name])
+            layers.band(f"{confidence_of(result)} interval", frequencies, low, high, style)
+        layers.line(name, frequencies, np.where((power > 0) & (frequencies > 0), power, np.nan), style)
+    if layers.made:
+        across = Axis("frequency", units.rate(), log=True)
+        summary = "One-sided power spectral density of the model; its integral is the variance."
+        yield Plot(
+            "power-spectrum", "Power spectral density of the model", across, Axis("power", log=True), layers.tuple(), summary
+        )
+
+
+def place(given: object) -> str:
+    """A state, a point or a region, in words."""
+    if isinstance(given, dict):
+        named = [_range(name, low, high) for name, (low, high) in given.items() if low is not None or high is not None]
+        return ", ".join(named) or "anywhere"
+    if isinstance(given, tuple):
+        return f"({', '.join(plain(v, 3) for v in given)})"
+    return plain(given, 3) if isinstance(given, int | float) else "–"
+
+
+def _range(name: str, low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return f"{name} > {plain(low, 3)}" if high is None else f"{name} < {plain(high, 3)}"
+    return f"{name} {plain(low, 3)} to {plain(high, 3)}"

@@ -1,0 +1,191 @@
+"""Two variables and more: maps of densities with arrows and of committors, and one histogram a variable."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from contract.curves import Bins, DriftField
+from contract.results import Committor, IdentificationResult, Stationary
+from service.web.numbers import plain
+from service.web.plots.dynamics import place
+from service.web.plots.model import Result, confidence_of
+from service.web.plots.plot import (
+    Axis,
+    Floats,
+    Layers,
+    Plot,
+    array,
+    numbers,
+)
+from service.web.units import Units
+
+FEW_COMMITTORS = 4
+
+
+def plane_plots(result: Result, units: Units, variables: Sequence[str]) -> Iterator[Plot]:
+    """Of two variables the density with the drift, with the current, and of the data, and the committors; of any number the
+    marginals.
+    """
+    if len(variables) == 2:
+        yield from _maps(result, units, variables)
+    yield from _marginals(result, units, variables)
+
+
+def _maps(result: Result, units: Units, variables: Sequence[str]) -> Iterator[Plot]:
+    law, field = result.generator.stationary, result.drift_field
+    observed = result.observed if isinstance(result, IdentificationResult) else None
+    joint = None if observed is None else observed.joint_histogram
+    if field is not None:
+        ends = ((field.grid[0][0], field.grid[0][-1]), (field.grid[1][0], field.grid[1][-1]))
+    elif law is not None and len(law.density.grid) == 2:
+        ends = tuple((float(numbers(g)[0]), float(numbers(g)[-1])) for g in law.density.grid)  # type: ignore[assignment]
+    else:
+        return
+    axes = tuple(Axis(units.label(v), units.of_variable(v), e) for v, e in zip(variables, ends, strict=True))
+    points = _fixed_points(result)
+    with_law = law is not None and len(law.density.grid) == 2
+    title = "Density and drift" if with_law else "Drift"
+    layers = Layers()
+    _heat(layers, law, with_interval=True)
+    _drift(layers, field)
+    layers.marks("fixed points", *points)
+    summary = f"Map of {variables[0]} and {variables[1]}: stationary density of the model and arrows of its drift."
+    summary += _highest(law, result) if with_law and law is not None else ""
+    for p in result.generator.fixed_points:
+        summary += f" A{' stable' if p.stable else 'n unstable'} fixed point is at ({', '.join(plain(v, 3) for v in p.at)})."
+    yield Plot("density-and-drift", title, axes[0], axes[1], layers.tuple(), summary, square=True)
+    if joint is not None:
+        layers = Layers()
+        edges = [np.array(e) for e in joint.edges]
+        layers.heat(
+            "samples", (edges[0][0], edges[0][-1]), (edges[1][0], edges[1][-1]), np.array(joint.counts, dtype=float), smooth=False
+        )
+        said = f"Where the samples are: two-dimensional histogram of {variables[0]} and {variables[1]}."
+        yield Plot("density-of-data", "Density of the data", axes[0], axes[1], layers.tuple(), said, square=True)
+    if law is not None and law.current is not None and with_law:
+        yield _current(law, axes, units)
+    known = [committor for committor in result.generator.committors if len(committor.grid) == 2]
+    for number, committor in enumerate(known[:FEW_COMMITTORS], start=1):
+        yield _committor(number, committor, result, axes, points)
+
+
+def _heat(layers: Layers, law: Stationary | None, *, with_interval: bool = False) -> None:
+    if law is None or len(law.density.grid) != 2:
+        return
+    first, second = (numbers(g) for g in law.density.grid)
+    ends = law.density.values_ci if with_interval else None
+    interval = None if ends is None else (_coarse(array(ends[0])), _coarse(array(ends[1])))
+    layers.heat("stationary density of the model", _cells(first), _cells(second), _coarse(array(law.density.values)), interval)
+
+
+def _highest(law: Stationary, result: Result) -> str:
+    """The density where it is highest, and how sure that is."""
+    values = array(law.density.values)
+    at = np.unravel_index(np.nanargmax(values), values.shape)
+    said = f" It is highest at ({', '.join(plain(numbers(g)[k], 3) for g, k in zip(law.density.grid, at, strict=True))})"
+    if law.density.values_ci is None:
+        return f"{said}: {plain(values[at], 3)}."
+    low, high = (plain(array(end)[at], 3) for end in law.density.values_ci)
+    return f"{said}: {plain(values[at], 3)}, {confidence_of(result)} interval {low} to {high}."
+
+
+def _committor(
+    number: int, committor: Committor, result: Result, axes: Sequence[Axis], points: tuple[list[float], list[float], list[str]]
+) -> Plot:
+    layers, (first, second) = Layers(), (numbers(g) for g in committor.grid)
+    ends = committor.values_ci
+    interval = None if ends is None else (_coarse(array(ends[0])), _coarse(array(ends[1])))
+    there, back = place(committor.to), place(committor.from_)
+    layers.heat("committor", _cells(first), _cells(second), _coarse(array(committor.values)), interval)
+    layers.marks("fixed points", *points)
+    summary = f"From each state the probability that the process enters {there} before {back}."
+    note = ""
+    if ends is not None:
+        widest = float(np.nanmax(array(ends[1]) - array(ends[0])))
+        note = f"Its {confidence_of(result)} interval is at most {plain(widest, 2)} wide."
+    title = f"Committor: {there} before {back}"
+    return Plot(f"committor-{number}", title, axes[0], axes[1], layers.tuple(), summary, note, square=True)
+
+
+def _drift(layers: Layers, field: DriftField | None) -> None:
+    if field is None:
+        return
+    x, y = np.meshgrid(np.array(field.grid[0]), np.array(field.grid[1]), indexing="ij")
+    values = np.array(field.values, dtype=float)
+    layers.arrows("drift", x.ravel(), y.ravel(), values[..., 0].ravel(), values[..., 1].ravel())
+
+
+def _current(law: Stationary, axes: Sequence[Axis], units: Units) -> Plot:
+    first, second = (numbers(g) for g in law.density.grid)
+    current = array(law.current)
+    every = [np.unique(np.linspace(0, len(g) - 1, 18).round().astype(int)) for g in (first, second)]
+    x, y = np.meshgrid(first[every[0]], second[every[1]], indexing="ij")
+    taken = current[np.ix_(every[0], every[1])]
+    layers = Layers()
+    _heat(layers, law)
+    layers.arrows("probability current", x.ravel(), y.ravel(), taken[..., 0].ravel(), taken[..., 1].ravel())
+    summary = "Stationary probability current of the model, over its density."
+    if law.circulation is not None:
+        turns = "counter-clockwise" if law.circulation > 0 else "clockwise"
+        summary += f" It turns {turns}: the process sweeps an area of {plain(law.circulation, 3)} per unit of time."
+    if law.entropy_production is not None:
+        summary += f" Entropy production: {plain(law.entropy_production, 3)} {units.rate() or 'per unit of time'}."
+    return Plot(
+        "current", "Probability current", axes[0], axes[1], layers.tuple(), summary, summary.split(". ", 1)[-1], square=True
+    )
+
+
+def _fixed_points(result: Result) -> tuple[list[float], list[float], list[str]]:
+    found = [p for p in result.generator.fixed_points if len(p.at) == 2]
+    return [p.at[0] for p in found], [p.at[1] for p in found], ["stable" if p.stable else "unstable" for p in found]
+
+
+def _marginals(result: Result, units: Units, variables: Sequence[str]) -> Iterator[Plot]:
+    observed = result.observed if isinstance(result, IdentificationResult) else None
+    for k, name in enumerate(variables):
+        layers = Layers()
+        _bars(layers, observed.histograms.get(name) if observed is not None else None)
+        _marginal(layers, result, k)
+        if layers.made:
+            said = f"Density of {name}: of the model where it is known, and of the data."
+            across = Axis(units.label(name), units.of_variable(name))
+            up = Axis("density", units.density(name))
+            yield Plot(f"density-{name}", f"Stationary density of {name}", across, up, layers.tuple(), said)
+
+
+def _bars(layers: Layers, histogram: Bins | None) -> None:
+    if histogram is None or not sum(histogram.counts):
+        return
+    edges, counts = np.array(histogram.edges), np.array(histogram.counts, dtype=float)
+    layers.bars("histogram of the data", edges, counts / counts.sum() / np.diff(edges))
+
+
+def _marginal(layers: Layers, result: Result, k: int) -> None:
+    law, simulated = result.generator.stationary, result.generator.simulated
+    if law is not None and len(law.density.grid) == 2:
+        grids = [numbers(g) for g in law.density.grid]
+        across = np.nansum(array(law.density.values), axis=1 - k) * (grids[1 - k][1] - grids[1 - k][0])
+        layers.line("model", grids[k], across)
+    elif simulated is not None and k < len(simulated.marginals):
+        marginal = simulated.marginals[k]
+        edges = np.array(marginal.edges)
+        layers.line("simulated paths of the model", (edges[1:] + edges[:-1]) / 2, marginal.density)
+    elif law is not None and k < len(law.covariance):
+        mean, variance = law.mean[k], law.covariance[k][k]
+        if mean is not None and variance:
+            x = mean + np.sqrt(variance) * np.linspace(-4, 4, 121)
+            layers.line(
+                "model, linear and so Gaussian", x, np.exp(-((x - mean) ** 2) / 2 / variance) / np.sqrt(2 * np.pi * variance)
+            )
+
+
+def _cells(points: Floats) -> tuple[float, float]:
+    """Values stand for cells around their points."""
+    half = (points[-1] - points[0]) / (len(points) - 1) / 2 if len(points) > 1 else 0.5
+    return float(points[0] - half), float(points[-1] + half)
+
+
+def _coarse(values: Floats, most: int = 120) -> Floats:
+    """Every k-th row and column, so that a map has at most so many of each."""
+    step = [-(-n // most) for n in values.shape]
+    return values[:: step[0], :: step[1]]

@@ -1,0 +1,75 @@
+"""A window moved along a record: what of the model changes, and how surely."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from contract.rolling import RollingResult, RollingWindow, WindowTerm
+from service.web.numbers import exact, plain
+from service.web.plots.plot import (
+    SERIES,
+    Axis,
+    Layers,
+    Plot,
+)
+from service.web.units import Units
+
+
+def rolling_plots(result: RollingResult, units: Units) -> Iterator[Plot]:
+    """The gap, the fixed points, and every coefficient, against time."""
+    if not result.windows:
+        return
+    middle = [(w.begin + w.end) / 2 for w in result.windows]
+    across = Axis("middle of the window", units.time)
+    yield from _gap(result, middle, across, units)
+    yield from _fixed_points(result, middle, across, units)
+    yield from _coefficients(result, middle, across, "drift")
+    yield from _coefficients(result, middle, across, "diffusion")
+
+
+def _gap(result: RollingResult, middle: list[float], across: Axis, units: Units) -> Iterator[Plot]:
+    layers = Layers(log=True)
+    values = [w.gap.value for w in result.windows]
+    low, high = zip(*(w.gap.ci or (None, None) for w in result.windows), strict=True)
+    layers.band(f"interval of each window ({exact(100 * _confidence(result))} %)", middle, low, high)
+    layers.line("spectral gap λ₁", middle, values)
+    layers.dots("spectral gap λ₁", middle, values, None, "model")
+    if any(layer["kind"] == "line" for layer in layers.made):
+        known = [v for v in values if v is not None]
+        summary = f"Slowest relaxation rate of each window: from {plain(known[0], 3)} to {plain(known[-1], 3)}."
+        yield Plot("gap", "Spectral gap λ₁", across, Axis("λ₁", units.rate(), log=True), layers.tuple(), summary)
+
+
+def _fixed_points(result: RollingResult, middle: list[float], across: Axis, units: Units) -> Iterator[Plot]:
+    layers = Layers()
+    for stable, name, style in ((True, "wells", SERIES[0]), (False, "tops between them", SERIES[1])):
+        found = [(t, p) for t, w in zip(middle, result.windows, strict=True) for p in w.fixed_points if p.stable == stable]
+        errors = [np.nan if p.std_error is None else p.std_error for _, p in found]
+        layers.dots(f"{name} (± 1 standard error)", [t for t, _ in found], [p.at for _, p in found], errors, style)
+    if layers.made:
+        up = Axis(units.label("x"), units.of_variable("x"))
+        yield Plot("fixed-points", "Wells and tops", across, up, layers.tuple(), "Fixed points of each window's drift.")
+
+
+def _coefficients(result: RollingResult, middle: list[float], across: Axis, of: str) -> Iterator[Plot]:
+    def terms(window: RollingWindow) -> tuple[WindowTerm, ...]:
+        return window.drift if of == "drift" else window.diffusion
+
+    for name in dict.fromkeys(t.term for w in result.windows for t in terms(w)):
+        by_window = [next((t for t in terms(w) if t.term == name), None) for w in result.windows]
+        layers = Layers()
+        values = [None if t is None else t.value for t in by_window]
+        errors = [None if t is None else t.std_error for t in by_window]
+        layers.line("coefficient", middle, values)
+        layers.dots("± 1 standard error", middle, values, errors, "model")
+        if layers.made:
+            title = f"Coefficient of {name} in the {of}"
+            yield Plot(f"{of}-{_slug(name)}", title, across, Axis(name), layers.tuple(), f"{title}, window by window.")
+
+
+def _confidence(result: RollingResult) -> float:
+    return float(result.provenance.analysis.get("confidence", 0.95))
+
+
+def _slug(term: str) -> str:
+    return "".join(c if c.isalnum() else "_" for c in term)
