@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from contract.generator import AnalysisParameters
 from contract.identification import IdentificationParameters
 from worker import pipeline
-from worker.comparison.comparing import Comparison, compare
+from worker.comparison.compare import Comparison, compare
 from worker.identification.errors import IdentificationError
 from worker.identification.simulation import SYSTEMS, simulate, simulate_system
 from worker.identification.trajectories import Trajectories, from_arrays

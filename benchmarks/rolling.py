@@ -20,8 +20,8 @@ from contract.rolling import RollingWindows
 from worker.generator.analysis import analyse
 from worker.generator.process import ScalarProcess
 from worker.identification.trajectories import from_arrays
+from worker.jobs.rolling import roll_along
 from worker.rolling.rolling import Rolling
-from worker.rolling_pipeline import roll_along
 
 Floats = NDArray[np.float64]
 

@@ -86,7 +86,7 @@ def test_only_the_maker_may_write_secrets_and_only_service_and_workers_read_them
 
 
 def test_the_worker_has_more_time_to_stop_than_its_job_to_finish() -> None:
-    from worker.app import SOFT_SHUTDOWN_SECONDS
+    from worker.queue.app import SOFT_SHUTDOWN_SECONDS
 
     assert float(SERVICES["worker"]["stop_grace_period"].removesuffix("s")) > SOFT_SHUTDOWN_SECONDS + 10
 

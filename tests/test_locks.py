@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROCESSES = {
     "service": "service.__main__, service.readers.__main__, uvicorn.protocols.http.h11_impl, kombu.transport.redis",
     "readers": "scipy.io, pyarrow.parquet, pyarrow.feather",
-    "worker": "worker.app, worker.execution, celery.worker, celery.concurrency.prefork, kombu.transport.redis",
+    "worker": "worker.queue.app, worker.jobs.dispatch, celery.worker, celery.concurrency.prefork, kombu.transport.redis",
     "standalone": "standalone.__main__, httpx, rich.progress, rich.table",
 }
 """What each process imports, at its start or when it is first asked to work."""

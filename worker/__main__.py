@@ -2,6 +2,6 @@
 
 import sys
 
-from worker.app import main
+from worker.queue.app import main
 
 sys.exit(main(sys.argv[1:]))

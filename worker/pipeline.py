@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from contract.generator import AnalysisParameters, ModelTerms
 from contract.identification import IdentificationParameters
-from worker.comparison.comparing import Comparison, compare
+from worker.comparison.compare import Comparison, compare
 from worker.generator.analysis import GeneratorReport, analyse
 from worker.generator.errors import GeneratorError
 from worker.generator.interval import narrowed_to_positive
@@ -37,8 +37,14 @@ from worker.identification.system import SymbolicSystem, field_from_terms
 from worker.identification.trajectories import Trajectories
 from worker.identification.unvisited import unvisited
 from worker.identification.variables import check_independent, check_unwrapped, variable_name
-from worker.one_variable import beside_walls, problem_of_one
-from worker.parameters import bounds_of, criterion_of, library_options, period_of, place_of
+from worker.jobs.parameters import (
+    bounds_of,
+    criterion_of,
+    library_options,
+    period_of,
+    place_of,
+)
+from worker.jobs.univariate_setup import beside_walls, problem_of_one
 from worker.progress import Report, creeping
 
 N_DRAWS, N_DRAWS_SEVERAL = 500, 100

@@ -6,7 +6,7 @@ import time
 import httpx
 from standardwebhooks import Webhook
 
-from tests.worker.test_webhooks import receiving
+from tests.worker.queue.test_webhooks import receiving
 
 MODEL = {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 2}}}
 

@@ -13,11 +13,11 @@ from functools import partial
 
 from contract.results import Component, GeneratorAnalysis, GeneratorResult, Model, Provenance
 from storage.stores import Claim, Stores
-from worker.app import run
+from worker.fan_out.shards import Share, Sum, Wanted
 from worker.progress import Report
-from worker.settings import WorkerSettings
-from worker.shards import Share, Sum, Wanted
-from worker.tasks import Computation
+from worker.queue.app import run
+from worker.queue.settings import WorkerSettings
+from worker.queue.tasks import Computation
 
 STEPS = 5
 PASSES = 2

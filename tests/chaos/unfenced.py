@@ -9,8 +9,8 @@ from typing import Any
 from contract.jobs import Progress
 from storage.redis.jobs import RedisJobStore
 from tests.chaos.stub import COMPUTATION
-from worker.app import run
-from worker.settings import WorkerSettings
+from worker.queue.app import run
+from worker.queue.settings import WorkerSettings
 
 COMMIT_ANYWAY = """
 local id, attempt, outcome, field, value = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
@@ -34,7 +34,7 @@ class Unfenced(RedisJobStore):
 
 
 if __name__ == "__main__":
-    import worker.app
+    import worker.queue.app
 
-    worker.app.RedisJobStore = Unfenced  # type: ignore[misc]
+    worker.queue.app.RedisJobStore = Unfenced  # type: ignore[misc]
     sys.exit(run(WorkerSettings(), COMPUTATION))

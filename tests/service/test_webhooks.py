@@ -7,7 +7,7 @@ import pytest
 
 from service.access import keyring
 from storage.configuration import read
-from worker.settings import WorkerSettings
+from worker.queue.settings import WorkerSettings
 
 JOB = {"kind": "generator", "model": {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 2}}}}
 

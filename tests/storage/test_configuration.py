@@ -8,7 +8,7 @@ import pytest
 from service.settings import ServiceSettings
 from standalone.settings import StandaloneSettings
 from storage.configuration import BadSettings, Settings, read
-from worker.settings import WorkerSettings
+from worker.queue.settings import WorkerSettings
 
 KINDS = (ServiceSettings, WorkerSettings, StandaloneSettings)
 

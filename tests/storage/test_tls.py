@@ -26,8 +26,8 @@ from redis.exceptions import ConnectionError
 from contract.messages import Message
 from service.queue import CeleryQueue
 from storage.redis.connection import broker_url, connect
-from worker.app import computation_of, create_app
-from worker.settings import WorkerSettings
+from worker.queue.app import computation_of, create_app
+from worker.queue.settings import WorkerSettings
 
 
 @dataclass(frozen=True)

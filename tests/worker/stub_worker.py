@@ -15,12 +15,12 @@ from contextlib import AbstractContextManager
 
 from contract.results import Component, GeneratorAnalysis, GeneratorResult, Model, Provenance
 from storage.stores import Claim, Stores
-from worker import pulse
-from worker.app import run
+from worker.fan_out.shards import Share, Sum
 from worker.progress import Report
-from worker.settings import WorkerSettings
-from worker.shards import Share, Sum
-from worker.tasks import Computation
+from worker.queue import broker_watchdog
+from worker.queue.app import run
+from worker.queue.settings import WorkerSettings
+from worker.queue.tasks import Computation
 
 
 def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> GeneratorResult:
@@ -53,5 +53,5 @@ def nobody(claim: Claim, stores: Stores, work: bytes, shards: int) -> AbstractCo
 
 if __name__ == "__main__":
     settings = WorkerSettings()
-    pulse.TAKE_UP_LOOKS = int(os.environ.get("STUB_TAKE_UP_LOOKS", pulse.TAKE_UP_LOOKS))
+    broker_watchdog.TAKE_UP_LOOKS = int(os.environ.get("STUB_TAKE_UP_LOOKS", broker_watchdog.TAKE_UP_LOOKS))
     sys.exit(run(settings, Computation(execute, nobody, settings.job_memory_bytes)))

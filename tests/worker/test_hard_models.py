@@ -10,7 +10,7 @@ import pytest
 from contract.generator import ModelTerms
 from contract.jobs import GeneratorJob
 from worker import pipeline
-from worker.documents import generator_result
+from worker.documents.results import generator_result
 
 Terms = dict[str, float]
 Ends = tuple[float | None, float | None]

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import fdtrc, stdtrit
 
-from worker.comparison.lagged import lagged_products
-from worker.comparison.predictions import Measure
-from worker.comparison.stretches import Stretches
+from worker.comparison.conditional_moments import Measure
+from worker.comparison.lagged_pairs import lagged_products
+from worker.comparison.sample_blocks import Stretches
 from worker.generator.correlations import Correlations
 
 Floats = NDArray[np.float64]

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import fdtrc
 
-from worker.comparison.lagged import lagged_residuals
-from worker.comparison.predictions import Measure, Prediction
-from worker.comparison.stretches import Stretches
+from worker.comparison.conditional_moments import Measure, Prediction
+from worker.comparison.lagged_pairs import lagged_residuals
+from worker.comparison.sample_blocks import Stretches
 
 Floats = NDArray[np.float64]
 

@@ -17,9 +17,9 @@ from worker.identification.library import Library
 from worker.identification.sampling import RuleName
 from worker.identification.selection import Estimate
 from worker.rolling.fits import fits_of
-from worker.rolling.gaps import Gap, gaps_of
-from worker.rolling.neighbourhoods import neighbourhoods_of
-from worker.rolling.places import Place, places_of
+from worker.rolling.fixed_points import Place, places_of
+from worker.rolling.perturbed_models import neighbourhoods_of
+from worker.rolling.spectral_gaps import Gap, gaps_of
 from worker.rolling.trend import Trend, trend_of
 from worker.rolling.windows import MovingWindows
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from worker.comparison.autocorrelation import Autocorrelation, compared
-from worker.comparison.predictions import Measure
-from worker.comparison.stretches import gather
+from worker.comparison.conditional_moments import Measure
+from worker.comparison.sample_blocks import gather
 from worker.identification.trajectories import from_arrays
 
 

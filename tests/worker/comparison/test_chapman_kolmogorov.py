@@ -8,11 +8,11 @@ import pytest
 
 from contract.generator import AnalysisParameters
 from contract.identification import IdentificationParameters
-from worker.comparison.chain import Chain, chain_of
 from worker.comparison.chapman_kolmogorov import LagTest, lag_tests
-from worker.comparison.comparing import ALARM, Comparison, compare
-from worker.comparison.predictions import Measure, OnTheLine
-from worker.comparison.stretches import gather
+from worker.comparison.compare import ALARM, Comparison, compare
+from worker.comparison.conditional_moments import Measure, OnTheLine
+from worker.comparison.markov_chain import Chain, chain_of
+from worker.comparison.sample_blocks import gather
 from worker.generator.process import ScalarProcess
 from worker.identification.simulation import simulate, simulate_system
 from worker.identification.trajectories import Trajectories, from_arrays

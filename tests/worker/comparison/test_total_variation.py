@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from contract.identification import IdentificationParameters
-from worker.comparison.comparing import Comparison, compare
+from worker.comparison.compare import Comparison, compare
 from worker.generator.analysis import analyse
 from worker.identification.multivariate.answer import JointAnswer
 from worker.identification.trajectories import from_arrays

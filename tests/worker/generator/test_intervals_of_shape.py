@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.special import erfi
 
+from worker.documents.generator import analysis_of
 from worker.generator.analysis import analyse
 from worker.generator.intervals import GeneratorSpread
 from worker.generator.process import ScalarProcess
 from worker.generator.sample_alone import analysed_alone
 from worker.generator.together import analysed_together
 from worker.generator.uncertainty import spread
-from worker.generator_documents import analysis_of
 
 
 def linear(theta: float, a: float = 1.0) -> ScalarProcess:

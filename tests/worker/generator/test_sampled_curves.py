@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from worker.documents.generator import analysis_of
 from worker.generator.analysis import analyse
 from worker.generator.correlations import Memory
 from worker.generator.process import FloatArray, ScalarProcess
@@ -13,7 +14,6 @@ from worker.generator.sample_alone import analysed_alone
 from worker.generator.spectrum import Spectrum
 from worker.generator.together import analysed_together
 from worker.generator.uncertainty import spread
-from worker.generator_documents import analysis_of
 
 THETAS = np.linspace(0.8, 1.2, 41)
 

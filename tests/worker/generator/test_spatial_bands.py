@@ -4,6 +4,7 @@ import numpy as np
 from scipy.linalg import expm
 
 from contract.generator import ModelTerms
+from worker.documents.generator import analysis_of
 from worker.generator.analysis import analyse
 from worker.generator.correlations import Memory
 from worker.generator.intervals import GeneratorSpread
@@ -15,7 +16,6 @@ from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.report import GeneratorReport, Questions
 from worker.generator.spatial_law import SpatialLaw
 from worker.generator.uncertainty import spread
-from worker.generator_documents import analysis_of
 from worker.pipeline import process_of
 
 SHARES = [0.05, 0.95]

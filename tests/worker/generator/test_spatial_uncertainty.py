@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from contract.generator import ModelTerms
+from worker.documents.generator import analysis_of
 from worker.generator.analysis import analyse
 from worker.generator.plane.planar import analysed_in_the_plane
 from worker.generator.process import DiffusionProcess
 from worker.generator.report import Questions
 from worker.generator.uncertainty import spread
-from worker.generator_documents import analysis_of
 from worker.pipeline import process_of
 
 Terms = dict[str, dict[str, float]]

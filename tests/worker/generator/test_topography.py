@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from worker.documents.generator import analysis_of
 from worker.generator.analysis import analyse
 from worker.generator.intervals import GeneratorSpread, TopographySpread
 from worker.generator.process import FloatArray, ScalarProcess
@@ -11,7 +12,6 @@ from worker.generator.sample_alone import analysed_alone
 from worker.generator.stationary import StationaryLaw
 from worker.generator.together import analysed_together
 from worker.generator.uncertainty import spread
-from worker.generator_documents import analysis_of
 
 SHARES = [0.05, 0.95]
 

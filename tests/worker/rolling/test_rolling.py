@@ -12,8 +12,8 @@ from worker.generator.analysis import analyse
 from worker.generator.process import ScalarProcess
 from worker.identification.errors import DimensionNotSupported, InvalidWindows
 from worker.identification.trajectories import Trajectories, from_arrays
+from worker.jobs.rolling import roll_along
 from worker.rolling.rolling import Rolling
-from worker.rolling_pipeline import roll_along
 
 Floats = NDArray[np.float64]
 DT, STEPS, SUBSTEPS = 0.05, 20_000, 2

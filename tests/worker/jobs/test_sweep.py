@@ -1,0 +1,97 @@
+"""A sweep answers as each of its sets alone would, with fewer passes over the data."""
+
+import json
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from contract.generator import AnalysisParameters
+from contract.identification import IdentificationParameters
+from contract.jobs import JOB_REQUEST, SweepJob
+from worker import pipeline
+from worker.fan_out.cache import Remembering
+from worker.identification.answers import Answer
+from worker.identification.errors import IdentificationError
+from worker.identification.passes import BlockSums, Pass, sums_here
+from worker.identification.trajectories import Trajectories, from_arrays
+from worker.jobs.sweep import Found, swept
+
+ANALYSIS = AnalysisParameters(model_only=True)
+
+
+def record(n: int = 8_000) -> Trajectories:
+    generator, x = np.random.default_rng(0), np.empty(n)
+    x[0] = 1.0
+    for k, kick in enumerate(np.sqrt(0.25 * 0.05) * generator.standard_normal(n - 1)):
+        x[k + 1] = x[k] + 0.05 * (x[k] - x[k] ** 3) + kick
+    return from_arrays([x], 0.05)
+
+
+def parameters(*variants: dict[str, object]) -> list[IdentificationParameters]:
+    job = JOB_REQUEST.validate_python({"kind": "sweep", "dataset": "ds_a", "variants": list(variants)})
+    assert isinstance(job, SweepJob)
+    return list(job.parameter_sets().values())
+
+
+def quiet(*_: object) -> None:
+    """No progress."""
+
+
+def test_each_set_answers_as_it_would_alone_and_the_sums_are_taken_once() -> None:
+    data = record()
+    sets = parameters({}, {"selection": {"method": "pastis"}}, {"library": {"polynomial_degree": 2}}, {"sampling_rule": "euler"})
+    found = swept(data, sets, ANALYSIS, quiet, sums_here)
+    passes: list[Pass] = []
+
+    def counted(work: Pass) -> BlockSums | None:
+        passes.append(work)
+        return sums_here(work)
+
+    for one, item in zip(sets, found.items, strict=True):
+        assert isinstance(item, Found)
+        assert isinstance(item.answer, Answer)
+        alone = pipeline.identify(data, one, quiet, counted)
+        assert isinstance(alone, Answer)
+        assert item.answer.drift.active() == alone.drift.active()
+        assert item.answer.diffusion.active() == alone.diffusion.active()
+    assert found.taken + found.shared == len(passes)
+    assert found.taken < len(passes) / 2
+
+
+def test_sets_that_need_other_sums_take_their_own() -> None:
+    sets = parameters({}, {"kernels": {"count": 20}}, {"library": {"extra_terms": ["sin(x)"]}})
+    found = swept(record(), sets, ANALYSIS, quiet, sums_here)
+    assert found.shared == 0
+    assert found.taken == 6
+
+
+def test_a_set_without_an_answer_leaves_the_others_theirs() -> None:
+    found = swept(
+        record(), parameters({"library": {"polynomial_degree": 1}}, {"kernels": {"range": [40, 50]}}), ANALYSIS, quiet, sums_here
+    )
+    first, second = found.items
+    assert isinstance(first, Found)
+    assert isinstance(second, IdentificationError)
+
+
+def test_sums_in_memory_cannot_be_changed_by_who_uses_them() -> None:
+    seen: list[Pass] = []
+
+    def kept(work: Pass) -> BlockSums | None:
+        seen.append(work)
+        return sums_here(work)
+
+    remembering = Remembering(kept)
+    pipeline.identify(record(), IdentificationParameters(), quiet, remembering)
+    again = remembering(seen[0])
+    assert again is not None
+    with pytest.raises(ValueError, match="read-only"):
+        again.sums[0][0, 0] = 1.0
+
+
+def test_a_variant_that_is_no_parameter_is_refused_with_its_place() -> None:
+    with pytest.raises(ValidationError, match="variants/1/library/polynomial_degree"):
+        parameters({}, {"library": {"polynomial_degree": 99}})
+    with pytest.raises(ValidationError, match="variants/0/libary"):
+        parameters(json.loads('{"libary": {}}'))

@@ -1,0 +1,91 @@
+"""A worker begins with what its image has compiled."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from worker.queue import precompile
+
+ROOT = Path(__file__).parents[3]
+
+SUM = """
+import sys
+
+sys.path.insert(0, sys.argv[1])
+from loops import total
+
+total(3)
+print(sum(total.stats.cache_hits.values()), sum(total.stats.cache_misses.values()))
+"""
+
+
+def test_what_was_compiled_elsewhere_is_used_and_not_compiled_again(tmp_path: Path) -> None:
+    (tmp_path / "loops.py").write_text("import numba\n\n\n@numba.njit(cache=True)\ndef total(n):\n    return n + n\n")
+    image, mine = tmp_path / "image", tmp_path / "mine"
+
+    def hits_and_misses(cache: Path) -> str:
+        command = [sys.executable, "-c", SUM, str(tmp_path)]
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+
+    assert hits_and_misses(image) == "0 1"
+    precompile.bring({precompile.COMPILED_DIR: str(image), precompile.CACHE_DIR: str(mine)})
+    assert hits_and_misses(mine) == "1 0"
+
+
+def test_a_worker_without_anything_compiled_begins_all_the_same(tmp_path: Path) -> None:
+    precompile.bring({})
+    precompile.bring({precompile.COMPILED_DIR: str(tmp_path / "nothing"), precompile.CACHE_DIR: str(tmp_path / "mine")})
+    (tmp_path / "image").mkdir()
+    (tmp_path / "file").write_text("")
+    precompile.bring({precompile.COMPILED_DIR: str(tmp_path / "image"), precompile.CACHE_DIR: str(tmp_path / "file" / "below")})
+    assert not (tmp_path / "mine").exists()
+
+
+IDLE = """
+import importlib, json, pkgutil
+
+from numba.core.dispatcher import Dispatcher
+
+import worker
+from worker import warm
+
+modules = [m.name for m in pkgutil.walk_packages(worker.__path__, "worker.") if not m.name.endswith("__main__")]
+loops = {
+    f"{name}.{key}": value
+    for name in modules
+    for key, value in vars(importlib.import_module(name)).items()
+    if isinstance(value, Dispatcher) and value.py_func.__module__ == name
+}
+
+
+def idle():
+    return [name for name, loop in loops.items() if not loop.signatures]
+
+
+before = idle()
+warm.compile_all()
+print(json.dumps([before, idle()]))
+"""
+
+CALLED_BY_OTHERS = {
+    "worker.generator.bisection._move",
+    "worker.generator.bisection._rates_below",
+    "worker.identification.fixed_point._add_digits",
+    "worker.identification.fixed_point._add_product",
+    "worker.identification.fixed_point._carry",
+    "worker.identification.powers._add_stretch",
+}
+
+
+def test_every_loop_that_jobs_run_is_compiled() -> None:
+    """In a process of its own, where no other test has run any of them."""
+    command = [sys.executable, "-c", IDLE]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    before, after = (set(names) for names in json.loads(said))
+    # Negative control: before, none of them is.
+    assert len(before) > 15
+    assert before >= CALLED_BY_OTHERS
+    assert after <= CALLED_BY_OTHERS, after

@@ -1,0 +1,218 @@
+"""Start reading here: what the identified model and the data that it came from say of each other."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from worker.comparison import total_variation
+from worker.comparison.autocorrelation import Autocorrelation, compared, nothing
+from worker.comparison.chapman_kolmogorov import LagTest, lag_tests
+from worker.comparison.conditional_moments import (
+    Measure,
+    OfLinear,
+    OnTheLine,
+    Prediction,
+)
+from worker.comparison.markov_chain import chain_of
+from worker.comparison.plane_moments import in_the_plane
+from worker.comparison.sample_blocks import MOST, Stretches, gather
+from worker.generator.correlations import NoMemory
+from worker.generator.linear import linear_view
+from worker.generator.report import GeneratorReport
+from worker.identification.answers import Answer
+from worker.identification.diagnostics import Finding
+from worker.identification.multivariate.answer import JointAnswer
+from worker.identification.trajectories import Scales, Trajectories
+
+ALARM = 1e-3
+"""Probability, over all lags and variables together, below which a difference is one,"""
+MATERIAL = 0.02
+"""and size, in standard deviations or variances of the state, from which it is worth a word; of an autocorrelation twice that."""
+BLOCKS = 30
+"""The longest lag of the test fits eight times into each of so many blocks."""
+MOSTLY_EVEN = 0.5
+"""Share of steps that are alike from which the clock counts as even."""
+ELSEWHERE = 0.5
+"""Total variation of the stationary densities above which it is said; a right model's is that of its histogram's noise."""
+MARGIN = 0.2
+"""Of the observed range, on each side, to which a chain on the line reaches."""
+MOST_IN_THE_PLANE = 50_000
+"""Samples at which a function given on cells is interpolated."""
+LAGS_WITHOUT_A_LAW = 64
+"""Sampling intervals up to which a model is tested that has no relaxation time."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """What was compared.
+
+    chapman_kolmogorov   by variable and lag; empty where `reason` says why not
+    autocorrelation      by variable
+    total_variation      between the stationary densities, 0 to 1; None without both
+    share                of the samples that were looked at
+    findings             for the reader of the model
+    """
+
+    chapman_kolmogorov: tuple[LagTest, ...] = ()
+    autocorrelation: tuple[Autocorrelation, ...] = ()
+    total_variation: float | None = None
+    share: float = 0.0
+    reason: str | None = None
+    findings: tuple[Finding, ...] = ()
+
+
+def compare(data: Trajectories, answer: Answer | JointAnswer, generator: GeneratorReport) -> Comparison:
+    """Chapman–Kolmogorov test, autocorrelation and total variation of one model and its data."""
+    scales = (answer.scales,) if isinstance(answer, Answer) else answer.space.scales
+    relaxation = None if generator.spectrum is None else _slowest(generator)
+    longest = _longest_lag(scales[0], relaxation)
+    most = MOST if generator.solution is None else MOST_IN_THE_PLANE
+    sample = gather(data, scales[0].time, int(np.ceil(longest / scales[0].time)), most)
+    distance = _total_variation(sample, answer, generator)
+    reason = _not_comparable(sample, answer)
+    prediction = None if reason is not None else _prediction(answer, scales, generator)
+    if prediction is None:
+        reason = reason or _no_prediction(answer)
+        return Comparison(total_variation=distance, share=sample.share, reason=reason, findings=tuple(_elsewhere(distance)))
+    tests = tuple(lag_tests(sample, prediction, longest, _first_lag(answer, sample.step)))
+    memory = tuple(_autocorrelations(sample, prediction, generator, relaxation, scales[0].duration))
+    findings = (*_findings(tests, memory), *_elsewhere(distance))
+    return Comparison(tests, memory, distance, sample.share, None if tests else _too_short(scales[0]), findings)
+
+
+def _no_prediction(answer: Answer | JointAnswer) -> str:
+    if isinstance(answer, Answer):
+        return "drift or diffusion has no finite value at some state that was observed"
+    if len(answer.drift) == 2:
+        return "the model has no stationary law in the plane, on whose cells conditional means would be computed"
+    return "of three variables and more, conditional means are computed of a linear model only"
+
+
+def _slowest(generator: GeneratorReport) -> float | None:
+    assert generator.spectrum is not None
+    times = generator.spectrum.relaxation_times
+    return float(times[0]) if len(times) else None
+
+
+def _longest_lag(scales: Scales, relaxation: float | None) -> float:
+    """About a relaxation time, as far as blocks of the record are long enough for it [time]."""
+    wanted = LAGS_WITHOUT_A_LAW * scales.time if relaxation is None else max(relaxation, scales.time)
+    return float(min(wanted, max(scales.duration / (8 * BLOCKS), scales.time)))
+
+
+def _not_comparable(sample: Stretches, answer: Answer | JointAnswer) -> str | None:
+    codes = {finding.code for finding in answer.findings}
+    if sample.even < MOSTLY_EVEN:
+        return "the clock is uneven, so there are no pairs of samples a fixed time apart"
+    if "no-noise" in codes:
+        return "there is no noise: the record is deterministic, and no law to compare"
+    for code, why in (
+        ("motion-blur", "every sample is an average over an exposure (motion blur)"),
+        ("quantised", "the values are quantised, coarser than the process moves in one sampling interval"),
+    ):
+        if code in codes:
+            return f"{why}, so that the state itself was not observed"
+    return None
+
+
+def _first_lag(answer: Answer | JointAnswer, step: float) -> int:
+    """Shortest lag, in steps: that from which on the model holds."""
+    least = [f.details["least_step"] for f in answer.findings if "least_step" in f.details]
+    return max(1, int(np.ceil(max((float(str(v)) for v in least), default=0.0) / step - 1e-6)))
+
+
+def _prediction(answer: Answer | JointAnswer, scales: tuple[Scales, ...], generator: GeneratorReport) -> Prediction | None:
+    if isinstance(answer, Answer):
+        return _on_the_line(answer)
+    variances = answer.noise_variances or {}
+    noise = [max(variances.get(name, 0.0), 0.0) for name in answer.drift]
+    periods = answer.process.periods
+    measures = tuple(Measure(s.mean, s.deviation, p, v) for s, p, v in zip(scales, periods, noise, strict=True))
+    middle = np.array([s.mean for s in scales])
+    linear = linear_view(answer.process, middle, np.array([s.deviation for s in scales]))
+    if linear is not None and linear.covariance is not None:
+        return OfLinear(linear, linear.covariance, measures)
+    return None if generator.solution is None else in_the_plane(generator.solution, measures)
+
+
+def _on_the_line(answer: Answer) -> Prediction | None:
+    """None where drift or diffusion has no finite value at some state that was observed."""
+    scales, process = answer.scales, answer.process
+    (low, high), margin = process.bounds, MARGIN * (scales.high - scales.low)
+    walls = [float(w) for f in answer.findings if f.code == "wall" for w in f.details["walls"]]  # type: ignore[attr-defined]
+    first, last = max(low, scales.low - margin), min(high, scales.high + margin)
+    for wall in walls:
+        if abs(wall - scales.low) < abs(wall - scales.high):
+            first = max(first, wall)
+        else:
+            last = min(last, wall)
+    measure = Measure(scales.mean, scales.deviation, process.period, max(answer.noise_variance or 0.0, 0.0))
+    # A term such as log(x) may end just beyond the data.
+    for ends in ((first, last), (max(low, scales.low), min(high, scales.high))):
+        chain = chain_of(process, *ends)
+        if chain is not None:
+            return OnTheLine(chain, measure)
+    return None
+
+
+def _autocorrelations(
+    sample: Stretches, prediction: Prediction, generator: GeneratorReport, relaxation: float | None, duration: float
+) -> Iterator[Autocorrelation]:
+    for variable, measure in enumerate(prediction.measures):
+        if isinstance(generator.memory, NoMemory):
+            yield nothing(generator.memory.reason)
+        elif generator.memory is None or relaxation is None:
+            yield nothing("the model's own autocorrelation is not known")
+        else:
+            yield compared(sample, measure, variable, generator.memory.correlations, relaxation, duration)
+
+
+def _total_variation(sample: Stretches, answer: Answer | JointAnswer, generator: GeneratorReport) -> float | None:
+    if isinstance(answer, Answer):
+        return total_variation.on_the_line(answer.histogram, generator.stationary)
+    return total_variation.in_the_plane(sample.states, answer.process.periods, generator.stationary)
+
+
+def _too_short(scales: Scales) -> str:
+    return f"a record of {scales.duration:.4g} units of time gives too few blocks for an error"
+
+
+def _elsewhere(distance: float | None) -> Iterator[Finding]:
+    """The law is not where the data are."""
+    if distance is not None and distance > ELSEWHERE:
+        yield Finding(
+            "stationary-density",
+            f"The model's stationary density is not that of the data: their total variation is {distance:.2g}, 0 being the same "
+            "and 1 nothing in common. Its mean, variance and rates say little about where the data were: the record had not "
+            "settled into the law, or terms that the data hardly determine draw the law elsewhere. A longer record, a lower "
+            "library.polynomial_degree, a domain, or trajectories that start further out settle it.",
+            {"total_variation": distance},
+        )
+
+
+def _findings(tests: tuple[LagTest, ...], memory: tuple[Autocorrelation, ...]) -> Iterator[Finding]:
+    """The model is wrong at longer times than it was fitted at."""
+    failed = [t for t in tests if t.p_value * len(tests) < ALARM and max(t.mean_difference, t.spread_difference) > MATERIAL]
+    if failed:
+        worst = max(failed, key=lambda test: max(test.mean_difference, test.spread_difference))
+        yield Finding(
+            "chapman-kolmogorov",
+            f"Run for {worst.lag:.4g} units of time, the model misses what the data do: the mean later state by up to "
+            f"{worst.mean_difference:.2g} standard deviations of the state, its square by {worst.spread_difference:.2g} "
+            f"variances (p = {worst.p_value:.1g}). Its coefficients depend on the time scale they are fitted at: a hidden "
+            "variable or other memory, noise of the instrument, or a sampling interval too coarse for the sampling rule. "
+            "Relaxation times are those of this model, not of the data.",
+            {"lags": [test.lag for test in failed], "lag": worst.lag, "p_value": worst.p_value},
+        )
+        return
+    compared = [a for a in memory if a.p_value is not None and a.p_value * len(memory) < ALARM and a.difference > 2 * MATERIAL]
+    if compared:
+        worst_of = max(compared, key=lambda a: a.difference)
+        yield Finding(
+            "autocorrelation",
+            f"The data's autocorrelation is not the model's: they differ by up to {worst_of.difference:.2g}, beyond the data's "
+            f"band (p = {worst_of.p_value:.1g}). The data remember for longer or shorter than this model: a hidden variable, a "
+            "trend, or a record that had not settled.",
+            {"difference": worst_of.difference, "p_value": worst_of.p_value},
+        )

@@ -1,0 +1,156 @@
+"""The data as they are drawn beside the model: histograms, Kramers–Moyal points and residuals, from a bounded sample."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.comparison.sample_blocks import MOST, pieces
+from worker.generator.process import DiffusionProcess
+from worker.identification.trajectories import Trajectories
+
+Floats = NDArray[np.float64]
+Range = tuple[float, float]
+
+BINS = 60
+JOINT_BINS = 32
+"""Along each of two coordinates."""
+RESIDUAL_BINS, RESIDUAL_END = 48, 6.0
+LONGEST_STEP = 3.0
+"""In median steps: an increment over more says little about the drift where it began."""
+FEW = 10
+"""Increments, below which a bin has no estimate."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bins:
+    """Counts in equal bins; edges has one more entry."""
+
+    edges: Floats
+    counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KramersMoyal:
+    """Conditional moments of the increments by bin, NaN where too few; equations (C7) and (C8).
+
+    at                  (n,) mean state [state]
+    noise_corrected     conditional on the sample before, with the noise's share taken off
+    drift, diffusion    (n,) [state/time], [state²/time]
+    drift_error, diffusion_error   (n,) their standard errors
+    """
+
+    at: Floats
+    drift: Floats
+    drift_error: Floats
+    diffusion: Floats
+    diffusion_error: Floats
+    noise_corrected: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Observed:
+    """What is drawn.
+
+    histograms       of each variable
+    residuals        (Δx − b Δt) / √(a Δt + 2s²) of each, s² the measurement noise
+    kramers_moyal    of one variable
+    joint_counts     (JOINT_BINS, JOINT_BINS) of two variables, and joint_edges
+    """
+
+    n_samples: int
+    histograms: tuple[Bins, ...]
+    residuals: tuple[Bins, ...]
+    kramers_moyal: KramersMoyal | None = None
+    joint_edges: tuple[Floats, Floats] | None = None
+    joint_counts: NDArray[np.int64] | None = None
+
+
+def look(
+    data: Trajectories,
+    process: DiffusionProcess,
+    where: Sequence[Range],
+    step: float,
+    most: int = MOST,
+    noise: Sequence[float] = (),
+) -> Observed:
+    """Histograms and moments of up to `most` samples.
+
+    where   the interval of each variable that is drawn; of an angle one whole turn [state]
+    step    median step of the record [time]
+    noise   variance of each variable's measurement noise, where the model was corrected for any [state²]
+    """
+    periods = process.periods
+    x, dx, dt = _increments(data, step, periods, most)
+    places = [_wrapped(x[:, k], low, period) for k, ((low, _), period) in enumerate(zip(where, periods, strict=True))]
+    histograms = tuple(_histogram(values, *ends, BINS) for values, ends in zip(places, where, strict=True))
+    starts = np.isfinite(dt)
+    variances = np.array(noise, dtype=np.float64) if noise else np.zeros(len(where))
+    residuals = tuple(_residuals(x[starts], dx[starts], dt[starts], process, variances))
+    moments, edges, counts = None, None, None
+    if len(where) == 1:
+        state, change, time = places[0], dx[:, 0], dt
+        if variances[0]:
+            # What an increment's own noise did to its first sample is no drift: (C8) asks the sample before, which it left alone.
+            state, change, time = state[:-1], change[1:], np.where(starts[:-1], dt[1:], np.nan)
+        seen = np.isfinite(time)
+        moments = _kramers_moyal(state[seen], change[seen], time[seen], histograms[0].edges, float(variances[0]))
+    elif len(where) == 2:
+        first, second = (np.linspace(*ends, JOINT_BINS + 1) for ends in where)
+        edges, counts = (first, second), np.histogram2d(places[0], places[1], bins=[first, second])[0].astype(np.int64)
+    return Observed(len(x), histograms, residuals, moments, edges, counts)
+
+
+def _increments(data: Trajectories, step: float, periods: Sequence[float | None], most: int) -> tuple[Floats, Floats, Floats]:
+    """Samples (n, d), the increment from each to the next, and its time (n,), NaN where there is none."""
+    states, changes, times = [], [], []
+    for start, stop in pieces(data.segments, 1, most):
+        x = np.array(data.states[start:stop], dtype=np.float64)
+        dt, dx = np.full(len(x), np.nan), np.zeros_like(x)
+        dt[:-1] = np.diff(np.asarray(data.times[start:stop]))
+        dt[dt > LONGEST_STEP * step] = np.nan
+        dx[:-1] = np.diff(x, axis=0)
+        states.append(x)
+        changes.append(dx)
+        times.append(dt)
+    x, dx, dt = np.concatenate(states), np.concatenate(changes), np.concatenate(times)
+    for k, period in enumerate(periods):
+        if period is not None:
+            dx[:, k] -= period * np.round(dx[:, k] / period)
+    return x, dx, dt
+
+
+def _wrapped(values: Floats, low: float, period: float | None) -> Floats:
+    return values if period is None else low + np.mod(values - low, period)
+
+
+def _histogram(values: Floats, low: float, high: float, bins: int) -> Bins:
+    counts, edges = np.histogram(values, bins=bins, range=(low, high))
+    return Bins(edges, counts)
+
+
+def _residuals(x: Floats, dx: Floats, dt: Floats, process: DiffusionProcess, noise: Floats) -> list[Bins]:
+    with np.errstate(all="ignore"):
+        b, a = process.drift(x), process.diffusion(x)
+        found = [(dx[:, k] - b[:, k] * dt) / np.sqrt(a[:, k, k] * dt + 2 * noise[k]) for k in range(x.shape[1])]
+    return [_histogram(u[np.isfinite(u)], -RESIDUAL_END, RESIDUAL_END, RESIDUAL_BINS) for u in found]
+
+
+def _kramers_moyal(x: Floats, dx: Floats, dt: Floats, edges: Floats, noise: float) -> KramersMoyal:
+    inside = (x >= edges[0]) & (x < edges[-1])
+    x, dx, dt = x[inside], dx[inside], dt[inside]
+    n_bins = len(edges) - 1
+    place = np.minimum(((x - edges[0]) / (edges[-1] - edges[0]) * n_bins).astype(np.int64), n_bins - 1)
+
+    def sums(values: Floats | None = None) -> Floats:
+        return np.bincount(place, weights=values, minlength=n_bins).astype(np.float64)
+
+    n, time = sums(), sums(dt)
+    with np.errstate(all="ignore"):
+        n[n < FEW] = np.nan
+        drift = sums(dx) / time + 0 * n
+        squares = sums((dx - drift[place] * dt) ** 2) / time
+        drift_error, diffusion_error = np.sqrt(squares / time), squares * np.sqrt(2 / n)
+        diffusion = squares - 2 * noise * sums() / time
+        return KramersMoyal(sums(x) / n, drift, drift_error + 0 * n, diffusion, diffusion_error, noise > 0)

@@ -1,0 +1,99 @@
+"""What a model of two coordinates that is not linear expects, on the cells on which its law was found."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import expm_multiply
+
+from worker.comparison.conditional_moments import Measure
+from worker.generator.plane.grid import Grid
+from worker.generator.plane.solution import Solution
+from worker.generator.plane.volumes import Coefficients, generator_matrix
+
+Floats = NDArray[np.float64]
+
+CELLS = 36
+"""Along each axis."""
+AROUND = 8
+"""Cells by which a circle is continued, for splines to be smooth where it is cut."""
+
+
+@dataclass(frozen=True, eq=False)
+class InThePlane:
+    """By the generator on cells.
+
+    solution    the chart, the box and how fluxes are had
+    generator   (n, n) acts on functions of the cells [1/time]
+    """
+
+    solution: Solution
+    grid: Grid
+    generator: csr_array
+    measures: tuple[Measure, ...]
+    _expected: dict[float, Floats] = field(default_factory=dict, repr=False)
+
+    def covers(self, states: Floats) -> NDArray[np.bool_]:
+        """States inside the box."""
+        u = self._coordinates(states)
+        inside = np.full(len(u), True)
+        for k, axis in enumerate(self.grid.axes):
+            inside &= (u[:, k] >= axis.edges[0]) & (u[:, k] <= axis.edges[-1])
+        return inside
+
+    def increments(self, variable: int, states: Floats, time: float) -> Floats:
+        """Equation (C1); through noise by second differences over an eighth of a standard deviation."""
+        start = self._at_cells()
+        change = self._after(time) - start
+        columns = change[:, 2 * variable : 2 * variable + 2]
+        out = self._interpolated(columns, states)
+        correction = np.zeros_like(out)
+        for k, measure in enumerate(self.measures):
+            if measure.noise:
+                shift = np.zeros(states.shape[1])
+                shift[k] = measure.deviation / 8
+                around = self._interpolated(columns, states + shift) + self._interpolated(columns, states - shift)
+                correction += measure.noise / 2 * (around - 2 * out) / shift[k] ** 2
+        return out - correction
+
+    def _at_cells(self) -> Floats:
+        x = self.solution.box.chart.state(self.grid.centres)
+        return np.concatenate([measure.values(x[:, k]) for k, measure in enumerate(self.measures)], axis=1)
+
+    def _after(self, time: float) -> Floats:
+        if time not in self._expected:
+            earlier = max((t for t in self._expected if t < time), default=0.0)
+            begin = self._expected[earlier] if earlier else self._at_cells()
+            self._expected[time] = np.asarray(expm_multiply(self.generator * (time - earlier), begin))
+        return self._expected[time]
+
+    def _interpolated(self, columns: Floats, states: Floats) -> Floats:
+        from scipy.ndimage import map_coordinates  # a twentieth of a worker's start, for planes alone
+
+        u = self._coordinates(states)
+        index, around = [], []
+        for k, axis in enumerate(self.grid.axes):
+            centres = axis.centres
+            wrapped = AROUND if axis.circle else 0
+            if axis.circle:
+                turn = axis.edges[-1] - axis.edges[0]
+                centres = np.concatenate([centres[-AROUND:] - turn, centres, centres[:AROUND] + turn])
+            index.append(np.interp(u[:, k], centres, np.arange(len(centres), dtype=np.float64)))
+            around.append((wrapped, wrapped))
+        tables = (np.pad(column.reshape(self.grid.shape), around, mode="wrap") for column in columns.T)
+        return np.stack([map_coordinates(table, np.array(index), order=3, mode="nearest") for table in tables], axis=1)
+
+    def _coordinates(self, states: Floats) -> Floats:
+        u = self.solution.box.chart.coordinates(states)
+        for k, axis in enumerate(self.grid.axes):
+            if axis.circle:
+                u[:, k] = axis.edges[0] + np.mod(u[:, k] - axis.edges[0], axis.edges[-1] - axis.edges[0])
+        return u
+
+
+def in_the_plane(solution: Solution, measures: tuple[Measure, ...]) -> InThePlane:
+    """The generator of a solved model, transposed: it acts on functions."""
+    grid = solution.box.grid(CELLS)
+    matrix = generator_matrix(grid, Coefficients.of(solution.box.chart, grid), solution.schemes)
+    return InThePlane(solution, grid, csr_array(matrix.T), measures)

@@ -1,0 +1,100 @@
+"""What is drawn of a model and its data, and over which intervals."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from worker.comparison.curves import Curves, DriftField, curves_of, drift_field
+from worker.comparison.empirical import Observed, look
+from worker.generator.process import DiffusionProcess
+from worker.generator.report import GeneratorReport
+from worker.identification.answers import Answer
+from worker.identification.multivariate.answer import JointAnswer
+from worker.identification.trajectories import Scales, Trajectories
+
+Range = tuple[float, float]
+
+MARGIN = 0.05
+"""Of the data's range, on each side."""
+MASS = 1e-4
+"""Of its largest value, below which a stationary density is not worth drawing."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Picture:
+    """Curves of one variable, arrows of two; what the data show, where there are data."""
+
+    curves: Curves | None = None
+    field: DriftField | None = None
+    observed: Observed | None = None
+
+
+NOTHING = Picture()
+
+
+def of_answer(answer: Answer | JointAnswer, data: Trajectories, generator: GeneratorReport | None, confidence: float) -> Picture:
+    """An identified model beside its data; its generator, where that was analysed, says where a circle is cut."""
+    scales = (answer.scales,) if isinstance(answer, Answer) else answer.space.scales
+    process = answer.process
+    ends = [_around(s, bounds, period) for s, bounds, period in zip(scales, process.domain, process.periods, strict=True)]
+    circle = None if generator is None else _circle(generator)
+    if circle is not None and process.periods[0] is not None:
+        ends[0] = circle
+    made = _model(process, answer.draws, ends, confidence)
+    return Picture(made.curves, made.field, look(data, process, ends, scales[0].time, noise=_noise(answer)))
+
+
+def _noise(answer: Answer | JointAnswer) -> tuple[float, ...]:
+    """Variances of the measurement noise; nothing where there is none."""
+    if isinstance(answer, Answer):
+        found: tuple[float, ...] = (answer.noise_variance or 0.0,)
+    else:
+        found = tuple((answer.noise_variances or {}).get(name, 0.0) for name in answer.drift)
+    return tuple(max(v, 0.0) for v in found) if any(v > 0 for v in found) else ()
+
+
+def of_terms(process: DiffusionProcess, generator: GeneratorReport) -> Picture:
+    """A model given by its terms, where its law is; without one, around its fixed points."""
+    ends = _where_the_law_is(generator)
+    return Picture() if ends is None or len(ends) != process.dimension else _model(process, (), ends, 0.95)
+
+
+def _model(process: DiffusionProcess, draws: Sequence[DiffusionProcess], ends: Sequence[Range], confidence: float) -> Picture:
+    if process.dimension == 1:
+        return Picture(curves=curves_of(process, draws, ends[0], confidence))
+    return Picture(field=drift_field(process, ends)) if process.dimension == 2 else Picture()
+
+
+def _around(scales: Scales, bounds: Range, period: float | None) -> Range:
+    """The bulk of a variable's samples and a little more; of an angle the whole turn [state]."""
+    if period is not None:
+        return -period / 2, period / 2
+    low, high = scales.bulk
+    margin = MARGIN * (high - low)
+    return max(low - margin, bounds[0]), min(high + margin, bounds[1])
+
+
+def _circle(generator: GeneratorReport) -> Range | None:
+    """The turn on which an angle's law is given."""
+    low, high = generator.domain
+    return (low, high) if np.isfinite(low) and np.isfinite(high) else None
+
+
+def _where_the_law_is(generator: GeneratorReport) -> list[Range] | None:
+    law = generator.stationary
+    if law is not None and len(law.grid) == law.density.ndim:
+        inhabited = law.density > MASS * np.max(law.density)
+        ends = []
+        for k, grid in enumerate(law.grid):
+            seen = grid[inhabited.any(axis=tuple(i for i in range(law.density.ndim) if i != k))]
+            ends.append((float(seen[0]), float(seen[-1])))
+        return ends if all(low < high for low, high in ends) else None
+    low, high = generator.domain
+    if np.isfinite(low) and np.isfinite(high):
+        return [(low, high)]
+    places = np.array([p.at for p in generator.fixed_points])
+    if not places.size:
+        return None
+    reach = np.maximum(np.ptp(places, axis=0), np.maximum(np.abs(places).max(axis=0), 1.0))
+    return [(float(a), float(b)) for a, b in zip(places.min(axis=0) - reach, places.max(axis=0) + reach, strict=True)]

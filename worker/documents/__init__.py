@@ -1,0 +1,1 @@
+"""Core values written as result documents."""

@@ -1,0 +1,179 @@
+"""An identified model → its parts of the result document, in one variable and in several."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from contract import results
+from contract.datasets import Dataset
+from worker.comparison.compare import Comparison
+from worker.documents.comparison import comparison_of
+from worker.documents.numbers import number
+from worker.identification.answers import Answer, ComponentFit
+from worker.identification.cross_validation import KernelChoice
+from worker.identification.intervals import confidence_interval
+from worker.identification.model import expression
+from worker.identification.multivariate.answer import JointAnswer
+from worker.identification.residuals import ResidualMoments
+from worker.identification.selection import Curve
+
+
+def data_of(dataset: Dataset, answer: Answer | JointAnswer) -> results.DataSummary:
+    """The data behind the numbers."""
+    return data_summary(dataset, answer.scales.time if isinstance(answer, Answer) else answer.space.time)
+
+
+def data_summary(dataset: Dataset, dt: float) -> results.DataSummary:
+    """Likewise; `dt` is the median sampling interval [time]."""
+    report = dataset.report
+    return results.DataSummary(
+        variables=tuple(v.model_dump() for v in report.variables),
+        n_trajectories=report.n_trajectories,
+        n_increments=report.n_increments,
+        dt=dt,
+        duration=report.duration,
+        time_unit=report.time_unit,
+        range=report.range,
+    )
+
+
+def model_of(answer: Answer | JointAnswer, confidence: float) -> results.Model:
+    """Every component with the intervals of its coefficients."""
+    drift, diffusion = _components(answer)
+    return results.Model(
+        drift={key: _component(fit, confidence) for key, fit in drift.items()},
+        diffusion={key: _component(fit, confidence) for key, fit in diffusion.items()},
+    )
+
+
+def selection_of(answer: Answer | JointAnswer) -> results.Selection:
+    """The path of every component."""
+    drift, diffusion = _components(answer)
+    return results.Selection(
+        drift={key: _path(fit) for key, fit in drift.items()}, diffusion={key: _path(fit) for key, fit in diffusion.items()}
+    )
+
+
+def diagnostics_of(answer: Answer | JointAnswer, comparison: Comparison) -> results.Diagnostics:
+    """How far the answer can be trusted."""
+    of_fit = _of_several(answer) if isinstance(answer, JointAnswer) else _of_one(answer)
+    return of_fit.model_copy(update=comparison_of(comparison, tuple(_components(answer)[0])))
+
+
+def _of_one(answer: Answer) -> results.Diagnostics:
+    return results.Diagnostics(
+        measurement_noise_variance=answer.noise_variance,
+        step_error={"drift": dict(answer.drift.step_errors), "diffusion": dict(answer.diffusion.step_errors)},
+        residuals=_residuals((answer.residuals,)),
+        coverage=results.Coverage(
+            n_kernels=len(answer.coverage.weights),
+            n_sparse=int((answer.coverage.weights < 10).sum()),
+            range=(answer.coverage.first, answer.coverage.last),
+            bandwidth=answer.coverage.bandwidth,
+        ),
+        kernel_choice=_kernel_choice(answer.kernel_choice),
+        condition_number=None if answer.condition is None else number(answer.condition),
+    )
+
+
+def _of_several(answer: JointAnswer) -> results.Diagnostics:
+    variances = answer.noise_variances
+    return results.Diagnostics(
+        measurement_noise_variance=None if variances is None else float(np.mean(list(variances.values()))),
+        measurement_noise_variances={} if variances is None else dict(variances),
+        step_error={
+            **{f"drift {key}": dict(fit.step_errors) for key, fit in answer.drift.items()},
+            **{f"diffusion {key}": dict(fit.step_errors) for key, fit in answer.diffusion.items()},
+        },
+        residuals=_residuals(tuple(answer.residuals.values())),
+        residuals_by_variable={key: _residuals((moments,)) for key, moments in answer.residuals.items()},
+        coverage=results.Coverage(
+            n_kernels=len(answer.kernel_weights),
+            n_sparse=int((answer.kernel_weights < 10).sum()),
+            range=None,
+            bandwidth=answer.bandwidth,
+        ),
+        kernel_choice=_kernel_choice(answer.kernel_choice),
+        condition_number=number(answer.condition),
+    )
+
+
+def _kernel_choice(choice: KernelChoice | None) -> results.KernelChoice | None:
+    if choice is None or choice.chosen is None:
+        return None
+    taken = choice.candidates[choice.chosen]
+    surface = tuple(
+        results.KernelCandidate(
+            count=c.count,
+            bandwidth=c.bandwidth,
+            score=c.score,
+            std_error=None if behind is None else behind[1],
+            drift_variance=c.drift_variance,
+            diffusion_variance=c.diffusion_variance,
+        )
+        for c, behind in zip(choice.candidates, choice.shortfalls(), strict=True)
+    )
+    return results.KernelChoice(count=taken.count, bandwidth=taken.bandwidth, n_folds=choice.n_folds, surface=surface)
+
+
+def _components(answer: Answer | JointAnswer) -> tuple[Mapping[str, ComponentFit], Mapping[str, ComponentFit]]:
+    if isinstance(answer, JointAnswer):
+        return answer.drift, answer.diffusion
+    return {"x": answer.drift}, {"x,x": answer.diffusion}
+
+
+def _component(fit: ComponentFit, confidence: float) -> results.Component:
+    terms = []
+    for t in fit.terms:
+        if not t.active or not t.std_error:
+            terms.append(results.Term(term=t.name, value=t.value, active=t.active))
+            continue
+        terms.append(
+            results.Term(
+                term=t.name,
+                value=t.value,
+                active=True,
+                std_error=t.std_error,
+                robust_std_error=t.robust_std_error,
+                ci=confidence_interval(t.value, t.std_error, t.rule_shift, confidence),
+                z=t.value / t.std_error,
+            )
+        )
+    return results.Component(expression=expression(fit.active()), terms=tuple(terms))
+
+
+def _path(fit: ComponentFit) -> results.SelectionPath:
+    entries = tuple(
+        results.Support(
+            support=e.support, score=e.score, coefficients=dict(e.coefficients), equivalent=e.equivalent, penalty=e.penalty
+        )
+        for e in fit.path
+    )
+    return results.SelectionPath(method=fit.method, path=entries, curve=None if fit.curve is None else _curve(fit.curve))
+
+
+def _curve(curve: Curve) -> results.CrossValidation:
+    return results.CrossValidation(
+        penalties=tuple(curve.penalties.tolist()),
+        errors=tuple(curve.errors.tolist()),
+        std_errors=tuple(curve.std_errors.tolist()),
+        n_terms=tuple(curve.n_terms.tolist()),
+        chosen=float(curve.penalties[curve.chosen]),
+        lowest=float(curve.penalties[curve.lowest]),
+        n_folds=curve.n_folds,
+    )
+
+
+def _residuals(moments: tuple[ResidualMoments, ...]) -> results.Residuals:
+    """Of one variable, or pooled over several: standardised, their units do not matter."""
+    powers = np.sum([m.powers for m in moments], axis=0)
+    n = powers[0]
+    mean, variance = (powers[1] / n, powers[2] / n) if n else (math.nan, math.nan)
+    return results.Residuals(
+        mean=number(mean),
+        variance=number(variance),
+        skewness=number(powers[3] / n / variance**1.5) if variance > 0 else None,
+        kurtosis=number(powers[4] / n / variance**2) if variance > 0 else None,
+        lag_one_correlation=number(float(np.mean([m.lag_one_correlation for m in moments]))),
+    )

@@ -1,0 +1,63 @@
+"""Several sets of parameters → documents."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from contract.datasets import Dataset
+from contract.jobs import SweepJob
+from contract.sweep import SweepItem, SweepResult
+from worker.documents.model import (
+    data_summary,
+    diagnostics_of,
+    model_of,
+    selection_of,
+)
+from worker.documents.results import (
+    generator_of,
+    notice_of,
+    provenance_of,
+    said_of,
+)
+from worker.generator.errors import GeneratorError
+from worker.identification.answers import Answer
+from worker.identification.errors import IdentificationError
+from worker.jobs.sweep import Found, Swept
+from worker.problems import of_core
+
+
+def sweep_result(job_id: str, job: SweepJob, dataset: Dataset, found: Swept, seconds: float) -> SweepResult:
+    """The document of a sweep."""
+    confidence = job.analysis.confidence
+    return SweepResult(
+        job=job_id,
+        data=data_summary(dataset, _step_of(dataset, found)),
+        items=tuple(_item(variant, item, confidence) for variant, item in zip(job.variants, found.items, strict=True)),
+        passes_taken=found.taken,
+        passes_shared=found.shared,
+        provenance=provenance_of(dataset, job.parameters, job.analysis.model_dump(mode="json", by_alias=True), seconds),
+    )
+
+
+def _step_of(dataset: Dataset, found: Swept) -> float:
+    """Median sampling interval [time], as any of the answers has it."""
+    for item in found.items:
+        if isinstance(item, Found):
+            return item.answer.scales.time if isinstance(item.answer, Answer) else item.answer.space.time
+    report = dataset.report
+    return float(np.float64(report.duration) / max(report.n_increments, 1))
+
+
+def _item(variant: Mapping[str, Any], item: Found | IdentificationError | GeneratorError, confidence: float) -> SweepItem:
+    if not isinstance(item, Found):
+        return SweepItem(parameters=dict(variant), error=of_core(item))
+    answer, analysed, comparison = item.answer, item.analysed, item.comparison
+    return SweepItem(
+        parameters=dict(variant),
+        model=model_of(answer, confidence),
+        selection=selection_of(answer),
+        generator=generator_of(analysed),
+        diagnostics=diagnostics_of(answer, comparison),
+        warnings=tuple(notice_of(finding) for finding in said_of(answer, comparison, analysed)),
+    )

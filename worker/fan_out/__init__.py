@@ -1,0 +1,1 @@
+"""One pass over a long record, shared out among worker processes."""

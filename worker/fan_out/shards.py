@@ -1,0 +1,151 @@
+"""One pass over a job's data, shared out: whoever runs the job asks for help, works along, and waits for the last part.
+
+Helpers are other workers that took a message; each takes one shard after the other until there is none. The job needs none of
+them: what nobody takes, or a lost helper leaves, its runner sums itself. So nothing waits for anything that may never come.
+"""
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
+
+from contract.messages import HELP_JOB, Message
+from storage.names import part_name
+from storage.stores import Claim, ShardClaim, Stores, StoreUnavailable
+from worker.progress import BEGIN, END, Report
+from worker.retry import (
+    CLAIM_PATIENCE_SECONDS,
+    Fenced,
+    is_away,
+    patiently,
+)
+
+Wanted = Callable[[], None]
+"""Called once in a while during a sum. Raises Fenced."""
+Sum = Callable[[int, Wanted], bytes]
+"""The part of this shard."""
+Share = Callable[[bytes, int, Sum], Sequence[bytes]]
+"""Takes the description of a pass, in how many shards, and how to sum one here; the parts in their order. Raises Fenced."""
+Helper = Callable[[Claim, Stores, bytes, int], AbstractContextManager[Sum]]
+"""Given the description of a pass and in how many shards: how to sum one."""
+Publish = Callable[[Message], None]
+"""Sends a message. Raises StoreUnavailable."""
+
+LOOK_SECONDS = 0.1
+"""Between two looks at the shards that others hold."""
+WANTED_SECONDS = 1.0
+"""Between two questions of a helper whether its shard is still its own."""
+MOST_HELPERS = 64
+"""Messages sent for one pass: each helper goes on until no shard is left."""
+
+
+class Sharing:
+    """How the runner of a job shares passes out."""
+
+    def __init__(self, claim: Claim, owner: str, stores: Stores, lease_seconds: float, publish: Publish) -> None:
+        self._claim, self._owner, self._stores = claim, owner, stores
+        self._lease_seconds, self._publish = lease_seconds, publish
+        self.passes = 0
+
+    def __call__(self, report: Report, work: bytes, shards: int, here: Sum) -> Sequence[bytes]:
+        """A `Share`, given where to report."""
+        claim, jobs, results = self._claim, self._stores.jobs, self._stores.results
+        pass_name = hashlib.sha256(work).hexdigest()[:32]
+        begin = END - (END - BEGIN) / 2**self.passes
+        self.passes += 1
+
+        def look() -> Sequence[str | None]:
+            found = patiently(lambda: jobs.parts(claim.job_id, claim.attempt, pass_name))
+            if found is None:
+                raise Fenced
+            done = sum(name is not None for name in found)
+            report(begin + (END - begin) / 2 * done / shards, "identifying", f"{done} of {shards} parts of the sums")
+            return found
+
+        patiently(lambda: results.put_part(claim.tenant, claim.job_id, part_name(pass_name), work))
+        queue = patiently(lambda: jobs.fan_out(claim.job_id, claim.attempt, pass_name, shards))
+        if queue is None:
+            raise Fenced
+        with suppress(StoreUnavailable):  # the reaper asks again
+            for _ in range(min(shards - 1, MOST_HELPERS)):
+                self._publish(Message(claim.job_id, claim.job.timeout_seconds, queue, HELP_JOB))
+        while not all(found := look()):
+            # From the other end than the helpers, so that they meet late.
+            shard = patiently(lambda: jobs.claim_shard(claim.job_id, self._owner, self._lease_seconds, last=True))
+            if shard is None:
+                time.sleep(LOOK_SECONDS)
+            else:
+                _keep(shard, self._stores, here(shard.number, _once_in_a_while(look)))
+        return [self._part(name, number, here) for number, name in enumerate(found)]
+
+    def _part(self, name: str | None, number: int, here: Sum) -> bytes:
+        assert name is not None, "all are there"
+        claim, results = self._claim, self._stores.results
+        body = patiently(lambda: results.get_part(claim.tenant, claim.job_id, name))
+        return here(number, lambda: None) if body is None else body
+
+
+def help_with(shard: ShardClaim, owner: str, stores: Stores, lease_seconds: float, helper: Helper) -> None:
+    """Sum this shard and then others, as long as there are any. Raises Fenced."""
+    job, jobs = shard.of, stores.jobs
+
+    def still_wanted() -> None:
+        with suppress(StoreUnavailable):
+            if not jobs.renew(job.job_id, owner, lease_seconds):
+                raise Fenced
+
+    following: ShardClaim | None = shard
+    while following is not None:
+        following = _help_in_pass(following, owner, stores, lease_seconds, helper, _once_in_a_while(still_wanted))
+
+
+def _help_in_pass(
+    first: ShardClaim, owner: str, stores: Stores, lease_seconds: float, helper: Helper, wanted: Wanted
+) -> ShardClaim | None:
+    """Sum shards of one pass; the first one of another, or None."""
+    job, following = first.of, first
+    try:
+        work = patiently(lambda: stores.results.get_part(job.tenant, job.job_id, part_name(first.pass_name)))
+        if work is None:
+            raise Fenced  # The job has ended since, and its parts are deleted.
+        with helper(job, stores, work, first.shards) as summed:
+            while following.pass_name == first.pass_name:
+                _keep(following, stores, summed(following.number, wanted))
+                found = patiently(lambda: stores.jobs.claim_shard(job.job_id, owner, lease_seconds), CLAIM_PATIENCE_SECONDS)
+                if found is None:
+                    return None
+                following = found
+    except Exception as error:
+        if is_away(error):
+            with suppress(StoreUnavailable):
+                stores.jobs.give_back_shard(following)
+        raise
+    return following
+
+
+def clear_parts(stores: Stores, tenant: str, job_id: str) -> None:
+    """Delete the parts of a job if it has ended. What goes wrong here is made good by the sweep."""
+    with suppress(StoreUnavailable):
+        if stores.jobs.ended([job_id]):
+            stores.results.delete_parts(tenant, job_id)
+
+
+def _keep(shard: ShardClaim, stores: Stores, body: bytes) -> None:
+    """Blob first, then the row."""
+    job, name = shard.of, part_name(shard.pass_name, shard.number, shard.attempt)
+    patiently(lambda: stores.results.put_part(job.tenant, job.job_id, name, body))
+    if not patiently(lambda: stores.jobs.commit_shard(shard, name)):
+        with suppress(StoreUnavailable):
+            stores.results.delete_part(job.tenant, job.job_id, name)
+
+
+def _once_in_a_while(act: Callable[[], object]) -> Wanted:
+    last = time.monotonic()
+
+    def wanted() -> None:
+        nonlocal last
+        if time.monotonic() - last >= WANTED_SECONDS:
+            act()
+            last = time.monotonic()
+
+    return wanted

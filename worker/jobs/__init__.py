@@ -1,0 +1,1 @@
+"""Each kind of job: its parameters, its computation and its document."""

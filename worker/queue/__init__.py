@@ -1,0 +1,1 @@
+"""The worker's side of the queue: Celery, leases, watchdogs and webhooks."""

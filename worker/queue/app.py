@@ -1,0 +1,285 @@
+"""The composition root of the worker: settings, Celery, stores. Only here is the environment read."""
+
+import gc
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import cache, partial
+from typing import Any
+
+import structlog
+from celery import Celery, signals
+from celery.exceptions import SoftTimeLimitExceeded
+from celery.worker import state
+
+from contract.messages import HARD_LIMIT_GRACE_SECONDS, HELP_JOB, RUN_JOB, Message, broker_queue
+from storage.configuration import BadSettings, read
+from storage.redis.connection import broker_url, connect
+from storage.redis.durability import WeakDurability, check_durability
+from storage.redis.jobs import RedisJobStore
+from storage.stores import Claim, JobStore, Stores, StoreUnavailable
+from storage.tracing import Traces, TracingMissing, traces
+from worker.fan_out.shards import Publish, Share, Sum
+from worker.progress import Report
+from worker.queue import lease, logs, precompile
+from worker.queue.broker_watchdog import Pulse, pulse_taker
+from worker.queue.heartbeat import Beating, beat_giver
+from worker.queue.settings import WorkerSettings
+from worker.queue.tasks import (
+    Computation,
+    Result,
+    help_job,
+    run_job,
+)
+
+SOFT_SHUTDOWN_SECONDS = 20.0
+"""A running job gets this long to finish when the worker is stopped; then it is another's."""
+LONGEST_JOB_SECONDS = 86_400
+ALIVE_SECONDS = 30.0
+
+_CONFIGURATION = {
+    "task_create_missing_queues": True,
+    "task_serializer": "json",
+    "accept_content": ["json"],
+    "task_ignore_result": True,
+    "task_acks_late": True,
+    "task_reject_on_worker_lost": True,
+    "worker_prefetch_multiplier": 1,
+    "worker_disable_prefetch": True,
+    # A backstop: each message carries its job's own limits.
+    "task_soft_time_limit": LONGEST_JOB_SECONDS,
+    "task_time_limit": LONGEST_JOB_SECONDS + HARD_LIMIT_GRACE_SECONDS,
+    # Our leases notice a lost worker. Were this shorter than a job, the broker would hand the job out again while it runs.
+    "broker_transport_options": {
+        "visibility_timeout": LONGEST_JOB_SECONDS,
+        "socket_timeout": 5,
+        "socket_connect_timeout": 2,
+        "socket_keepalive": True,
+        "health_check_interval": 5,
+    },
+    "broker_connection_retry": True,
+    "broker_connection_retry_on_startup": True,
+    "broker_connection_max_retries": None,
+    # What Redis answers in trouble (READONLY, BUSY, NOPERM) passes like a connection that is gone; else it would end the worker.
+    "broker_channel_error_retry": True,
+    "worker_cancel_long_running_tasks_on_connection_loss": False,
+    "worker_enable_prefetch_count_reduction": False,
+    "worker_soft_shutdown_timeout": SOFT_SHUTDOWN_SECONDS,
+    # Memory does not grow with the jobs (measured over 1 500); a new child costs 1.2 s of CPU, most of it for imports.
+    "worker_max_tasks_per_child": 2000,
+    # In kB, as resident at the most: what one large job took goes back to the machine before the next is begun.
+    "worker_max_memory_per_child": 1_000_000,
+    # What was sent to a child that was just ending goes to another after so long, not after 10 s. Should the child have done it
+    # after all, the record says so: nothing is done twice.
+    "worker_lost_wait": 1.0,
+    # A child is up once it has imported the numerical libraries, which takes seconds on a cold disk.
+    "worker_proc_alive_timeout": 60.0,
+    # Nobody who can write to Redis shall command the worker; it is asked for signs of life through the job store.
+    "worker_enable_remote_control": False,
+    "worker_send_task_events": False,
+    "worker_hijack_root_logger": False,
+    "worker_redirect_stdouts": False,
+}
+
+_THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
+
+_log = structlog.get_logger(__name__)
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Run the worker until a signal ends it. With the argument `alive`: the status says whether a worker of this host lives."""
+    try:
+        settings = read(WorkerSettings)
+    except BadSettings as error:
+        return _refused(str(error))
+    if list(arguments) == ["alive"]:
+        return _alive(settings)
+    if arguments:
+        return _refused(f"unknown argument {arguments[0]!r}; the worker takes none, or `alive`")
+    return run(settings)
+
+
+def run(settings: WorkerSettings, computation: Computation | None = None) -> int:
+    """Run the worker until a signal ends it; the exit status. `computation` stands in for that of `worker.jobs.dispatch`."""
+    logs.configure()
+    # Read when NumPy and numba are imported, which only the children do, after they were forked from here.
+    os.environ.update(dict.fromkeys(_THREADS, str(settings.threads)))
+    # Read when billiard is imported: SIGTERM then gives running jobs SOFT_SHUTDOWN_SECONDS instead of for ever.
+    os.environ.setdefault("REMAP_SIGTERM", "SIGQUIT")
+    try:
+        traces("worker").close()
+        _wait_for_redis(settings)
+    except (TracingMissing, WeakDurability) as error:
+        return _refused(str(error))
+    except KeyboardInterrupt:
+        return 130
+    signals.setup_logging.connect(_keep_our_logging)
+    signals.worker_process_init.connect(partial(_give_way, settings.niceness), weak=False)
+    if computation is None:
+        precompile.bring()
+        signals.worker_process_init.connect(_warm_up)
+    app = create_app(settings, computation or computation_of(settings))
+    worker = app.Worker(
+        # Two workers on one machine must not be one to Redis, nor two in containers, where every process is number 1.
+        hostname=f"itoscope-{os.getpid()}@{socket.gethostname()}",
+        pool="prefork",
+        concurrency=settings.worker_processes,
+        queues=[broker_queue(queue) for queue in settings.queues],
+        quiet=True,
+        without_gossip=True,
+        without_mingle=True,
+        without_heartbeat=True,
+    )
+    worker.start()
+    # Celery counts a stop that was asked for as a failure when it came by SIGTERM remapped.
+    asked = any(flag is not None and flag is not False for flag in (state.should_stop, state.should_terminate))
+    return 0 if asked else int(worker.exitcode or 0)
+
+
+def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
+    """The Celery application with its two tasks."""
+    app = Celery("itoscope-worker", broker=broker_url(settings.redis_url), set_as_current=False)
+    app.conf.update(_CONFIGURATION)
+
+    publish = publisher(app)
+
+    @cache
+    def stores() -> Stores:
+        """This child's own: connections must not cross a fork."""
+        return _stores(settings)
+
+    @cache
+    def told() -> Traces:
+        """This child's own: it sends from a thread, and threads do not cross a fork."""
+        own = traces("worker")
+        signals.worker_process_shutdown.connect(lambda **_: own.close(), weak=False)
+        return own
+
+    def run_claimed(task: Any, job_id: str) -> None:
+        owner = lease.owner(task.request.hostname, task.request.id)
+        run_job(job_id, owner, stores(), settings.lease_seconds, computation, publish, told=told())
+
+    def help_claimed(task: Any, job_id: str) -> None:
+        owner = lease.owner(task.request.hostname, task.request.id)
+        help_job(job_id, owner, stores(), settings.lease_seconds, computation)
+
+    app.task(name=RUN_JOB, bind=True)(run_claimed)
+    app.task(name=HELP_JOB, bind=True)(help_claimed)
+
+    pulse = Pulse()
+    own = RedisJobStore(connect(settings.redis_url, timeout=min(5.0, settings.lease_seconds / lease.BEATS_PER_LEASE)))
+    keeper = lease.lease_keeper(own, settings.lease_seconds, publish, _teller(settings, own))
+    app.steps["worker"].add(keeper)
+    app.steps["worker"].add(beat_giver(Beating(own, pulse, queues=settings.queues)))
+    app.steps["consumer"].add(pulse_taker(pulse))
+    return app
+
+
+def publisher(app: Celery) -> Publish:
+    """How to send messages."""
+
+    def publish(message: Message) -> None:
+        try:
+            app.send_task(
+                message.task,
+                **message.options,
+                # Once for the connection that Redis may have dropped since the last time; the record stays due if it fails again.
+                retry=True,
+                retry_policy={"max_retries": 2, "interval_start": 0.1, "interval_step": 0.2},
+            )
+        except (SoftTimeLimitExceeded, MemoryError):
+            raise
+        except Exception as error:
+            # Any: of a channel whose connection is gone kombu's transport raises AttributeError.
+            raise StoreUnavailable(f"The broker does not answer as it should: {type(error).__name__}") from error
+
+    return publish
+
+
+def _teller(settings: WorkerSettings, jobs: JobStore) -> Callable[[], None] | None:
+    """What sends the webhooks that are due; None where the operator allows none."""
+    if not settings.webhook_hosts:
+        return None
+    from worker.queue.webhooks import Teller
+
+    return Teller(jobs, settings.webhook_hosts, settings.webhook_networks).tell
+
+
+def computation_of(settings: WorkerSettings) -> Computation:
+    """The real thing, imported where it is used: the main process never loads the numerical libraries."""
+
+    def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
+        from worker.jobs import dispatch
+
+        return dispatch.execute(claim, stores, report, share, settings.fan_out_increments)
+
+    def helper(claim: Claim, stores: Stores, work: bytes, shards: int) -> AbstractContextManager[Sum]:
+        from worker.jobs import dispatch
+
+        return dispatch.helper(claim, stores, work, shards)
+
+    return Computation(execute, helper, settings.job_memory_bytes)
+
+
+def _keep_our_logging(**_: Any) -> None:
+    """Having a receiver is what keeps Celery from configuring logs itself."""
+
+
+def _give_way(niceness: int, **_: Any) -> None:
+    """A job loses little where it waits for those who answer callers and keep leases; they would lose much."""
+    os.nice(niceness)
+
+
+def _warm_up(**_: Any) -> None:
+    """Import the numerical libraries before the first job asks for them."""
+    try:
+        import worker.jobs.dispatch  # noqa: F401
+    except Exception:
+        _log.exception("the numerical core cannot be imported")
+    # They stay; a collection need not look through them again, which takes 5 ms of a small job.
+    gc.collect()
+    gc.freeze()
+
+
+def _stores(settings: WorkerSettings) -> Stores:
+    """For a child. The object store's library has threads: a child of a process that had used it would wait for them."""
+    from storage.blobs import open_blobs
+
+    datasets, results = open_blobs(settings.data_dir.absolute(), settings.blob_url)
+    return Stores(jobs=RedisJobStore(connect(settings.redis_url)), datasets=datasets, results=results)
+
+
+def _wait_for_redis(settings: WorkerSettings) -> None:
+    """Returns once a durable Redis answers, however long that takes. Raises WeakDurability."""
+    client = connect(settings.redis_url)
+    told = False
+    while True:
+        try:
+            return check_durability(client, allow_weak=settings.allow_weak_durability)
+        except StoreUnavailable as error:
+            if not told:
+                _log.warning("waiting for Redis", reason=str(error))
+            told = True
+        time.sleep(0.5)
+
+
+def _alive(settings: WorkerSettings) -> int:
+    try:
+        return 0 if RedisJobStore(connect(settings.redis_url)).workers_alive(ALIVE_SECONDS, socket.gethostname()) else 1
+    except StoreUnavailable as error:
+        return _refused(str(error), status=1)
+
+
+def _refused(why: str, status: int = 2) -> int:
+    print(f"itoscope worker: {why}", file=sys.stderr)
+    return status

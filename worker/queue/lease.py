@@ -1,0 +1,115 @@
+"""What the worker's main process does beside Celery: keep the leases of running jobs, look after lost jobs.
+
+In the main process, because a thread in the pool's child starves while native code holds the GIL: measured, two healthy jobs
+of 7 s lost their leases of 2 s that way. Hence also the prefork pool only.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import structlog
+from celery import bootsteps
+from celery.worker import state
+
+from contract.messages import HELP_JOB, RUN_JOB
+from storage.periodic import every
+from storage.stores import JobStore, StoreUnavailable
+from worker.fan_out.shards import Publish
+from worker.queue.hung_children import Lasting, kill
+
+BEATS_PER_LEASE = 4
+REAP_SECONDS = 5.0
+TELL_SECONDS = 0.5
+REST_BEATS = 1.25
+"""After the store was away the reaper waits for so many beats: one, in which all who live renew, and what it may be late by."""
+STRAY_BEATS = 4 * BEATS_PER_LEASE
+"""A child that has worked for so long on a message without a lease hangs, or computes what nobody wants any more."""
+
+_log = structlog.get_logger(__name__)
+
+
+def owner(hostname: str, message_id: str) -> str:
+    """The name in which a lease is held, the same in the child that claims and in the main process that renews."""
+    return f"{hostname}/{message_id}"
+
+
+class Running(NamedTuple):
+    """A message that a child of this worker is working on."""
+
+    job_id: str
+    owner: str
+    pid: int
+
+
+def renew_leases(jobs: JobStore, lease_seconds: float, running: Iterable[Running]) -> Sequence[Running]:
+    """Renew the lease of each. Those that hold none (any more): the store fences them."""
+    return [each for each in running if not jobs.renew(each.job_id, each.owner, lease_seconds)]
+
+
+class Reaper:
+    """Looks for lost jobs, but not before the store has answered for so many seconds: while it was away no lease was renewed,
+    and those who live do that first.
+    """
+
+    def __init__(self, jobs: JobStore, publish: Publish, rest_seconds: float) -> None:
+        self._jobs, self._publish, self._rest_seconds = jobs, publish, rest_seconds
+        self._answers_since: float | None = float("-inf")  # whoever begins has seen it away for no moment
+
+    def look(self) -> None:
+        """Publish again what seems lost. A publication that fails is repeated by a later reaper: the record stays due.
+
+        Raises StoreUnavailable.
+        """
+        try:
+            if self._answers_since is None:
+                self._jobs.open_jobs()
+                self._answers_since = time.monotonic()
+            lost = self._jobs.reap() if time.monotonic() - self._answers_since >= self._rest_seconds else []
+        except StoreUnavailable:
+            self._answers_since = None
+            raise
+        for again in lost:
+            _log.info("job published again", job_id=again.job_id, task=again.task)
+            self._publish(again)
+
+
+def running_jobs() -> Sequence[Running]:
+    """What the children of this worker are working on."""
+    while True:
+        try:
+            requests = list(state.active_requests)
+        except RuntimeError:  # the set changed while it was read
+            continue
+        return [
+            Running(request.args[0], owner(request.hostname, request.id), request.worker_pid)
+            for request in requests
+            if request.name in (RUN_JOB, HELP_JOB) and request.args
+        ]
+
+
+def lease_keeper(
+    jobs: JobStore, lease_seconds: float, publish: Publish, tell: Callable[[], None] | None
+) -> type[bootsteps.StartStopStep]:
+    """The step to add to Celery's worker: starts the threads. `tell` sends the webhooks that are due, if there are any."""
+
+    reaper = Reaper(jobs, publish, REST_BEATS * lease_seconds / BEATS_PER_LEASE)
+    stray: Lasting[Running] = Lasting(STRAY_BEATS)
+
+    def renew() -> None:
+        for each in stray.look(renew_leases(jobs, lease_seconds, running_jobs())):
+            kill(each.pid, "it holds no lease of the job that it works on")
+
+    class LeaseKeeper(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is untyped
+        requires = ("celery.worker.components:Timer",)
+
+        def start(self, worker: Any) -> None:
+            every(lease_seconds / BEATS_PER_LEASE, "renewing leases", renew)
+            every(min(REAP_SECONDS, lease_seconds), "looking for lost jobs", reaper.look)
+            if tell is not None:
+                every(TELL_SECONDS, "sending webhooks", tell)
+
+        def stop(self, worker: Any) -> None:
+            """Nothing: leases are kept while the pool drains, until the process ends."""
+
+    return LeaseKeeper

@@ -1,0 +1,237 @@
+"""One job, from claim to commit, or help with one. Plain functions; Celery is in `worker.queue.app`."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import structlog
+from celery.exceptions import SoftTimeLimitExceeded
+
+from contract.jobs import Progress
+from contract.problems import Problem, problem
+from contract.results import GeneratorResult, IdentificationResult
+from contract.rolling import RollingResult
+from contract.sweep import SweepResult
+from storage.stores import Claim, JobStore, Stores, StoreUnavailable
+from storage.terminal_problems import timed_out
+from storage.tracing import Stage, Traces
+from worker.fan_out.shards import (
+    Helper,
+    Publish,
+    Share,
+    Sharing,
+    clear_parts,
+    help_with,
+)
+from worker.problems import JobProblem
+from worker.progress import Report
+from worker.queue.memory_limit import memory_limited
+from worker.retry import (
+    CLAIM_PATIENCE_SECONDS,
+    Fenced,
+    is_away,
+    patiently,
+)
+
+Result = IdentificationResult | GeneratorResult | RollingResult | SweepResult
+Execute = Callable[[Claim, Stores, Report, Share], Result]
+"""Computes a job's result. Raises JobProblem where the job cannot be done, and whatever its `Report` and `Share` raise."""
+Outcome = Literal["skipped", "succeeded", "failed", "fenced", "given back"]
+
+REPORT_SECONDS = 0.2
+"""Reports of one stage that follow faster than this are dropped: each is a write to disk in the store."""
+QUIET_SECONDS = 0.2
+"""Before this the job's progress is not written at all; then the last that was said, and from then on all at once. A job that is
+over sooner says nothing but its end, which halves the writes that the store has to sync for it."""
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Computation:
+    """What workers do: jobs, and shards of their sums, and how much memory each may take."""
+
+    execute: Execute
+    help: Helper
+    most_bytes: float = float("inf")
+
+
+def run_job(
+    job_id: str,
+    owner: str,
+    stores: Stores,
+    lease_seconds: float,
+    computation: Computation,
+    publish: Publish,
+    quiet_seconds: float = QUIET_SECONDS,
+    told: Traces | None = None,
+) -> Outcome:
+    """Claim the job, execute it, store the result, commit. Whoever renews the lease meanwhile does so in the owner's name.
+
+    Where a store stays away the job is given back, to be tried again later. Raises StoreUnavailable where that cannot be said,
+    either; the lease then runs out and the reaper hands the job to another.
+    """
+    claim = patiently(lambda: stores.jobs.claim(job_id, owner, lease_seconds), CLAIM_PATIENCE_SECONDS)
+    if claim is None:
+        return "skipped"
+    sharing = Sharing(claim, owner, stores, lease_seconds, publish)
+
+    def run() -> Outcome:
+        with reporting(stores.jobs, claim, quiet_seconds, trace.stage) as report, memory_limited(computation.most_bytes):
+            result = computation.execute(claim, stores, report, partial(sharing, report))
+        trace.stage("committing")
+        return _succeed(claim, stores, result.model_dump_json(by_alias=True).encode())
+
+    traced = (told or Traces("worker")).attempt(job_id, claim.attempt)
+    with traced as trace, structlog.contextvars.bound_contextvars(job_id=job_id, attempt=claim.attempt):
+        outcome = _guarded(claim, stores, run, computation.most_bytes, partial(stores.jobs.give_back, job_id, claim.attempt))
+        trace.outcome(outcome)
+        _log.info("job ended", outcome=outcome)
+        if sharing.passes:
+            clear_parts(stores, claim.tenant, job_id)
+        return outcome
+
+
+def help_job(job_id: str, owner: str, stores: Stores, lease_seconds: float, computation: Computation) -> Outcome:
+    """Sum shards of the job, in this owner's name, until there is none left. What fails here fails the job.
+
+    Raises StoreUnavailable as `run_job`. Where a store stays away, only the shard is given back.
+    """
+    shard = patiently(lambda: stores.jobs.claim_shard(job_id, owner, lease_seconds), CLAIM_PATIENCE_SECONDS)
+    if shard is None:
+        return "skipped"
+
+    def run() -> Outcome:
+        with memory_limited(computation.most_bytes):
+            help_with(shard, owner, stores, lease_seconds, computation.help)
+        return "succeeded"
+
+    with structlog.contextvars.bound_contextvars(job_id=job_id, attempt=shard.of.attempt):
+        outcome = _guarded(shard.of, stores, run, computation.most_bytes, lambda: True)
+        _log.info("help ended", outcome=outcome)
+        if outcome != "succeeded":
+            clear_parts(stores, shard.of.tenant, job_id)
+        return outcome
+
+
+def _guarded(
+    claim: Claim, stores: Stores, run: Callable[[], Outcome], most_bytes: float, give_back: Callable[[], bool]
+) -> Outcome:
+    try:
+        return run()
+    except Fenced:
+        return "fenced"
+    except JobProblem as error:
+        return _fail(claim, stores, error.problem)
+    except SoftTimeLimitExceeded:
+        return _fail(claim, stores, timed_out(claim.job.timeout_seconds))
+    except MemoryError:
+        _log.warning("job out of memory", most_bytes=most_bytes)
+        return _fail(claim, stores, _out_of_memory(most_bytes))
+    except Exception as error:
+        if is_away(error):
+            _log.warning("given back", reason=str(error))
+            return "given back" if patiently(give_back, CLAIM_PATIENCE_SECONDS) else "fenced"
+        _log.exception("job failed unexpectedly")
+        return _fail(claim, stores, _internal_error(claim.job_id))
+
+
+@contextmanager
+def reporting(jobs: JobStore, claim: Claim, quiet_seconds: float, stage: Stage) -> Iterator[Report]:
+    """Writes progress into the job's record, while inside, and tells the trace of each stage."""
+    reporter = _Reporter(jobs, claim, stage)
+    if quiet_seconds <= 0:
+        reporter.speak()
+        yield reporter
+        return
+    # A thread, because nobody knows when the next report will come. Where native code keeps it from running it is late, no more.
+    timer = threading.Timer(quiet_seconds, reporter.speak)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield reporter
+    finally:
+        timer.cancel()
+
+
+class _Reporter:
+    """A `Report`. It keeps what it is told until it may speak."""
+
+    def __init__(self, jobs: JobStore, claim: Claim, begin: Stage) -> None:
+        self._jobs, self._claim, self._begin = jobs, claim, begin
+        self._lock = threading.Lock()
+        self._speaks = self._fenced = False
+        self._kept: Progress | None = None
+        self._fraction, self._stage, self._time = 0.0, "", 0.0
+
+    def speak(self) -> None:
+        """Write what was kept; from now on reports are written as they come."""
+        with self._lock:
+            self._speaks = True
+            if self._kept is not None:
+                self._write(self._kept)
+
+    def __call__(self, fraction: float, stage: str, message: str) -> None:
+        self._begin(stage)
+        with self._lock:
+            # Of parts that each guess how much is to come, none takes back what another said.
+            self._fraction = min(max(fraction, self._fraction), 1.0)
+            progress = Progress(fraction=self._fraction, stage=stage, message=message)
+            if not self._speaks:
+                self._kept = progress
+            elif not self._fenced:
+                now = time.monotonic()
+                if stage == self._stage and now - self._time < REPORT_SECONDS:
+                    return
+                self._write(progress)
+                self._stage, self._time = stage, now
+            if self._fenced:
+                raise Fenced
+
+    def _write(self, progress: Progress) -> None:
+        # Progress is a courtesy; only the commit must wait for the store.
+        with suppress(StoreUnavailable):
+            self._fenced = not self._jobs.report(self._claim.job_id, self._claim.attempt, progress)
+
+
+def _succeed(claim: Claim, stores: Stores, body: bytes) -> Outcome:
+    """Blob first, then the record: a committed result is always there to be read."""
+    name = patiently(lambda: stores.results.put(claim.tenant, claim.job_id, claim.attempt, body))
+    if patiently(lambda: stores.jobs.succeed(claim.job_id, claim.attempt, name)):
+        return "succeeded"
+    with suppress(StoreUnavailable):  # it goes with the job's own result one day
+        stores.results.delete(claim.tenant, name)
+    return "fenced"
+
+
+def _fail(claim: Claim, stores: Stores, why: Problem) -> Outcome:
+    landed = patiently(lambda: stores.jobs.fail(claim.job_id, claim.attempt, why))
+    return "failed" if landed else "fenced"
+
+
+def _out_of_memory(most_bytes: float) -> Problem:
+    return problem(
+        507,
+        "out-of-memory",
+        "The job needs more memory than it may have",
+        "The job was stopped when it asked for more memory than "
+        + (f"the {most_bytes / 1e9:.3g} GB that a job may take here." if most_bytes < float("inf") else "the worker has."),
+        hints=(
+            "Ask for less: fewer kernels or terms, a coarser analysis.",
+            "Whoever runs the service can raise ITOSCOPE_JOB_MEMORY_BYTES.",
+        ),
+    )
+
+
+def _internal_error(job_id: str) -> Problem:
+    return problem(
+        500,
+        "internal-error",
+        "The computation failed by a fault of ours",
+        "The computation stopped at a point that should not be reached. The cause is in the worker's log.",
+        hints=(f"Report this with the job's id, {job_id}.",),
+    )

@@ -1,0 +1,117 @@
+"""Telling those who asked for it that a job has ended: a signed POST of its record (Standard Webhooks), at least once.
+
+What is to be told, and when to try again, is in the job store, so that any worker goes on where another was stopped.
+"""
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import ssl
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import httpx
+import structlog
+
+from contract.webhooks import SECRET_PREFIX, host_allowed
+from storage.stores import WEBHOOKS_AT_ONCE, Delivery, JobStore
+from worker.queue.ssrf_guard import AddressRefused, Network, permitted_addresses
+
+SECONDS = 5.0
+"""From looking up the address to the status of the answer."""
+_GONE = 410
+_PORTS = {"https": 443, "http": 80}
+_log = structlog.get_logger(__name__)
+
+
+@cache
+def _trusted_by_the_system() -> ssl.SSLContext:
+    return httpx.create_ssl_context(trust_env=False)
+
+
+def signed_headers(secret: str, message_id: str, timestamp: int, body: bytes) -> dict[str, str]:
+    """The header fields of Standard Webhooks 1.0: who sends it, that it is whole, and when it was sent."""
+    key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
+    signature = hmac.new(key, f"{message_id}.{timestamp}.".encode() + body, hashlib.sha256).digest()
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": f"v1,{base64.b64encode(signature).decode()}",
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Teller:
+    """Sends what is due.
+
+    hosts      whom the operator lets be told
+    networks   addresses that may be told though they are not public
+    trusted    certificates; those of the system by default
+    """
+
+    jobs: JobStore
+    hosts: Sequence[str]
+    networks: Sequence[Network] = ()
+    trusted: ssl.SSLContext | None = None
+
+    def tell(self) -> None:
+        """Send the webhooks that are due, all at the same time. Raises StoreUnavailable: what was sent may then be sent again."""
+        due = self.jobs.webhooks_due()
+        while due:
+            secrets = {tenant: self.jobs.webhook_secret(tenant) for tenant in {delivery.tenant for delivery in due}}
+            for delivery, outcome in zip(due, asyncio.run(self._all(due, secrets)), strict=True):
+                delivered = isinstance(outcome, int) and 200 <= outcome < 300
+                _log.info("webhook", job_id=delivery.record.id, attempt=delivery.attempt, outcome=outcome)
+                if delivered or outcome == _GONE or delivery.last:
+                    self.jobs.webhook_ended(delivery.record.id, delivered)
+            due = self.jobs.webhooks_due() if len(due) == WEBHOOKS_AT_ONCE else []
+
+    async def _all(self, due: Sequence[Delivery], secrets: dict[str, str]) -> Sequence[int | str]:
+        # Proxies from the environment would look up the name themselves; a redirect leads to where nobody has looked.
+        trusted = self.trusted or _trusted_by_the_system()
+        async with httpx.AsyncClient(verify=trusted, trust_env=False, follow_redirects=False, timeout=SECONDS) as client:
+            return await asyncio.gather(*(self._one(client, delivery, secrets[delivery.tenant]) for delivery in due))
+
+    async def _one(self, client: httpx.AsyncClient, delivery: Delivery, secret: str) -> int | str:
+        """The status of the answer, or why there is none; the address is not repeated, it may hold secrets."""
+        try:
+            async with asyncio.timeout(SECONDS):
+                return await self._answered(client, delivery, secret)
+        except AddressRefused as error:
+            return str(error)
+        except (OSError, TimeoutError, httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            return type(error).__name__
+
+    async def _answered(self, client: httpx.AsyncClient, delivery: Delivery, secret: str) -> int:
+        record = delivery.record
+        assert record.request.webhook is not None
+        given = record.request.webhook.url
+        if not host_allowed(given, self.hosts):
+            raise AddressRefused("the operator no longer allows this host")
+        url = httpx.URL(given)
+        if url.scheme != "https" and not self.networks:
+            raise AddressRefused("the address is not https")
+        addresses = await permitted_addresses(url.host, url.port or _PORTS[url.scheme], self.networks)
+        body = record.linked.model_dump_json(by_alias=True).encode()
+        headers = {
+            "Host": url.netloc.decode("ascii"),
+            "Content-Type": "application/json",
+            "User-Agent": "Itoscope",
+            **signed_headers(secret, f"msg_{record.id.removeprefix('job_')}", int(time.time()), body),
+        }
+        for address in addresses:
+            # To an address that was looked at, yet by the certificate of the name.
+            request = client.build_request("POST", url.copy_with(host=address), content=body, headers=headers)
+            request.extensions["sni_hostname"] = url.raw_host.decode("ascii")
+            try:
+                response = await client.send(request, stream=True)
+            except httpx.ConnectError:
+                if address == addresses[-1]:
+                    raise
+                continue
+            await response.aclose()  # whatever it says, the status is the answer
+            return response.status_code
+        raise AddressRefused("the host has no address")
