@@ -21,9 +21,9 @@ from threadpoolctl import threadpool_limits
 from benchmarks.recovery import DT, SYSTEMS, Limit, limits_of, paths_of, rms
 from contract.identification import PAPER_PRESET, IdentificationParameters, LibraryParameters
 from worker import pipeline
-from worker.identification.answers import Answer, ComponentFit
-from worker.identification.intervals import confidence_interval
-from worker.identification.trajectories import from_arrays
+from worker.identification.data.trajectories import from_arrays
+from worker.identification.estimation.coefficient_intervals import confidence_interval
+from worker.identification.identified_model import Answer, ComponentFit
 
 Coefficient = tuple[str, str]
 DEGREES = (4, 7)

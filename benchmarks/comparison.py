@@ -21,9 +21,9 @@ from contract.generator import AnalysisParameters
 from contract.identification import IdentificationParameters
 from worker import pipeline
 from worker.comparison.compare import Comparison, compare
+from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.errors import IdentificationError
 from worker.identification.simulation import SYSTEMS, simulate, simulate_system
-from worker.identification.trajectories import Trajectories, from_arrays
 
 Floats = NDArray[np.float64]
 

@@ -33,8 +33,8 @@ from worker.generator.process import FloatArray
 from worker.generator.report import GeneratorReport
 from worker.generator.stationary import StationaryLaw
 from worker.generator.uncertainty import GeneratorSpread
-from worker.identification.answers import Answer
-from worker.identification.trajectories import Trajectories, from_arrays
+from worker.identification.data.trajectories import Trajectories, from_arrays
+from worker.identification.identified_model import Answer
 
 Terms = dict[str, float]
 Pair = tuple[float, float]

@@ -15,9 +15,9 @@ from threadpoolctl import threadpool_limits
 from benchmarks.recovery import SYSTEMS
 from contract.identification import IdentificationParameters
 from worker import pipeline
-from worker.identification.answers import Answer
+from worker.identification.data.trajectories import from_arrays
+from worker.identification.identified_model import Answer
 from worker.identification.simulation import SYSTEMS as COEFFICIENTS
-from worker.identification.trajectories import from_arrays
 
 Floats = NDArray[np.float64]
 Coefficient = tuple[str, str]

@@ -22,10 +22,10 @@ from scipy.linalg import expm
 
 from contract.identification import IdentificationParameters, LibraryParameters
 from worker import pipeline
-from worker.identification.answers import ComponentFit
-from worker.identification.multivariate.answer import JointAnswer
+from worker.identification.data.trajectories import from_arrays
+from worker.identification.identified_model import ComponentFit
+from worker.identification.identified_system import JointAnswer
 from worker.identification.simulation import simulate_system
-from worker.identification.trajectories import from_arrays
 
 Floats = NDArray[np.float64]
 Terms = Mapping[str, Mapping[str, float]]

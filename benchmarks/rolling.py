@@ -19,7 +19,7 @@ from contract.identification import IdentificationParameters
 from contract.rolling import RollingWindows
 from worker.generator.analysis import analyse
 from worker.generator.process import ScalarProcess
-from worker.identification.trajectories import from_arrays
+from worker.identification.data.trajectories import from_arrays
 from worker.jobs.rolling import roll_along
 from worker.rolling.rolling import Rolling
 

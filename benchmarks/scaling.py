@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.recovery import DT, T, paths_of
 from benchmarks.speed import ESTIMATORS, identify
-from worker.identification.trajectories import Trajectories
+from worker.identification.data.trajectories import Trajectories
 
 STEPS = round(T / DT)
 FIELDS = ("states", "times", "segments")

@@ -16,15 +16,16 @@ from unittest.mock import patch
 import numpy as np
 
 from benchmarks.recovery import DT, SYSTEMS, paths_of
-from worker.identification import diffusion_terms, fitting
-from worker.identification.choice import Selected, choose
-from worker.identification.criteria import Criterion, Method
-from worker.identification.efficient import identify
-from worker.identification.fitting import Problem
-from worker.identification.kernels import make_kernels
-from worker.identification.library import Library, make_library
-from worker.identification.regression import NormalEquations
-from worker.identification.trajectories import Trajectories, from_arrays, measure_scales
+from worker.identification.data.library import Library, make_library
+from worker.identification.data.trajectories import Trajectories, from_arrays, measure_scales
+from worker.identification.equations.regression import NormalEquations
+from worker.identification.estimation import scalar_fit
+from worker.identification.estimation.scalar_estimator import identify
+from worker.identification.estimation.scalar_fit import Problem
+from worker.identification.selection import diffusion_terms
+from worker.identification.selection.criteria import Criterion, Method
+from worker.identification.selection.support_selection import Selected, choose
+from worker.identification.sums.kernels import make_kernels
 
 METHODS: tuple[Method, ...] = ("bic", "pastis", "stlsq", "lasso_cv")
 LOWEST = "lasso_cv, lowest"
@@ -44,7 +45,7 @@ def asked_of(data: Trajectories, degree: int) -> tuple[Asked, Asked]:
         return choose(equations, other, library, n_windows, criterion)
 
     # The drift's choice is made in one place, the diffusion's in the other.
-    with patch.object(fitting, "choose", noting), patch.object(diffusion_terms, "choose", noting):
+    with patch.object(scalar_fit, "choose", noting), patch.object(diffusion_terms, "choose", noting):
         identify(Problem(data, scales, make_library(scales, polynomial_degree=degree), make_kernels(scales)), "auto", "auto")
     return asked[-2], asked[-1]
 

@@ -22,13 +22,14 @@ from benchmarks.algorithm1 import algorithm1
 from benchmarks.recovery import DT, Floats, paths_of
 from contract.identification import PAPER_PRESET, IdentificationParameters
 from worker import pipeline
-from worker.identification import efficient, memory
-from worker.identification.answers import Answer
-from worker.identification.fitting import WINDOWS_FOR_DIAGNOSTICS, Problem, gather_for
-from worker.identification.kernels import make_kernels
-from worker.identification.library import make_library
-from worker.identification.sampling import Trapezoid
-from worker.identification.trajectories import Trajectories, from_arrays, measure_scales
+from worker.identification.checks import markov_tests
+from worker.identification.data.library import make_library
+from worker.identification.data.trajectories import Trajectories, from_arrays, measure_scales
+from worker.identification.equations.scalar_rules import Trapezoid
+from worker.identification.estimation import scalar_estimator
+from worker.identification.estimation.scalar_fit import WINDOWS_FOR_DIAGNOSTICS, Problem, gather_for
+from worker.identification.identified_model import Answer
+from worker.identification.sums.kernels import make_kernels
 
 DEGREE = 4
 CENTRES, BANDWIDTH = np.linspace(-2.5, 2.5, 50), 0.22
@@ -80,7 +81,7 @@ class Clock:
         def timed(*args: Any, **kwargs: Any) -> Any:
             begun = time.process_time()
             value = call(*args, **kwargs)
-            if call is not efficient.residuals_of or args[2] == WINDOWS_FOR_DIAGNOSTICS:
+            if call is not scalar_estimator.residuals_of or args[2] == WINDOWS_FOR_DIAGNOSTICS:
                 self.seconds += time.process_time() - begun
             return value
 
@@ -89,8 +90,8 @@ class Clock:
     @contextmanager
     def running(self) -> Iterator[None]:
         watched = [
-            (memory, "score_tests"),
-            (efficient, "residuals_of"),
+            (markov_tests, "score_tests"),
+            (scalar_estimator, "residuals_of"),
             (pipeline, "check_unwrapped"),
             (pipeline, "check_consecutive_samples"),
         ]

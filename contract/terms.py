@@ -1,6 +1,6 @@
 """What a term may be made of, checked where it comes in: numbers, variables, + − * / ^, parentheses and a few functions.
 
-The worker's parser makes a tree of it (worker/identification/terms.py); a test holds both to the same grammar.
+The worker's parser makes a tree of it (worker/identification/data/terms.py); a test holds both to the same grammar.
 """
 
 import ast

@@ -16,27 +16,27 @@ from worker.generator.interval import narrowed_to_positive
 from worker.generator.process import DiffusionProcess
 from worker.generator.report import Range
 from worker.generator.uncertainty import GeneratorSpread, spread
-from worker.identification import answers
-from worker.identification.answers import Answer
-from worker.identification.crossings import count_crossings
-from worker.identification.diagnostics import Finding, at_walls
+from worker.identification import identified_model
+from worker.identification.checks.circle_coverage import unvisited
+from worker.identification.checks.diagnostics import Finding, at_walls
+from worker.identification.checks.kernel_findings import not_chosen
+from worker.identification.checks.markov_tests import check_consecutive_samples, some_pairs
+from worker.identification.checks.well_transitions import count_crossings
+from worker.identification.data.library import check_library_size, make_joint_library
+from worker.identification.data.nonpolynomial_terms import check_values, collinear
+from worker.identification.data.trajectories import Trajectories
+from worker.identification.data.variables import check_independent, check_unwrapped, variable_name
+from worker.identification.data.windows import measure_space
 from worker.identification.errors import DimensionNotSupported, InvalidLibrary
-from worker.identification.extra_terms import check_values, collinear
-from worker.identification.kernel_findings import not_chosen
-from worker.identification.kernels import DEFAULT_COUNT
-from worker.identification.library import check_library_size, make_joint_library
-from worker.identification.memory import check_consecutive_samples, some_pairs
-from worker.identification.model import SymbolicProcess, from_terms
-from worker.identification.multivariate.answer import JointAnswer, joint_answer
-from worker.identification.multivariate.increments import measure_space
-from worker.identification.multivariate.instruments import Instruments, make_instruments
-from worker.identification.multivariate.kernel_choice import choose_instruments
-from worker.identification.multivariate.problem import JointProblem
-from worker.identification.passes import Summing, sums_here
-from worker.identification.system import SymbolicSystem, field_from_terms
-from worker.identification.trajectories import Trajectories
-from worker.identification.unvisited import unvisited
-from worker.identification.variables import check_independent, check_unwrapped, variable_name
+from worker.identification.estimation.kernel_choice import choose_instruments
+from worker.identification.estimation.problem import JointProblem
+from worker.identification.identified_model import Answer
+from worker.identification.identified_system import JointAnswer, joint_answer
+from worker.identification.sums.block_sums import Summing, sums_here
+from worker.identification.sums.instruments import Instruments, make_instruments
+from worker.identification.sums.kernels import DEFAULT_COUNT
+from worker.identification.symbolic_process import SymbolicProcess, from_terms
+from worker.identification.symbolic_system import SymbolicSystem, field_from_terms
 from worker.jobs.parameters import (
     bounds_of,
     criterion_of,
@@ -86,7 +86,7 @@ def _identify_one(data: Trajectories, parameters: IdentificationParameters, repo
     bounds = bounds_of(parameters.domain)
     if parameters.estimator == "paper":
         # Not at the top: scikit-learn takes longer to import than most jobs to run.
-        from worker.identification.paper_answer import by_paper
+        from worker.identification.estimation.paper_model import by_paper
 
         if parameters.library.diffusion_degree is not None:
             raise InvalidLibrary(
@@ -96,7 +96,7 @@ def _identify_one(data: Trajectories, parameters: IdentificationParameters, repo
         asked = problem_of_one(data, parameters, report, summing)
         return by_paper(data, asked.scales, asked.library, asked.kernels, threshold=parameters.selection.threshold, bounds=bounds)
     problem = beside_walls(problem_of_one(data, parameters, report, summing), bounds)
-    answer = answers.by_efficient_estimator(
+    answer = identified_model.by_efficient_estimator(
         problem,
         rule=parameters.sampling_rule,
         noise=parameters.measurement_noise,

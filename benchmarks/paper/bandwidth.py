@@ -8,11 +8,11 @@ from benchmarks.paper.parts import Claim, Part, Table, number, verdict
 from benchmarks.paper.runs import TRUTH, Run
 from benchmarks.paper.stacked import least_squares
 from benchmarks.recovery import Floats
-from worker.identification.cells import make_cells
-from worker.identification.kernels import make_kernels
-from worker.identification.sampling import Euler
-from worker.identification.statistics import gather
-from worker.identification.trajectories import block_edges, chunks
+from worker.identification.data.trajectories import block_edges, chunks
+from worker.identification.equations.scalar_rules import Euler
+from worker.identification.sums.kernel_statistics import gather
+from worker.identification.sums.kernels import make_kernels
+from worker.identification.sums.moment_cells import make_cells
 
 SYSTEMS = ("double-well",)
 SEEDS = 8

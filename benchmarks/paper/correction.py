@@ -9,7 +9,7 @@ from benchmarks.paper.parts import Claim, Part, Table, number, percent, percents
 from benchmarks.paper.runs import TERMS, TRUTH, Run
 from benchmarks.paper.stacked import least_squares
 from benchmarks.recovery import Floats
-from worker.identification.paper import sparse_fit
+from worker.identification.estimation.paper import sparse_fit
 
 SYSTEMS = ("multiplicative", "double-well")
 WAYS = ("stacked, all five terms", "stacked, Algorithm 1", "pooled, true terms", "default")

@@ -9,7 +9,7 @@ from benchmarks.recovery import Floats
 from worker.generator.analysis import GeneratorReport, analyse
 from worker.generator.report import autocorrelation as correlation_of
 from worker.generator.stationary import StationaryLaw
-from worker.identification.model import SymbolicProcess, from_terms
+from worker.identification.symbolic_process import SymbolicProcess, from_terms
 
 
 @cache

@@ -9,7 +9,7 @@ from benchmarks.paper.parts import Claim, Part, Table, number, spread
 from benchmarks.paper.runs import ESTIMATORS, PUBLISHED, TRUTH, Model, Run
 from worker.generator.process import ScalarProcess
 from worker.generator.relaxation import local_relaxation
-from worker.identification.model import from_terms
+from worker.identification.symbolic_process import from_terms
 
 SYSTEMS = ("multiplicative",)
 AT = (0.0, 1.0, 2.0)

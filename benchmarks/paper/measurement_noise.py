@@ -8,10 +8,10 @@ import numpy as np
 from benchmarks.paper.parts import Claim, Part, Table, number, percent, spread, verdict
 from benchmarks.paper.runs import TERMS, Run, by_default
 from benchmarks.recovery import DT, Floats
-from worker.identification.kernels import make_kernels
-from worker.identification.library import make_library
-from worker.identification.paper import identify_by_paper
-from worker.identification.trajectories import from_arrays, measure_scales
+from worker.identification.data.library import make_library
+from worker.identification.data.trajectories import from_arrays, measure_scales
+from worker.identification.estimation.paper import identify_by_paper
+from worker.identification.sums.kernels import make_kernels
 
 SYSTEMS = ("ornstein-uhlenbeck",)
 SEEDS, R = 5, 24

@@ -9,7 +9,7 @@ from sklearn.linear_model import lasso_path
 from benchmarks.paper.parts import Claim, Part, Table, of_all, verdict
 from benchmarks.paper.runs import NAMES, TERMS, TRUTH, Run
 from benchmarks.recovery import Floats
-from worker.identification.paper import ALPHAS, SparseFit
+from worker.identification.estimation.paper import ALPHAS, SparseFit
 
 SYSTEMS = tuple(NAMES)
 PRINTED = {

@@ -11,11 +11,16 @@ from benchmarks.bound import paper_parameters
 from benchmarks.recovery import DT, SYSTEMS, Floats, Limits, limits_of, paths_of
 from contract.identification import IdentificationParameters
 from worker import pipeline
-from worker.identification.answers import Answer
-from worker.identification.kernels import make_kernels
-from worker.identification.library import Library, make_library
-from worker.identification.paper import PaperModel, identify_by_paper
-from worker.identification.trajectories import Scales, Trajectories, from_arrays, measure_scales
+from worker.identification.data.library import Library, make_library
+from worker.identification.data.trajectories import (
+    Scales,
+    Trajectories,
+    from_arrays,
+    measure_scales,
+)
+from worker.identification.estimation.paper import PaperModel, identify_by_paper
+from worker.identification.identified_model import Answer
+from worker.identification.sums.kernels import make_kernels
 
 NAMES = {"ornstein-uhlenbeck": "Ornstein–Uhlenbeck", "double-well": "double well", "multiplicative": "multiplicative"}
 TERMS = ("1", "x", "x^2", "x^3", "x^4")

@@ -15,9 +15,9 @@ from tests.acceptance.jobs import MODEL_ONLY, upload
 from tests.acceptance.served import finished
 from tests.chaos.installation import Installation, Program, installed
 from worker import pipeline
-from worker.identification.answers import ComponentFit
-from worker.identification.multivariate.answer import JointAnswer
-from worker.identification.trajectories import Trajectories
+from worker.identification.data.trajectories import Trajectories
+from worker.identification.identified_model import ComponentFit
+from worker.identification.identified_system import JointAnswer
 
 STEP = 0.05
 PARAMETERS: dict[str, Any] = {"library": {"polynomial_degree": 1}, "kernels": {"count": 30}}

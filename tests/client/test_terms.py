@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from itoscope_client.models.terms import UnknownTerm, function_of, parse, variables_of
-from worker.identification import terms as of_the_worker
+from worker.identification.data import terms as of_the_worker
 
 X = np.array([-1.7, -0.3, 0.4, 2.2])
 VALUES = {"x": X, "y": X[::-1].copy()}

@@ -5,9 +5,9 @@ import numpy as np
 from contract.generator import AnalysisParameters
 from contract.identification import IdentificationParameters, LibraryParameters, SelectionParameters
 from worker import pipeline
-from worker.identification.answers import Answer
+from worker.identification.data.trajectories import Trajectories, from_arrays
+from worker.identification.identified_model import Answer
 from worker.identification.simulation import simulate
-from worker.identification.trajectories import Trajectories, from_arrays
 from worker.pipeline import Analysed
 
 

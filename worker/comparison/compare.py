@@ -20,10 +20,10 @@ from worker.comparison.sample_blocks import MOST, Stretches, gather
 from worker.generator.correlations import NoMemory
 from worker.generator.linear import linear_view
 from worker.generator.report import GeneratorReport
-from worker.identification.answers import Answer
-from worker.identification.diagnostics import Finding
-from worker.identification.multivariate.answer import JointAnswer
-from worker.identification.trajectories import Scales, Trajectories
+from worker.identification.checks.diagnostics import Finding
+from worker.identification.data.trajectories import Scales, Trajectories
+from worker.identification.identified_model import Answer
+from worker.identification.identified_system import JointAnswer
 
 ALARM = 1e-3
 """Probability, over all lags and variables together, below which a difference is one,"""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from worker.comparison.sample_blocks import MOST, pieces
 from worker.generator.process import DiffusionProcess
-from worker.identification.trajectories import Trajectories
+from worker.identification.data.trajectories import Trajectories
 
 Floats = NDArray[np.float64]
 Range = tuple[float, float]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.trajectories import Trajectories
+from worker.identification.data.trajectories import Trajectories
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from worker.generator.spatial_law import SpatialLaw
 from worker.generator.stationary import StationaryLaw
-from worker.identification.answers import Histogram
+from worker.identification.identified_model import Histogram
 
 Floats = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from contract import curves as pictures
 from worker.comparison.curves import Curve, Curves, DriftField
 from worker.comparison.empirical import Bins, KramersMoyal, Observed
 from worker.documents.numbers import number
-from worker.identification.variables import variable_name
+from worker.identification.data.variables import variable_name
 
 Floats = NDArray[np.float64]
 

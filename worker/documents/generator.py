@@ -35,8 +35,8 @@ from worker.generator.plane.between import SpatialPassage
 from worker.generator.spatial_law import SpatialLaw
 from worker.generator.timing import Timing
 from worker.generator.uncertainty import GeneratorSpread
-from worker.identification.diagnostics import Finding
-from worker.identification.variables import variable_name
+from worker.identification.checks.diagnostics import Finding
+from worker.identification.data.variables import variable_name
 
 Floats = NDArray[np.float64]
 

@@ -10,13 +10,13 @@ from contract.datasets import Dataset
 from worker.comparison.compare import Comparison
 from worker.documents.comparison import comparison_of
 from worker.documents.numbers import number
-from worker.identification.answers import Answer, ComponentFit
-from worker.identification.cross_validation import KernelChoice
-from worker.identification.intervals import confidence_interval
-from worker.identification.model import expression
-from worker.identification.multivariate.answer import JointAnswer
-from worker.identification.residuals import ResidualMoments
-from worker.identification.selection import Curve
+from worker.identification.checks.scalar_residuals import ResidualMoments
+from worker.identification.estimation.coefficient_intervals import confidence_interval
+from worker.identification.identified_model import Answer, ComponentFit
+from worker.identification.identified_system import JointAnswer
+from worker.identification.selection.best_subset import Curve
+from worker.identification.selection.cross_validation import KernelChoice
+from worker.identification.symbolic_process import expression
 
 
 def data_of(dataset: Dataset, answer: Answer | JointAnswer) -> results.DataSummary:

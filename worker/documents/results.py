@@ -21,10 +21,10 @@ from worker.documents.model import (
     selection_of,
 )
 from worker.documents.numbers import plain
-from worker.identification.answers import Answer
-from worker.identification.diagnostics import Finding
-from worker.identification.model import expression
-from worker.identification.multivariate.answer import JointAnswer
+from worker.identification.checks.diagnostics import Finding
+from worker.identification.identified_model import Answer
+from worker.identification.identified_system import JointAnswer
+from worker.identification.symbolic_process import expression
 from worker.pipeline import MODEL_ONLY, Analysed
 
 

@@ -21,8 +21,8 @@ from worker.documents.results import (
     said_of,
 )
 from worker.generator.errors import GeneratorError
-from worker.identification.answers import Answer
 from worker.identification.errors import IdentificationError
+from worker.identification.identified_model import Answer
 from worker.jobs.sweep import Found, Swept
 from worker.problems import of_core
 

@@ -4,8 +4,8 @@ import hashlib
 from dataclasses import replace
 
 from worker.fan_out.serialization import pack
-from worker.identification.passes import BlockSums, Pass, Summing
-from worker.identification.powers import PowersPass
+from worker.identification.sums.block_sums import BlockSums, Pass, Summing
+from worker.identification.sums.polynomial_moments import PowersPass
 
 MOST = 32
 """Passes whose sums are kept: each is some megabytes."""

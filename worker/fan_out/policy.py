@@ -7,7 +7,14 @@ import numpy as np
 
 from worker.fan_out.serialization import pack, unpack
 from worker.fan_out.shards import Share, Wanted
-from worker.identification.passes import NO_BLOCKS, BlockSums, Pass, Summing, n_samples, sums_here
+from worker.identification.sums.block_sums import (
+    NO_BLOCKS,
+    BlockSums,
+    Pass,
+    Summing,
+    n_samples,
+    sums_here,
+)
 
 SHARDS_AT_THRESHOLD = 4
 """Of a pass that is just long enough; of a longer one as many more, up to one a block. What a lost worker had is summed again."""

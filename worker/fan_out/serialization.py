@@ -8,24 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from worker.identification import sampling, terms
-from worker.identification.cells import Cells
-from worker.identification.library import Library
-from worker.identification.multivariate.increments import Space
-from worker.identification.multivariate.instruments import Embedding, Instruments
-from worker.identification.multivariate.rules import JointRule
-from worker.identification.multivariate.statistics import JointPass
-from worker.identification.noise import Noisy
-from worker.identification.passes import BlockSums
-from worker.identification.powers import PowersPass
-from worker.identification.statistics import WindowsPass
-from worker.identification.trajectories import Scales, Trajectories, Windows
+from worker.identification.data import terms
+from worker.identification.data.library import Library
+from worker.identification.data.trajectories import Scales, Trajectories, Windows
+from worker.identification.data.windows import Space
+from worker.identification.equations import scalar_rules
+from worker.identification.equations.measurement_noise import Noisy
+from worker.identification.sums.block_sums import BlockSums
+from worker.identification.sums.instruments import Embedding, Instruments
+from worker.identification.sums.kernel_statistics import WindowsPass
+from worker.identification.sums.moment_cells import Cells
+from worker.identification.sums.polynomial_moments import PowersPass
+from worker.identification.sums.rules import JointRule
+from worker.identification.sums.window_statistics import JointPass
 
 _KINDS: Mapping[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         *(PowersPass, WindowsPass, JointPass, BlockSums),
-        *(sampling.Euler, sampling.Trapezoid, sampling.AdamsMoulton, sampling.Simpson, Noisy, JointRule, Windows),
+        *(scalar_rules.Euler, scalar_rules.Trapezoid, scalar_rules.AdamsMoulton, scalar_rules.Simpson, Noisy, JointRule, Windows),
         *(terms.Number, terms.Variable, terms.Call, terms.Binary, Library),
         *(Scales, Cells, Space, Embedding, Instruments),
     )

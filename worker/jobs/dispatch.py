@@ -25,10 +25,10 @@ from worker.fan_out.policy import packed_sums, summing_with
 from worker.fan_out.serialization import unpack
 from worker.fan_out.shards import Share, Sum
 from worker.generator.errors import GeneratorError
+from worker.identification.data.trajectories import Trajectories
+from worker.identification.data.variables import variable_name
 from worker.identification.errors import IdentificationError
-from worker.identification.passes import Summing
-from worker.identification.trajectories import Trajectories
-from worker.identification.variables import variable_name
+from worker.identification.sums.block_sums import Summing
 from worker.jobs import rolling as rolling_pipeline
 from worker.jobs import sweep
 from worker.problems import JobProblem, of_core

@@ -9,8 +9,8 @@ from contract import generator
 from contract.base import Interval
 from contract.identification import IdentificationParameters
 from worker.generator.places import Place, Region
-from worker.identification.criteria import Criterion
-from worker.identification.variables import variable_name
+from worker.identification.data.variables import variable_name
+from worker.identification.selection.criteria import Criterion
 
 
 def bounds_of(domain: Mapping[str, Interval], variable: str = "x") -> tuple[float, float]:

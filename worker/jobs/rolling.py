@@ -2,9 +2,9 @@
 
 from contract.identification import IdentificationParameters
 from contract.rolling import RollingWindows
+from worker.identification.data.trajectories import Trajectories
+from worker.identification.data.variables import check_unwrapped
 from worker.identification.errors import DimensionNotSupported
-from worker.identification.trajectories import Trajectories
-from worker.identification.variables import check_unwrapped
 from worker.jobs.parameters import bounds_of, period_of
 from worker.jobs.univariate_setup import beside_walls, problem_of_one
 from worker.progress import Report

@@ -9,11 +9,11 @@ from worker import pipeline
 from worker.comparison.compare import Comparison
 from worker.fan_out.cache import Remembering
 from worker.generator.errors import GeneratorError
-from worker.identification.answers import Answer
+from worker.identification.data.trajectories import Trajectories
 from worker.identification.errors import IdentificationError
-from worker.identification.multivariate.answer import JointAnswer
-from worker.identification.passes import Summing
-from worker.identification.trajectories import Trajectories
+from worker.identification.identified_model import Answer
+from worker.identification.identified_system import JointAnswer
+from worker.identification.sums.block_sums import Summing
 from worker.pipeline import Analysed
 from worker.progress import Report
 

@@ -4,15 +4,15 @@ from dataclasses import replace
 from typing import Any
 
 from contract.identification import IdentificationParameters
-from worker.identification.extra_terms import check_values
-from worker.identification.fitting import Problem
-from worker.identification.kernel_grid import make_grid
-from worker.identification.kernels import DEFAULT_COUNT, make_kernels
-from worker.identification.library import make_library
-from worker.identification.memory import check_consecutive_samples, some_pairs
-from worker.identification.passes import Summing, sums_here
-from worker.identification.trajectories import Trajectories, measure_scales
-from worker.identification.walls import find_walls
+from worker.identification.checks.markov_tests import check_consecutive_samples, some_pairs
+from worker.identification.checks.reflecting_boundaries import find_walls
+from worker.identification.data.library import make_library
+from worker.identification.data.nonpolynomial_terms import check_values
+from worker.identification.data.trajectories import Trajectories, measure_scales
+from worker.identification.estimation.kernel_grid import make_grid
+from worker.identification.estimation.scalar_fit import Problem
+from worker.identification.sums.block_sums import Summing, sums_here
+from worker.identification.sums.kernels import DEFAULT_COUNT, make_kernels
 from worker.jobs.parameters import criterion_of, library_options, period_of
 from worker.progress import Report
 

@@ -34,7 +34,7 @@ def compile_all() -> None:
     from contract.generator import AnalysisParameters, PassageRequest
     from contract.identification import IdentificationParameters
     from worker import pipeline
-    from worker.identification.trajectories import Trajectories
+    from worker.identification.data.trajectories import Trajectories
 
     def say_nothing(fraction: float, stage: str, message: str) -> None:
         pass

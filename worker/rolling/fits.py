@@ -5,9 +5,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from worker.identification.efficient import Identified
+from worker.identification.data.trajectories import MINIMUM_INCREMENTS
+from worker.identification.equations.measurement_noise import Noisy
 from worker.identification.errors import NoDataUnderKernels
-from worker.identification.fitting import (
+from worker.identification.estimation.scalar_estimator import Identified
+from worker.identification.estimation.scalar_fit import (
     Problem,
     Weights,
     first_weights,
@@ -15,10 +17,8 @@ from worker.identification.fitting import (
     re_estimated,
     weights_through_noise,
 )
-from worker.identification.noise import Noisy
-from worker.identification.selection import Estimate
-from worker.identification.statistics import KernelStatistics
-from worker.identification.trajectories import MINIMUM_INCREMENTS
+from worker.identification.selection.best_subset import Estimate
+from worker.identification.sums.kernel_statistics import KernelStatistics
 from worker.rolling.windows import MovingWindows
 
 

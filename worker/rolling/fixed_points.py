@@ -7,10 +7,10 @@ import numpy as np
 
 from worker.generator.process import scalar_view
 from worker.generator.roots import roots_of_each
-from worker.identification.library import Library
-from worker.identification.model import SymbolicFamily
-from worker.identification.selection import Estimate
-from worker.identification.trajectories import Scales
+from worker.identification.data.library import Library
+from worker.identification.data.trajectories import Scales
+from worker.identification.selection.best_subset import Estimate
+from worker.identification.symbolic_process import SymbolicFamily
 
 POINTS = 400
 """At which the drift's sign is looked at."""

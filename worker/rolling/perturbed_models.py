@@ -7,11 +7,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.answers import processes_of
-from worker.identification.library import Library
-from worker.identification.model import SymbolicFamily
-from worker.identification.selection import Estimate
-from worker.identification.trajectories import Scales
+from worker.identification.data.library import Library
+from worker.identification.data.trajectories import Scales
+from worker.identification.identified_model import processes_of
+from worker.identification.selection.best_subset import Estimate
+from worker.identification.symbolic_process import SymbolicFamily
 
 Floats = NDArray[np.float64]
 

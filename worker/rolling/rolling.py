@@ -10,12 +10,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification import efficient
-from worker.identification.diagnostics import Finding, check_smoothness
-from worker.identification.fitting import Problem
-from worker.identification.library import Library
-from worker.identification.sampling import RuleName
-from worker.identification.selection import Estimate
+from worker.identification.checks.diagnostics import Finding, check_smoothness
+from worker.identification.data.library import Library
+from worker.identification.equations.scalar_rules import RuleName
+from worker.identification.estimation import scalar_estimator
+from worker.identification.estimation.scalar_fit import Problem
+from worker.identification.selection.best_subset import Estimate
 from worker.rolling.fits import fits_of
 from worker.rolling.fixed_points import Place, places_of
 from worker.rolling.perturbed_models import neighbourhoods_of
@@ -81,11 +81,11 @@ def roll(
     windows: MovingWindows,
     *,
     rule: RuleName | Literal["auto"] = "auto",
-    noise: efficient.NoiseHandling = "auto",
+    noise: scalar_estimator.NoiseHandling = "auto",
     bounds: tuple[float, float] = (-np.inf, np.inf),
 ) -> Rolling:
     """Identify the whole record, then every window on its terms. Raises IdentificationError."""
-    identified = efficient.identify(problem, rule, noise)
+    identified = scalar_estimator.identify(problem, rule, noise)
     check_smoothness(identified.raw)
     problem = replace(problem, kernels=identified.kernels, grid=None, longest_step=identified.longest_step)
     library, scales = problem.library, problem.scales

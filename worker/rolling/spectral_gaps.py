@@ -21,7 +21,7 @@ from worker.generator.process import DiffusionProcess, scalar_view
 from worker.generator.report import GeneratorReport, Range
 from worker.generator.sample_alone import analysed_alone
 from worker.generator.together import rates_together
-from worker.identification.model import SymbolicFamily
+from worker.identification.symbolic_process import SymbolicFamily
 from worker.rolling.perturbed_models import Neighbourhoods
 
 MODELS_A_REFERENCE = 350

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.identification.data.trajectories import Trajectories
 from worker.identification.errors import DimensionNotSupported, InvalidWindows
-from worker.identification.trajectories import Trajectories
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

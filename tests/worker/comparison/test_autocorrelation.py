@@ -6,7 +6,7 @@ import pytest
 from worker.comparison.autocorrelation import Autocorrelation, compared
 from worker.comparison.conditional_moments import Measure
 from worker.comparison.sample_blocks import gather
-from worker.identification.trajectories import from_arrays
+from worker.identification.data.trajectories import from_arrays
 
 
 class Exponential:

@@ -14,8 +14,8 @@ from worker.comparison.conditional_moments import Measure, OnTheLine
 from worker.comparison.markov_chain import Chain, chain_of
 from worker.comparison.sample_blocks import gather
 from worker.generator.process import ScalarProcess
+from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.simulation import simulate, simulate_system
-from worker.identification.trajectories import Trajectories, from_arrays
 from worker.pipeline import analyse_answer, identify
 
 OU = ScalarProcess(lambda x: -x, lambda x: 1.0 + 0 * x, lambda x: -1.0 + 0 * x)

@@ -10,7 +10,7 @@ from worker.comparison.plane_moments import in_the_plane
 from worker.generator.analysis import analyse
 from worker.generator.linear import LinearProcess, linear_view
 from worker.generator.process import ScalarProcess
-from worker.identification.system import SymbolicSystem, field_from_terms
+from worker.identification.symbolic_system import SymbolicSystem, field_from_terms
 
 OU = ScalarProcess(lambda x: -x, lambda x: 2.0 + 0 * x, lambda x: -1.0 + 0 * x)
 

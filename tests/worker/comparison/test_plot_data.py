@@ -9,7 +9,7 @@ from worker import pipeline
 from worker.comparison import plot_data
 from worker.comparison.empirical import KramersMoyal, look
 from worker.documents.curves import curves_document, field_document, observed_document
-from worker.identification.trajectories import Trajectories, from_arrays
+from worker.identification.data.trajectories import Trajectories, from_arrays
 
 DT = 0.01
 

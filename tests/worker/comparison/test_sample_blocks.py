@@ -5,7 +5,7 @@ import numpy as np
 from worker.comparison.sample_blocks import gather
 from worker.comparison.total_variation import in_the_plane
 from worker.generator.spatial_law import SpatialLaw
-from worker.identification.trajectories import Trajectories, from_arrays
+from worker.identification.data.trajectories import Trajectories, from_arrays
 
 
 def test_pairs_never_cross_gaps_or_trajectories() -> None:

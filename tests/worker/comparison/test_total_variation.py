@@ -6,8 +6,8 @@ import pytest
 from contract.identification import IdentificationParameters
 from worker.comparison.compare import Comparison, compare
 from worker.generator.analysis import analyse
-from worker.identification.multivariate.answer import JointAnswer
-from worker.identification.trajectories import from_arrays
+from worker.identification.data.trajectories import from_arrays
+from worker.identification.identified_system import JointAnswer
 from worker.pipeline import identify
 
 

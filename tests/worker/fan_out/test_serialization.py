@@ -13,8 +13,8 @@ import pytest
 from contract.identification import IdentificationParameters
 from worker import pipeline
 from worker.fan_out.serialization import pack, unpack
-from worker.identification.passes import BlockSums, Pass, sums_here
-from worker.identification.trajectories import Trajectories, from_arrays
+from worker.identification.data.trajectories import Trajectories, from_arrays
+from worker.identification.sums.block_sums import BlockSums, Pass, sums_here
 
 
 @cache

@@ -6,7 +6,7 @@ from scipy.special import ndtr
 
 from worker.generator.analysis import analyse
 from worker.generator.process import ScalarProcess
-from worker.identification.system import SymbolicSystem, field_from_terms
+from worker.identification.symbolic_system import SymbolicSystem, field_from_terms
 
 LINEAR = ScalarProcess(lambda x: -x, lambda x: 2 + 0 * x, lambda x: -1 + 0 * x)
 """Stationary law N(0, 1)."""

@@ -10,13 +10,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from worker.identification.criteria import Criterion
-from worker.identification.efficient import Identified, identify
-from worker.identification.fitting import Problem
-from worker.identification.kernels import make_kernels
-from worker.identification.library import Library, make_library
+from worker.identification.data.library import Library, make_library
+from worker.identification.data.trajectories import (
+    Scales,
+    Trajectories,
+    from_arrays,
+    measure_scales,
+)
+from worker.identification.estimation.scalar_estimator import Identified, identify
+from worker.identification.estimation.scalar_fit import Problem
+from worker.identification.selection.criteria import Criterion
 from worker.identification.simulation import SYSTEMS, simulate
-from worker.identification.trajectories import Scales, Trajectories, from_arrays, measure_scales
+from worker.identification.sums.kernels import make_kernels
 
 Floats = NDArray[np.float64]
 Paths = Callable[..., Floats]

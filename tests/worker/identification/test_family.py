@@ -10,10 +10,10 @@ from worker.generator.family import Family, among, coefficients_at
 from worker.generator.process import scalar_view, values
 from worker.generator.roots import BATCH, ROUNDED, roots, roots_of_each
 from worker.generator.together import analysed_together
-from worker.identification.answers import process_of, processes_of
-from worker.identification.library import make_library
-from worker.identification.model import SymbolicFamily
-from worker.identification.trajectories import Scales, from_arrays, measure_scales
+from worker.identification.data.library import make_library
+from worker.identification.data.trajectories import Scales, from_arrays, measure_scales
+from worker.identification.identified_model import process_of, processes_of
+from worker.identification.symbolic_process import SymbolicFamily
 
 X = np.linspace(-5.0, 9.0, 57)
 

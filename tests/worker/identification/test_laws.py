@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worker.identification.trajectories import from_arrays
+from worker.identification.data.trajectories import from_arrays
 
 
 def _coefficients(fitted) -> dict[tuple[str, str], tuple[float, float]]:

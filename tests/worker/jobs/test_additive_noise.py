@@ -5,9 +5,9 @@ import pytest
 
 from contract.identification import IdentificationParameters
 from worker import pipeline
+from worker.identification.data.trajectories import from_arrays
 from worker.identification.errors import InvalidLibrary
 from worker.identification.simulation import SYSTEMS, simulate, simulate_system
-from worker.identification.trajectories import from_arrays
 
 
 def sigma(x):

@@ -12,8 +12,8 @@ from contract.jobs import JOB_REQUEST
 from worker import pipeline
 from worker.comparison.compare import compare
 from worker.documents.model import diagnostics_of
+from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.simulation import SYSTEMS, simulate
-from worker.identification.trajectories import Trajectories, from_arrays
 
 
 def _silent(fraction: float, stage: str, message: str) -> None:

@@ -15,8 +15,8 @@ from worker import pipeline
 from worker.comparison import plot_data
 from worker.documents import results
 from worker.documents.sweep import sweep_result
-from worker.identification.passes import sums_here
-from worker.identification.trajectories import Trajectories, from_arrays
+from worker.identification.data.trajectories import Trajectories, from_arrays
+from worker.identification.sums.block_sums import sums_here
 from worker.jobs import sweep
 
 N, DT = 2000, 0.05

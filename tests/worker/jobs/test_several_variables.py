@@ -11,9 +11,9 @@ from worker import pipeline
 from worker.documents.generator import analysis_of
 from worker.documents.model import diagnostics_of, model_of, selection_of
 from worker.documents.results import generator_result
+from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.errors import DimensionNotSupported
 from worker.identification.simulation import simulate_system
-from worker.identification.trajectories import Trajectories, from_arrays
 from worker.retry import Fenced
 
 MATRIX = np.array([[-1.0, 2.0], [-2.0, -1.0]])

@@ -11,10 +11,10 @@ from contract.identification import IdentificationParameters
 from contract.jobs import JOB_REQUEST, SweepJob
 from worker import pipeline
 from worker.fan_out.cache import Remembering
-from worker.identification.answers import Answer
+from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.errors import IdentificationError
-from worker.identification.passes import BlockSums, Pass, sums_here
-from worker.identification.trajectories import Trajectories, from_arrays
+from worker.identification.identified_model import Answer
+from worker.identification.sums.block_sums import BlockSums, Pass, sums_here
 from worker.jobs.sweep import Found, swept
 
 ANALYSIS = AnalysisParameters(model_only=True)

@@ -73,10 +73,10 @@ print(json.dumps([before, idle()]))
 CALLED_BY_OTHERS = {
     "worker.generator.bisection._move",
     "worker.generator.bisection._rates_below",
-    "worker.identification.fixed_point._add_digits",
-    "worker.identification.fixed_point._add_product",
-    "worker.identification.fixed_point._carry",
-    "worker.identification.powers._add_stretch",
+    "worker.identification.selection.exact.fixed_point_arithmetic._add_digits",
+    "worker.identification.selection.exact.fixed_point_arithmetic._add_product",
+    "worker.identification.selection.exact.fixed_point_arithmetic._carry",
+    "worker.identification.sums.polynomial_moments._add_stretch",
 }
 
 

@@ -10,8 +10,8 @@ from contract.identification import IdentificationParameters
 from contract.rolling import RollingWindows
 from worker.generator.analysis import analyse
 from worker.generator.process import ScalarProcess
+from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.errors import DimensionNotSupported, InvalidWindows
-from worker.identification.trajectories import Trajectories, from_arrays
 from worker.jobs.rolling import roll_along
 from worker.rolling.rolling import Rolling
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from worker.identification.trajectories import from_arrays
+from worker.identification.data.trajectories import from_arrays
 from worker.rolling.trend import trend_of
 from worker.rolling.windows import PIECES, along
 

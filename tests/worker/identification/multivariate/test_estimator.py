@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from worker.identification.multivariate.findings import joint_findings
+from worker.identification.checks.multivariate_findings import joint_findings
 
 
 @pytest.mark.parametrize("name", ["rotating", "double well", "multiplicative"])

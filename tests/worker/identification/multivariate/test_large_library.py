@@ -7,7 +7,7 @@ import pytest
 
 from contract.identification import IdentificationParameters
 from worker import pipeline
-from worker.identification.trajectories import Trajectories, from_arrays
+from worker.identification.data.trajectories import Trajectories, from_arrays
 
 RECORD = Path(__file__).resolve().parents[5] / "shared" / "data" / "d10_ngrip_10yr.csv"
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worker.identification.multivariate.fitting import N_BLOCKS, walk
-from worker.identification.multivariate.rules import SIMPSON, THROUGH_NOISE, TRAPEZOID
-from worker.identification.multivariate.statistics import gather
-from worker.identification.trajectories import Trajectories
+from worker.identification.data.trajectories import Trajectories
+from worker.identification.estimation.fit import N_BLOCKS, walk
+from worker.identification.sums.rules import SIMPSON, THROUGH_NOISE, TRAPEZOID
+from worker.identification.sums.window_statistics import gather
 
 SWAPPED = {"x": "y", "y": "x", "x^3": "y^3", "y^3": "x^3", "x^2": "y^2", "y^2": "x^2", "1": "1", "x*y": "x*y"}
 

@@ -3,14 +3,25 @@
 import numpy as np
 import pytest
 
-from worker.identification.library import make_joint_library
-from worker.identification.multivariate.increments import measure_space, stretches
-from worker.identification.multivariate.instruments import make_instruments
-from worker.identification.multivariate.noise import MeasurementNoise
-from worker.identification.multivariate.positivity import indefinite
-from worker.identification.multivariate.rules import EULER, SIMPSON, THROUGH_NOISE, TRAPEZOID
-from worker.identification.multivariate.sums import pairs_of, products_of
-from worker.identification.trajectories import PAIRS, Trajectories, Windows, block_edges, from_arrays
+from worker.identification.checks.positivity import indefinite
+from worker.identification.data.library import make_joint_library
+from worker.identification.data.trajectories import (
+    PAIRS,
+    Trajectories,
+    Windows,
+    block_edges,
+    from_arrays,
+)
+from worker.identification.data.windows import measure_space, stretches
+from worker.identification.sums.instruments import make_instruments
+from worker.identification.sums.noise_corrections import MeasurementNoise
+from worker.identification.sums.rules import (
+    EULER,
+    SIMPSON,
+    THROUGH_NOISE,
+    TRAPEZOID,
+)
+from worker.identification.sums.window_products import pairs_of, products_of
 
 
 def _space(data: Trajectories, periods=None):
@@ -151,7 +162,7 @@ def test_a_tensor_that_is_no_covariance_is_found_where_it_is_not() -> None:
 
 
 def test_errors_under_persistent_residuals_are_never_below_the_models() -> None:
-    from worker.identification.regression import NormalEquations, solve, with_block_errors
+    from worker.identification.equations.regression import NormalEquations, solve, with_block_errors
 
     rng, n_blocks, size = np.random.default_rng(0), 60, 3
     design = rng.standard_normal((n_blocks, 40, size))

@@ -1,0 +1,138 @@
+"""Gains of many supports at once are those of each by itself, near the origin and far from it."""
+
+from collections.abc import Sequence
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from worker.identification.data.library import Library, make_joint_library
+from worker.identification.data.trajectories import Scales
+from worker.identification.equations.regression import NormalEquations
+from worker.identification.selection import log_likelihood_gains as gains_module
+from worker.identification.selection.exact import gauss_jordan
+from worker.identification.selection.exact.supports import growing, shrinking
+from worker.identification.selection.log_likelihood_gains import (
+    Gains,
+    gain_on,
+    removals,
+    stepwise,
+)
+
+Floats = NDArray[np.float64]
+
+origins = st.lists(st.sampled_from([0.0, 0.25, -3.0, 40.0, 1e3, -1e6]), min_size=1, max_size=3)
+
+
+def library_of(origins: Sequence[float], degree: int, extra_terms: tuple[str, ...] = ()) -> Library:
+    scales = [Scales(o, 0.5, (o - 0.5, o + 0.5), o - 0.5, o + 0.5, o, 0.25, 1.0, np.ones(1), 100.0) for o in origins]
+    return make_joint_library(scales, polynomial_degree=degree, extra_terms=extra_terms, periods=(None,) * len(origins))
+
+
+def equations_of(design: Floats, seed: int) -> NormalEquations:
+    """Of a design (n, J) and random responses."""
+    response = design @ np.random.default_rng([seed, 1]).normal(size=design.shape[1])
+    response += np.random.default_rng([seed, 2]).normal(size=len(design))
+    information, score = design.T @ design, design.T @ response
+    return NormalEquations(information, score, information[None], score[None], design)
+
+
+def on_states(library: Library, seed: int, n: int = 400) -> NormalEquations:
+    """A regression on the library's functions at states in the middle of the range."""
+    y = np.random.default_rng(seed).uniform(-1, 1, (n, library.dimension))
+    return equations_of(library.internal(y), seed)
+
+
+@given(origins, st.integers(0, 10_000), st.data())
+@settings(max_examples=60, deadline=None)
+def test_one_term_more_or_less_gains_what_the_support_gains_by_itself(where: list[float], seed: int, data: st.DataObject) -> None:
+    library = library_of(where, 5 if len(where) == 1 else 3, ("x^6",))
+    equations = on_states(library, seed)
+    gains, order = Gains(equations, library), data.draw(st.permutations(range(library.size)))
+    n = data.draw(st.integers(1, library.size - 1))
+    grown = growing(library)
+    for term in order[:n]:
+        grown = grown.with_term(term)
+    shrunk = shrinking(library)
+    for term in order[n:]:
+        shrunk = shrunk.without_term(term)
+    assert grown.inside == shrunk.inside == tuple(sorted(order[:n]))
+    more = [gain_on(equations, library, tuple(sorted((*grown.inside, t)))) for t in grown.outside]
+    less = [gain_on(equations, library, tuple(t for t in shrunk.inside if t != out)) for out in shrunk.inside]
+    # The information's eigenvalues are above 10⁻⁶ here, so that float64 leaves 10⁻⁹ of a gain.
+    np.testing.assert_allclose(gains.with_one_more(grown), more, rtol=1e-8)
+    np.testing.assert_allclose(gains.with_one_less(shrunk), less, rtol=1e-8, atol=1e-8)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 3), st.data())
+@settings(max_examples=40, deadline=None)
+def test_what_cannot_be_told_apart_is_the_same_by_either_way(seed: int, n_copies: int, data: st.DataObject) -> None:
+    library = library_of([0.25], 7)
+    design = on_states(library, seed).design.copy()
+    # Some functions are combinations of others on these data, exactly or but for 10⁻⁹ or a tenth of them.
+    for copy in range(n_copies):
+        size = data.draw(st.sampled_from([0.0, 1e-9, 0.1]))
+        j = data.draw(st.integers(1, library.internal_size - 1))
+        design[:, j] = design[:, :j].sum(axis=1) + size * np.random.default_rng([seed, copy]).normal(size=len(design))
+    equations = equations_of(design, seed)
+    gains, order = Gains(equations, library), data.draw(st.permutations(range(library.size)))
+    grown, shrunk = growing(library), shrinking(library)
+    for add, drop in zip(order[:-1], order[::-1][:-1], strict=True):
+        more = gains.of([tuple(sorted((*grown.inside, t))) for t in grown.outside])
+        less = gains.of([tuple(t for t in shrunk.inside if t != out) for out in shrunk.inside])
+        for found, direct in ((gains.with_one_more(grown), more), (gains.with_one_less(shrunk), less)):
+            assert list(np.isfinite(found)) == list(np.isfinite(direct))
+            finite = np.isfinite(found)
+            # 10⁻⁹ of a function leaves an eigenvalue of 10⁻¹⁸, which is none; a tenth one of 10⁻² or, of several such, 10⁻⁸.
+            np.testing.assert_allclose(found[finite], np.array(direct)[finite], rtol=1e-7)
+        grown, shrunk = grown.with_term(add), shrunk.without_term(drop)
+
+
+def plain_stepwise(equations: NormalEquations, library: Library) -> list[dict[tuple[int, ...], float]]:
+    """Forward and backward steps as they are defined, every support by itself."""
+
+    def of(supports: list[tuple[int, ...]]) -> dict[tuple[int, ...], float]:
+        return {s: gain_on(equations, library, s) for s in supports}
+
+    size, current = library.size, ()
+    levels: list[dict[tuple[int, ...], float]] = [{(): 0.0}, *({} for _ in range(size))]
+    for k in range(1, size + 1):
+        levels[k].update(of([tuple(sorted((*current, t))) for t in range(size) if t not in current]))
+        current = max(levels[k], key=levels[k].__getitem__)
+    for k in range(size - 1, 0, -1):
+        shrunk = of([tuple(t for t in current if t != out) for out in current])
+        levels[k].update(shrunk)
+        current = max(shrunk, key=shrunk.__getitem__)
+    return levels
+
+
+@pytest.mark.parametrize("where", [[0.0, 0.0], [40.0, -1e3], [1e6, 0.25]])
+def test_forward_and_backward_steps_are_those_of_every_support_by_itself(where: list[float]) -> None:
+    library = library_of(where, 4)
+    for seed in range(4):
+        equations = on_states(library, seed)
+        found = list(stepwise(Gains(equations, library), library))
+        for level, plain in zip(found, plain_stepwise(equations, library), strict=True):
+            by_support = {level.support(i): float(gain) for i, gain in enumerate(level.gains)}
+            assert by_support == pytest.approx(plain, rel=1e-8)
+
+
+def test_a_path_costs_one_step_of_elimination_a_support_and_no_support_is_evaluated_by_itself() -> None:
+    library = library_of([40.0, 3.0, -7.0], 4)
+    equations = on_states(library, 0, 2000)
+    gains = Gains(equations, library)
+    list(removals(gains, library))  # makes what is made once a library
+    with (
+        patch.object(gauss_jordan, "eliminated", wraps=gauss_jordan.eliminated) as steps,
+        patch.object(gauss_jordan, "exchanged", wraps=gauss_jordan.exchanged) as exchanges,
+        patch.object(gains_module, "gain_on", wraps=gain_on) as direct,
+    ):
+        levels = list(stepwise(gains, library))
+    assert sum(len(level.gains) for level in levels) > library.size**2 // 2
+    assert steps.call_count <= 2 * library.size
+    # Pivots are the largest entries, which seldom leave a larger one elsewhere.
+    assert exchanges.call_count <= library.size
+    assert direct.call_count == 0

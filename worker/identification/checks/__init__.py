@@ -1,0 +1,1 @@
+"""Tests of the fitted model, and the sentences that report them."""

@@ -1,0 +1,97 @@
+"""Walls that a path bounces off: ends of its range that it comes to often and at full speed (docs/method.md §3).
+
+A step that reaches a wall is turned back, and its residual has no mean of zero, whatever drift and diffusion are. A window that
+starts several steps away feels nothing of it, and where it starts was known before its noise was drawn; so windows that start
+near a wall are left out, which biases nothing. Where the noise vanishes at the end there is no wall, and nothing is left out.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.data.trajectories import Trajectories
+
+Floats = NDArray[np.float64]
+
+REACH = 5.0
+"""Distance from a wall, in rms steps there, from which a window of one or two steps does not feel it."""
+
+OFTEN = 30
+"""Samples within half a step of the end, and one in 500 of all, from which the path is said to come there often."""
+
+AT_FULL_SPEED = 0.6
+"""Rms step near the end over that anywhere below which the noise vanishes there."""
+
+LEAST_KEPT = 0.2
+"""Share of the windows that has to be left; with fewer the path is nowhere without the wall."""
+
+SAMPLES = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Walls:
+    """Where walls stand, and the range at a distance from them; infinite where there is none [state]."""
+
+    low: float = -np.inf
+    high: float = np.inf
+    inner_low: float = -np.inf
+    inner_high: float = np.inf
+
+    def __bool__(self) -> bool:
+        return bool(np.isfinite(self.low) or np.isfinite(self.high))
+
+
+NO_WALLS = Walls()
+
+
+def find_walls(data: Trajectories, bounds: tuple[float, float] = (-np.inf, np.inf)) -> Walls:
+    """The walls of one-dimensional data: declared ends that are reached, or else ends of the data's own range.
+
+    bounds   declared ends, infinite where open [state]
+    """
+    left, steps = _steps(data)
+    if left.size < 10 * OFTEN:
+        return Walls()
+    low, inner_low = _wall(left, steps, float(bounds[0]))
+    high, inner_high = _wall(-left, steps, -float(bounds[1]))
+    kept = np.mean((left >= inner_low) & (left <= -inner_high))
+    return Walls(low, -high, inner_low, -inner_high) if kept > LEAST_KEPT else Walls()
+
+
+def _wall(left: Floats, steps: Floats, declared: float) -> tuple[float, float]:
+    """The wall below the data and where its reach ends; −∞ where there is none."""
+    nowhere = -np.inf, -np.inf
+    end = max(declared, float(left.min())) if np.isfinite(declared) else float(left.min())
+    overall = float(np.sqrt(np.mean(steps**2)))
+    width = REACH * overall
+    for _ in range(8):
+        near = left < end + width
+        if np.count_nonzero(near) < OFTEN:
+            return nowhere
+        width = REACH * float(np.sqrt(np.mean(steps[near] ** 2)))
+    step = width / REACH
+    if step < AT_FULL_SPEED * overall:
+        return nowhere
+    at_the_end = left[left < end + step / 2]
+    beyond = np.count_nonzero((left >= end + step) & (left < end + 1.5 * step))
+    often = at_the_end.size >= max(OFTEN, left.size / 500) and at_the_end.size > beyond / 3
+    # Values on a grid pile up at its ends of themselves.
+    if not often or np.unique(at_the_end[:1000]).size < min(OFTEN, at_the_end.size) / 2:
+        return nowhere
+    return end, end + width
+
+
+def _steps(data: Trajectories) -> tuple[Floats, Floats]:
+    """States and the steps from them, of about 200 000 samples at most from the whole record."""
+    every = max(1, data.n_increments // SAMPLES)
+    pieces = list(_pieces(data, every))
+    return np.concatenate([x for x, _ in pieces]), np.concatenate([dx for _, dx in pieces])
+
+
+def _pieces(data: Trajectories, every: int) -> Iterator[tuple[Floats, Floats]]:
+    for start, stop, _ in data.segments:
+        index = np.arange(start, stop - 1, every)
+        x = np.asarray(data.states[index, 0])
+        yield x, np.asarray(data.states[index + 1, 0]) - x

@@ -1,0 +1,144 @@
+"""One pass over the residuals of a fitted model: their local variance, their shape and their memory."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.data.library import Library
+from worker.identification.data.trajectories import Chunk
+from worker.identification.equations.scalar_rules import SamplingRule
+from worker.identification.sums.kernel_statistics import nodal_sums
+from worker.identification.sums.moment_cells import Cells
+
+Floats = NDArray[np.float64]
+
+N_BINS = 120
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResidualMoments:
+    """Sums over the residuals r of one variable's drift equation, internal units.
+
+    powers       (5,)  Σ u^p, p = 0 … 4, of r over its standard deviation, where â > 0; over its own where â is hardly anywhere
+    products     n, Σ r_n r_{n+1}, Σ (r_n r_{n+1})² over consecutive windows, then n, Σ r_n r_{n+2}, Σ (r_n r_{n+2})²
+    squares      Σ r², Σ Δy², number of windows
+    zero_steps   share of increments that are exactly zero
+    """
+
+    powers: Floats
+    products: Floats
+    squares: Floats
+    zero_steps: float
+
+    @property
+    def n_windows(self) -> int:
+        return int(self.squares[2])
+
+    @property
+    def kurtosis(self) -> float:
+        """3 for Gaussian noise, larger for jumps and heavy tails."""
+        return float(self.powers[4] * self.powers[0] / self.powers[2] ** 2) if self.powers[2] > 0 else 0.0
+
+    @property
+    def is_heavy_tailed(self) -> bool:
+        """Whether large values are more frequent than Gaussian ones, beyond chance and by an excess of one at least."""
+        n = self.powers[0]
+        return bool(n >= 100 and self.kurtosis > 3 + max(1.0, 6 * np.sqrt(24 / n)))
+
+    @property
+    def lag_one_correlation(self) -> float:
+        """Σ r_n r_{n+1} / Σ r² per pair: +1 for a smooth path, −½ where measurement noise dominates, 0 for a right model."""
+        pairs = self.products[0]
+        if not pairs or not self.squares[0]:
+            return 0.0
+        return float(self.products[1] / pairs / (self.squares[0] / self.squares[2]))
+
+    @property
+    def lag_one_z(self) -> float:
+        """Lag-one product over its own standard error."""
+        return float(self.products[1] / np.sqrt(self.products[2])) if self.products[2] > 0 else 0.0
+
+    @property
+    def lag_two_correlation(self) -> float:
+        """Likewise two windows apart."""
+        if not self.products[3] or not self.squares[0]:
+            return 0.0
+        return float(self.products[4] / self.products[3] / (self.squares[0] / self.squares[2]))
+
+    @property
+    def lag_two_z(self) -> float:
+        """Lag-two product over its own standard error."""
+        return float(self.products[4] / np.sqrt(self.products[5])) if self.products[5] > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResidualSums(ResidualMoments):
+    """Besides, for one variable: where the residuals r of the drift and s of the diffusion are how large.
+
+    drift_squared       (n_nodes,) quadrature weights of Σ f(z_n) r²
+    diffusion_squared   (n_nodes,) of Σ f(z_n) s²
+    count               (n_nodes,) of Σ f(z_n)
+    time, time_squared  (n_nodes,) of Σ f(z_n) Δt and Σ f(z_n) Δt²
+    histogram           (N_BINS,) of y over [−1, 1], with what lies outside in the end bins left out
+    negative            smallest and largest y where â ≤ 0, or None
+    """
+
+    drift_squared: Floats
+    diffusion_squared: Floats
+    count: Floats
+    time: Floats
+    time_squared: Floats
+    histogram: Floats
+    negative: tuple[float, float] | None
+
+
+def measure_residuals(
+    walk: Iterator[Chunk], rule: SamplingRule, library: Library, cells: Cells, drift: Floats, diffusion: Floats
+) -> ResidualSums:
+    """Residuals of a model with these internal coefficients (n_functions,)."""
+    powers, products, squares = np.zeros(5), np.zeros(6), np.zeros(3)
+    histogram = np.zeros(N_BINS)
+    low, high, zeros = np.inf, -np.inf, 0
+
+    def weights(chunk: Chunk) -> Floats:
+        nonlocal low, high, zeros
+        r, s = rule.residuals(chunk, library, drift, diffusion)
+        a = library.internal(chunk.left) @ diffusion
+        positive = a > 0
+        if not positive.all():
+            where = chunk.left[~positive]
+            low, high = min(low, float(where.min())), max(high, float(where.max()))
+        if positive.mean() > 0.5:
+            u = r[positive] / np.sqrt(np.asarray(rule.residual_variance(chunk, a)[positive], dtype=np.float64))
+        else:
+            # Hardly any diffusion was found, as under jumps that drown it; their shape is there all the same.
+            u = r / max(float(np.sqrt(np.mean(r**2))), np.finfo(float).tiny)
+        u2 = u * u
+        powers[:] += [u.size, float(u.sum()), float(u2.sum()), float(u2 @ u), float(u2 @ u2)]
+        pairs = (r[:-1] * r[1:])[chunk.follows[1:]]
+        apart = (r[:-2] * r[2:])[chunk.follows[1:-1] & chunk.follows[2:]]
+        products[:] += [v for p in (pairs, apart) for v in (p.size, float(p.sum()), float(p @ p))]
+        difference = chunk.right - chunk.left
+        squares[:] += [float(r @ r), float(difference @ difference), r.size]
+        zeros += int((difference == 0).sum())
+        inside = chunk.left[np.abs(chunk.left) <= 1]
+        # The last bin has its right end, too.
+        histogram[:] += np.bincount(np.minimum((inside + 1) * (N_BINS / 2), N_BINS - 1).astype(np.int64), minlength=N_BINS)
+        return np.stack([r**2, s**2, np.ones_like(r), chunk.step, chunk.step**2], axis=1)
+
+    nodal = nodal_sums(walk, cells, weights)
+    return ResidualSums(
+        drift_squared=nodal[0],
+        diffusion_squared=nodal[1],
+        count=nodal[2],
+        time=nodal[3],
+        time_squared=nodal[4],
+        powers=powers,
+        products=products,
+        squares=squares,
+        histogram=histogram,
+        negative=None if not np.isfinite(low) else (low, high),
+        zero_steps=zeros / max(1.0, squares[2]),
+    )

@@ -1,0 +1,1 @@
+"""Trajectories, their windows, and the library of candidate terms."""

@@ -1,0 +1,349 @@
+"""The library f_1 … f_K of candidate terms, and the well-conditioned internal basis in which all sums are taken.
+
+Monomials of x far from the origin are one function to twelve digits. The sums are therefore taken over products of Chebyshev
+polynomials of the internal coordinates y, and every question about raw terms is answered through the exact (rational) change of
+basis f_k = Σ_j R_kj g_j, equation (M12).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from math import comb, prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.data.candidate_terms import Exponents, candidate_terms
+from worker.identification.data.terms import (
+    Tree,
+    evaluate,
+    monomial_exponents,
+    monomial_name,
+    parse,
+)
+from worker.identification.data.trajectories import Scales
+from worker.identification.data.variables import variable_name
+from worker.identification.errors import InvalidLibrary, TooFewSamples
+
+Floats = NDArray[np.float64]
+
+HIGHEST_DEGREE = 12
+
+NEAR_ORIGIN = 1e3
+"""Growth (1 + |origin|/unit)^degree of the raw monomials up to which floats tell their spans apart."""
+
+
+@dataclass(frozen=True)
+class Library:
+    """Candidate terms in d variables.
+
+    names       K texts, as reported
+    trees       their parse trees in the raw variables
+    exponents   of each term that is a monomial, one a variable, else None
+    origins     of the internal coordinates y_i = (x_i − origin_i) / unit_i
+    units       of the internal coordinates
+    periods     of each variable, or None [state]; then sin and cos terms are of the phase 2πx/period
+    """
+
+    names: tuple[str, ...]
+    trees: tuple[Tree, ...]
+    exponents: tuple[Exponents | None, ...]
+    origins: tuple[float, ...]
+    units: tuple[float, ...]
+    periods: tuple[float | None, ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.names)
+
+    @property
+    def dimension(self) -> int:
+        return len(self.origins)
+
+    @cached_property
+    def variables(self) -> tuple[str, ...]:
+        return tuple(variable_name(i) for i in range(self.dimension))
+
+    @property
+    def origin(self) -> float:
+        """Of the only or first variable."""
+        return self.origins[0]
+
+    @property
+    def unit(self) -> float:
+        """Of the only or first variable."""
+        return self.units[0]
+
+    @property
+    def period(self) -> float | None:
+        """Of the only or first variable."""
+        return self.periods[0]
+
+    @cached_property
+    def degrees(self) -> tuple[int | None, ...]:
+        """Total degree of each term that is a monomial, else None."""
+        return tuple(None if e is None else sum(e) for e in self.exponents)
+
+    @cached_property
+    def internal_exponents(self) -> tuple[Exponents, ...]:
+        """Degrees of the internal functions T_e = Π T_{e_i}(y_i): all that lie below some monomial, lowest total first."""
+        below = {(0,) * self.dimension}
+        for e in self.exponents:
+            if e is not None:
+                below.update(product(*(range(k + 1) for k in e)))
+        return tuple(sorted(below, key=lambda e: (sum(e), tuple(-k for k in e))))
+
+    @cached_property
+    def internal_degree(self) -> int:
+        return max(sum(e) for e in self.internal_exponents)
+
+    @cached_property
+    def other(self) -> tuple[int, ...]:
+        """Positions of the terms that are not monomials; each is an internal function of its own."""
+        return tuple(k for k, e in enumerate(self.exponents) if e is None)
+
+    @property
+    def internal_size(self) -> int:
+        return len(self.internal_exponents) + len(self.other)
+
+    @cached_property
+    def near_origin(self) -> bool:
+        """Whether floats suffice for the change of basis."""
+        farthest = max(abs(origin) / unit for origin, unit in zip(self.origins, self.units, strict=True))
+        return bool((1 + farthest) ** self.internal_degree <= NEAR_ORIGIN)
+
+    def raw_arguments(self, y: Floats) -> dict[str, Floats]:
+        """What the terms' text calls x, y, …, for internal coordinates (n, d): states, or phases of periodic variables."""
+        return {
+            name: np.pi * y[:, i] if self.periods[i] is not None else self.origins[i] + self.units[i] * y[:, i]
+            for i, name in enumerate(self.variables)
+        }
+
+    def internal(self, y: Floats) -> Floats:
+        """Internal functions g_j at internal coordinates, (n,) or (n, d) → (n, J): Chebyshev products, then the other terms."""
+        columns = y[:, None] if y.ndim == 1 else y
+        # With many functions whole columns are written and read at a time.
+        out = np.empty((len(columns), self.internal_size), order="C" if self.dimension == 1 else "F")
+        out[:, 0] = 1.0
+        for j, (variable, lower, lowest) in enumerate(self._recurrence, start=1):
+            if variable is None:
+                np.multiply(out[:, lower], out[:, lowest], out=out[:, j])
+            elif lowest < 0:
+                out[:, j] = columns[:, variable]
+            else:
+                np.multiply(2 * columns[:, variable], out[:, lower], out=out[:, j])
+                out[:, j] -= out[:, lowest]
+        if self.other:
+            arguments = self.raw_arguments(columns)
+            for j, k in enumerate(self.other, start=len(self.internal_exponents)):
+                out[:, j] = evaluate(self.trees[k], arguments)
+        return out
+
+    @cached_property
+    def _place(self) -> dict[Exponents, int]:
+        """Of each Chebyshev product among the internal functions."""
+        return {e: j for j, e in enumerate(self.internal_exponents)}
+
+    @cached_property
+    def _recurrence(self) -> tuple[tuple[int | None, int, int], ...]:
+        """How each Chebyshev product comes from earlier ones: (variable, T_{k−1}, T_{k−2}), or (None, factor, factor)."""
+        place = self._place
+        steps: list[tuple[int | None, int, int]] = []
+        for e in self.internal_exponents[1:]:
+            last = max(i for i, k in enumerate(e) if k)
+            if sum(e) == e[last]:
+                lower, lowest = (place.get((*e[:last], e[last] - k, *e[last + 1 :]), -1) for k in (1, 2))
+                steps.append((last, lower, lowest))
+            else:
+                alone = tuple(k if i == last else 0 for i, k in enumerate(e))
+                steps.append((None, place[(*e[:last], 0, *e[last + 1 :])], place[alone]))
+        return tuple(steps)
+
+    @cached_property
+    def change_of_basis(self) -> tuple[tuple[Fraction, ...], ...]:
+        """R, exactly: f_k = Σ_j R_kj g_j; (K, J)."""
+        shifted = [self._shifted_powers(i) for i in range(self.dimension)]
+        rows = []
+        for k, exponents in enumerate(self.exponents):
+            row = [Fraction(0)] * self.internal_size
+            if exponents is None:
+                row[self.places[k]] = Fraction(1)
+            else:
+                for e in product(*(range(m + 1) for m in exponents)):
+                    factor = Fraction(1)
+                    for i, m in enumerate(exponents):
+                        factor *= shifted[i][m][e[i]]
+                    row[self._place[e]] = factor
+            rows.append(tuple(row))
+        return tuple(rows)
+
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """Of each term among the internal functions: that of its own exponents, or itself."""
+        n = len(self.internal_exponents)
+        return tuple(n + self.other.index(k) if e is None else self._place[e] for k, e in enumerate(self.exponents))
+
+    @cached_property
+    def coefficient_functionals(self) -> tuple[tuple[Fraction, ...], ...]:
+        """Coefficients of a raw term in every internal function, exactly; (J, J), the monomial of each place, then other terms.
+
+        Rows of (R⁻¹)ᵀ, where R has all monomials that lie below some term.
+        """
+        shifted = [self._unshifted_powers(i) for i in range(self.dimension)]
+        n, rows = len(self.internal_exponents), []
+        for raw in self.internal_exponents:
+            row = [Fraction(0)] * self.internal_size
+            for j, e in enumerate(self.internal_exponents):
+                if all(m >= k for m, k in zip(e, raw, strict=True)):
+                    row[j] = prod((shifted[i][m][k] for i, (m, k) in enumerate(zip(e, raw, strict=True))), start=Fraction(1))
+            rows.append(tuple(row))
+        rows.extend(tuple(Fraction(int(j == n + i)) for j in range(self.internal_size)) for i in range(len(self.other)))
+        return tuple(rows)
+
+    @cached_property
+    def lost_bits(self) -> int:
+        """Digits that the change of basis can lose: log2 of a bound of R's condition, its rows scaled."""
+        largest = [[max(map(abs, row)) for row in self._shifted_powers(i)] for i in range(self.dimension)]
+        lost = 1
+        for e, functional in zip(self.internal_exponents, self.coefficient_functionals, strict=False):
+            bound = max(map(abs, functional)) * prod((largest[i][m] for i, m in enumerate(e)), start=Fraction(1))
+            lost = max(lost, bound.numerator.bit_length() - bound.denominator.bit_length() + 1)
+        return lost + 2 * self.internal_size.bit_length()
+
+    @cached_property
+    def term_scales(self) -> Floats:
+        """Norm of each term's row of R; (K,)."""
+        return np.asarray(np.linalg.norm(np.array([[float(v) for v in row] for row in self.change_of_basis]), axis=1))
+
+    @cached_property
+    def scaled_terms(self) -> Floats:
+        """The terms in the internal functions, in floats and scaled to unit norm; (K, J)."""
+        return np.array([[float(v) for v in row] for row in self.change_of_basis]) / self.term_scales[:, None]
+
+    def _shifted_powers(self, variable: int) -> list[list[Fraction]]:
+        """Coefficients of x_i^m = (origin + unit·y_i)^m in T_0 … T_m, exactly; one list a power m."""
+        highest = max((e[variable] for e in self.internal_exponents), default=0)
+        power = _chebyshev_of_powers(highest)
+        origin, unit = Fraction(self.origins[variable]), Fraction(self.units[variable])
+        out = []
+        for m in range(highest + 1):
+            row = [Fraction(0)] * (highest + 1)
+            for i in range(m + 1):
+                factor = comb(m, i) * origin ** (m - i) * unit**i
+                for j, c in enumerate(power[i]):
+                    row[j] += factor * c
+            out.append(row)
+        return out
+
+    def _unshifted_powers(self, variable: int) -> list[list[Fraction]]:
+        """Coefficients of T_m(y_i) in 1, x_i, x_i^2, …, exactly; one list a degree m."""
+        highest = max((e[variable] for e in self.internal_exponents), default=0)
+        origin, unit = Fraction(self.origins[variable]), Fraction(self.units[variable])
+        rows = [[Fraction(1)] + [Fraction(0)] * highest]
+        for m in range(1, highest + 1):
+            # T_1 = y, and T_m = 2y T_{m−1} − T_{m−2}, with y = (x − origin) / unit.
+            last, factor = rows[-1], 1 if m == 1 else 2
+            before = rows[-2] if m > 1 else [Fraction(0)] * (highest + 1)
+            rows.append(
+                [
+                    factor * ((last[i - 1] if i else 0) - origin * v) / unit - w
+                    for i, (v, w) in enumerate(zip(last, before, strict=True))
+                ]
+            )
+        return rows
+
+
+def _chebyshev_of_powers(degree: int) -> list[list[Fraction]]:
+    """Coefficients of y^i in T_0 … T_degree, exactly."""
+    powers = [[Fraction(1)] + [Fraction(0)] * degree]
+    for _ in range(degree):
+        last, new = powers[-1], [Fraction(0)] * (degree + 1)
+        # y·T_0 = T_1 and y·T_j = (T_{j−1} + T_{j+1}) / 2
+        for j, c in enumerate(last):
+            if not c:
+                continue
+            if j == 0:
+                new[1] += c
+            else:
+                new[j - 1] += c / 2
+                new[j + 1] += c / 2
+        powers.append(new)
+    return powers
+
+
+def make_library(
+    scales: Scales,
+    *,
+    polynomial_degree: int = 4,
+    fourier_harmonics: int = 0,
+    extra_terms: tuple[str, ...] = (),
+    period: float | None = None,
+) -> Library:
+    """The library of one variable x. Raises UnknownTerm, InvalidLibrary."""
+    return make_joint_library(
+        (scales,),
+        polynomial_degree=polynomial_degree,
+        fourier_harmonics=fourier_harmonics,
+        extra_terms=extra_terms,
+        periods=(period,),
+    )
+
+
+def make_joint_library(
+    scales: Sequence[Scales],
+    *,
+    polynomial_degree: int = 4,
+    fourier_harmonics: int = 0,
+    extra_terms: tuple[str, ...] = (),
+    periods: Sequence[float | None],
+) -> Library:
+    """The library of as many variables as there are scales.
+
+    A periodic variable has no polynomials: they are not functions on a circle. Its harmonics default to 2.
+    Raises UnknownTerm, InvalidLibrary.
+    """
+    if any(p is not None for p in periods):
+        fourier_harmonics = fourier_harmonics or 2
+    elif fourier_harmonics:
+        raise InvalidLibrary(
+            "Fourier harmonics need a periodic coordinate. Declare its period (parameters.periodic), "
+            "or name the terms you want in library.extra_terms, e.g. sin(2*x)."
+        )
+    variables = tuple(variable_name(i) for i in range(len(scales)))
+    circular = tuple(p is not None for p in periods)
+    names = candidate_terms(variables, circular, polynomial_degree, fourier_harmonics)
+    trees = [parse(name, variables) for name in names]
+    for text in extra_terms:
+        tree = parse(text, variables)
+        exponents = monomial_exponents(tree, variables)
+        name = text.strip().replace("**", "^").replace(" ", "") if exponents is None else monomial_name(exponents, variables)
+        for variable, power, circle in zip(variables, exponents or (), circular, strict=False):
+            if power and circle:
+                raise InvalidLibrary(
+                    f"The term {name} is not a function on a circle; {variable} is periodic. Use sin and cos terms."
+                )
+        if exponents is not None and sum(exponents) > HIGHEST_DEGREE:
+            raise InvalidLibrary(f"The term {name} has a degree above {HIGHEST_DEGREE}. Use a lower power.")
+        if name not in names:
+            names.append(name)
+            trees.append(tree)
+    return Library(
+        tuple(names),
+        tuple(trees),
+        tuple(monomial_exponents(tree, variables) for tree in trees),
+        tuple(s.origin for s in scales),
+        tuple(s.unit for s in scales),
+        tuple(periods),
+    )
+
+
+def check_library_size(library: Library, n_increments: int) -> None:
+    """Raises TooFewSamples where there are fewer than ten increments a term: nothing could be judged."""
+    if n_increments < 10 * library.size:
+        raise TooFewSamples(
+            f"The library has {library.size} terms and the data {n_increments} increments; at least ten a term are needed to "
+            "tell which are there.",
+            hints=("Lower library.polynomial_degree, or record longer.",),
+        )

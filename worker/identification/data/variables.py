@@ -1,0 +1,106 @@
+"""The variables of the state: their names, whether they depend on each other, whether one is an angle that nobody declared."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from worker.identification.compiled import compiled
+from worker.identification.data.trajectories import CHUNK, Trajectories
+from worker.identification.errors import CollinearVariables, WrappedVariable
+
+NAMES = ("x", "y", "z")
+
+ALIKE = 3.0
+"""Largest ratio of the rms step over the cut of a circle to that of all other steps."""
+
+
+def variable_name(index: int) -> str:
+    """x, y, z, x4, x5, …"""
+    return NAMES[index] if index < len(NAMES) else f"x{index + 1}"
+
+
+def check_independent(data: Trajectories) -> None:
+    """Raises CollinearVariables where a column does not vary or is a linear combination of the others."""
+    d = data.dimension
+    if d == 1:
+        return
+    sample = np.asarray(data.states[:: max(1, len(data.states) // 100_000)])
+    centred = sample - sample.mean(axis=0)
+    spread = np.sqrt((centred**2).mean(axis=0))
+    constant = [variable_name(i) for i in range(d) if not spread[i] > 1e-12 * np.abs(sample[:, i]).max()]
+    moving = [i for i in range(d) if variable_name(i) not in constant]
+    singular = np.linalg.svd(centred[:, moving] / spread[moving], compute_uv=False) if moving else np.ones(1)
+    if constant or singular[-1] < 1e-6 * singular[0]:
+        what = f"{', '.join(constant)} does not vary" if constant else "one column is a linear combination of the others"
+        raise CollinearVariables(
+            f"The {d} state columns are linearly dependent (collinear): {what}. The equations of such variables are singular.",
+            hints=("Name the independent columns in layout.state_columns and upload again.",),
+        )
+
+
+def check_unwrapped(data: Trajectories, periods: Sequence[float | None]) -> None:
+    """Raises WrappedVariable where a variable without a period jumps between the ends of its range, and never half as far.
+
+    A diffusion that crosses its whole range in one step also crosses half of it in many. A wild reading, or a switch between two
+    values, does not land where the step would have ended on a circle of this range.
+    """
+    low, high = _extremes(data.states, data.segments)
+    whole = high - low
+    halfway, jumps = _long_steps(data.states, data.segments, whole)
+    for i, period in enumerate(periods):
+        jumping = period is None and jumps[i] >= 3 and halfway[i] < 0.2 * jumps[i]
+        if jumping and _goes_round_a_circle(data, i, float(whole[i])):
+            name, ends = variable_name(i), f"[{low[i]:.5g}, {high[i]:.5g}]"
+            declared = f'parameters.periodic {{"{name}": {_likely_period(float(whole[i])):.6g}}}'
+            raise WrappedVariable(
+                f"Variable {name} jumps {int(jumps[i])} times from one end of its range {ends} to the other: an angle that "
+                "wraps, or another periodic coordinate. As steps of a diffusion these jumps have no meaning.",
+                hints=(f"Declare its period, e.g. {declared}, or unwrap it before uploading.",),
+            )
+
+
+def _goes_round_a_circle(data: Trajectories, i: int, whole: float) -> bool:
+    """Whether the long steps of variable i, on a circle as long as its range, are as short as the others."""
+    over_the_cut, n_cut, others, n_others = 0.0, 0, 0.0, 0
+    for start, stop, _ in data.segments:
+        for left in range(int(start), int(stop) - 1, CHUNK):
+            size = np.abs(np.diff(data.states[left : min(left + CHUNK + 1, int(stop)), i])) / whole
+            long = size > 0.75
+            over_the_cut, n_cut = over_the_cut + float(np.sum((1 - size[long]) ** 2)), n_cut + int(long.sum())
+            others, n_others = others + float(np.sum(size[~long] ** 2)), n_others + int((~long).sum())
+    return others > 0 and over_the_cut * n_others <= ALIKE**2 * others * n_cut
+
+
+@compiled
+def _extremes(states, segments):  # type: ignore[no-untyped-def]
+    """Smallest and largest value of each variable; each (d,)."""
+    d = states.shape[1]
+    low, high = np.full(d, 1e308), np.full(d, -1e308)
+    for s in range(segments.shape[0]):
+        for n in range(segments[s, 0], segments[s, 1]):
+            for i in range(d):
+                x = states[n, i]
+                low[i], high[i] = min(low[i], x), max(high[i], x)
+    return low, high
+
+
+@compiled
+def _long_steps(states, segments, whole):  # type: ignore[no-untyped-def]
+    """Increments of 0.4 to 0.75, and of more than 0.75 times the whole range; each (d,)."""
+    d = states.shape[1]
+    halfway, jumps = np.zeros(d, np.int64), np.zeros(d, np.int64)
+    for s in range(segments.shape[0]):
+        for n in range(segments[s, 0], segments[s, 1] - 1):
+            for i in range(d):
+                size = abs(states[n + 1, i] - states[n, i])
+                if size > 0.4 * whole[i]:
+                    if size > 0.75 * whole[i]:
+                        jumps[i] += 1
+                    else:
+                        halfway[i] += 1
+    return halfway, jumps
+
+
+def _likely_period(span: float) -> float:
+    """A usual period that a range of this length fills, else the range."""
+    return next((p for p in (360.0, 2 * np.pi, 180.0, np.pi, 24.0, 1.0) if 0.95 * p <= span <= p * 1.001), span)

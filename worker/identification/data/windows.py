@@ -1,0 +1,147 @@
+"""Walking the windows of several variables: in chunks, never all at once."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.data.trajectories import (
+    Integers,
+    Scales,
+    Trajectories,
+    Windows,
+    measure_scales,
+)
+
+Floats = NDArray[np.float64]
+
+CHUNK = 8_192
+"""Samples per chunk: with a hundred columns of weights its working arrays stay near the processor."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Space:
+    """Internal coordinates of all variables: one `Scales` each, with the same time; `periods` of the angles, or None."""
+
+    scales: tuple[Scales, ...]
+    periods: tuple[float | None, ...]
+
+    @property
+    def dimension(self) -> int:
+        return len(self.scales)
+
+    @property
+    def units(self) -> Floats:
+        """(d,) [state]."""
+        return np.array([s.unit for s in self.scales])
+
+    @property
+    def origins(self) -> Floats:
+        """(d,) [state]."""
+        return np.array([s.origin for s in self.scales])
+
+    @property
+    def time(self) -> float:
+        """Median sampling interval [time]."""
+        return self.scales[0].time
+
+    def internal(self, states: Floats) -> Floats:
+        """States (n, d) as internal coordinates; angles in [−1, 1]."""
+        y = (states - self.origins) / self.units
+        for i, period in enumerate(self.periods):
+            if period is not None:
+                y[:, i] -= 2 * np.round(y[:, i] / 2)
+        return np.asarray(y)
+
+
+def measure_space(data: Trajectories, periods: tuple[float | None, ...]) -> Space:
+    """Scales of every variable. Raises TooFewSamples, ConstantData."""
+    columns = (Trajectories(data.states[:, i : i + 1], data.times, data.segments) for i in range(data.dimension))
+    return Space(tuple(measure_scales(column, period) for column, period in zip(columns, periods, strict=True)), periods)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stretch:
+    """Consecutive samples of one block and the windows that begin among them, in internal units.
+
+    block     number of the block
+    first     number of the first sample in the record
+    y         (m, d)              the samples
+    points    (n_points, n)       each window's samples, as row numbers of y
+    steps     (n_points − 1, n)   Δt between them
+    follows   (n,)                whether the window starts one sample after the one before it in this stretch
+    elapsed   (n,)                time since the start of the record of this trajectory
+    """
+
+    block: int
+    first: int
+    y: Floats
+    points: Integers
+    steps: Floats
+    follows: NDArray[np.bool_]
+    elapsed: Floats
+
+    @property
+    def size(self) -> int:
+        return int(self.points.shape[1])
+
+    def displacements(self, space: Space, lead: int = 0) -> Floats:
+        """From the point after `lead` to each later one, angles the shorter way round at every step; (m, n, d)."""
+        steps = []
+        for a, b in pairwise(self.points[lead:]):
+            step = self.y[b] - self.y[a]
+            for i, period in enumerate(space.periods):
+                if period is not None:
+                    step[:, i] -= 2 * np.round(step[:, i] / 2)
+            steps.append(step)
+        return np.cumsum(steps, axis=0)
+
+
+def stretches(
+    data: Trajectories,
+    space: Space,
+    edges: Integers,
+    windows: Windows,
+    *,
+    only: int = 1,
+    run: int = 1,
+    every_chunk: int = 1,
+) -> Iterator[Stretch]:
+    """Walk all windows inside segments, block by block; or only those of every k-th chunk, or of every k-th sample and the
+    `run` − 1 after it.
+
+    edges   sample numbers (n_blocks + 1,) between which blocks lie, or (n_blocks, 2) first and one past the last of each
+    """
+    first_of, last_of = data.segments[:, 0], data.segments[:, 1]
+    span = (windows.n_points - 1) * windows.stride
+    for block, (start, end) in enumerate(pairwise(edges) if edges.ndim == 1 else edges):
+        for begin in range(int(start), int(end), every_chunk * CHUNK):
+            reach = min(begin + CHUNK, int(end)) + span
+            states, times = np.asarray(data.states[begin:reach], dtype=np.float64), np.asarray(data.times[begin:reach])
+            n = len(states) - span
+            if n <= 0:
+                continue
+            index = np.arange(begin, begin + n)
+            segment = np.searchsorted(last_of, index, side="right").clip(max=len(last_of) - 1)
+            inside = (index >= first_of[segment]) & (index + span < last_of[segment])
+            points = np.arange(n) + windows.stride * np.arange(windows.n_points)[:, None]
+            steps = np.diff(times[points], axis=0)
+            inside &= (steps <= windows.longest_step).all(axis=0)
+            if windows.even:
+                inside &= np.ptp(steps, axis=0) <= 0.02 * steps[0]
+            follows = np.zeros(n, dtype=np.bool_)
+            follows[1:] = inside[1:] & inside[:-1] & (segment[1:] == segment[:-1])
+            kept = np.flatnonzero(inside & (index % only < run) if only > run else inside)
+            if not kept.size:
+                continue
+            yield Stretch(
+                block=block,
+                first=begin,
+                y=space.internal(states),
+                points=points[:, kept],
+                steps=steps[:, kept] / space.time,
+                follows=follows[kept] & (np.diff(kept, prepend=-2) == 1),
+                elapsed=(times[:n] - data.times[first_of[segment]])[kept] / space.time,
+            )

@@ -1,0 +1,1 @@
+"""Weak equations: sampling rules, measurement noise and regression."""

@@ -1,0 +1,235 @@
+"""Generalised least squares on the pooled weak equations (docs/method.md §4).
+
+V_ij = Σ_n K_i K_j ω(y_n) Δt is the covariance of the noise in B, where ω is the local variance of an increment's residual per
+unit of time (ω = a for the drift; 2a² and Δt² for the diffusion). Whitened by V, the regression has unit noise.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.equations.scalar_rules import WeakSystem
+from worker.identification.errors import NoDataUnderKernels
+
+Floats = NDArray[np.float64]
+
+SMALLEST_EIGENVALUE = 1e-10
+"""Directions of V below this share of its largest eigenvalue carry rounding errors only."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NormalEquations:
+    """A whitened regression in the internal basis: information · coefficients = score.
+
+    information    (n_functions, n_functions)   Aᵀ V⁻¹ A
+    score          (n_functions,)               Aᵀ V⁻¹ B
+    block_score    (n_blocks, n_functions)      each block's part of the score
+    block_information   (n_blocks, n_functions, n_functions)
+    design         (rows, n_functions)   the whitened design
+    """
+
+    information: Floats
+    score: Floats
+    block_information: Floats
+    block_score: Floats
+    design: Floats
+
+    @property
+    def condition(self) -> float:
+        """Of the column-normalised whitened design."""
+        norms = np.linalg.norm(self.design, axis=0)
+        singular = np.linalg.svd(self.design / np.where(norms > 0, norms, 1), compute_uv=False)
+        return float(singular[0] / singular[-1]) if singular[-1] > 0 else float("inf")
+
+
+def smooth_ratio(kernels_at_nodes: Floats, numerator: Floats, denominator: Floats) -> Floats:
+    """Local average Σ K numerator / Σ K denominator at every node, positive and smooth; (n_nodes,).
+
+    numerator, denominator   (n_nodes,) quadrature weights of non-negative per-increment quantities
+    """
+    top, bottom = kernels_at_nodes @ numerator, kernels_at_nodes @ denominator
+    mean = max(float(numerator.sum()), 0.0) / float(denominator.sum())
+    # A trace of the overall mean keeps the ratio finite where no sample has been.
+    prior = 1e-6 * float(np.abs(bottom).max())
+    ratio = kernels_at_nodes.T @ (top.clip(min=0) + prior * mean) / (kernels_at_nodes.T @ (bottom.clip(min=0) + prior))
+    return np.asarray(ratio.clip(min=1e-12 * max(mean, np.finfo(float).tiny)))
+
+
+def noise_covariance(kernels_at_nodes: Floats, variance: Floats) -> Floats:
+    """V, equation (M8); (n_kernels, n_kernels) from the (n_nodes,) quadrature weights of the residuals' variance."""
+    return np.asarray((kernels_at_nodes * variance) @ kernels_at_nodes.T)
+
+
+def whitening_of(covariance: Floats, smallest: float = SMALLEST_EIGENVALUE) -> Floats:
+    """V^(−1/2), without the directions whose eigenvalue is below this share of the largest; (rows, n_kernels).
+
+    Raises NoDataUnderKernels.
+    """
+    scale = np.sqrt(np.diag(covariance).clip(min=0))
+    if not scale.max() > 0:
+        raise no_data_under_kernels()
+    return inverse_square_root(covariance, smallest)
+
+
+def no_data_under_kernels() -> NoDataUnderKernels:
+    """To raise."""
+    hint = "Choose kernels.range inside the data's range, or leave it to 'auto'."
+    return NoDataUnderKernels("No sample lies under any kernel.", hints=(hint,))
+
+
+def inverse_square_root(covariance: Floats, smallest: float) -> Floats:
+    """V^(−1/2), (rows, n_instruments), without the directions below this share of the largest eigenvalue."""
+    values, vectors = np.linalg.eigh(covariance)
+    keep = values > smallest * max(values[-1], np.finfo(float).tiny)
+    return np.asarray((vectors[:, keep] / np.sqrt(values[keep])).T)
+
+
+def whitened(system: WeakSystem, covariance: Floats, smallest: float = SMALLEST_EIGENVALUE) -> NormalEquations:
+    """The normal equations of a weak system whose noise has this covariance.
+
+    smallest   eigenvalues below this share of the largest are dropped
+
+    Raises NoDataUnderKernels.
+    """
+    return whitened_by(system, whitening_of(covariance, smallest))
+
+
+def whitened_by(system: WeakSystem, whitening: Floats) -> NormalEquations:
+    """The normal equations of a weak system, given V^(−1/2) (rows, n_kernels)."""
+    pooled = whitening @ system.design.sum(axis=0)
+    # V⁻¹A, so that blocks need not be whitened one by one.
+    instruments = whitening.T @ pooled
+    return NormalEquations(
+        information=pooled.T @ pooled,
+        score=system.response.sum(axis=0) @ instruments,
+        block_information=instruments.T @ system.design,
+        block_score=system.response @ instruments,
+        design=pooled,
+    )
+
+
+def calibrated(equations: NormalEquations) -> NormalEquations:
+    """The same equations with V times the number that the scatter of the blocks' scores says, equation (M33).
+
+    Residuals of windows that share increments are correlated, and V knows only their variance.
+    """
+    inverse = np.linalg.pinv(equations.information, 1e-12, hermitian=True)
+    residuals = equations.block_score - equations.block_information @ (inverse @ equations.score)
+    left = left_over(equations.block_information @ inverse)
+    if not left > 0:
+        return equations
+    factor = left / float(np.einsum("bj,jk,bk->", residuals, inverse, residuals))
+    return NormalEquations(
+        information=factor * equations.information,
+        score=factor * equations.score,
+        block_information=factor * equations.block_information,
+        block_score=factor * equations.block_score,
+        design=equations.design,
+    )
+
+
+def left_over(leverage: Floats) -> float:
+    """Degrees of freedom, in blocks of unit weight, of residuals of blocks with these leverages H_β H⁻¹, (n_blocks, k, k)."""
+    return float(np.trace(leverage.sum(axis=0)) - np.einsum("bij,bji->", leverage, leverage))
+
+
+def with_block_errors(equations: NormalEquations, *, at_least_model: bool = False) -> NormalEquations:
+    """The same estimate of all coefficients, with their covariance from the scatter of the blocks' scores in place of V's.
+
+    For residuals that are correlated between windows V knows only the diagonal; the blocks know all of it. Restricted to a
+    support, the new equations are generalised least squares on ĉ ~ N(c, Cov_robust).
+
+    at_least_model   in no direction a smaller variance than V's: a far excursion in a single block has hardly any scatter
+    """
+    everything = np.eye(len(equations.score))
+    solution = solve(equations, everything)
+    n_blocks = len(equations.block_score)
+    if solution is None or solution.robust_covariance is None or n_blocks < 2 * len(everything):
+        return equations
+    norms = np.sqrt(np.diag(solution.robust_covariance))
+    if not (norms > 0).all():
+        return equations
+    # The inverse of a covariance from n scores is too large by this factor on average.
+    shrink = (n_blocks - len(everything) - 2) / (n_blocks - 1)
+    robust = solution.robust_covariance / np.outer(norms, norms)
+    if at_least_model:
+        model = solution.covariance / np.outer(norms, norms)
+        root = np.linalg.cholesky(model + 1e-12 * np.diag(np.diag(model)))
+        whitened_by_model = np.linalg.solve(root, np.linalg.solve(root, robust).T)
+        values, vectors = np.linalg.eigh((whitened_by_model + whitened_by_model.T) / 2)
+        robust = root @ (vectors * values.clip(min=1)) @ vectors.T @ root.T
+    information = shrink * np.linalg.pinv(robust, 1e-12) / np.outer(norms, norms)
+    change = information @ np.linalg.pinv(equations.information, 1e-14)
+    return NormalEquations(
+        information=information,
+        score=information @ solution.values,
+        block_information=change @ equations.block_information,
+        block_score=equations.block_score @ change.T,
+        design=equations.design,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """Coefficients along the rows of a basis of a support's span.
+
+    values              (k,)
+    covariance          (k, k)   model-based, the inverse information
+    robust_covariance   (k, k)   from the scatter of the blocks' scores, or None with fewer than 8 blocks
+    """
+
+    values: Floats
+    covariance: Floats
+    robust_covariance: Floats | None
+
+
+def solve(equations: NormalEquations, basis: Floats, *, robust: bool = True) -> Solution | None:
+    """Least squares inside the span of `basis` (k, n_functions), equations (M9) and (M10); None where it is singular.
+
+    robust   also the covariance that the blocks say
+    """
+    k = len(basis)
+    if k == 0:
+        return Solution(np.zeros(0), np.zeros((0, 0)), None)
+    information = basis @ equations.information @ basis.T
+    norms = np.sqrt(np.diag(information).clip(min=0))
+    if not (norms > 0).all():
+        return None
+    normalised = information / np.outer(norms, norms)
+    values, vectors = np.linalg.eigh(normalised)
+    if values[0] < 1e-13 * k:
+        return None
+    covariance = (vectors / values) @ vectors.T / np.outer(norms, norms)
+    solution = covariance @ (basis @ equations.score)
+    return Solution(solution, covariance, _robust(equations, basis, solution, covariance) if robust else None)
+
+
+def _robust(equations: NormalEquations, basis: Floats, values: Floats, covariance: Floats) -> Floats | None:
+    n_blocks = len(equations.block_score)
+    if n_blocks < 8:
+        return None
+    residual = equations.block_score - equations.block_information @ (basis.T @ values)
+    scores = residual @ basis.T
+    scatter = scores.T @ scores * n_blocks / (n_blocks - 1)
+    return np.asarray(covariance @ scatter @ covariance)
+
+
+def wider_root(model: Floats, robust: Floats | None, n_blocks: int) -> Floats:
+    """The lower triangular root (k, k) of the model's covariance, in directions in which the blocks' is larger beyond chance
+    that of the blocks, equation (M36)."""
+    norms = np.sqrt(np.diag(model).clip(min=np.finfo(float).tiny))
+    values, vectors = np.linalg.eigh(model / np.outer(norms, norms))
+    root = norms[:, None] * vectors * np.sqrt(values.clip(min=0))
+    if robust is None or not values[0] > 0:
+        return _lower(root)
+    inverse = (vectors / np.sqrt(values)).T / norms
+    larger, directions = np.linalg.eigh(inverse @ robust @ inverse.T)
+    chance = (1 + (np.sqrt(len(model)) + 1) / np.sqrt(n_blocks)) ** 2
+    return _lower(root @ (directions * np.sqrt(np.where(larger > chance, larger, 1.0))))
+
+
+def _lower(root: Floats) -> Floats:
+    """L Lᵀ = F Fᵀ. Eigenvectors have a sign that depends on the machine and its threads, and models drawn by them had too."""
+    triangle = np.linalg.qr(root.T)[1].T
+    return np.asarray(triangle * np.where(np.diag(triangle) < 0, -1.0, 1.0))

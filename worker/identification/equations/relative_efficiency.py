@@ -1,0 +1,74 @@
+"""How much of what the data know about the library's coefficients passes through the kernels (docs/method.md §6).
+
+Kernels too few, too far apart or too wide smooth away what tells two terms apart. V and the kernels' sums say by how much, with
+no noise of their own.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.equations.regression import SMALLEST_EIGENVALUE, inverse_square_root, noise_covariance
+from worker.identification.sums.kernels import Kernels
+
+Floats = NDArray[np.float64]
+
+UNSEEN = 1e-12
+"""Directions of the library with less than this share of the largest information are not in the data."""
+
+TOLD_APART = 1e-6
+"""Share of a direction's information below which kernels do not tell it from the others."""
+
+
+def whitening(kernels_at_nodes: Floats, variance: Floats) -> Floats:
+    """V^(−1/2) K, (n_rows, n_nodes), for kernels (n_kernels, n_nodes) and quadrature weights (n_nodes,) of Σ ω Δt."""
+    return inverse_square_root(noise_covariance(kernels_at_nodes, variance), SMALLEST_EIGENVALUE) @ kernels_at_nodes
+
+
+def variance_over_bound(whitened: Floats, functions: Floats, time: Floats, variance: Floats) -> float | None:
+    """Variance of the coefficients by (M9) over the Cramér–Rao bound, mean over the library's directions, equation (M29).
+
+    At least 1, by the inequality of Cauchy and Schwarz. None where some direction does not pass.
+
+    whitened         (n_rows, n_nodes) see `whitening`
+    functions        (n_nodes, n_functions)
+    time, variance   (n_nodes,) quadrature weights of Σ Δt and Σ ω Δt
+    """
+    root = inverse_root((functions * (time / local_variance(time, variance))[:, None]).T @ functions)
+    design = whitened @ (functions * time[:, None]) @ root
+    efficiencies = np.linalg.eigvalsh(design.T @ design)
+    return float((1 / efficiencies).mean()) if efficiencies[0] > TOLD_APART else None
+
+
+def local_variance(time: Floats, variance: Floats) -> Floats:
+    """ω at the nodes; where no sample has been, anything."""
+    return np.divide(variance, time, out=np.ones_like(time), where=time != 0)
+
+
+def inverse_root(matrix: Floats) -> Floats:
+    """R (n, r) with Rᵀ matrix R = 1, over the directions that are in the data."""
+    norms = np.sqrt(np.diag(matrix).clip(min=0))
+    norms = np.where(norms > 0, norms, 1.0)
+    values, vectors = np.linalg.eigh(matrix / np.outer(norms, norms))
+    keep = values > UNSEEN * values[-1]
+    return np.asarray(vectors[:, keep] / np.sqrt(values[keep]) / norms[:, None])
+
+
+def gain_of_narrower(
+    kernels: Kernels, nodes: Floats, functions: Floats, time: Floats, variance: Floats, material: float = 1.0
+) -> float:
+    """Variance with these kernels over that with twice as many of half the width; infinite where only those tell all apart.
+
+    material   what is at most that need not be known any better: an upper bound is returned then
+    """
+    now = variance_over_bound(whitening(kernels.at(nodes), variance), functions, time, variance)
+    # No kernels are better than the bound.
+    if now is not None and now <= material:
+        return now
+    spacing = float(kernels.centres[1] - kernels.centres[0])
+    between = kernels.centres + spacing / 2
+    centres = np.concatenate([kernels.centres, between if kernels.circle is not None else between[:-1]])
+    narrower = Kernels(centres, kernels.bandwidth / 2, kernels.circle)
+    then = variance_over_bound(whitening(narrower.at(nodes), variance), functions, time, variance)
+    if then is None:
+        return 1.0
+    return float("inf") if now is None else now / then

@@ -1,0 +1,1 @@
+"""The estimators and their kernels."""

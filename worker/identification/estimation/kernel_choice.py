@@ -1,0 +1,152 @@
+"""How many kernels in several variables, by cross-validation from one pass over the record or a part of it (docs/method.md §11).
+
+As in one variable: the score is the held-out likelihood of the drift, equation (M28), the precision is (M29), here of all
+instruments: the kernels and the library's functions.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.data.library import Library
+from worker.identification.equations.regression import inverse_square_root, noise_covariance
+from worker.identification.equations.relative_efficiency import variance_over_bound
+from worker.identification.equations.weak_system import SMALLEST_EIGENVALUE
+from worker.identification.estimation.fit import walk
+from worker.identification.estimation.problem import JointProblem
+from worker.identification.estimation.scalar_fit import N_BLOCKS
+from worker.identification.selection.cross_validation import (
+    FEWEST_FOLDS,
+    Candidate,
+    KernelChoice,
+    choice_among,
+    folds_of,
+    held_out,
+    make_yardstick,
+)
+from worker.identification.sums.instruments import Instruments
+from worker.identification.sums.rules import TRAPEZOID
+from worker.identification.sums.window_products import WindowProducts
+from worker.identification.sums.window_statistics import Sample, gather, take_sample
+
+Floats = NDArray[np.float64]
+
+COUNTS = (12, 25, 50, 100)
+"""Of a record in two variables 200 take three times as long as 50."""
+
+SAMPLE_SIZE = 10_000
+"""Windows from which variances are read."""
+
+WINDOWS_FOR_SCORES = 200_000
+"""About so many, in chunks of every block, tell kernels apart as far as any number does: scores are in units of chance."""
+
+
+def choose_instruments(problem: JointProblem, make: Callable[[int], Instruments]) -> tuple[JointProblem, KernelChoice]:
+    """The problem with the instruments that cross-validation prefers; its own where there are too few samples to choose.
+
+    make   instruments of at most so many kernels
+    """
+    by_count = {made.n_kernels: made for made in map(make, COUNTS)}
+    candidates, n = tuple(by_count.values()), problem.data.n_increments
+    sample = take_sample(
+        walk(problem, TRAPEZOID, 1, only=max(1, round(n / SAMPLE_SIZE))), problem.space, problem.instruments, TRAPEZOID, 1
+    )
+    variance = LocalVariance.of_sample(sample, problem.instruments)
+    together = _Together(candidates, variance, problem.library)
+    windows = walk(problem, TRAPEZOID, N_BLOCKS, every_chunk=max(1, n // WINDOWS_FOR_SCORES))
+    statistics = gather(windows, problem.space, together, TRAPEZOID)
+    assert statistics is not None, "the sample has windows, so the record has"
+    folds = folds_of(statistics.products.columns)
+    if len(folds) < FEWEST_FOLDS:
+        return problem, KernelChoice((), None, len(folds))
+    parts = [WindowProducts(folds[:, a:b], statistics.products.layout) for a, b in pairwise(together.ends)]
+    d = problem.space.dimension
+    judged = [_judge(c, part, parts[-d:], sample, variance) for c, part in zip(candidates, parts[:-d], strict=True)]
+    choice = choice_among(judged, len(folds))
+    return problem if choice.chosen is None else replace(problem, instruments=candidates[choice.chosen]), choice
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocalVariance:
+    """ω_p(y), squared increments per time, averaged over the kernels of a reference.
+
+    top, bottom   (n_kernels, d) and (n_kernels, 1) sums of squares and of time, with a trace of the means
+    """
+
+    reference: Instruments
+    top: Floats
+    bottom: Floats
+
+    @classmethod
+    def of_sample(cls, sample: Sample, reference: Instruments) -> "LocalVariance":
+        squares, step = sample.products.displacements[:, -1] ** 2, sample.step[:, None]
+        kernels, mean = reference.kernels(sample.instrument).T, squares.sum(axis=0) / step.sum()
+        bottom = kernels @ step
+        prior = 1e-6 * float(bottom.max())
+        return cls(reference, kernels @ squares + prior * mean, bottom + prior)
+
+    def at(self, y: Floats) -> Floats:
+        """(n, d) → (n, d)"""
+        # Away from all kernels the mean over them.
+        kernels = self.reference.kernels(y) + 1e-9
+        return np.asarray((kernels @ self.top) / (kernels @ self.bottom))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Together:
+    """All candidates' instruments, and the yardstick's g/ω_p of every variable."""
+
+    candidates: tuple[Instruments, ...]
+    variance: LocalVariance
+    library: Library
+
+    def at(self, y: Floats) -> tuple[Floats, ...]:
+        functions, omega = self.library.internal(y), self.variance.at(y)
+        return (*(part for c in self.candidates for part in c.at(y)), *(functions / w[:, None] for w in omega.T))
+
+    @property
+    def ends(self) -> list[int]:
+        """Where each candidate's begin, then those of each variable."""
+        size, d = self.library.internal_size, self.variance.top.shape[1]
+        return [0, *np.cumsum([*(c.n_kernels + size for c in self.candidates), *[size] * d]).tolist()]
+
+
+def _judge(
+    instruments: Instruments, folds: WindowProducts, likelihoods: list[WindowProducts], sample: Sample, variance: LocalVariance
+) -> Candidate:
+    """folds and likelihoods: columns (n_folds, n_instruments, n_columns) of this candidate's instruments and of g/ω_p."""
+    at_sample = np.concatenate(instruments.at(sample.instrument), axis=1).T
+    step, functions, omega = sample.step, sample.functions, variance.at(sample.instrument)
+    scores: list[Floats] = []
+    variances: list[tuple[float | None, float | None]] = []
+    for p, likelihood in enumerate(likelihoods):
+        root, of_squares = _root(at_sample, omega[:, p] * step), _root(at_sample, 2 * omega[:, p] ** 2 * step**2)
+        variances.append(
+            (
+                variance_over_bound(root @ at_sample, functions, step, omega[:, p] * step),
+                variance_over_bound(of_squares @ at_sample, functions, step, 2 * omega[:, p] ** 2 * step**2),
+            )
+        )
+        yardstick = make_yardstick(
+            likelihood.drift_design(TRAPEZOID), likelihood.drift_response(p), likelihood.functions[..., 0, :].sum(axis=0)
+        )
+        scores.append(held_out(root @ folds.drift_design(TRAPEZOID), folds.drift_response(p) @ root.T, yardstick))
+    of_drift, of_diffusion = (_mean(values) for values in zip(*variances, strict=True))
+    total = None if of_drift is None or of_diffusion is None else np.sum(scores, axis=0)
+    return Candidate(instruments.n_kernels, instruments.bandwidth, total, of_drift, of_diffusion)
+
+
+def _root(at_sample: Floats, variance: Floats) -> Floats:
+    """V^(−1/2), instruments of all sizes being scaled alike."""
+    v = noise_covariance(at_sample, variance)
+    scale = np.sqrt(np.diag(v))
+    scale = np.where(scale > 0, scale, np.inf)
+    return inverse_square_root(v / np.outer(scale, scale), SMALLEST_EIGENVALUE) / scale
+
+
+def _mean(values: tuple[float | None, ...]) -> float | None:
+    known = [v for v in values if v is not None]
+    return float(np.mean(known)) if len(known) == len(values) else None

@@ -1,0 +1,174 @@
+"""Algorithm 1 of the source paper, to the letter: stacked rows, LassoCV, least squares, thresholds on raw coefficients.
+
+Kept so that published results can be reproduced and compared. Its bias does not vanish with more data (docs/method.md §4).
+"""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LassoCV
+from sklearn.model_selection import GroupKFold
+
+from worker.identification.data.library import Library
+from worker.identification.data.trajectories import (
+    Scales,
+    Trajectories,
+    block_edges,
+    chunks,
+)
+from worker.identification.equations.scalar_rules import Euler
+from worker.identification.errors import NoDataUnderKernels, TooFewSamples
+from worker.identification.sums.kernel_statistics import gather
+from worker.identification.sums.kernels import Kernels
+from worker.identification.sums.moment_cells import make_cells
+
+Floats = NDArray[np.float64]
+
+ALPHAS = np.logspace(-8, -0.5, 60)
+FOLDS = 5
+STLSQ_ITERATIONS = 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseFit:
+    """A sparse solution of the stacked system.
+
+    coefficients   (K,) of the raw terms; inactive ones are exactly zero
+    support        positions of the active terms
+    of_lasso       positions of those that the lasso had left, before the threshold
+    alpha          the penalty that cross-validation chose
+    alphas, errors   the path: penalties and mean squared error over the folds
+    """
+
+    coefficients: Floats
+    support: tuple[int, ...]
+    of_lasso: tuple[int, ...]
+    alpha: float
+    alphas: Floats
+    errors: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StackedSystem:
+    """What Algorithm 1 regresses, of R trajectories, M kernels and K terms, in the data's units.
+
+    design         (R, M, K)        A_jk of every trajectory
+    increments     (R, M)           B_j [state]
+    squares        (R, M)           Q_j [state²]
+    time_squared   (R, n_nodes)     quadrature weights of Σ f(X_n) Δt² [time²]
+    terms          (n_nodes, K)     of the library at these nodes
+    kernels        (M, n_nodes)     likewise
+    """
+
+    design: Floats
+    increments: Floats
+    squares: Floats
+    time_squared: Floats
+    terms: Floats
+    kernels: Floats
+
+    @property
+    def rows(self) -> Floats:
+        """(R·M, K)."""
+        return self.design.reshape(-1, self.design.shape[-1])
+
+    @property
+    def groups(self) -> NDArray[np.intp]:
+        """(R·M,) number of the trajectory of each row."""
+        return np.repeat(np.arange(len(self.design)), self.design.shape[1])
+
+    def corrected(self, drift: Floats) -> Floats:
+        """Q_j − Σ K_j b̂² Δt², equation (M6), of the drift with these raw coefficients (K,); (R, M) [state²]."""
+        return np.asarray(self.squares - (self.time_squared * (self.terms @ drift) ** 2) @ self.kernels.T)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PaperModel:
+    """Drift and diffusion by Algorithm 1, in the data's units, and what they were found from."""
+
+    drift: SparseFit
+    diffusion: SparseFit
+    system: StackedSystem
+
+
+def identify_by_paper(
+    data: Trajectories, scales: Scales, library: Library, kernels: Kernels, *, threshold: float = 0.25
+) -> PaperModel:
+    """Algorithm 1 (paper alg. main) on one-dimensional trajectories.
+
+    threshold   STLSQ keeps |c| ≥ threshold · max |c| (0.25; the paper takes 0.30 for its multiplicative system)
+
+    Raises TooFewSamples with fewer than two trajectories (the folds are over trajectories), NoDataUnderKernels.
+    """
+    if data.n_trajectories < 2:
+        raise TooFewSamples(
+            "The paper's algorithm cross-validates over trajectories and needs at least two; there is one.",
+            hints=("Use the default estimator (leave out the preset), or upload several trajectories.",),
+        )
+    system = stacked_system(data, scales, library, kernels)
+    drift = sparse_fit(system.rows, system.increments.ravel(), system.groups, threshold)
+    diffusion = sparse_fit(system.rows, system.corrected(drift.coefficients).ravel(), system.groups, threshold)
+    return PaperModel(drift, diffusion, system)
+
+
+def stacked_system(data: Trajectories, scales: Scales, library: Library, kernels: Kernels) -> StackedSystem:
+    """Lines 1 to 7 of Algorithm 1: the sums (M3) of every trajectory by itself, in one pass."""
+    walk = chunks(data, scales, block_edges(data, 0, one_per_trajectory=True))
+    euler = Euler()
+    statistics = gather(walk, library, kernels, make_cells(kernels, scales), lambda chunk: euler.weights(chunk, library))
+    to_raw = np.array([[float(v) for v in row] for row in library.change_of_basis]).T
+    return StackedSystem(
+        design=statistics.at_instrument @ to_raw * scales.time,
+        increments=statistics.sums[..., 0] * scales.unit,
+        squares=statistics.sums[..., 1] * scales.unit**2,
+        time_squared=statistics.time_squared * scales.time**2,
+        terms=library.internal(statistics.nodes) @ to_raw,
+        kernels=statistics.at_nodes(kernels),
+    )
+
+
+def sparse_fit(design: Floats, response: Floats, groups: NDArray[np.intp], threshold: float) -> SparseFit:
+    """LassoCV on normalised columns, then least squares on its support, then STLSQ.
+
+    design, response, groups   (n_rows, K), (n_rows,), (n_rows,) number of the trajectory
+
+    Raises NoDataUnderKernels.
+    """
+    norms = np.linalg.norm(design, axis=0)
+    if not (norms > 0).all():
+        raise NoDataUnderKernels(
+            "No sample lies under the kernels of the paper's preset.",
+            hints=("Set kernels.range to the data's range, and kernels.bandwidth to about twice the spacing of the centres.",),
+        )
+    folds = GroupKFold(n_splits=min(FOLDS, len(np.unique(groups))))
+    with warnings.catch_warnings():
+        # At the smallest penalties coordinate descent stops short; only the support is taken from it.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        lasso = LassoCV(alphas=ALPHAS, fit_intercept=False, cv=folds.split(design, response, groups))
+        lasso.fit(design / norms, response)
+    support = np.flatnonzero(lasso.coef_)
+    coefficients = _least_squares(design, response, support)
+    for _ in range(STLSQ_ITERATIONS):
+        kept = np.flatnonzero(np.abs(coefficients) >= threshold * np.abs(coefficients).max()) if support.size else support
+        if kept.size == support.size:
+            break
+        support = kept
+        coefficients = _least_squares(design, response, support)
+    return SparseFit(
+        coefficients=coefficients,
+        support=tuple(int(k) for k in support),
+        of_lasso=tuple(int(k) for k in np.flatnonzero(lasso.coef_)),
+        alpha=float(lasso.alpha_),
+        alphas=np.asarray(lasso.alphas_),
+        errors=np.asarray(lasso.mse_path_.mean(axis=1)),
+    )
+
+
+def _least_squares(design: Floats, response: Floats, support: NDArray[np.intp]) -> Floats:
+    coefficients = np.zeros(design.shape[1])
+    if support.size:
+        coefficients[support] = np.linalg.lstsq(design[:, support], response, rcond=None)[0]
+    return coefficients

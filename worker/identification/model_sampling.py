@@ -1,0 +1,46 @@
+"""Models drawn around the estimate: all that is not known of coefficients, sampling rule and support."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.selection.support_selection import Rival, Selected
+
+Floats = NDArray[np.float64]
+
+
+def draw_models(components: Sequence[Selected], count: int, seed: int) -> Floats:
+    """(count, n_components, n_functions) coefficients along the internal functions.
+
+    Of each component the support is drawn by the weights (M35), and its coefficients from their covariance (M36). Every second
+    model is that of the other sampling rule, all components alike, where both rules describe the data: the central intervals of
+    anything over such an even mixture are those of (M34).
+    """
+    generator = np.random.default_rng(seed)
+    by_other = np.arange(count) % 2 == 1
+    models = []
+    for selected in components:
+        normal = generator.standard_normal((count, len(selected.estimate.internal)))
+        drawn = _around(_of(selected), normal, by_other)
+        order = generator.permutation(count)
+        first = 0
+        for rival in selected.rivals:
+            # As many as its weight says, not as chance has it.
+            last = first + round(rival.weight * count)
+            rows = order[first:last]
+            drawn[rows] = _around(rival, normal[rows], by_other[rows])
+            first = last
+        models.append(drawn)
+    return np.stack(models, axis=1)
+
+
+def _of(selected: Selected) -> Rival:
+    return Rival(selected.estimate, 1 - sum(rival.weight for rival in selected.rivals), selected.shift)
+
+
+def _around(support: Rival, normal: Floats, by_other: NDArray[np.bool_]) -> Floats:
+    drawn = support.estimate.internal + normal @ support.estimate.internal_factor.T
+    if support.shift is not None:
+        drawn[by_other] += support.shift.internal
+    return np.asarray(drawn)

@@ -1,0 +1,163 @@
+"""Which terms are active: every support judged by what it gains and what its terms cost (docs/method.md §5)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.data.library import Library
+from worker.identification.equations.regression import NormalEquations, solve, wider_root
+from worker.identification.selection.exact.supports import EXHAUSTIVE_UP_TO, support_basis
+from worker.identification.selection.log_likelihood_gains import (
+    Gains,
+    Level,
+    Support,
+    all_supports,
+    stepwise,
+)
+
+Floats = NDArray[np.float64]
+
+EQUALLY_WELL = 1.0
+"""Supports of one size whose log-likelihoods differ by less fit equally well; the one of lowest degree is taken."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A support that was considered.
+
+    gain         ½ gᵀ H⁻¹ g, the log-likelihood above that of no terms
+    score        what the method ranks by, larger is better: gain less the terms' costs, or minus the held-out error
+    raw          (k,) coefficients of the raw terms, internal units of state and time; empty where nobody asks for them
+    equivalent   other supports of this size that fit equally well
+    penalty      largest at which the lasso chose this support; None for other methods
+    """
+
+    support: Support
+    gain: float
+    score: float
+    raw: Floats
+    equivalent: tuple[Support, ...] = ()
+    penalty: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """What cross-validation found along a path of falling penalties.
+
+    penalties     (n,) in standard errors: of orthogonal terms those with |z| above it stay
+    errors        (n,) mean squared error of the held-out equations in units of their noise; 1 for the true model
+    std_errors    (n,) of the mean over the folds
+    n_terms       (n,) that are kept, given all data
+    chosen, lowest   positions of the penalty taken, and of the smallest error
+    """
+
+    penalties: Floats
+    errors: Floats
+    std_errors: Floats
+    n_terms: NDArray[np.int_]
+    chosen: int
+    lowest: int
+    n_folds: int
+
+
+def selection_path(
+    equations: NormalEquations, library: Library, costs: Floats, *, coefficients: bool = True
+) -> tuple[Candidate, ...]:
+    """The best support of every size, smallest first, for terms of these costs (K,); equation (M11).
+
+    coefficients   also those of each, and what is equivalent to it
+    """
+    gains = Gains(equations, library)
+    levels = all_supports(gains, library.size) if library.size <= EXHAUSTIVE_UP_TO else stepwise(gains, library)
+    path = []
+    for level in levels:
+        judged = level.gains - level.members @ costs
+        chosen, *others = lowest_of_best(judged, level, library)
+        if np.isfinite(judged[chosen]):
+            support = level.support(chosen)
+            raw = raw_on(equations, library, support) if coefficients else np.zeros(0)
+            equivalent = tuple(level.support(i) for i in others) if coefficients else ()
+            unique = tuple(s for s in dict.fromkeys(equivalent) if s != support)
+            path.append(Candidate(support, float(level.gains[chosen]), float(judged[chosen]), raw, unique))
+    return tuple(path)
+
+
+def lowest_of_best(judged: Floats, level: Level, library: Library) -> list[int]:
+    """Positions of the supports of one size that fit equally well: that of the lowest degree, then the others, best first."""
+    close = np.flatnonzero(judged >= judged.max() - EQUALLY_WELL)
+    close = close[np.argsort(-level.gains[close], kind="stable")]
+    chosen = int(np.argmin(level.members[close] @ _degrees(library)))
+    return [int(close[chosen]), *(int(i) for i in np.delete(close, chosen))]
+
+
+def raw_on(equations: NormalEquations, library: Library, support: Support) -> Floats:
+    """Coefficients on one support (k,); NaN where its terms cannot be told apart on these data."""
+    basis = support_basis(library, support)
+    solution = solve(equations, basis.rows, robust=False)
+    return np.full(len(support), np.nan) if solution is None else basis.raw_coefficients(solution.values)
+
+
+def best_of(path: tuple[Candidate, ...]) -> Candidate:
+    """The candidate with the largest score; the smaller support where two are level."""
+    return max(path, key=lambda c: (c.score, -len(c.support)))
+
+
+def _degrees(library: Library) -> NDArray[np.int_]:
+    """Of the terms (K,); a term that is no monomial counts as higher than any."""
+    return np.array([100 if degree is None else degree for degree in library.degrees])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimate:
+    """Coefficients of one component on its support, in internal units of state and time.
+
+    support             positions in the library
+    internal            (n_functions,) along the internal functions
+    internal_factor     (n_functions, n_functions) a square root F of their covariance F Fᵀ, zero outside the support's span; the
+                        blocks' where they say more than the model's, equation (M36)
+    raw                 (k,) of the raw terms, in order of the support
+    std_error, robust_std_error   (k,)
+    """
+
+    support: Support
+    internal: Floats
+    internal_factor: Floats
+    raw: Floats
+    std_error: Floats
+    robust_std_error: Floats | None
+
+
+def estimate_on(equations: NormalEquations, library: Library, support: Support) -> Estimate | None:
+    """Generalised least squares on one support; None where its terms cannot be told apart on these data."""
+    basis = support_basis(library, support)
+    solution = solve(equations, basis.rows)
+    if solution is None:
+        return None
+    n = library.internal_size
+    factor = np.zeros((n, n))
+    robust = solution.robust_covariance
+    if support:
+        factor[:, : len(support)] = basis.rows.T @ wider_root(solution.covariance, robust, len(equations.block_score))
+    return Estimate(
+        support=support,
+        internal=basis.rows.T @ solution.values if support else np.zeros(n),
+        internal_factor=factor,
+        raw=basis.raw_coefficients(solution.values),
+        std_error=_errors(basis.raw_covariance(solution.covariance)) if support else np.zeros(0),
+        robust_std_error=None if robust is None else _errors(basis.raw_covariance(robust)),
+    )
+
+
+def coefficients_on(equations: NormalEquations, library: Library, support: Support) -> tuple[Floats, Floats] | None:
+    """Those of `estimate_on`, internal (n_functions,) and raw (k,), without their errors."""
+    basis = support_basis(library, support)
+    solution = solve(equations, basis.rows, robust=False)
+    if solution is None:
+        return None
+    internal = basis.rows.T @ solution.values if support else np.zeros(library.internal_size)
+    return internal, basis.raw_coefficients(solution.values)
+
+
+def _errors(covariance: Floats) -> Floats:
+    return np.asarray(np.sqrt(np.diag(covariance).clip(min=0)))

@@ -1,0 +1,113 @@
+"""Which of the library's terms the diffusion may have: all, or the monomials up to a degree of its own (0: additive noise)."""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.data.library import Library
+from worker.identification.equations.regression import NormalEquations
+from worker.identification.selection.best_subset import Candidate, Estimate, estimate_on
+from worker.identification.selection.criteria import Criterion
+from worker.identification.selection.log_likelihood_gains import Support
+from worker.identification.selection.support_selection import Selected, Shift, choose
+
+Positions = NDArray[np.int_]
+
+
+def choose_up_to(
+    degree: int | None,
+    equations: NormalEquations,
+    of_other_rule: NormalEquations | None,
+    library: Library,
+    n_windows: int,
+    criterion: Criterion,
+    *,
+    briefly: bool = False,
+) -> Selected:
+    """`choice.choose` among the monomials of at most this total degree; among all terms for None.
+
+    equations   in all internal functions, or in `functions_of` those monomials only
+    """
+    if degree is None:
+        return choose(equations, of_other_rule, library, n_windows, criterion, briefly=briefly)
+    terms, part = terms_up_to(degree, library)
+    functions = functions_of(part, library)
+    of_part = [None if e is None else _on(e, functions) for e in (equations, of_other_rule)]
+    assert of_part[0] is not None
+    found = choose(of_part[0], of_part[1], part, n_windows, criterion, briefly=briefly)
+    return Selected(
+        _estimate_in(library, found.estimate, terms, functions),
+        tuple(_candidate_in(c, terms) for c in found.path),
+        tuple(terms[k] for k in found.doubted),
+        _shift_in(library, found.shift, functions),
+        found.curve,
+        tuple(
+            replace(
+                rival,
+                estimate=_estimate_in(library, rival.estimate, terms, functions),
+                shift=_shift_in(library, rival.shift, functions),
+            )
+            for rival in found.rivals
+        ),
+    )
+
+
+def estimate_up_to(degree: int | None, equations: NormalEquations, library: Library, support: Support) -> Estimate | None:
+    """`selection.estimate_on` for a support of the library, of equations as in `choose_up_to`."""
+    if degree is None:
+        return estimate_on(equations, library, support)
+    terms, part = terms_up_to(degree, library)
+    functions = functions_of(part, library)
+    found = estimate_on(_on(equations, functions), part, tuple(terms.index(k) for k in support))
+    return None if found is None else _estimate_in(library, found, terms, functions)
+
+
+def terms_up_to(degree: int, library: Library) -> tuple[tuple[int, ...], Library]:
+    """Positions of the monomials of at most this total degree, and the library of just these."""
+    terms = tuple(k for k, d in enumerate(library.degrees) if d is not None and d <= degree)
+    part = replace(
+        library,
+        names=tuple(library.names[k] for k in terms),
+        trees=tuple(library.trees[k] for k in terms),
+        exponents=tuple(library.exponents[k] for k in terms),
+    )
+    return terms, part
+
+
+def functions_of(part: Library, library: Library) -> Positions:
+    """Where a part's internal functions are among the library's."""
+    return np.array([library.internal_exponents.index(e) for e in part.internal_exponents])
+
+
+def _on(equations: NormalEquations, functions: Positions) -> NormalEquations:
+    """The equations in the span of some of the internal functions."""
+    if len(equations.score) == len(functions):
+        return equations
+    return replace(
+        equations,
+        information=equations.information[np.ix_(functions, functions)],
+        score=equations.score[functions],
+        block_information=equations.block_information[:, functions[:, None], functions],
+        block_score=equations.block_score[:, functions],
+    )
+
+
+def _candidate_in(c: Candidate, terms: tuple[int, ...]) -> Candidate:
+    equivalent = tuple(tuple(terms[k] for k in support) for support in c.equivalent)
+    return replace(c, support=tuple(terms[k] for k in c.support), equivalent=equivalent)
+
+
+def _shift_in(library: Library, shift: Shift | None, functions: Positions) -> Shift | None:
+    if shift is None:
+        return None
+    internal = np.zeros(library.internal_size)
+    internal[functions] = shift.internal
+    return replace(shift, internal=internal)
+
+
+def _estimate_in(library: Library, e: Estimate, terms: tuple[int, ...], functions: Positions) -> Estimate:
+    internal, factor = np.zeros(library.internal_size), np.zeros((library.internal_size,) * 2)
+    internal[functions] = e.internal
+    factor[np.ix_(functions, functions)] = e.internal_factor
+    return replace(e, support=tuple(terms[k] for k in e.support), internal=internal, internal_factor=factor)

@@ -1,0 +1,1 @@
+"""Changes of basis in as many digits as they lose."""

@@ -1,0 +1,273 @@
+"""Log-likelihoods of supports above that of no terms: ½ gᵀ H⁻¹ g in their span, many of one size at once."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations, groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.data.library import Library
+from worker.identification.equations.regression import NormalEquations, solve
+from worker.identification.selection.exact.supports import (
+    Growing,
+    Shrinking,
+    growing,
+    shrinking,
+    support_basis,
+)
+
+Floats = NDArray[np.float64]
+Support = tuple[int, ...]
+
+TOLD_APART = 1e-13
+"""Smallest eigenvalue of a support's normalised information, for each of its terms, from which they are told apart."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Level:
+    """Supports of one size and their gains.
+
+    members   (n, K) whether each has each term
+    gains     (n,) −∞ where the terms of one cannot be told apart on these data
+    """
+
+    members: NDArray[np.bool_]
+    gains: Floats
+
+    def support(self, i: int) -> Support:
+        """The i-th."""
+        return tuple(np.flatnonzero(self.members[i]).tolist())
+
+    def at(self, those: NDArray[np.int_]) -> "Level":
+        """Some of them."""
+        return Level(self.members[those], self.gains[those])
+
+    def with_others(self, other: "Level") -> "Level":
+        """Both, of the same size."""
+        return Level(np.concatenate([self.members, other.members]), np.concatenate([self.gains, other.gains]))
+
+
+class Gains:
+    """The gains of a component's supports."""
+
+    def __init__(self, equations: NormalEquations, library: Library) -> None:
+        self._equations, self._library = equations, library
+        information = library.scaled_terms @ equations.information @ library.scaled_terms.T
+        norms = np.sqrt(np.diag(information).clip(min=0))
+        self._seen = norms > 0
+        norms = np.where(self._seen, norms, 1.0)
+        self._information = information / np.outer(norms, norms)
+        self._score = library.scaled_terms @ equations.score / norms
+        self._root_and_score = np.column_stack([_root(equations.information), equations.score])
+
+    def of(self, supports: list[Support]) -> list[float]:
+        """Of supports of one size."""
+        if not supports or not supports[0]:
+            return [0.0] * len(supports)
+        if not self._library.near_origin:
+            return [gain_on(self._equations, self._library, support) for support in supports]
+        index = np.array(supports)
+        values, vectors = np.linalg.eigh(self._information[index[:, :, None], index[:, None, :]])
+        along = np.einsum("sij,si->sj", vectors, self._score[index])
+        told_apart = (values[:, 0] > TOLD_APART * index.shape[1]) & self._seen[index].all(axis=1)
+        gains = 0.5 * (along**2 / np.where(told_apart[:, None], values, 1.0)).sum(axis=1)
+        return [float(gain) for gain in np.where(told_apart, gains, -np.inf)]
+
+    def with_one_more(self, support: Growing) -> Floats:
+        """Of the support with each term that it has not, in their order; equations (M11d) and (M11e)."""
+        k = len(support.inside)
+        others = support.others @ self._root_and_score
+        span = _Span.of(support.rows @ self._root_and_score)
+        # What cannot be told apart is not told apart by one more term.
+        if span is None or not span.told_apart(k * TOLD_APART):
+            return np.full(len(others), -np.inf)
+        norms = np.linalg.norm(others[:, :-1], axis=1)
+        seen = norms > 0
+        others = others / np.where(seen, norms, 1.0)[:, None]
+        along = np.zeros((len(others), k))
+        for _ in range(2):  # once leaves rounding errors of what is taken away, beside which what is left may be small
+            part = others[:, :-1] @ span.orthonormal[:, :-1].T
+            others, along = others - part @ span.orthonormal, along + part
+        left = np.einsum("tj,tj->t", others[:, :-1], others[:, :-1])
+        seen &= left > 0
+        left = np.where(seen, left, 1.0)
+        told_apart = seen & span.told_apart_from(along @ span.inverse, left, (k + 1) * TOLD_APART)
+        return np.where(told_apart, span.gain + 0.5 * others[:, -1] ** 2 / left, -np.inf)
+
+    def with_one_less(self, support: Shrinking) -> Floats:
+        """Of the support without each of its terms, in their order; equations (M11d) and (M11e)."""
+        k = len(support.inside)
+        if k == 1:
+            return np.zeros(1)
+        rows = support.rows @ self._root_and_score
+        span = _Span.of(rows)
+        if span is None or not span.told_apart((k - 1) * TOLD_APART):
+            return _without_one_of_too_many(rows, support.functionals)
+        functionals = span.inverse @ (support.functionals / span.norms).T
+        values = functionals.T @ span.orthonormal[:, -1]
+        return np.asarray(span.gain - 0.5 * values**2 / np.einsum("ji,ji->i", functionals, functionals))
+
+
+def _without_one_of_too_many(rows: Floats, functionals: Floats) -> Floats:
+    """`with_one_less` for rows and scores (k, J + 1) that cannot be told apart, and functionals (k, k), one a row.
+
+    Where one eigenvalue λ₁ of the information is too small, coefficients along its vector follow from the others where one
+    functional is zero; where two are, one functional is not enough (Cauchy's interlacing).
+    """
+    k = len(rows)
+    norms = np.linalg.norm(rows[:, :-1], axis=1)
+    if np.sum(norms == 0) > 1:
+        return np.full(k, -np.inf)
+    norms = np.where(norms > 0, norms, 1.0)
+    rows, functionals = rows / norms[:, None], functionals / norms
+    values, vectors = np.linalg.eigh(rows[:, :-1] @ rows[:, :-1].T)
+    enough = (k - 1) * TOLD_APART
+    if values[1] < enough:
+        return np.full(k, -np.inf)
+    along = functionals @ vectors
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # On the functions where the functional is zero the smallest eigenvalue is the zero between λ₁ and λ₂ of Σ m_j²/(λ_j − λ).
+        told_apart = np.sum(along**2 / (values - enough), axis=1) < 0
+        others, slopes = values[1:], -along[:, 1:] / along[:, :1]
+        score = vectors.T @ rows[:, -1]
+        scores = score[1:] + slopes * score[0]
+        smallest = max(values[0], 0.0)
+        by_smallest = (
+            np.sum(scores * slopes / others, axis=1) ** 2 * smallest / (1 + smallest * np.sum(slopes**2 / others, axis=1))
+        )
+        gains = 0.5 * (np.sum(scores**2 / others, axis=1) - by_smallest)
+    return np.where(told_apart, gains, -np.inf)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Span:
+    """A support's span in the metric H.
+
+    norms         (k,) of the rows of its basis
+    information   (k, k) L Lᵀ of rows of unit norm, and `inverse` L⁻¹
+    orthonormal   (k, J + 1) an orthonormal basis, and its scores
+    most          bound of the largest eigenvalue of the inverse information, at most k^(1/4) times that
+    """
+
+    norms: Floats
+    information: Floats
+    inverse: Floats
+    orthonormal: Floats
+    most: float
+
+    @staticmethod
+    def of(rows: Floats) -> "_Span | None":
+        """Of rows and scores (k, J + 1); None where the rows are parallel."""
+        norms = np.linalg.norm(rows[:, :-1], axis=1)
+        if not (norms > 0).all():
+            return None
+        rows = rows / norms[:, None]
+        information = rows[:, :-1] @ rows[:, :-1].T
+        try:
+            inverse = np.linalg.inv(np.linalg.cholesky(information))
+        except np.linalg.LinAlgError:
+            return None
+        covariance = inverse.T @ inverse
+        most = float(np.sqrt(np.linalg.norm(covariance @ covariance)))
+        return _Span(norms, information, inverse, inverse @ rows, most)
+
+    @property
+    def gain(self) -> float:
+        return 0.5 * float(self.orthonormal[:, -1] @ self.orthonormal[:, -1])
+
+    def told_apart(self, least: float) -> bool:
+        """Whether the information's smallest eigenvalue is at least that."""
+        if self.most * least < 1:
+            return True
+        return self.most * least < len(self.norms) ** 0.25 and bool(np.linalg.eigvalsh(self.information)[0] >= least)
+
+    def told_apart_from(self, coefficients: Floats, left: Floats, least: float) -> NDArray[np.bool_]:
+        """Whether the smallest eigenvalue is at least that with one more row of unit norm, for each of m; equation (M11e).
+
+        coefficients   (m, k) of the new row along the rows      left   (m,) squared norm of what they leave of it
+        """
+        # The new inverse is the old one and u uᵀ/left, u = (coefficients, −1).
+        size = (1 + np.einsum("tj,tj->t", coefficients, coefficients)) / left
+        clear = (self.most + size) * least < 1
+        if clear.all():
+            return np.asarray(clear)
+        values, vectors = np.linalg.eigh(self.information)
+        if values[0] < least:
+            return np.zeros(len(left), dtype=bool)
+        size = (1 + (coefficients @ vectors) ** 2 @ (values / (values - least).clip(min=np.finfo(float).tiny))) / left
+        return np.asarray(clear | (size * least < 1))
+
+
+def _root(information: Floats) -> Floats:
+    """F with F Fᵀ = H."""
+    norms = np.sqrt(np.diag(information).clip(min=0))
+    norms = np.where(norms > 0, norms, 1.0)
+    values, vectors = np.linalg.eigh(information / np.outer(norms, norms))
+    return np.asarray(norms[:, None] * vectors * np.sqrt(values.clip(min=0)))
+
+
+def gain_on(equations: NormalEquations, library: Library, support: Support) -> float:
+    """½ gᵀ ĉ on one support; −∞ where its terms cannot be told apart on these data."""
+    basis = support_basis(library, support)
+    solution = solve(equations, basis.rows, robust=False)
+    return -np.inf if solution is None else float(0.5 * solution.values @ (basis.rows @ equations.score))
+
+
+def gains_of(equations: NormalEquations, library: Library, supports: list[Support]) -> dict[Support, float]:
+    """Of supports of any size."""
+    gains = Gains(equations, library)
+    found: dict[Support, float] = {}
+    for _, group in groupby(sorted(supports, key=len), key=len):
+        alike = list(group)
+        found.update(zip(alike, gains.of(alike), strict=True))
+    return found
+
+
+def all_supports(gains: Gains, size: int) -> Iterator[Level]:
+    """Every support of a library of this size, smallest first."""
+    for k in range(size + 1):
+        supports = list(combinations(range(size), k))
+        members = np.zeros((len(supports), size), dtype=bool)
+        members[np.arange(len(supports))[:, None], np.array(supports, dtype=int).reshape(len(supports), k)] = True
+        yield Level(members, np.array(gains.of(supports)))
+
+
+def stepwise(gains: Gains, library: Library) -> Iterator[Level]:
+    """Forward additions from nothing and backward removals from everything; each number of terms sees both."""
+    levels = [Level(np.zeros((1, library.size), dtype=bool), np.zeros(1)), *additions(gains, library)]
+    # Downwards: everything is the support from which removals start, and none of theirs.
+    for k, found in zip(range(library.size - 1, 0, -1), removals(gains, library), strict=False):
+        levels[k] = levels[k].with_others(found)
+    return iter(levels)
+
+
+def additions(gains: Gains, library: Library) -> Iterator[Level]:
+    """The best support of each size with each further term, from none to all."""
+    support = growing(library)
+    while support.outside:
+        outside = list(support.outside)
+        members = np.zeros((len(outside), library.size), dtype=bool)
+        members[:, list(support.inside)] = True
+        members[np.arange(len(outside)), outside] = True
+        level = Level(members, gains.with_one_more(support))
+        yield level
+        support = support.with_term(outside[int(np.argmax(level.gains))])
+
+
+def removals(gains: Gains, library: Library) -> Iterator[Level]:
+    """The best support of each size without each of its terms, from all to none."""
+    support = shrinking(library)
+    while support.inside:
+        level = without_each(gains, library, support)
+        yield level
+        support = support.without_term(support.inside[int(np.argmax(level.gains))])
+
+
+def without_each(gains: Gains, library: Library, support: Shrinking) -> Level:
+    """A support without each of its terms, in their order."""
+    inside = list(support.inside)
+    members = np.zeros((len(inside), library.size), dtype=bool)
+    members[:, inside] = True
+    members[np.arange(len(inside)), inside] = False
+    return Level(members, gains.with_one_less(support))

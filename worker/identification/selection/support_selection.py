@@ -1,0 +1,209 @@
+"""The support of one component: judged by the criterion, less the terms that hang on the sampling rule."""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.data.library import Library
+from worker.identification.equations.regression import NormalEquations
+from worker.identification.selection.best_subset import (
+    Candidate,
+    Curve,
+    Estimate,
+    best_of,
+    coefficients_on,
+    estimate_on,
+    selection_path,
+)
+from worker.identification.selection.criteria import Criterion, costs_of, costs_of_choice
+from worker.identification.selection.log_likelihood_gains import Support, gains_of
+from worker.identification.selection.stlsq import thresholding_path
+
+Floats = NDArray[np.float64]
+
+FINE_SAMPLING = 0.03
+"""Relative disagreement of two sampling rules up to which both describe the data."""
+
+
+UNLIKELY = 0.005
+"""Weight of a support below which no model is drawn from it."""
+
+MOST_ADDED = 5
+"""Terms below the highest degree of which all combinations are tried."""
+
+TRACE = 1e-5
+"""Share of a noise-free variable's mean square motion that the sampling rule's own error may account for."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shift:
+    """How far the other sampling rule moves an estimate, where both describe the data.
+
+    raw        (k,) the raw coefficients       internal   (n_functions,) those along the internal functions
+    """
+
+    raw: Floats
+    internal: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rival:
+    """Another support that may be the right one, with the probability that it is; see equation (M35)."""
+
+    estimate: Estimate
+    weight: float
+    shift: Shift | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selected:
+    """A component on its support.
+
+    path      the supports that were considered, smallest first
+    doubted   terms the criterion wants under this sampling rule only; they are left out
+    shift     by the other sampling rule; None where it does not describe the data
+    curve     of cross-validation, where that chose
+    rivals    supports that fit nearly as well for what their terms cost; the rest of the probability is this one's
+    """
+
+    estimate: Estimate
+    path: tuple[Candidate, ...]
+    doubted: Support
+    shift: Shift | None = None
+    curve: Curve | None = None
+    rivals: tuple[Rival, ...] = ()
+
+
+def choose(
+    equations: NormalEquations,
+    of_other_rule: NormalEquations | None,
+    library: Library,
+    n_windows: int,
+    criterion: Criterion,
+    *,
+    briefly: bool = False,
+) -> Selected:
+    """The support that the criterion prefers, less the terms that hang on the sampling rule. Raises TooFewSamples.
+
+    briefly   the estimate alone: neither rivals nor the coefficients along the path
+    """
+    best, path, curve = _searched(equations, library, n_windows, criterion, coefficients=not briefly)
+    if criterion.method == "none":
+        return Selected(_first_estimate(equations, library, [c.support for c in reversed(path)]), path, ())
+    doubted: Support = ()
+    if of_other_rule is not None:
+        wanted_by_other, _, _ = _searched(of_other_rule, library, n_windows, criterion, coefficients=False)
+        doubted = _hanging_on_the_rule(equations, of_other_rule, library, best, wanted_by_other)
+    kept = tuple(k for k in best if k not in doubted)
+    ranked = [kept, *(c.support for c in sorted(path, key=lambda c: -c.score))]
+    estimate = _first_estimate(equations, library, ranked)
+    if briefly:
+        return Selected(estimate, path, doubted)
+    shift = _shift(equations, of_other_rule, library, estimate)
+    # Held-out errors are not probabilities, and in several variables models are drawn on the chosen support alone.
+    unasked = criterion.method == "lasso_cv" or library.dimension > 1
+    costs = None if unasked else costs_of(criterion, library, n_windows)
+    judged = [] if costs is None else _judged_by(costs, equations, library, estimate, path, doubted)
+    rivals = tuple(Rival(e, weight, _shift(equations, of_other_rule, library, e)) for e, weight in judged)
+    return Selected(estimate, path, doubted, shift, curve, rivals)
+
+
+def _judged_by(
+    costs: Floats,
+    equations: NormalEquations,
+    library: Library,
+    chosen: Estimate,
+    path: tuple[Candidate, ...],
+    doubted: Support,
+) -> list[tuple[Estimate, float]]:
+    """The supports besides the chosen one that weigh `UNLIKELY` at least, with their weights, equation (M35): those of the path,
+    and the chosen one with further terms below its highest degree."""
+    lower = [k for k in _below_its_degree(library, chosen.support) if k not in doubted][:MOST_ADDED]
+    added = [tuple(sorted((*chosen.support, *more))) for n in range(1, len(lower) + 1) for more in combinations(lower, n)]
+    supports = dict.fromkeys([*added, *(support for c in path for support in (c.support, *c.equivalent))])
+    others = [s for s in supports if s != chosen.support and not set(s) & set(doubted)]
+    gains = {chosen.support: 0.5 * float(equations.score @ chosen.internal)} | gains_of(equations, library, others)
+    scores = np.array([gains[s] - costs[list(s)].sum() for s in (chosen.support, *others)])
+    weights = np.exp(scores - scores.max())
+    weights /= weights.sum()
+    # Errors are only asked of those that count.
+    likely = [(estimate_on(equations, library, s), float(w)) for s, w in zip(others, weights[1:], strict=True) if w > UNLIKELY]
+    return [(estimate, weight) for estimate, weight in likely if estimate is not None]
+
+
+def _below_its_degree(library: Library, support: Support) -> list[int]:
+    """Monomials of one variable that a support does not have, of lower degree than its highest."""
+    if library.dimension > 1:
+        return []
+    degrees = [-1 if d is None else d for d in library.degrees]
+    highest = max((degrees[k] for k in support), default=-1)
+    return [k for k, degree in enumerate(degrees) if 0 <= degree < highest and k not in support]
+
+
+def _searched(
+    equations: NormalEquations, library: Library, n_windows: int, criterion: Criterion, *, coefficients: bool
+) -> tuple[Support, tuple[Candidate, ...], Curve | None]:
+    """The support that the criterion prefers, all that it considered, and the curve of cross-validation where there is one.
+
+    coefficients   also those along the path, where they cost time
+    """
+    if criterion.method == "lasso_cv":
+        # Not at the top: scikit-learn takes longer to import than most jobs to run.
+        from worker.identification.selection.lasso_cv import lasso_path
+
+        path, best, curve = lasso_path(equations, library)
+        return best, path, curve
+    if criterion.method == "stlsq":
+        path, best = thresholding_path(equations, library, criterion.z_threshold)
+        return best, path, None
+    path = selection_path(equations, library, costs_of(criterion, library, n_windows), coefficients=coefficients)
+    return best_of(path).support, path, None
+
+
+def simplest(selected: Selected, equations: NormalEquations, library: Library) -> Selected:
+    """The fewest terms that explain all but a trace of what every term explains.
+
+    For a variable without noise, whose residuals are no measure of chance: there each error of the sampling rule is significant.
+    """
+    path = selection_path(equations, library, costs_of_choice(library), coefficients=False)
+    enough = max(c.gain for c in path) * (1 - TRACE)
+    support = next(c.support for c in path if c.gain >= enough)
+    return Selected(
+        _first_estimate(equations, library, [support, selected.estimate.support]), selected.path, (), curve=selected.curve
+    )
+
+
+def _hanging_on_the_rule(
+    equations: NormalEquations, of_other_rule: NormalEquations, library: Library, best: Support, wanted_by_other: Support
+) -> Support:
+    """Terms that the other sampling rule does not want, where sampling is fine for both: they hang on the rule.
+
+    Simulated paths may be exact Euler steps and measured ones never are; with six million increments either rule, applied to the
+    other's data, finds a difference of a tenth of a percent significant and names it a term. Where the rules differ by more than
+    `FINE_SAMPLING`, nobody's path is an Euler step and the chosen rule decides alone.
+    """
+    extra = tuple(k for k in best if k not in wanted_by_other)
+    here = estimate_on(equations, library, best) if extra else None
+    if here is None or _shift(equations, of_other_rule, library, here) is None:
+        return ()
+    return extra
+
+
+def _shift(equations: NormalEquations, of_other_rule: NormalEquations | None, library: Library, here: Estimate) -> Shift | None:
+    """Change by the other rule; None where there is none, or it does not describe the data."""
+    there = None if of_other_rule is None else coefficients_on(of_other_rule, library, here.support)
+    if there is None:
+        return None
+    internal, raw = there
+    difference, information = internal - here.internal, equations.information
+    if difference @ information @ difference > FINE_SAMPLING**2 * (here.internal @ information @ here.internal):
+        return None
+    return Shift(raw - here.raw, difference)
+
+
+def _first_estimate(equations: NormalEquations, library: Library, supports: list[Support]) -> Estimate:
+    """The estimate on the first support whose terms can be told apart; the empty one always can."""
+    estimates = (estimate_on(equations, library, support) for support in [*supports, ()])
+    return next(estimate for estimate in estimates if estimate is not None)

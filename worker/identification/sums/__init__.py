@@ -1,0 +1,1 @@
+"""Sums over the data, from which every estimate is made."""

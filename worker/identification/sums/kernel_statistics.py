@@ -1,0 +1,214 @@
+"""Sums over windows of kernel-weighted products, block by block: all that the estimators need of the data."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.identification.data.library import Library
+from worker.identification.data.trajectories import (
+    Chunk,
+    Integers,
+    Scales,
+    Trajectories,
+    Windows,
+    chunks,
+)
+from worker.identification.sums.block_sums import NO_BLOCKS, BlockSums
+from worker.identification.sums.kernels import Kernels
+from worker.identification.sums.moment_cells import (
+    CellMoments,
+    Cells,
+    accumulate,
+    empty_moments,
+    kernels_at_nodes,
+)
+
+Floats = NDArray[np.float64]
+Weights = Callable[[Chunk], Floats]
+"""Per-window weights of a chunk; (n, n_weights)."""
+
+
+class Weighing(Protocol):
+    """What a sampling rule is here."""
+
+    def weights(self, chunk: Chunk, library: Library) -> Floats: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelStatistics:
+    """Sums over windows n with instrument z_n, their first point; `+` merges disjoint sets of windows. Internal units throughout.
+
+    n_windows       number of windows
+    cells           whose nodes they are at
+    time            (n_nodes,)                              quadrature weights of Σ f(z_n) Δt
+    time_squared    (n_blocks, n_nodes)                     of Σ f(z_n) Δt²
+    at_instrument   (n_blocks, n_kernels, n_functions)      Σ K_j(z_n) g_k(z_n) Δt; n_nodes for n_kernels where there are none
+    sums            (n_blocks, n_kernels, n_weights)        Σ K_j(z_n) w_n of a sampling rule's weights
+    totals          (n_weights,)                            Σ w_n
+    """
+
+    n_windows: int
+    cells: Cells
+    time: Floats
+    time_squared: Floats
+    at_instrument: Floats
+    sums: Floats
+    totals: Floats
+
+    @property
+    def nodes(self) -> Floats:
+        """(n_nodes,)"""
+        return self.cells.nodes()
+
+    def at_nodes(self, kernels: Kernels) -> Floats:
+        """(n_kernels, n_nodes), not to be written to."""
+        return kernels_at_nodes(kernels, self.cells)
+
+    def of_blocks(self, every: int) -> "KernelStatistics":
+        """Those of every k-th block only; `time`, `totals` and the number of windows in proportion."""
+        chosen = self.sums[::every]
+        share = len(chosen) / len(self.sums)
+        return KernelStatistics(
+            round(share * self.n_windows),
+            self.cells,
+            share * self.time,
+            self.time_squared[::every],
+            self.at_instrument[::every],
+            chosen,
+            share * self.totals,
+        )
+
+    def under(self, kernels: Kernels) -> "KernelStatistics":
+        """Those of these kernels, of statistics that were gathered without any."""
+        at_nodes = self.at_nodes(kernels)
+        return replace(self, at_instrument=_weighted(at_nodes, self.at_instrument), sums=_weighted(at_nodes, self.sums))
+
+    def __add__(self, other: "KernelStatistics") -> "KernelStatistics":
+        if self.cells != other.cells:
+            raise ValueError("statistics on different cells do not add; make both with the same kernels and scales")
+        return KernelStatistics(
+            n_windows=self.n_windows + other.n_windows,
+            cells=self.cells,
+            time=self.time + other.time,
+            time_squared=np.concatenate([self.time_squared, other.time_squared]),
+            at_instrument=np.concatenate([self.at_instrument, other.at_instrument]),
+            sums=np.concatenate([self.sums, other.sums]),
+            totals=self.totals + other.totals,
+        )
+
+
+def _weighted(kernels_at_nodes: Floats, nodal: Floats) -> Floats:
+    """(n_kernels, n_nodes) and (n_blocks, n_nodes, …) → (n_blocks, n_kernels, …), in one matrix product."""
+    return np.ascontiguousarray(np.moveaxis(np.tensordot(kernels_at_nodes, nodal, axes=(1, 1)), 0, 1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WindowsPass:
+    """Quadrature weights of Δt, Δt², a sampling rule's weights and what is `rough`; (n, n_columns, n_nodes).
+
+    blocks    (n_blocks, 2) first sample of each and one past its last
+    windows   which there are, and how many samples each has
+    period    of the state, or None
+    """
+
+    data: Trajectories
+    blocks: Integers
+    scales: Scales
+    windows: Windows
+    period: float | None
+    library: Library
+    cells: Cells
+    rule: Weighing
+
+    def sums(self) -> BlockSums:
+        walk = chunks(self.data, self.scales, self.blocks, self.windows, period=self.period)
+        return sums_of_chunks(walk, self.library, self.cells, lambda chunk: self.rule.weights(chunk, self.library))
+
+
+def gather(
+    chunks: Iterator[Chunk], library: Library, kernels: Kernels | None, cells: Cells, weights: Weights
+) -> KernelStatistics:
+    """One pass over the windows, equation (M3) and its counterparts at later points of each window.
+
+    kernels   None: one sum for every node, of which `KernelStatistics.under` makes those of any kernels
+    """
+    return statistics_of(sums_of_chunks(chunks, library, cells, weights), library, kernels, cells)
+
+
+def sums_of_chunks(chunks: Iterator[Chunk], library: Library, cells: Cells, weights: Weights) -> BlockSums:
+    """As `WindowsPass` says."""
+    rough = _rough(library)
+
+    def with_time(chunk: Chunk) -> Floats:
+        step = chunk.step[:, None]
+        columns = [step, step**2, weights(chunk)]
+        return np.concatenate([*columns, library.internal(chunk.left)[:, -rough:] * step] if rough else columns, axis=1)
+
+    blocks = list(_nodal_sums(chunks, cells, with_time))
+    return BlockSums(np.array([n for n, _ in blocks]), (np.array([nodal for _, nodal in blocks]),)) if blocks else NO_BLOCKS
+
+
+def statistics_of(found: BlockSums, library: Library, kernels: Kernels | None, cells: Cells) -> KernelStatistics:
+    """From the sums of a `WindowsPass`."""
+    nodes = cells.nodes()
+    functions, rough = library.internal(nodes), _rough(library)
+    if not found.sums:
+        n_weights = 0
+        n_kernels = len(nodes) if kernels is None else len(kernels.centres)
+        return _nothing(cells, n_kernels, library.internal_size, n_weights)
+    (nodal,) = found.sums
+    at_instrument = nodal[:, 0, :, None] * functions
+    if rough:
+        at_instrument[..., -rough:] = nodal[:, -rough:].transpose(0, 2, 1)
+        nodal = nodal[:, :-rough]
+    at_each = KernelStatistics(
+        n_windows=int(found.counts.sum()),
+        cells=cells,
+        time=nodal[:, 0].sum(axis=0),
+        time_squared=nodal[:, 1],
+        at_instrument=at_instrument,
+        sums=nodal[:, 2:].transpose(0, 2, 1),
+        totals=nodal[:, 2:].sum(axis=(0, 2)),
+    )
+    return at_each if kernels is None else at_each.under(kernels)
+
+
+def _rough(library: Library) -> int:
+    """How many terms, the last ones, may bend within a cell (a square root near zero): what a cell's polynomial cannot follow
+    is summed as it is."""
+    return 0 if library.period is not None else len(library.other)
+
+
+def _nothing(cells: Cells, n_kernels: int, n_functions: int, n_weights: int) -> KernelStatistics:
+    n = len(cells.nodes())
+    return KernelStatistics(
+        0,
+        cells,
+        np.zeros(n),
+        np.zeros((0, n)),
+        np.zeros((0, n_kernels, n_functions)),
+        np.zeros((0, n_kernels, n_weights)),
+        np.zeros(n_weights),
+    )
+
+
+def nodal_sums(chunks: Iterator[Chunk], cells: Cells, weights: Weights) -> Floats:
+    """Quadrature weights of arbitrary per-window weights, over all blocks; (n_weights, n_nodes)."""
+    return np.asarray(sum(nodal for _, nodal in _nodal_sums(chunks, cells, weights)))
+
+
+def _nodal_sums(chunks: Iterator[Chunk], cells: Cells, weights: Weights) -> Iterator[tuple[int, Floats]]:
+    for _, block in groupby(chunks, key=lambda chunk: chunk.block):
+        buffer, n = None, 0
+        for chunk in block:
+            values = weights(chunk)
+            if buffer is None:
+                buffer = empty_moments(cells, values.shape[1])
+            accumulate(buffer, cells, chunk.left, values)
+            n += chunk.size
+        if buffer is not None:
+            yield n, CellMoments(cells, buffer).at_nodes()

@@ -1,0 +1,235 @@
+"""The fast way to the pairwise sums: moments of powers of the increments, in one compiled pass over the raw samples.
+
+Where the library is polynomial and the clock regular, functions at the right end of an increment are finite Taylor sums,
+g(y + Δ) = Σ_q Δ^q g^(q)(y) / q!, so that Σ t^p Δ^q in every cell (M13) is all that Euler's and the trapezoid's equations need.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import factorial
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
+
+from worker.identification.compiled import compiled
+from worker.identification.data.library import Library
+from worker.identification.data.trajectories import Integers, Scales, Trajectories
+from worker.identification.sums.block_sums import (
+    NO_BLOCKS,
+    BlockSums,
+    Summing,
+    blocks_between,
+    sums_here,
+)
+from worker.identification.sums.kernel_statistics import KernelStatistics
+from worker.identification.sums.kernels import Kernels
+from worker.identification.sums.moment_cells import ORDER, CellMoments, Cells
+
+Floats = NDArray[np.float64]
+
+REGULAR = 1e-6
+"""Relative deviation of a step up to which the clock counts as regular."""
+
+
+def is_polynomial(library: Library) -> bool:
+    """Whether the Taylor sums end."""
+    return not library.other and library.period is None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PowersPass:
+    """Quadrature weights of Σ f(y) Δ^q, q = 0 … of every block; (n, n_powers, n_nodes).
+
+    blocks            (n_blocks, 2) first sample of each and one past its last
+    n_powers          how many q
+    origin, unit      of y      [state]
+    step              between neighbouring samples [time]
+    stride            samples from the first to the second point of an increment
+    hop               samples from one increment's first point to the next one's
+    """
+
+    data: Trajectories
+    blocks: Integers
+    cells: Cells
+    n_powers: int
+    origin: float
+    unit: float
+    step: float
+    stride: int = 1
+    hop: int = 1
+
+    def sums(self) -> BlockSums | None:
+        """None where the clock turns out not to be regular."""
+        moments = np.zeros((len(self.blocks), self.cells.count, self.n_powers, ORDER))
+        starts, stops = np.ascontiguousarray(self.blocks.T)
+        counts = _accumulate(
+            moments,
+            self.data.states[:, 0],
+            self.data.times,
+            self.data.segments,
+            starts,
+            stops,
+            self.stride,
+            self.hop,
+            self.origin,
+            1 / self.unit,
+            self.cells.low,
+            1 / self.cells.width,
+            self.stride * self.step,
+        )
+        if len(counts) and counts.min() < 0:
+            return None
+        filled = counts > 0
+        powers = [CellMoments(self.cells, block).at_nodes() for block in moments[filled]]
+        return BlockSums(counts[filled], (np.array(powers),)) if powers else NO_BLOCKS
+
+
+def gather_by_powers(
+    data: Trajectories,
+    scales: Scales,
+    edges: Integers,
+    library: Library,
+    kernels: Kernels | None,
+    cells: Cells,
+    stride: int = 1,
+    hop: int = 1,
+    every: int = 1,
+    summing: Summing = sums_here,
+) -> KernelStatistics | None:
+    """The statistics of `Trapezoid.weights`, to rounding; None where the clock turns out not to be regular.
+
+    edges         (n_blocks + 1,) sample numbers at which blocks begin
+    stride, hop   as in `PowersPass`
+    every         only each so-manieth block
+    """
+    n_powers = max(3, library.internal_degree + 2)
+    blocks = blocks_between(edges, every)
+    found = summing(PowersPass(data, blocks, cells, n_powers, scales.origin, scales.unit, scales.time, stride, hop))
+    if found is None:
+        return None
+    powers = found.sums[0] if found.sums else np.zeros((0, n_powers, cells.count * ORDER))
+    return _as_trapezoid_sums(powers, int(found.counts.sum()), float(stride), library, kernels, cells)
+
+
+def _as_trapezoid_sums(
+    powers: Floats, n_windows: int, step: float, library: Library, kernels: Kernels | None, cells: Cells
+) -> KernelStatistics:
+    """powers (n_blocks, n_powers, n_nodes): quadrature weights of Σ f(y) Δ^q."""
+    at_instrument, nodal = _taylor_sums(powers, _taylor(cells, library.internal_degree), step)
+    at_each = KernelStatistics(
+        n_windows=n_windows,
+        cells=cells,
+        time=step * powers[:, 0].sum(axis=0),
+        time_squared=step**2 * powers[:, 0],
+        at_instrument=np.moveaxis(at_instrument, 0, 1),
+        sums=np.moveaxis(nodal, 0, 1),
+        totals=nodal.reshape(-1, nodal.shape[2]).sum(axis=0),
+    )
+    return at_each if kernels is None else at_each.under(kernels)
+
+
+@lru_cache(maxsize=16)
+def _taylor(cells: Cells, degree: int) -> Floats:
+    """(q, n_nodes, n_functions): g^(q)(node) / q!"""
+    return np.array([_derivatives(cells.nodes(), degree, q) / factorial(q) for q in range(degree + 1)])
+
+
+def _derivatives(y: Floats, degree: int, order: int) -> Floats:
+    """T_0^(order) … T_degree^(order) at y; (n, degree + 1)."""
+    columns = [
+        chebyshev.chebval(y, chebyshev.chebder(unit, order)) if order else chebyshev.chebval(y, unit)
+        for unit in np.eye(degree + 1)
+    ]
+    return np.stack([np.broadcast_to(column, y.shape) for column in columns], axis=1)
+
+
+@compiled
+def _taylor_sums(powers, taylor, step):  # type: ignore[no-untyped-def]
+    """Σ g(y) Δt (n_nodes, n_blocks, n_functions), and the weights of `Trapezoid.weights` (n_nodes, n_blocks, 2 + 2 n_functions);
+    nodes first, as in the product with kernels."""
+    n_blocks, _, n_nodes = powers.shape
+    n_functions = taylor.shape[2]
+    at_instrument = np.empty((n_nodes, n_blocks, n_functions))
+    nodal = np.empty((n_nodes, n_blocks, 2 + 2 * n_functions))
+    for n in range(n_nodes):
+        for block in range(n_blocks):
+            row = nodal[n, block]
+            row[0], row[1] = powers[block, 1, n], powers[block, 2, n]
+            for f in range(n_functions):
+                at_instrument[n, block, f] = step * powers[block, 0, n] * taylor[0, n, f]
+                right = cross = 0.0
+                # T_f has no more than f derivatives.
+                for q in range(f + 1):
+                    right += powers[block, q, n] * taylor[q, n, f]
+                    cross += powers[block, q + 1, n] * taylor[q, n, f]
+                row[2 + f], row[2 + n_functions + f] = step / 2 * right, step * cross
+    return at_instrument, nodal
+
+
+@compiled
+def _accumulate(  # type: ignore[no-untyped-def]
+    moments, states, times, segments, starts, stops, stride, hop, origin, per_unit, low, per_width, step
+):
+    n_blocks = moments.shape[0]
+    counts = np.zeros(n_blocks, np.int64)
+    segment = 0
+    for block in range(n_blocks):
+        n, end = starts[block], stops[block]
+        while n < end:
+            while segment < segments.shape[0] and n >= segments[segment, 1]:
+                segment += 1
+            if segment == segments.shape[0]:
+                break
+            start, stop = max(n, segments[segment, 0]), min(end, segments[segment, 1] - stride)
+            if stop > start:
+                irregular = _add_stretch(
+                    moments[block], states, times, start, stop, stride, hop, origin, per_unit, low, per_width, step, 1.0
+                )
+                if irregular > REGULAR * step:
+                    counts[block] = -1
+                    return counts
+                counts[block] += (stop - start + hop - 1) // hop
+            n = max(n + 1, min(end, segments[segment, 1]))
+    return counts
+
+
+@compiled
+def _add_stretch(  # type: ignore[no-untyped-def]
+    moments, states, times, start, stop, stride, hop, origin, per_unit, low, per_width, step, one
+):
+    """Adds the increments that begin at start, start + hop, …, before stop; returns the largest deviation of a step."""
+    n_cells, n_powers, _ = moments.shape
+    largest = 0.0
+    for i in range(start, stop, hop):
+        largest = max(largest, abs(times[i + stride] - times[i] - step))
+        x = states[i]
+        difference = (states[i + stride] - x) * per_unit
+        position = ((x - origin) * per_unit - low) * per_width
+        if position < 0.0 or position >= n_cells:
+            continue
+        cell = int(position)
+        t = 2.0 * (position - cell) - 1.0
+        # Written out, with a 1 the compiler cannot see, so that all eight are done alike: two vectors of four.
+        t2 = t * t
+        t4 = t2 * t2
+        w0, w1, w2, w3, w4, w5, w6, w7 = one, t, t2, t2 * t, t4, t4 * t, t4 * t2, t4 * t2 * t
+        for q in range(n_powers):
+            row = moments[cell, q]
+            row[0] += w0
+            row[1] += w1
+            row[2] += w2
+            row[3] += w3
+            row[4] += w4
+            row[5] += w5
+            row[6] += w6
+            row[7] += w7
+            w0 *= difference
+            w1 *= difference
+            w2 *= difference
+            w3 *= difference
+            w4 *= difference
+            w5 *= difference
+            w6 *= difference
+            w7 *= difference
+    return largest

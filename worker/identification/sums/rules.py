@@ -1,0 +1,102 @@
+"""Sampling rules as tables of weights: what a window of samples says about every component (docs/method.md §11).
+
+With D_k = X_k − X_0 the displacements inside a window of equal steps h, a rule is a quadrature of
+
+    D_m             ≈ h Σ_k drift_k b(X_k)                                                                       (M21)
+    Σ_k moments_k D_k D_kᵀ − h Σ cross_kj (D_k b̂(X_j)ᵀ + b̂(X_j) D_kᵀ)  ≈  h Σ_k diffusion_k a(X_k)              (M22)
+
+because d/ds E[(X_s − x)_p (X_s − x)_q] = E[(X_s − x)_p b_q + (X_s − x)_q b_p + a_pq].
+"""
+
+from dataclasses import dataclass, replace
+
+from worker.identification.data.trajectories import Windows
+
+Cross = tuple[int, int]
+"""Displacement k and point j of a product D_k b(X_j)."""
+
+
+@dataclass(frozen=True, slots=True)
+class JointRule:
+    """A window's samples are the instrument's, if it is earlier, then X_0 … X_m.
+
+    drift, diffusion   m + 1 weights       moments   m weights, of D_1 … D_m       cross   weights by displacement and point
+    lead               samples from the instrument's to X_0
+    order              the error of the rule goes with this power of the step
+    overlapping        neighbouring windows share noise, so that their residuals are correlated
+    lags               to how many later windows; V holds these correlations (M8a). 0 where errors come from blocks instead
+    persistent         residuals are found to be positively correlated: errors come from blocks, and none is smaller than without
+    """
+
+    name: str
+    drift: tuple[float, ...]
+    diffusion: tuple[float, ...]
+    moments: tuple[float, ...]
+    cross: tuple[tuple[Cross, float], ...]
+    order: int
+    lead: int = 0
+    overlapping: bool = False
+    lags: int = 0
+    persistent: bool = False
+    stride: int = 1
+
+    @property
+    def windows(self) -> Windows:
+        return Windows(len(self.drift) + self.lead, self.stride, even=len(self.drift) > 2)
+
+    @property
+    def errors_from_blocks(self) -> bool:
+        return self.persistent or (self.overlapping and not self.lags)
+
+    def at_stride(self, stride: int) -> "JointRule":
+        """The same rule on every stride-th sample."""
+        return replace(self, stride=stride)
+
+
+EULER = JointRule("euler", (1.0, 0.0), (1.0, 0.0), (1.0,), (((1, 0), 0.5),), order=1)
+"""Of the paper's correction b_p b_q Δt², D_p b_q Δt is an estimate without bias, given X_n."""
+
+TRAPEZOID = JointRule("trapezoid", (0.5, 0.5), (0.5, 0.5), (1.0,), (((1, 1), 0.5),), order=2)
+
+SIMPSON = JointRule(
+    "simpson",
+    (1 / 3, 4 / 3, 1 / 3),
+    (1 / 3, 4 / 3, 1 / 3),
+    (0.0, 1.0),
+    (((1, 1), 4 / 3), ((2, 2), 1 / 3)),
+    order=4,
+    overlapping=True,
+    lags=1,
+)
+
+THROUGH_NOISE = JointRule(
+    "simpson, corrected for measurement noise",
+    (1 / 3, 4 / 3, 1 / 3),
+    (-1 / 12, 8 / 12, 5 / 12),
+    (-1.0, 1.0),
+    (((1, 1), 8 / 12), ((2, 2), 5 / 12)),
+    order=3,
+    lead=1,
+    overlapping=True,
+)
+"""In D_2 D_2ᵀ − D_1 D_1ᵀ the noise cancels; the integral is over the second step only."""
+
+FIRST_STEP = replace(
+    THROUGH_NOISE, diffusion=(5 / 12, 8 / 12, -1 / 12), moments=(1.0, 0.0), cross=(((1, 1), 8 / 12), ((2, 2), -1 / 12))
+)
+"""What the first step alone says: D_1 D_1ᵀ less this integral is twice the noise's covariance."""
+
+RULES = {rule.name: rule for rule in (EULER, TRAPEZOID, SIMPSON)}
+"""Those that can be asked for by name."""
+
+
+def other_rule(rule: JointRule) -> JointRule | None:
+    """The other rule that the same sums serve."""
+    pairs = {EULER.name: TRAPEZOID, TRAPEZOID.name: EULER}
+    return pairs[rule.name].at_stride(rule.stride) if rule.name in pairs else None
+
+
+def crosses_of(rule: JointRule) -> tuple[Cross, ...]:
+    """The products D_k b(X_j) that the sums for a rule hold."""
+    other = other_rule(rule)
+    return tuple(sorted({cross for r in (rule, other) if r is not None for cross, _ in r.cross}))

@@ -1,0 +1,207 @@
+"""A symbolic model as a diffusion process: b, a and b′ as functions, accurate near the data however far the origin."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import overload
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
+
+from worker.identification.data.library import Library
+from worker.identification.data.polynomials import many_polynomials, polynomial
+from worker.identification.data.terms import (
+    Tree,
+    derivative,
+    evaluate,
+    monomial_exponents,
+    parse,
+)
+from worker.identification.errors import InvalidLibrary
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expansion:
+    """Σ p_i y^i + Σ w_m tree_m(argument), with y = (x − origin) / unit. Called with states (n,), gives values (n,).
+
+    powers     (degree + 1,) coefficients p, lowest first
+    trees      pairs of weight and tree
+    phase      factor from state to the argument of the trees (2π/period of an angle, else 1)
+    """
+
+    powers: Floats
+    trees: tuple[tuple[float, Tree], ...]
+    origin: float
+    unit: float
+    phase: float = 1.0
+
+    def __call__(self, x: Floats) -> Floats:
+        x = np.asarray(x, dtype=np.float64)
+        total = polynomial(x.ravel(), self.origin, self.unit, self.powers).reshape(x.shape)
+        for weight, tree in self.trees:
+            total = total + weight * evaluate(tree, {"x": x * self.phase})
+        return total
+
+    def derivative(self) -> "Expansion":
+        """d/dx."""
+        return Expansion(
+            powers=self.powers[1:] * np.arange(1, self.powers.size) / self.unit if self.powers.size > 1 else np.zeros(1),
+            trees=tuple((weight * self.phase, derivative(tree, "x")) for weight, tree in self.trees),
+            origin=self.origin,
+            unit=self.unit,
+            phase=self.phase,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expansions:
+    """m functions like `Expansion` that differ in coefficients only.
+
+    powers     (m, degree + 1)
+    weights    (m, n_trees)
+    """
+
+    powers: Floats
+    weights: Floats
+    trees: tuple[Tree, ...]
+    origin: float
+    unit: float
+    phase: float = 1.0
+
+    def __getitem__(self, row: int) -> Expansion:
+        trees = tuple(zip(self.weights[row].tolist(), self.trees, strict=True))
+        return Expansion(self.powers[row], trees, self.origin, self.unit, self.phase)
+
+    def __call__(self, x: Floats) -> Floats:
+        """(n,) → (m, n)"""
+        total = many_polynomials(x, self.origin, self.unit, self.powers)
+        for weights, tree in zip(self.weights.T, self.trees, strict=True):
+            total = total + weights[:, None] * evaluate(tree, {"x": x * self.phase})
+        return total
+
+    def among(self, rows: Sequence[int]) -> "Expansions":
+        """Some of them."""
+        return replace(self, powers=self.powers[list(rows)], weights=self.weights[list(rows)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SymbolicProcess:
+    """dX = b(X) dt + σ(X) dW in one coordinate; a `DiffusionProcess`, see worker/generator/process.py.
+
+    b, a     drift and diffusion a = σ² of states (n,) [state/time], [state²/time]
+    bounds   of the state space [state]
+    """
+
+    b: Expansion
+    a: Expansion
+    bounds: tuple[float, float] = (-np.inf, np.inf)
+    period: float | None = None
+
+    @property
+    def dimension(self) -> int:
+        return 1
+
+    @property
+    def domain(self) -> tuple[tuple[float, float], ...]:
+        return (self.bounds,)
+
+    @property
+    def periods(self) -> tuple[float | None, ...]:
+        return (self.period,)
+
+    def drift(self, x: Floats) -> Floats:
+        return self.b(x[:, 0])[:, None]
+
+    def diffusion(self, x: Floats) -> Floats:
+        return self.a(x[:, 0])[:, None, None]
+
+    def drift_jacobian(self, x: Floats) -> Floats:
+        return self.b.derivative()(x[:, 0])[:, None, None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SymbolicFamily(Sequence[SymbolicProcess]):
+    """m processes of one library; a `Family`, see worker/generator/family.py."""
+
+    b: Expansions
+    a: Expansions
+    bounds: tuple[float, float] = (-np.inf, np.inf)
+    period: float | None = None
+
+    def __len__(self) -> int:
+        return len(self.b.powers)
+
+    @overload
+    def __getitem__(self, row: int) -> SymbolicProcess: ...
+    @overload
+    def __getitem__(self, row: slice) -> "SymbolicFamily": ...
+    def __getitem__(self, row: int | slice) -> "SymbolicProcess | SymbolicFamily":
+        if isinstance(row, slice):
+            return self.among(range(*row.indices(len(self))))
+        return SymbolicProcess(self.b[row], self.a[row], self.bounds, self.period)
+
+    def drifts(self, x: Floats) -> Floats:
+        return self.b(x)
+
+    def diffusions(self, x: Floats) -> Floats:
+        return self.a(x)
+
+    def among(self, rows: Sequence[int]) -> "SymbolicFamily":
+        return replace(self, b=self.b.among(rows), a=self.a.among(rows))
+
+
+@lru_cache(maxsize=16)
+def _powers_of_chebyshev(degree: int) -> Floats:
+    """Row k: the coefficients of T_k in powers, lowest first; (degree + 1, degree + 1)."""
+    out = np.zeros((degree + 1, degree + 1))
+    for k, unit in enumerate(np.eye(degree + 1)):
+        out[k, : k + 1] = chebyshev.cheb2poly(unit[: k + 1])
+    return out
+
+
+def from_internal(library: Library, coefficients: Floats, factor: float) -> Expansion:
+    """The function Σ_j coefficients_j g_j, times the factor that brings it to the data's units."""
+    return all_from_internal(library, coefficients[None], factor)[0]
+
+
+def all_from_internal(library: Library, coefficients: Floats, factor: float) -> Expansions:
+    """One for each row of coefficients (n, n_functions)."""
+    p, trees = library.internal_degree, tuple(library.trees[k] for k in library.other)
+    powers = np.ascontiguousarray(coefficients[:, : p + 1] @ _powers_of_chebyshev(p) * factor)
+    phase = 1.0 if library.period is None else 2 * np.pi / library.period
+    return Expansions(powers, coefficients[:, p + 1 :] * factor, trees, library.origin, library.unit, phase)
+
+
+def from_terms(terms: Mapping[str, float], period: float | None = None) -> Expansion:
+    """The function of a model given by its terms. Raises UnknownTerm, InvalidLibrary."""
+    powers: dict[int, float] = {}
+    trees: list[tuple[float, Tree]] = []
+    for text, coefficient in terms.items():
+        tree = parse(text, ("x",))
+        exponents = monomial_exponents(tree, ("x",))
+        if exponents is None:
+            trees.append((float(coefficient), tree))
+        elif exponents[0] and period is not None:
+            raise InvalidLibrary(f"The term {text} is not a function on a circle; x is periodic. Use sin and cos terms.")
+        else:
+            powers[exponents[0]] = powers.get(exponents[0], 0.0) + float(coefficient)
+    dense = np.zeros(max(powers, default=0) + 1)
+    for exponent, value in powers.items():
+        dense[exponent] = value
+    return Expansion(dense, tuple(trees), 0.0, 1.0, 1.0 if period is None else 2 * np.pi / period)
+
+
+def expression(terms: Mapping[str, float], digits: int = 4) -> str:
+    """`0.998*x - 0.996*x^3`; `0` where there is no term."""
+    parts: list[str] = []
+    for term, value in terms.items():
+        if not value:
+            continue
+        magnitude = f"{abs(value):.{digits}g}"
+        body = magnitude if term == "1" else f"{magnitude}*{term}"
+        sign = "-" if value < 0 else "+"
+        parts.append(f"{sign} {body}" if parts else (f"-{body}" if value < 0 else body))
+    return " ".join(parts) if parts else "0"
