@@ -26,13 +26,13 @@ from benchmarks.recovery import rms
 from contract.generator import AnalysisParameters, ModelTerms, PassageRequest
 from contract.identification import IdentificationParameters, LibraryParameters, SelectionParameters
 from worker import pipeline
-from worker.generator.correlations import Memory
-from worker.generator.intervals import Band
-from worker.generator.passage_curve import PassageCurve
+from worker.generator.line.passages.distribution import PassageCurve
+from worker.generator.line.stationary import StationaryLaw
 from worker.generator.process import FloatArray
-from worker.generator.report import GeneratorReport
-from worker.generator.stationary import StationaryLaw
-from worker.generator.uncertainty import GeneratorSpread
+from worker.generator.quantities.correlations import Memory
+from worker.generator.quantities.report import GeneratorReport
+from worker.generator.uncertainty.confidence_intervals import GeneratorSpread
+from worker.generator.uncertainty.intervals import Band
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.identified_model import Answer
 

@@ -17,13 +17,13 @@ import numpy as np
 
 from contract.generator import ModelTerms
 from worker.generator.analysis import analyse
-from worker.generator.plane.planar import analysed_in_the_plane
+from worker.generator.line.spectrum import matched
+from worker.generator.plane.analysis import analysed_in_the_plane
 from worker.generator.plane.sample import sampled_in_the_plane
 from worker.generator.plane.sampled_passages import sampled_times
 from worker.generator.process import DiffusionProcess
-from worker.generator.report import GeneratorReport, Questions
-from worker.generator.spectrum import matched
-from worker.generator.uncertainty import spread
+from worker.generator.quantities.report import GeneratorReport, Questions
+from worker.generator.uncertainty.confidence_intervals import spread
 from worker.pipeline import process_of
 
 BAR = 20.0

@@ -12,10 +12,10 @@ from contract.identification import IdentificationParameters
 from worker.comparison.compare import Comparison, compare
 from worker.generator.analysis import GeneratorReport, analyse
 from worker.generator.errors import GeneratorError
-from worker.generator.interval import narrowed_to_positive
+from worker.generator.line.positive_diffusion import narrowed_to_positive
 from worker.generator.process import DiffusionProcess
-from worker.generator.report import Range
-from worker.generator.uncertainty import GeneratorSpread, spread
+from worker.generator.quantities.report import Range
+from worker.generator.uncertainty.confidence_intervals import GeneratorSpread, spread
 from worker.identification import identified_model
 from worker.identification.checks.circle_coverage import unvisited
 from worker.identification.checks.diagnostics import Finding, at_walls

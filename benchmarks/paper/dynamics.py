@@ -7,8 +7,8 @@ import numpy as np
 from benchmarks.paper.runs import Model
 from benchmarks.recovery import Floats
 from worker.generator.analysis import GeneratorReport, analyse
-from worker.generator.report import autocorrelation as correlation_of
-from worker.generator.stationary import StationaryLaw
+from worker.generator.line.stationary import StationaryLaw
+from worker.generator.quantities.report import autocorrelation as correlation_of
 from worker.identification.symbolic_process import SymbolicProcess, from_terms
 
 

@@ -9,7 +9,7 @@ from scipy.special import fdtrc, stdtrit
 from worker.comparison.conditional_moments import Measure
 from worker.comparison.lagged_pairs import lagged_products
 from worker.comparison.sample_blocks import Stretches
-from worker.generator.correlations import Correlations
+from worker.generator.quantities.correlations import Correlations
 
 Floats = NDArray[np.float64]
 

@@ -17,9 +17,9 @@ from worker.comparison.conditional_moments import (
 from worker.comparison.markov_chain import chain_of
 from worker.comparison.plane_moments import in_the_plane
 from worker.comparison.sample_blocks import MOST, Stretches, gather
-from worker.generator.correlations import NoMemory
-from worker.generator.linear import linear_view
-from worker.generator.report import GeneratorReport
+from worker.generator.linear.process import linear_view
+from worker.generator.quantities.correlations import NoMemory
+from worker.generator.quantities.report import GeneratorReport
 from worker.identification.checks.diagnostics import Finding
 from worker.identification.data.trajectories import Scales, Trajectories
 from worker.identification.identified_model import Answer

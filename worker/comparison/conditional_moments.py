@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.linalg import expm
 
 from worker.comparison.markov_chain import Chain
-from worker.generator.linear import LinearProcess
+from worker.generator.linear.process import LinearProcess
 
 Floats = NDArray[np.float64]
 

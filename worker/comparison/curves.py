@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.generator.family import coefficients_at
 from worker.generator.process import DiffusionProcess
+from worker.generator.process_batch import coefficients_at
 
 Floats = NDArray[np.float64]
 Range = tuple[float, float]

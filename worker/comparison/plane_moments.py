@@ -8,9 +8,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.linalg import expm_multiply
 
 from worker.comparison.conditional_moments import Measure
+from worker.generator.plane.finite_volumes import Coefficients, generator_matrix
 from worker.generator.plane.grid import Grid
-from worker.generator.plane.solution import Solution
-from worker.generator.plane.volumes import Coefficients, generator_matrix
+from worker.generator.plane.grid_refinement import Solution
 
 Floats = NDArray[np.float64]
 

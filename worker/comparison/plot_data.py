@@ -8,7 +8,7 @@ import numpy as np
 from worker.comparison.curves import Curves, DriftField, curves_of, drift_field
 from worker.comparison.empirical import Observed, look
 from worker.generator.process import DiffusionProcess
-from worker.generator.report import GeneratorReport
+from worker.generator.quantities.report import GeneratorReport
 from worker.identification.data.trajectories import Scales, Trajectories
 from worker.identification.identified_model import Answer
 from worker.identification.identified_system import JointAnswer

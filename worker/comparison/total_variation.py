@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.generator.spatial_law import SpatialLaw
-from worker.generator.stationary import StationaryLaw
+from worker.generator.line.stationary import StationaryLaw
+from worker.generator.quantities.multivariate_distribution import SpatialLaw
 from worker.identification.identified_model import Histogram
 
 Floats = NDArray[np.float64]

@@ -25,16 +25,16 @@ from worker.documents.potential import (
 )
 from worker.documents.simulation import simulated_of
 from worker.generator.analysis import GeneratorReport
-from worker.generator.committor import Committor
-from worker.generator.correlations import Memory
-from worker.generator.intervals import Band
-from worker.generator.passage_curve import PROBABILITIES, NoCurve, PassageCurve
-from worker.generator.passages import Passage
-from worker.generator.places import Place, Region
-from worker.generator.plane.between import SpatialPassage
-from worker.generator.spatial_law import SpatialLaw
-from worker.generator.timing import Timing
-from worker.generator.uncertainty import GeneratorSpread
+from worker.generator.line.passages.distribution import PROBABILITIES, NoCurve, PassageCurve
+from worker.generator.line.passages.mean_times import Passage
+from worker.generator.plane.passages.passages import SpatialPassage
+from worker.generator.quantities.committor import Committor
+from worker.generator.quantities.correlations import Memory
+from worker.generator.quantities.multivariate_distribution import SpatialLaw
+from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.regions import Place, Region
+from worker.generator.uncertainty.confidence_intervals import GeneratorSpread
+from worker.generator.uncertainty.intervals import Band
 from worker.identification.checks.diagnostics import Finding
 from worker.identification.data.variables import variable_name
 

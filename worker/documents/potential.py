@@ -6,8 +6,8 @@ from itertools import zip_longest
 from contract import results
 from worker.documents.arrays import array, curves_of, interval_of
 from worker.documents.numbers import number
-from worker.generator.intervals import TopographySpread
-from worker.generator.report import GeneratorReport
+from worker.generator.quantities.report import GeneratorReport
+from worker.generator.uncertainty.intervals import TopographySpread
 
 
 def eigenvalue_of(

@@ -1,8 +1,8 @@
 """What simulated paths of a model show → its part of the result document."""
 
 from contract import results
+from worker.generator.simulation.distribution import SimulatedLaw
 from worker.generator.simulation.estimates import Simulated
-from worker.generator.simulation.law import SimulatedLaw
 
 
 def simulated_of(law: SimulatedLaw) -> results.SimulatedLaw:

@@ -7,17 +7,23 @@ coordinates it is `space.py`: closed form where the process is linear, and cells
 from collections.abc import Sequence
 from dataclasses import replace
 
-from worker.generator.circle import analysed_on_the_circle
+from worker.generator.circle.analysis import analysed_on_the_circle
 from worker.generator.errors import NoFiniteRangeError
-from worker.generator.exits import Exit, Triple
-from worker.generator.held import held_before_escape
-from worker.generator.interval import reflecting_interval
-from worker.generator.line import analysed_on_the_line
-from worker.generator.places import Pair, numbers_and_places
+from worker.generator.line.analysis import analysed_on_the_line
+from worker.generator.line.metastable import held_before_escape
+from worker.generator.line.passages.exits import Exit, Triple
+from worker.generator.line.positive_diffusion import reflecting_interval
+from worker.generator.multivariate import analysed_in_space, closed_in_space
+from worker.generator.probability_outside_data import with_support
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view
-from worker.generator.report import GeneratorReport, Questions, Range, observed_ranges, unanswered
-from worker.generator.space import analysed_in_space, closed_in_space
-from worker.generator.support import with_support
+from worker.generator.quantities.regions import Pair, numbers_and_places
+from worker.generator.quantities.report import (
+    GeneratorReport,
+    Questions,
+    Range,
+    observed_ranges,
+    unanswered,
+)
 
 __all__ = ["GeneratorReport", "analyse"]
 

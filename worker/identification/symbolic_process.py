@@ -124,7 +124,7 @@ class SymbolicProcess:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SymbolicFamily(Sequence[SymbolicProcess]):
-    """m processes of one library; a `Family`, see worker/generator/family.py."""
+    """m processes of one library; a `Family`, see worker/generator/process_batch.py."""
 
     b: Expansions
     a: Expansions

@@ -8,7 +8,7 @@ import numpy as np
 from contract import generator
 from contract.base import Interval
 from contract.identification import IdentificationParameters
-from worker.generator.places import Place, Region
+from worker.generator.quantities.regions import Place, Region
 from worker.identification.data.variables import variable_name
 from worker.identification.selection.criteria import Criterion
 

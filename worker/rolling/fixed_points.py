@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from worker.generator.numerics.roots import roots_of_each
 from worker.generator.process import scalar_view
-from worker.generator.roots import roots_of_each
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Scales
 from worker.identification.selection.best_subset import Estimate

@@ -15,12 +15,12 @@ import numpy as np
 
 from worker.generator.analysis import analyse
 from worker.generator.errors import GeneratorError
-from worker.generator.family import coefficients_at
-from worker.generator.interval import reflecting_interval
+from worker.generator.line.positive_diffusion import reflecting_interval
 from worker.generator.process import DiffusionProcess, scalar_view
-from worker.generator.report import GeneratorReport, Range
-from worker.generator.sample_alone import analysed_alone
-from worker.generator.together import rates_together
+from worker.generator.process_batch import coefficients_at
+from worker.generator.quantities.report import GeneratorReport, Range
+from worker.generator.uncertainty.batch import rates_together
+from worker.generator.uncertainty.single_model import analysed_alone
 from worker.identification.symbolic_process import SymbolicFamily
 from worker.rolling.perturbed_models import Neighbourhoods
 

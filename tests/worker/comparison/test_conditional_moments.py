@@ -8,7 +8,7 @@ from worker.comparison.markov_chain import Chain
 from worker.comparison.markov_chain import chain_of as chain_or_none
 from worker.comparison.plane_moments import in_the_plane
 from worker.generator.analysis import analyse
-from worker.generator.linear import LinearProcess, linear_view
+from worker.generator.linear.process import LinearProcess, linear_view
 from worker.generator.process import ScalarProcess
 from worker.identification.symbolic_system import SymbolicSystem, field_from_terms
 

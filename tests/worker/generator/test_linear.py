@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal
 from contract.generator import ModelTerms
 from worker.generator.analysis import analyse
 from worker.generator.process import DiffusionProcess
-from worker.generator.spatial_law import SpatialLaw
+from worker.generator.quantities.multivariate_distribution import SpatialLaw
 from worker.pipeline import process_of
 
 NAMES = "xyz"

@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 
 from worker.generator.analysis import analyse
-from worker.generator.family import Family, among, coefficients_at
+from worker.generator.numerics.roots import (
+    BATCH,
+    ROUNDED,
+    roots,
+    roots_of_each,
+)
 from worker.generator.process import scalar_view, values
-from worker.generator.roots import BATCH, ROUNDED, roots, roots_of_each
-from worker.generator.together import analysed_together
+from worker.generator.process_batch import Family, among, coefficients_at
+from worker.generator.uncertainty.batch import analysed_together
 from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import Scales, from_arrays, measure_scales
 from worker.identification.identified_model import process_of, processes_of

@@ -6,14 +6,14 @@ import numpy as np
 from scipy.sparse import csc_array, eye_array
 from scipy.sparse.linalg import SuperLU
 
-from worker.generator.correlations import Memory, NoMemory, memory_of
-from worker.generator.plane.chart import Chart
-from worker.generator.plane.integrals import functions_of
-from worker.generator.plane.modes import ComplexArray, factorised
-from worker.generator.plane.solution import Level, Solution, weights_of
-from worker.generator.plane.volumes import Schemes
+from worker.generator.plane.box.coordinates import Chart
+from worker.generator.plane.eigenmodes import ComplexArray, factorised
+from worker.generator.plane.finite_volumes import Schemes
+from worker.generator.plane.grid_refinement import Level, Solution, weights_of
+from worker.generator.plane.integrated_autocorrelation import functions_of
 from worker.generator.process import FloatArray
-from worker.generator.timing import Timing
+from worker.generator.quantities.correlations import Memory, NoMemory, memory_of
+from worker.generator.quantities.passage_time import Timing
 
 STEPS = 8
 """Steps by which a small model grows."""

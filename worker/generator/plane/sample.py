@@ -5,18 +5,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from worker.generator.correlations import Memory
-from worker.generator.plane.box import Box
-from worker.generator.plane.chart import Chart, lowest_diffusion
-from worker.generator.plane.escape import escapes
-from worker.generator.plane.integrals import integrated_times_on
-from worker.generator.plane.modes import ComplexArray
+from worker.generator.line.spectrum import matched
+from worker.generator.plane.box.box import Box
+from worker.generator.plane.box.coordinates import Chart, lowest_diffusion
+from worker.generator.plane.box.escape import escapes
+from worker.generator.plane.eigenmodes import ComplexArray
+from worker.generator.plane.grid_refinement import (
+    Level,
+    Solution,
+    law_numbers,
+    solve_near,
+)
+from worker.generator.plane.integrated_autocorrelation import integrated_times_on
+from worker.generator.plane.sampled_correlations import CoarseMemory
 from worker.generator.plane.sampled_density import CoarseDensity
-from worker.generator.plane.sampled_memory import CoarseMemory
-from worker.generator.plane.solution import Level, Solution, law_numbers, solve_near
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.spatial_law import LawNumbers, SpatialLaw
-from worker.generator.spectrum import matched
+from worker.generator.quantities.correlations import Memory
+from worker.generator.quantities.multivariate_distribution import LawNumbers, SpatialLaw
 
 AT_THE_EDGE = 1e-3
 """Share of the law in the outermost cells of an open side above which the model does not fit into the solution's box."""

@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import LinearOperator, SuperLU, gmres
 
-from worker.generator.plane.chart import Chart
+from worker.generator.plane.box.coordinates import Chart
+from worker.generator.plane.density_grid import interpolated, on_the_rectangle
+from worker.generator.plane.eigenmodes import factorised
+from worker.generator.plane.finite_volumes import Coefficients, generator_matrix
 from worker.generator.plane.grid import IndexArray
-from worker.generator.plane.modes import factorised
-from worker.generator.plane.picture import interpolated, on_the_rectangle
-from worker.generator.plane.solution import Level, Solution
-from worker.generator.plane.volumes import Coefficients, generator_matrix
+from worker.generator.plane.grid_refinement import Level, Solution
 from worker.generator.process import FloatArray
-from worker.generator.spatial_law import SpatialLaw
+from worker.generator.quantities.multivariate_distribution import SpatialLaw
 
 ROUGH = 0.02
 """Difference between the density on the cells and the picture, over its peak, above which the next finer cells are taken."""

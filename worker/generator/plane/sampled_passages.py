@@ -5,13 +5,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from worker.generator.committor import Committor
-from worker.generator.places import Region
-from worker.generator.plane.between import SpatialCommittor, SpatialPassage
-from worker.generator.plane.committor import moved_committor
-from worker.generator.plane.hitting import LEVELS, Ground, Hit, log_moments
-from worker.generator.plane.scene import Scene, with_process
+from worker.generator.plane.passages.committor import moved_committor
+from worker.generator.plane.passages.passage_mesh import Scene, with_process
+from worker.generator.plane.passages.passage_moments import (
+    LEVELS,
+    Ground,
+    Hit,
+    log_moments,
+)
+from worker.generator.plane.passages.passages import SpatialCommittor, SpatialPassage
 from worker.generator.process import DiffusionProcess, FloatArray
+from worker.generator.quantities.committor import Committor
+from worker.generator.quantities.regions import Region
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
+from worker.generator.numerics.semidefinite_cholesky import root_of
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.simulation.root import root_of
 
 SAME = 1e-12
 """Relative difference of diffusion tensors between states below which the noise is additive."""

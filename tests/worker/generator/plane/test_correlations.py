@@ -6,10 +6,10 @@ from scipy.integrate import trapezoid
 
 from contract.generator import ModelTerms
 from worker.generator.analysis import analyse
-from worker.generator.correlations import Memory
-from worker.generator.plane.planar import analysed_in_the_plane
+from worker.generator.plane.analysis import analysed_in_the_plane
 from worker.generator.process import DiffusionProcess
-from worker.generator.report import GeneratorReport, Questions
+from worker.generator.quantities.correlations import Memory
+from worker.generator.quantities.report import GeneratorReport, Questions
 from worker.pipeline import process_of
 
 Terms = dict[str, dict[str, float]]

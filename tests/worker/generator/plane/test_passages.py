@@ -8,12 +8,12 @@ from scipy.sparse.linalg import spsolve
 
 from contract.generator import ModelTerms
 from worker.generator.analysis import analyse
-from worker.generator.places import Place, Region
-from worker.generator.plane.between import SpatialPassage
+from worker.generator.plane.passages.passages import SpatialPassage
 from worker.generator.plane.sampled_passages import sampled_committor, sampled_times
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.report import GeneratorReport
-from worker.generator.uncertainty import spread
+from worker.generator.quantities.regions import Place, Region
+from worker.generator.quantities.report import GeneratorReport
+from worker.generator.uncertainty.confidence_intervals import spread
 from worker.pipeline import process_of
 
 Terms = dict[str, dict[str, float]]

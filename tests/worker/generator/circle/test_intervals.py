@@ -1,0 +1,142 @@
+"""Intervals on a circle: of a free rotation in closed form, of others the samples' own analysis."""
+
+import numpy as np
+import pytest
+
+from worker.documents.generator import analysis_of
+from worker.generator.analysis import analyse
+from worker.generator.circle.correlations import CircleCorrelations
+from worker.generator.line.passages.distribution import PassageCurve
+from worker.generator.process import FloatArray, ScalarProcess
+from worker.generator.quantities.correlations import Memory
+from worker.generator.quantities.report import GeneratorReport
+from worker.generator.uncertainty.confidence_intervals import spread
+from worker.generator.uncertainty.single_model import analysed_alone
+
+SHARES = [0.05, 0.95]
+
+
+def driven(push: float, pull: float = 0.0, twice: float = 0.0, a: float = 2.0) -> ScalarProcess:
+    return ScalarProcess(
+        lambda x: push - pull * np.sin(x) - twice * np.sin(2 * x),
+        lambda x: a + 0 * x,
+        lambda x: -pull * np.cos(x) - 2 * twice * np.cos(2 * x),
+        (-np.pi, np.pi),
+        2 * np.pi,
+    )
+
+
+def memory_of(report: GeneratorReport) -> Memory:
+    assert isinstance(report.memory, Memory)
+    return report.memory
+
+
+def decay(push: FloatArray, lags: FloatArray) -> FloatArray:
+    """e^ix of a free rotation turns with the push and decays at the rate a/2."""
+    return np.exp(-lags) * np.cos(push * lags)
+
+
+def power(push: FloatArray, frequencies: FloatArray) -> FloatArray:
+    omega = 2 * np.pi * frequencies
+    return 2 / (1 + (omega - push) ** 2) + 2 / (1 + (omega + push) ** 2)
+
+
+def test_the_memory_of_a_free_rotation_has_the_bands_of_its_closed_form() -> None:
+    pushes, reference = np.linspace(0.5, 1.5, 41), analyse(driven(1.0))
+    found, memory = spread([driven(push) for push in pushes], reference, 0.9), memory_of(reference)
+    for band, curves in (
+        (found.autocorrelation, decay(pushes[:, None], memory.lags)),
+        (found.power_spectrum, power(pushes[:, None], memory.frequencies)),
+    ):
+        assert band is not None
+        np.testing.assert_allclose(np.array(band)[:, 0], np.quantile(curves, SHARES, axis=0, method="nearest"), atol=1e-9)
+        # Negative control: at less confidence it is another.
+        assert np.max(np.abs(np.quantile(curves, [0.2, 0.8], axis=0, method="nearest") - np.array(band)[:, 0])) > 1e-2
+    low, high = np.quantile(pushes, SHARES, method="nearest")
+    assert found.integrated_time == pytest.approx((1 / (1 + high**2), 1 / (1 + low**2)), rel=1e-9)
+    assert found.frequencies[:2] == (pytest.approx((low, high), rel=1e-9), pytest.approx((-high, -low), rel=1e-9))
+
+
+def test_a_band_of_memories_holds_the_share_of_samples_at_a_lag_that_it_says() -> None:
+    random = np.random.default_rng(5)
+    pushes, reference = 1 + 0.1 * random.standard_normal(70), analyse(driven(1.0))
+    band, lags = spread([driven(push) for push in pushes], reference, 0.8).autocorrelation, memory_of(reference).lags
+    assert band is not None
+    fresh = decay(1 + 0.1 * random.standard_normal((4000, 1)), lags)
+    inside = np.mean((fresh >= band[0][0]) & (fresh <= band[1][0]), axis=0)
+    width = (band[1][0] - band[0][0]) > 1e-3
+    # Four standard errors of both draws.
+    assert np.max(np.abs(inside[width] - 0.8)) < 4 * np.sqrt(0.16 / 70 + 0.16 / 4000)
+
+
+@pytest.mark.parametrize("asked", [(-1.0, 1.0), (2.0, 1.0), (1.0, -2.0)])
+def test_curves_and_quantiles_of_a_sample_are_those_of_its_own_analysis(asked: tuple[float, float]) -> None:
+    reference = analyse(driven(0.1, 0.3, 0.8, 0.5), passages=[asked])
+    pairs = tuple((passage.start, passage.to) for passage in reference.passages)
+    known, memory = reference.passages[0].law, memory_of(reference)
+    assert isinstance(known, PassageCurve)
+    for model in (driven(0.12, 0.28, 0.85, 0.47), driven(0.07, 0.33, 0.77, 0.52)):
+        sample, own = analysed_alone(model, reference, pairs, None), analyse(model, passages=[asked])
+        law, own_memory = own.passages[0].law, memory_of(own)
+        assert isinstance(law, PassageCurve)
+        # A law is given to a thousandth of its peak, the early times of it to as much.
+        assert sample.log_quantiles[0] == pytest.approx(np.log(law.quantiles), abs=1e-3)
+        curve = own_memory.correlations.autocorrelation(memory.lags)[0]
+        spectrum = own_memory.correlations.power_spectrum(memory.frequencies)[0]
+        assert sample.autocorrelation == pytest.approx(curve, abs=1e-6)
+        assert sample.power_spectrum == pytest.approx(spectrum, rel=1e-5)
+        assert own.spectrum is not None
+        assert sample.rates == pytest.approx(own.spectrum.eigenvalues.real, rel=1e-5)
+        # Negative control: they are not the reference's.
+        assert np.max(np.abs(np.log(known.quantiles) - np.log(law.quantiles))) > 5e-3
+        assert np.max(np.abs(curve - memory.autocorrelation[0])) > 1e-2
+
+
+def test_a_law_much_narrower_than_the_references_is_not_had_from_as_few_modes() -> None:
+    """Two wells, so steep that their law has higher modes."""
+    reference = analyse(driven(0.0, 0.0, 0.8, 0.8))
+    model = driven(0.0, 0.0, 2.3, 0.3)
+    pairs = tuple((passage.start, passage.to) for passage in reference.passages)
+    sample, own, memory = analysed_alone(model, reference, pairs, None), memory_of(analyse(model)), memory_of(reference)
+    curve = own.correlations.autocorrelation(memory.lags)[0]
+    assert sample.autocorrelation == pytest.approx(curve, abs=1e-5)
+    # Negative control: on the modes that are enough for the reference it is not.
+    assert isinstance(memory.correlations, CircleCorrelations)
+    assert memory.correlations.few is not None
+    coarse = CircleCorrelations.of(model, -np.pi, 2 * np.pi, memory.correlations.few).autocorrelation(memory.lags)[0]
+    assert np.max(np.abs(coarse - curve)) > 0.01
+
+
+def test_weak_noise_has_no_memory_and_no_band_but_settled_rates() -> None:
+    reference = analyse(driven(0.1, 1.0, 0.5, 0.02))
+    assert not isinstance(reference.memory, Memory)
+    noises = np.linspace(0.018, 0.022, 20)
+    found = spread([driven(0.1, 1.0, 0.5, a) for a in noises], reference, 0.9999)
+    assert found.autocorrelation is None
+    assert found.integrated_time is None
+    assert found.current is not None
+    fastest, interval = analyse(driven(0.1, 1.0, 0.5, 0.018)).spectrum, found.eigenvalues[4]
+    assert fastest is not None
+    assert interval is not None
+    # On 32 modes, which are enough for most models, it is 40 % away.
+    assert interval[0] == pytest.approx(fastest.eigenvalues[4].real, rel=1e-4)
+
+
+def test_the_document_has_them() -> None:
+    reference = analyse(driven(1.0), passages=[(0.0, 1.0)])
+    found = spread([driven(push) for push in np.linspace(0.9, 1.1, 25)], reference, 0.9)
+    document = analysis_of(reference, found)
+    assert document.autocorrelation is not None
+    assert document.power_spectrum is not None
+    assert document.spectrum is not None
+    for values_ci, band in (
+        (document.autocorrelation.values_ci, found.autocorrelation),
+        (document.power_spectrum.values_ci, found.power_spectrum),
+    ):
+        assert band is not None
+        np.testing.assert_array_equal(np.array(values_ci["x"]), np.array(band)[:, 0])
+    assert [value.im_ci for value in document.spectrum.eigenvalues[:2]] == list(found.frequencies[:2])
+    assert [quantile.ci for quantile in document.passages[0].quantiles] == list(found.quantiles[0])
+    assert None not in found.quantiles[0]
+    assert document.autocorrelation.integrated_time["x"].ci == found.integrated_time
+    assert analysis_of(reference, None).autocorrelation.values_ci == {}

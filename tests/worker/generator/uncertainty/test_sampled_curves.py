@@ -1,0 +1,139 @@
+"""Bands of autocorrelation, power spectrum and eigenfunctions: the linear process' closed forms, and other models' own curves."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from worker.documents.generator import analysis_of
+from worker.generator.analysis import analyse
+from worker.generator.line.spectrum import Spectrum
+from worker.generator.process import FloatArray, ScalarProcess
+from worker.generator.quantities.correlations import Memory
+from worker.generator.quantities.report import GeneratorReport
+from worker.generator.uncertainty.batch import analysed_together
+from worker.generator.uncertainty.confidence_intervals import spread
+from worker.generator.uncertainty.single_model import analysed_alone
+
+THETAS = np.linspace(0.8, 1.2, 41)
+
+
+def linear(theta: float, a: float = 0.5) -> ScalarProcess:
+    return ScalarProcess(lambda x: -theta * x, lambda x: a + 0 * x, lambda x: -theta + 0 * x)
+
+
+def double_well(a: float, slope: float = 1.0, tilt: float = 0.0) -> ScalarProcess:
+    return ScalarProcess(lambda x: tilt + slope * x - x**3, lambda x: a + 0 * x, lambda x: slope - 3 * x**2)
+
+
+def multiplicative(theta: float, growth: float) -> ScalarProcess:
+    return ScalarProcess(lambda x: -theta * x, lambda x: 0.25 + growth * x**2, lambda x: -theta + 0 * x)
+
+
+def memory_of(report: GeneratorReport) -> Memory:
+    assert isinstance(report.memory, Memory)
+    return report.memory
+
+
+def central(rows: list[FloatArray]) -> FloatArray:
+    return np.quantile(rows, [0.05, 0.95], axis=0, method="nearest")
+
+
+def test_linear_processes_have_the_closed_forms_percentiles() -> None:
+    reference = analyse(linear(1.0))
+    memory, found = memory_of(reference), spread([linear(t) for t in THETAS], reference, 0.9)
+    assert found.autocorrelation is not None
+    assert found.power_spectrum is not None
+    decays = [np.exp(-t * memory.lags) for t in THETAS]
+    omega = 2 * np.pi * memory.frequencies
+    lorentzians = [2 * 0.5 / (t**2 + omega**2) for t in THETAS]
+    np.testing.assert_allclose(np.array(found.autocorrelation)[:, 0], central(decays), atol=1e-3)
+    np.testing.assert_allclose(np.array(found.power_spectrum)[:, 0], central(lorentzians), rtol=3e-3)
+    # Negative control: a tenth of the band's width would be seen.
+    assert np.max(np.diff(central(decays), axis=0)) > 0.1
+
+
+@pytest.mark.parametrize(
+    ("family", "centre", "other"),
+    [
+        (double_well, (0.25, 1.0, 0.0), (0.26, 1.04, 0.02)),
+        (multiplicative, (2.0, 0.25), (1.8, 0.22)),
+        (double_well, (0.02, 1.0, 0.0), (0.021, 1.0, 0.0005)),
+        (double_well, (0.01, 1.0, 0.0), (0.0104, 1.0, 0.0)),
+    ],
+    ids=["double well", "multiplicative", "25 kT", "50 kT"],
+)
+def test_together_and_alone_they_are_the_models_own(
+    family: Callable[..., ScalarProcess], centre: tuple[float, ...], other: tuple[float, ...]
+) -> None:
+    reference, model = analyse(family(*centre)), family(*other)
+    memory, own = memory_of(reference), memory_of(analyse(model)).correlations
+    exact_c, exact_s = own.autocorrelation(memory.lags)[0], own.power_spectrum(memory.frequencies)[0]
+    pairs = tuple((passage.start, passage.to) for passage in reference.passages)
+    (together,) = analysed_together([model], reference, pairs, None)
+    alone = analysed_alone(model, reference, pairs, None, in_full=True)
+    # Over a barrier of 50 kT models differ by too much to share panels.
+    assert (together is None) == (centre[0] == 0.01)
+    for sample, rtol in ((together or alone, 2e-2 if together else 5e-2), (alone, 5e-2)):
+        assert sample.autocorrelation is not None
+        np.testing.assert_allclose(sample.autocorrelation, exact_c, atol=1e-3)
+        np.testing.assert_allclose(sample.power_spectrum, exact_s, rtol=rtol)
+    # Negative control: they are not the reference's.
+    assert np.max(np.abs(memory.autocorrelation[0] - exact_c)) > 5e-3
+    assert np.max(np.abs(np.log(memory.power_spectrum[0] / exact_s))) > 0.05
+
+
+def test_eigenfunctions_of_linear_processes_are_hermite_polynomials() -> None:
+    reference = analyse(linear(1.0), eigenfunctions=True, eigenpairs=2)
+    assert reference.stationary is not None
+    found = spread([linear(t) for t in THETAS], reference, 0.9)
+    x = reference.stationary.grid[0]
+    inside = np.abs(x) < 2
+    for band, power in zip(found.eigenfunctions, (1, 2), strict=True):
+        assert band is not None
+        scaled = [x / np.sqrt(0.5 / (2 * t)) for t in THETAS]
+        exact = central([z if power == 1 else (z**2 - 1) / np.sqrt(2) for z in scaled])
+        np.testing.assert_allclose(np.array(band)[:, inside], exact[:, inside], atol=0.01)
+        # Negative control: the models differ by much more than that.
+        assert np.max(np.diff(exact[:, inside], axis=0)) > 0.3
+
+
+def test_alone_too_they_have_their_own_eigenfunctions() -> None:
+    reference = analyse(double_well(0.25), eigenfunctions=True, eigenpairs=3)
+    model = double_well(0.27, 1.05, 0.02)
+    assert reference.stationary is not None
+    own = analyse(model, eigenpairs=3, eigenfunctions=True)
+    assert own.stationary is not None
+    assert isinstance(own.spectrum, Spectrum)
+    assert own.spectrum.eigenfunctions is not None
+    pairs = tuple((passage.start, passage.to) for passage in reference.passages)
+    (together,) = analysed_together([model], reference, pairs, None)
+    assert together is not None
+    x = np.linspace(-1.4, 1.4, 50)
+    for sample in (together, analysed_alone(model, reference, pairs, None, in_full=True)):
+        assert sample.eigenfunctions is not None
+        for found, exact in zip(sample.eigenfunctions, own.spectrum.eigenfunctions.real, strict=True):
+            at, here = np.interp(x, own.stationary.grid[0], exact), np.interp(x, reference.stationary.grid[0], found)
+            np.testing.assert_allclose(here, at, atol=0.02)
+
+
+def test_the_document_gives_them_where_they_are_asked_for() -> None:
+    models = [linear(t) for t in THETAS]
+    for asked in (True, False):
+        reference = analyse(linear(1.0), eigenfunctions=asked, eigenpairs=2)
+        document = analysis_of(reference, spread(models, reference, 0.9))
+        assert document.autocorrelation is not None
+        assert document.power_spectrum is not None
+        assert document.spectrum is not None
+        low, high = (np.array(end, dtype=float) for end in document.autocorrelation.values_ci["x"])
+        middle = np.array(document.autocorrelation.values["x"], dtype=float)
+        assert np.all((low <= middle + 1e-9) & (middle <= high + 1e-9))
+        assert set(document.power_spectrum.values_ci) == {"x"}
+        assert len(document.spectrum.eigenfunctions_ci) == (2 if asked else 0)
+
+
+def test_too_few_models_with_a_variance_give_no_band() -> None:
+    heavy = [multiplicative(0.1, 0.25 + 0.001 * k) for k in range(30)]
+    found = spread([multiplicative(2.0, 0.25), *heavy], analyse(multiplicative(2.0, 0.25)), 0.9)
+    assert found.n_samples == 31
+    assert found.autocorrelation is None

@@ -1,0 +1,56 @@
+"""A circle on which the noise vanishes somewhere: no law, the reason, and where."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from worker.generator.line.domain_scan import choose_window
+from worker.generator.line.extrapolation import extrapolated_beyond
+from worker.generator.line.fixed_points import FixedPoint
+from worker.generator.line.local_relaxation import local_relaxation
+from worker.generator.line.passages.exits import Exit
+from worker.generator.line.positive_diffusion import TOUCHING, zeros_of_diffusion
+from worker.generator.process import ScalarProcess, values
+from worker.generator.quantities.committor import Committor
+from worker.generator.quantities.report import GeneratorReport, Questions
+
+NO_NOISE = "the noise is not positive all the way round, so nothing can be said"
+DETERMINISTIC = "no stationary law with a density: the diffusion a is zero everywhere, the process is deterministic"
+
+
+def circle_without_noise(
+    model: ScalarProcess, low: float, fixed: tuple[FixedPoint, ...], questions: Questions
+) -> GeneratorReport | None:
+    """The report of a process on the turn from `low` whose noise is zero or negative somewhere; None where it is positive."""
+    assert model.period is not None
+    line = replace(model, bounds=(low, low + model.period), period=None)
+    window = choose_window(line, None)
+    zeros = [zero for zero in dict.fromkeys(zeros_of_diffusion(line, window)) if zero is not None]
+    # The place where the turn is cut is no end: the noise has to be positive there too.
+    at_cut, largest = float(values(model.a, np.array([low]))[0]), float(np.max(np.abs(window.diffusion)))
+    if not zeros and not at_cut > TOUCHING * largest:
+        zeros = [low]
+    if not zeros:
+        return None
+    positive = bool(np.any(window.diffusion > 0))
+    return GeneratorReport(
+        ergodic=False,
+        reason=_reason(zeros) if largest > 0 else DETERMINISTIC,
+        domain=line.bounds,
+        boundaries="natural",
+        fixed_points=fixed,
+        committors=tuple(Committor(*pair, None, NO_NOISE) for pair in questions.committors),
+        exits=tuple(Exit.without(asked, NO_NOISE) for asked in questions.exits),
+        local_relaxation=local_relaxation(model, np.linspace(low, line.bounds[1], questions.density_points))
+        if positive
+        else None,
+        extrapolated=extrapolated_beyond(fixed, (), (), questions.observed_range),
+    )
+
+
+def _reason(zeros: list[float]) -> str:
+    places = " and ".join(f"x = {zero:.6g}" for zero in zeros)
+    return (
+        f"no stationary law on the circle: the diffusion a is zero or negative at {places}, but has to be positive all the way "
+        "round; give other terms"
+    )

@@ -1,0 +1,85 @@
+"""Passages on a circle, which may go either way round: the circle is cut open at the goal, and both ends are it."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from worker.generator.circle.passage_variance import deviation_round
+from worker.generator.circle.unrolled_circle import Turn
+from worker.generator.line.finite_volumes import cut_into_cells
+from worker.generator.line.landscape import Landscape
+from worker.generator.line.passages.committors import NUMBERS, round_the_circle
+from worker.generator.line.passages.distribution import PassageCurve, passage_cells, passage_curve
+from worker.generator.line.passages.exits import (
+    Exit,
+    Triple,
+    exit_between,
+    log_exit_time,
+)
+from worker.generator.line.passages.mean_times import Passage
+from worker.generator.line.passages.quantiles import log_quantiles_round
+from worker.generator.line.passages.transform import Chain
+from worker.generator.process import FloatArray
+from worker.generator.quantities.committor import Committor
+from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.regions import Pair, facing_numbers
+
+TWO_WAYS = "on a circle a passage may go either way round, over either barrier; only the exact time is given"
+
+
+def circular_times(circle: Turn, start: float, to: float) -> tuple[Timing, Timing]:
+    """Mean time from `start` until `to` is reached from either side, equation (G19), and its standard deviation."""
+    distance = float(np.mod(start - to, circle.period))
+    if not distance:
+        return Timing(0.0), Timing(0.0)
+    landscape, at = circle.cut_at(to), to + distance
+    mean = _time_round(landscape, at)
+    return mean, deviation_round(landscape, at, mean)
+
+
+def circular_log_quantiles(circle: Turn, passage: Passage, mean: Timing) -> FloatArray | None:
+    """(k,) logs of the times by which a passage is over with each of `PROBABILITIES`, of a model near that of the `passage` and
+    with this `mean` time; None where there are none."""
+    if mean.log_value is None or not isinstance(passage.law, PassageCurve):
+        return None
+    at = passage.to + float(np.mod(passage.start - passage.to, circle.period))
+    return log_quantiles_round(circle.cut_at(passage.to), at, passage, mean.log_value)
+
+
+def circular_passage(circle: Turn, start: float, to: float) -> Passage:
+    """The same passage with the law of its time."""
+    distance = float(np.mod(start - to, circle.period))
+    if distance == 0:
+        return Passage(start, to, Timing(0.0), Timing(None, TWO_WAYS), Timing(0.0))
+    landscape, at = circle.cut_at(to), to + distance
+    mean = _time_round(landscape, at)
+    nearest = to if distance < circle.period / 2 else to + circle.period
+    cells = passage_cells(landscape, min(nearest, at), max(nearest, at))
+    law = passage_curve(cells, lambda level: Chain.out_of(level, level.edge_at(at)), mean, None)
+    return Passage(start, to, mean, Timing(None, TWO_WAYS), deviation_round(landscape, at, mean), law)
+
+
+def circular_committor(circle: Turn, pair: Pair) -> Committor:
+    """The committor on one turn from the start on."""
+    numbers = facing_numbers(pair)
+    ahead = 0.0 if numbers is None else float(np.mod(numbers[1] - numbers[0], circle.period))
+    if numbers is None or ahead == 0:
+        return Committor(*pair, None, NUMBERS)
+    start = numbers[0]
+    return round_the_circle(circle.cut_at(start), pair, start, start + ahead, circle.period)
+
+
+def circular_exit(circle: Turn, asked: Triple) -> Exit:
+    """How the arc from `low` up to `high` is left; angles on whichever turn."""
+    start, low, high = asked
+    inside, over = (float(np.mod(x - low, circle.period)) for x in (start, high))
+    over = over or circle.period
+    if inside > over:
+        return Exit.without(asked, f"x = {start:g} does not lie on the arc from {low:g} up to {high:g}")
+    found = exit_between(cut_into_cells(circle.cut_at(low), 4), (low + inside, low, low + over))
+    return replace(found, start=start, low=low, high=high)
+
+
+def _time_round(landscape: Landscape, at: float) -> Timing:
+    cells = cut_into_cells(landscape, 4)
+    return Timing.from_log(float(log_exit_time(cells, cells.edge_at(at))))

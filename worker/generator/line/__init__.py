@@ -1,0 +1,1 @@
+"""The analysis on the line, on half-lines and on intervals."""

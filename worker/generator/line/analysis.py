@@ -1,0 +1,167 @@
+"""The analysis on the line: half-lines and intervals included."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from worker.generator.line.boundaries import End, classify_end
+from worker.generator.line.correlations import memory_on_the_line
+from worker.generator.line.domain_scan import Window, choose_window
+from worker.generator.line.effective_potential import effective_potential
+from worker.generator.line.ergodicity import Verdict, ends_verdict, noise_verdict
+from worker.generator.line.essential_support import (
+    DEPTH,
+    depth_for,
+    inhabited,
+    part_of,
+    span_of_light_tails,
+    wells_left_out,
+)
+from worker.generator.line.extrapolation import extrapolated_beyond
+from worker.generator.line.finite_volumes import Cells, cut_into_cells
+from worker.generator.line.fixed_points import FixedPoint, barriers_of, fixed_points_of
+from worker.generator.line.landscape import Landscape
+from worker.generator.line.local_relaxation import local_relaxation
+from worker.generator.line.panels import build_landscape
+from worker.generator.line.passages.committors import committors_on_the_line
+from worker.generator.line.passages.distribution import (
+    NoCurve,
+    PassageCurve,
+    passage_cells,
+    passage_curve,
+)
+from worker.generator.line.passages.exits import Exit, exit_on_the_line
+from worker.generator.line.passages.kramers import Extrema, extrema_of, kramers_time
+from worker.generator.line.passages.mean_times import Passage, mean_time
+from worker.generator.line.passages.transform import Chain
+from worker.generator.line.passages.variance import cells_for_deviation, standard_deviation
+from worker.generator.line.spectrum import spectrum_of
+from worker.generator.line.stationary import stationary_law
+from worker.generator.process import FloatArray, ScalarProcess
+from worker.generator.quantities.committor import Committor
+from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.report import (
+    GeneratorReport,
+    Questions,
+    Range,
+    pairs_to_time,
+)
+
+NO_NOISE = "the noise is not positive in the domain, so nothing can be said"
+
+
+def analysed_on_the_line(model: ScalarProcess, questions: Questions) -> GeneratorReport:
+    """The report; without a stationary law it keeps the fixed points, barriers and passages that make sense without one."""
+    window = choose_window(model, questions.observed_range, [x for numbers in questions.on_the_line for x in numbers])
+    verdict = noise_verdict(model, window, questions.observed_range)
+    if not verdict.usable:
+        return _without_noise(model, window, verdict, questions)
+    ends = classify_end(model, window, -1), classify_end(model, window, 1)
+    landscape, fixed = resolve(model, window, ends, questions.on_the_line, depth_for(questions.eigenpairs, DEPTH))
+    verdict = ends_verdict(ends, fixed, questions.observed_range)
+    report = _kinetics(model, window, ends, landscape, fixed, verdict, questions)
+    if not verdict.ergodic:
+        return report
+    law = stationary_law(landscape, window, ends, questions.density_points, questions.observed_range)
+    grid = law.grid[0]
+    span = inhabited(landscape, questions.eigenpairs)
+    within = part_of(landscape, span)
+    spectrum = spectrum_of(within, ends, questions.eigenpairs, grid=grid if questions.eigenfunctions else None)
+    wells = [point.at[0] for point in report.fixed_points if point.stable]
+    said = [spectrum.reason, wells_left_out(span, questions.eigenpairs, wells)]
+    spectrum = replace(spectrum, reason="; ".join(sentence for sentence in said if sentence) or None)
+    light = part_of(landscape, span_of_light_tails(span, landscape))
+    memory = memory_on_the_line(light, within, ends, law, spectrum, questions.lags, questions.frequencies)
+    return replace(
+        report,
+        stationary=law,
+        spectrum=spectrum,
+        memory=memory,
+        effective_potential=effective_potential(landscape, grid),
+        local_relaxation=local_relaxation(model, grid),
+    )
+
+
+def resolve(
+    model: ScalarProcess, window: Window, ends: tuple[End, End], asked: Sequence[tuple[float, ...]], depth: float
+) -> tuple[Landscape, tuple[FixedPoint, ...]]:
+    """The landscape, with panels that break at the fixed points and at the points asked about, and the fixed points.
+
+    depth   fall of the log-density, beyond the outermost of these, at which the panels end
+    """
+    points = [point for numbers in asked for point in numbers]
+    fixed = fixed_points_of(model, window)
+    landscape = build_landscape(model, window, ends, (point.at[0] for point in fixed), points, depth)
+    return landscape, fixed
+
+
+def _kinetics(
+    model: ScalarProcess,
+    window: Window,
+    ends: tuple[End, End],
+    landscape: Landscape,
+    fixed: tuple[FixedPoint, ...],
+    verdict: Verdict,
+    questions: Questions,
+) -> GeneratorReport:
+    """The part of the report that needs no stationary law."""
+    extrema, barriers = extrema_of(model, landscape, fixed), barriers_of(model, landscape, fixed)
+    cells = cut_into_cells(landscape, 4)
+    passages = _passages(landscape, cells, ends, extrema, pairs_to_time(questions, fixed, window.scale))
+    grid = _plain_grid(model, window, questions)
+    return GeneratorReport(
+        ergodic=verdict.ergodic,
+        reason=verdict.reason,
+        domain=model.bounds,
+        boundaries="reflecting" if any(end.wall for end in ends) else "natural",
+        ends=ends,
+        fixed_points=fixed,
+        barriers=barriers,
+        passages=passages,
+        committors=committors_on_the_line(landscape, ends, questions.committors, fixed),
+        exits=tuple(exit_on_the_line(cells, ends, asked) for asked in questions.exits),
+        effective_potential=effective_potential(landscape, grid),
+        local_relaxation=local_relaxation(model, grid),
+        extrapolated=extrapolated_beyond(fixed, barriers, passages, questions.observed_range),
+    )
+
+
+def _passages(
+    landscape: Landscape, cells: Cells, ends: tuple[End, End], extrema: Extrema, pairs: Sequence[Range]
+) -> tuple[Passage, ...]:
+    found = []
+    for start, to in pairs:
+        mean = mean_time(cells, ends, start, to)
+        deviation = standard_deviation(cells_for_deviation(landscape, start, to), ends, start, to, mean)
+        found.append(
+            Passage(start, to, mean, kramers_time(extrema, start, to), deviation, _law_of(landscape, start, to, mean, deviation))
+        )
+    return tuple(found)
+
+
+def _law_of(landscape: Landscape, start: float, to: float, mean: Timing, deviation: Timing) -> PassageCurve | NoCurve:
+    cells = passage_cells(landscape, min(start, to), max(start, to))
+    return passage_curve(cells, lambda level: Chain.along(level, start, to), mean, deviation)
+
+
+def _without_noise(model: ScalarProcess, window: Window, verdict: Verdict, questions: Questions) -> GeneratorReport:
+    fixed = fixed_points_of(model, window)
+    positive = bool(np.any(window.diffusion > 0))
+    return GeneratorReport(
+        ergodic=False,
+        reason=verdict.reason,
+        domain=model.bounds,
+        boundaries="natural",
+        fixed_points=fixed,
+        committors=tuple(Committor(*pair, None, NO_NOISE) for pair in questions.committors),
+        exits=tuple(Exit.without(asked, NO_NOISE) for asked in questions.exits),
+        local_relaxation=local_relaxation(model, _plain_grid(model, window, questions)) if positive else None,
+        extrapolated=extrapolated_beyond(fixed, (), (), questions.observed_range),
+    )
+
+
+def _plain_grid(model: ScalarProcess, window: Window, questions: Questions) -> FloatArray:
+    low = max(model.bounds[0], window.centre - 4 * window.scale)
+    high = min(model.bounds[1], window.centre + 4 * window.scale)
+    return np.linspace(low, high, questions.density_points)

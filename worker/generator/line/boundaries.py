@@ -1,0 +1,200 @@
+"""What happens at the two ends of the state space: who reaches them, and whether the density can be normalised there."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.polynomial.legendre import legval, legvander
+from numpy.typing import NDArray
+
+from worker.generator.line.domain_scan import DOUBLINGS, Window
+from worker.generator.numerics.quadrature import NODES, ORDER, TO_LEGENDRE
+from worker.generator.process import FloatArray, ScalarProcess, value, values
+
+Kind = Literal["natural", "entrance", "regular", "exit"]
+"""Feller's classes, equation (G33): natural and entrance ends are never reached, and from an entrance the process can start;
+regular ends are reached and left again, exits are reached and never left."""
+
+ZERO = 1e-10
+"""Relative size below which a(end) counts as zero."""
+ZERO_SEEN, SIMPLE = 1e4, 0.01
+"""a, in units of the rounding error of zero, from which its power in the distance shows, and how near to 1 a simple zero's is."""
+DIVERGING = 1e-6
+"""2b/a times the distance to an end, next to it, above which the drift counts as singular there."""
+STEEP = 1e6
+"""Power of ψ in the distance beyond which it is steeper than any power."""
+TOLERANCE = 1e-9
+"""Distance of an exponent from its critical value below which it counts as critical."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Zone:
+    """Neighbourhood of an end where a has a simple zero: a = δ·α(δ), 2b/a = ±exponent/δ + g(δ), δ the distance to the end.
+
+    width         length of the zone [state]
+    exponent      2 b(end) / |a'(end)|, positive where the drift points inwards; the density behaves as δ^(exponent − 1)
+    log_alpha, g  Legendre coefficients of log α and g on (0, width)
+    """
+
+    width: float
+    exponent: float
+    log_alpha: FloatArray
+    g: FloatArray
+
+    def evaluate(self, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """g and log α at signed offsets from the end, any shape."""
+        t = 2 * np.abs(offset) / self.width - 1
+        return np.asarray(legval(t, self.g)), np.asarray(legval(t, self.log_alpha))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class End:
+    """One end of the state space.
+
+    at          where it is [state]; ±inf where open
+    kind        Feller's class
+    place       the end in words
+    problem     why there is no stationary law because of this end; None where it allows one
+    wall        a is positive here: the process arrives and is taken to be reflected
+    power       density ~ |o|^power in the distance o from the end (finite) or from the centre (infinite); None at a wall
+                or where the density falls faster than any power
+    growth      likewise a ~ |o|^growth
+    threshold   bottom of the continuous spectrum that this end brings [1/time]; inf where there is none
+    zone        where a vanishes linearly; else None
+    """
+
+    at: float
+    kind: Kind
+    place: str
+    problem: str | None = None
+    wall: bool = False
+    power: float | None = None
+    growth: float | None = None
+    threshold: float = np.inf
+    zone: Zone | None = None
+
+
+def classify_end(model: ScalarProcess, window: Window, side: Literal[-1, 1]) -> End:
+    """The lower (side −1) or upper (side +1) end of the domain, equations (G4)–(G6)."""
+    at = model.bounds[0] if side < 0 else model.bounds[1]
+    place = f"the end x = {at:g} of the domain" if np.isfinite(at) else f"x → {'+' if side > 0 else '−'}∞"
+    if not np.isfinite(at):
+        return _far_end(model, at, place, window.centre, side, window.scale * 2.0 ** np.arange(2.0, DOUBLINGS))
+    room = abs(window.centre - at)
+    distance = room / 8 * (NODES + 1) / 2
+    a_inside = values(model.a, at - side * distance)
+    # The polynomial through the nodes, continued to the end: a(end) itself is only rounding error where a has a zero.
+    a_end = abs(legval(-1.0, TO_LEGENDRE @ a_inside))
+    # An end far from the origin is itself rounded, and a does not vanish exactly there.
+    zero = max(ZERO, 64 * float(np.spacing(abs(at))) / room) * np.max(np.abs(a_inside))
+    nearest = max(1e-9 * abs(at), room * 2.0**-DOUBLINGS)
+    halvings = room * 2.0 ** -np.arange(2.0, max(np.log2(room / nearest), 4))
+    if min(a_end, abs(value(model.a, at))) > zero:
+        if _drift_diverges(model, at, -side * halvings):
+            return _far_end(model, at, place, at, -side, halvings)
+        return End(at, "regular", place, wall=True)
+    slope = abs(legval(-1.0, TO_LEGENDRE @ (a_inside / distance)))
+    vanishes = slope * room / 8 > 1e-6 * np.max(np.abs(a_inside)) and np.isfinite(values(model.b, np.array([at]))[0])
+    if vanishes and _simple(values(model.a, at - side * halvings), halvings, zero):
+        return _simple_zero(model, window, side, at, place)
+    return _far_end(model, at, place, at, -side, halvings)
+
+
+def _simple(a: FloatArray, distances: FloatArray, zero: float) -> bool:
+    """Whether a goes to zero like the distance itself, judged where it is still far above rounding error."""
+    above = np.flatnonzero(a > max(ZERO_SEEN * zero, np.finfo(float).tiny))
+    if len(above) < 2:
+        return True
+    last = above[-1]
+    growth = np.log(a[last - 1] / a[last]) / np.log(distances[last - 1] / distances[last])
+    return bool(abs(growth - 1) < SIMPLE)
+
+
+def _drift_diverges(model: ScalarProcess, at: float, offsets: FloatArray) -> bool:
+    """Whether, where a is positive at the end, 2b/a times the distance does not go to zero: a drift of 1/distance or steeper."""
+    push = np.abs(2 * values(model.b, at + offsets) / values(model.a, at + offsets) * offsets)
+    return bool(push[-1] > DIVERGING and push[-1] > 0.5 * push[-3])
+
+
+def _simple_zero(model: ScalarProcess, window: Window, side: int, at: float, place: str) -> End:
+    b_end = value(model.b, at)
+    width = abs(window.centre - at) / 4
+    for _ in range(30):
+        x = at - side * width * (NODES + 1) / 2
+        distance = np.abs(x - at)
+        alpha, drift = values(model.a, x) / distance, values(model.b, x)
+        # Nodes moved by rounding: fit at the distances that x really has.
+        fit = np.linalg.inv(legvander(2 * distance / width - 1, ORDER - 1))
+        slope = legval(-1.0, fit @ alpha)
+        exponent = float(-side * 2 * b_end / slope)
+        g = 2 * drift / (alpha * distance) + side * exponent / distance
+        zone = Zone(width, exponent, np.asarray(fit @ np.log(np.abs(alpha))), np.asarray(fit @ g))
+        if max(np.max(np.abs(zone.g[-2:])) * width, np.max(np.abs(zone.log_alpha[-2:]))) < 1e-9:
+            break
+        width /= 2
+    if exponent <= ZERO:
+        why = "the drift pushes outward" if exponent < -ZERO else "drift and noise both vanish"
+        return End(at, "exit", place, f"{why}, and the process stays for ever, at", power=exponent - 1, zone=zone)
+    return End(at, "regular" if exponent < 1 - TOLERANCE else "entrance", place, power=exponent - 1, zone=zone)
+
+
+def _far_end(model: ScalarProcess, at: float, place: str, base: float, sign: int, distances: FloatArray) -> End:
+    """An end that takes infinitely many doublings (or halvings) of the distance to approach."""
+    b, a = values(model.b, base + sign * distances), values(model.a, base + sign * distances)
+    with np.errstate(all="ignore"):
+        usable = np.isfinite(b) & np.isfinite(a) & (a > 0)
+        last = len(usable) if usable.all() else int(np.argmin(usable))
+        growth = np.diff(np.log(a[:last])) / np.diff(np.log(distances[:last]))  # d log a / d log o
+        push = (2 * sign * b / a * distances)[:last]  # d log(1/s') / d log o
+    if last < 4:
+        return End(at, "natural", place, "drift or diffusion is no finite number towards")
+    # The last doubling shows the limits.
+    gamma, beta = float(growth[-1]), float(push[-1])
+    power = beta - gamma
+    infinite = not np.isfinite(at)
+    outwards = 1 if infinite else -1
+    light = outwards * power < -STEEP
+    with np.errstate(all="ignore"):
+        log_threshold = 2 * np.log(np.abs(beta - gamma / 2) / distances[last - 1]) + np.log(a[last - 1] / 8)
+        threshold = float(np.exp(log_threshold))
+    # Steeper than any power, the drift alone carries the process: ∫ dx/|b| converges, or does not.
+    ratio = distances[last - 1] / distances[last - 2]
+    with np.errstate(all="ignore"):
+        drift_growth = float(np.log(abs(b[last - 1] / b[last - 2])) / np.log(ratio))
+    kind = _feller(outwards * beta, outwards * gamma, outwards * drift_growth, outwards)
+    if kind == "regular" and not infinite:
+        return End(at, kind, place, power=power, growth=gamma, threshold=threshold)
+    if kind == "exit" and not infinite:
+        why = "the drift pushes outward, or does not hold it off, and the process stays for ever, at"
+        return End(at, kind, place, why, power=power, threshold=threshold)
+    if outwards * (beta - 1) > TOLERANCE:
+        return End(at, kind, place, "the drift pushes outward, without return, towards", power=power, threshold=threshold)
+    if outwards * (power + 1) > -TOLERANCE:
+        return End(at, kind, place, "nothing holds the process back from", power=power, threshold=threshold)
+    return End(at, kind, place, power=None if light else power, growth=gamma, threshold=threshold)
+
+
+def _feller(beta: float, gamma: float, drift_growth: float, outwards: int) -> Kind:
+    """Feller's class from the powers of exp(ψ) and a in the distance, and that of b where ψ is steeper than any power, equation
+    (G33), all times `outwards`, +1 at infinity and −1 at a finite end."""
+    quick = drift_growth > outwards + TOLERANCE if abs(beta) > STEEP else gamma > 2 * outwards + TOLERANCE
+    if not quick:
+        return "natural"
+    if not beta > outwards + TOLERANCE:
+        return "entrance"
+    return "regular" if beta - gamma < -outwards - TOLERANCE and abs(beta) <= STEEP else "exit"
+
+
+def far_limits(distance: FloatArray, b: FloatArray, a: FloatArray, side: int) -> tuple[NDArray[np.bool_], FloatArray, FloatArray]:
+    """Of m models towards x → ±∞: whether the end allows a law, (G5); the power of the density; and the bottom of the continuous
+    spectrum, (G12) [1/time].
+
+    distance   (n,) increasing distances from the centre, the last far out      b, a   (m, n) drift and diffusion there
+    """
+    with np.errstate(all="ignore"):
+        gamma = np.log(a[:, -1] / a[:, -2]) / np.log(distance[-1] / distance[-2])
+        beta = 2 * side * b[:, -1] / a[:, -1] * distance[-1]
+        power = beta - gamma
+        threshold = np.exp(2 * np.log(np.abs(beta - gamma / 2) / distance[-1]) + np.log(a[:, -1] / 8))
+        lawful = (beta - 1 <= TOLERANCE) & (power + 1 < -TOLERANCE)
+    return lawful, power, threshold

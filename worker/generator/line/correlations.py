@@ -1,0 +1,169 @@
+"""Autocorrelation and power spectrum on the line, from the chain of the cells with all its modes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.generator.line.boundaries import End
+from worker.generator.line.finite_volumes import Cells, cut_into_cells
+from worker.generator.line.integrated_autocorrelation import integrated_time
+from worker.generator.line.landscape import Landscape
+from worker.generator.line.spectrum import (
+    PHASE,
+    Spectrum,
+    coarse_rates,
+    parts_for,
+)
+from worker.generator.line.stationary import StationaryLaw, log_total_mass
+from worker.generator.numerics.laplace_inversion import ComplexArray, from_transform
+from worker.generator.numerics.quadrature import WEIGHTS
+from worker.generator.process import FloatArray
+from worker.generator.quantities.correlations import Memory, NoMemory, memory_of
+
+RESOLVED_RATES = 5
+"""Cells are as fine as the spectrum's for this many rates: what is faster hardly appears in the coordinate itself."""
+NEGLIGIBLE = 1e-10
+"""Share of probability and variance on either side that is left out."""
+RADIANS = 6.0
+"""Far from the mean, of an eigenfunction over a doubling of the distance: from there the process takes its time to come back."""
+HELD = 1e-4
+"""Relative difference of the variance on the cells from the exact one up to which they hold the tails."""
+LARGEST_LOG = 690.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Network:
+    """The cells' edges as capacities with resistances between them.
+
+    x            (n,) the edges, about their mean and over their standard deviation
+    mass         (n,) share of the probability that belongs to each
+    resistance   (n − 1,) between neighbours [time]
+    variance     of the edges [state²]
+    """
+
+    x: FloatArray
+    mass: FloatArray
+    resistance: FloatArray
+    variance: float
+
+    @classmethod
+    def of(cls, cells: Cells) -> "Network":
+        node_mass = cells.log_node_mass
+        total = np.logaddexp.reduce(node_mass)
+        mass = np.exp(node_mass - total)
+        x = cells.edges - mass @ cells.edges
+        variance = float(mass @ x**2)
+        resistance = np.exp(np.minimum(cells.log_resistance + total, LARGEST_LOG))
+        return cls(x / np.sqrt(variance), mass, resistance, variance)
+
+    def transform(self, s: ComplexArray) -> ComplexArray:
+        """∫_0^∞ e^(−st) C(t) dt at s (k,) off the negative axis, equation (G30)."""
+        # Elimination from left to right. Every sum is one of numbers whose angles differ by less than that of s: nothing
+        # cancels, and the slowest rate keeps its digits beside the fastest.
+        admittance = s * self.mass[0]
+        source = np.full(s.shape, self.mass[0] * self.x[0], np.complex128)
+        total = np.zeros(s.shape, np.complex128)
+        for r, mass, x in zip(self.resistance, self.mass[1:], self.x[1:], strict=True):
+            passed = 1 / (1 + r * admittance)
+            total += source * source * (r * passed)
+            admittance = admittance * passed + s * mass
+            source = source * passed + mass * x
+        return np.asarray(total + source * source / admittance)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LineCorrelations:
+    """A `Correlations`, from two levels of cells.
+
+    variance   of the stationary law [state²]
+    """
+
+    fine: Network
+    coarse: Network
+    variance: float
+
+    def autocorrelation(self, lags: FloatArray) -> FloatArray:
+        """C at lags (n,), to 1e-5: (1, n)."""
+        lags = np.abs(np.asarray(lags, dtype=np.float64))
+        found, later = np.ones(lags.shape), lags > 0
+        found[later] = self._both(lambda chain: from_transform(chain.transform, lags[later]))
+        return found[None]
+
+    def power_spectrum(self, frequencies: FloatArray) -> FloatArray:
+        """S at frequencies (n,) [1/time]: (1, n) [state²·time]."""
+        s = np.asarray(2j * np.pi * frequencies, dtype=np.complex128)
+        return np.asarray(4 * self.variance * self._both(lambda chain: chain.transform(s).real)[None])
+
+    def _both(self, of: Callable[[Network], FloatArray]) -> FloatArray:
+        # The error goes with the square of the cells' length.
+        return (4 * of(self.fine) - of(self.coarse)) / 3
+
+
+def memory_on_the_line(
+    landscape: Landscape,
+    inhabited: Landscape,
+    ends: tuple[End, End],
+    law: StationaryLaw,
+    spectrum: Spectrum,
+    n_lags: int,
+    n_frequencies: int,
+) -> Memory | NoMemory:
+    """Autocorrelation, power spectrum and integrated time of a model with a stationary law, which `inhabited` holds all but tails
+    that fall like a power."""
+    mean, variance = law.mean[0], law.covariance[0][0]
+    if mean is None or variance is None:
+        return NoMemory("the variance is infinite, so there is no autocorrelation function")
+    log_total = log_total_mass(landscape)
+    decay = _initial_decay(landscape, log_total, variance)
+    fastest = max(min(coarse_rates(inhabited, RESOLVED_RATES)[-1], min(end.threshold for end in ends)), decay)
+    parts, rows = mesh_of_curves(landscape, fastest, np.asarray(log_total), np.asarray(mean), np.asarray(variance))
+    cells = cut_into_cells(landscape, 2 * parts, rows)
+    fine, coarse = Network.of(cells), Network.of(cells.halved())
+    if abs((4 * fine.variance - coarse.variance) / 3 - variance) > HELD * variance:
+        return NoMemory("the density's tail is too heavy: most of the variance comes from values that are hardly ever taken")
+    time = integrated_time(landscape, ends, log_total, mean, variance)
+    slowest = (
+        float(spectrum.eigenvalues[0].real) if len(spectrum.eigenvalues) else min(decay, 1 / (time.value or np.inf) or decay)
+    )
+    return memory_of(
+        LineCorrelations(fine, coarse, variance),
+        (time,),
+        slowest=slowest,
+        fastest=fastest,
+        n_lags=n_lags,
+        n_frequencies=n_frequencies,
+    )
+
+
+def mesh_of_curves(
+    landscape: Landscape, fastest: float, log_total: FloatArray, mean: FloatArray, variance: FloatArray, phase: float = PHASE
+) -> tuple[NDArray[np.int64], slice]:
+    """Cells per panel, and the panels that hold all but a negligible part of probability and variance; of (...) models on the
+    same panels what each of them needs.
+
+    fastest  rate whose eigenfunction turns by `phase` radians over a cell at most [1/time]
+    """
+    x, psi, log_a = landscape.at_nodes
+    log_total, mean, variance = (moment[..., None, None] for moment in (log_total, mean, variance))
+    weight = landscape.half[:, None] * WEIGHTS * np.exp(psi - log_a - log_total)
+    share = _most((weight * (1 + (x - mean) ** 2 / variance)).sum(axis=-1))
+    matters = (np.cumsum(share) > NEGLIGIBLE) & (np.cumsum(share[::-1])[::-1] > NEGLIGIBLE)
+    first, last = np.flatnonzero(matters)[[0, -1]]
+    rows = slice(int(first), int(last) + 1)
+    distance = np.maximum(np.abs(landscape.edges[:-1] - mean[..., 0]), np.abs(landscape.edges[1:] - mean[..., 0]))
+    uniform = (landscape.half[:, None] * np.exp(-0.5 * log_a)) @ WEIGHTS
+    turned = np.minimum(np.sqrt(2 * fastest) * uniform, RADIANS * 2 * landscape.half / distance)
+    return parts_for(_most(turned)[rows], phase), rows
+
+
+def _most(of_panels: FloatArray) -> FloatArray:
+    """(P,) the largest of the models."""
+    return np.asarray(of_panels.reshape(-1, of_panels.shape[-1]).max(axis=0))
+
+
+def _initial_decay(landscape: Landscape, log_total: float, variance: float) -> float:
+    """The rate ⟨a⟩/(2 variance) at which C begins to fall [1/time]."""
+    _, psi, _ = landscape.at_nodes
+    return float(np.sum(landscape.half[:, None] * WEIGHTS * np.exp(psi - log_total)) / (2 * variance))

@@ -1,0 +1,79 @@
+"""Fixed points of the drift, and the barriers between the wells around the stable ones."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from worker.generator.line.domain_scan import Window
+from worker.generator.line.landscape import Landscape
+from worker.generator.numerics.quadrature import WEIGHTS
+from worker.generator.numerics.roots import roots
+from worker.generator.process import FloatArray, ScalarProcess, values
+
+
+@dataclass(frozen=True, slots=True)
+class FixedPoint:
+    """A root of the drift.
+
+    at      (d,) [state]
+    stable  the drift pulls back to it
+    slope   b'(at) in one dimension, the largest real part of the Jacobian's eigenvalues in more [1/time]
+    rates   eigenvalues of the Jacobian in more than one dimension, the largest real part first [1/time]
+    """
+
+    at: tuple[float, ...]
+    stable: bool
+    slope: float
+    rates: tuple[complex, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """The way out of a well over the barrier next to it, equation (G13).
+
+    start, over       the well's fixed point and the barrier's [state]
+    to                the next well's fixed point; None where there is none behind the barrier [state]
+    height            V(over) − V(start), V = −∫b dx [state²/time]
+    height_over_noise Φ(over) − Φ(start), Φ = −∫2b/a dx + log a: the barrier in units of kT
+    """
+
+    start: float
+    over: float
+    to: float | None
+    height: float
+    height_over_noise: float
+
+
+def fixed_points_of(model: ScalarProcess, window: Window) -> tuple[FixedPoint, ...]:
+    """Every point where the drift changes sign, from left to right; a point where it only touches zero is not one."""
+    found, stable = roots(model, window.points, window.drift)
+    slopes = values(model.db, found)
+    return tuple(FixedPoint((float(x),), bool(s), float(db)) for x, s, db in zip(found, stable, slopes, strict=True))
+
+
+def barriers_of(model: ScalarProcess, landscape: Landscape, fixed: tuple[FixedPoint, ...]) -> tuple[Barrier, ...]:
+    """One barrier for each neighbouring pair of a well and an unstable point, from left to right."""
+    barriers = []
+    for index, well in enumerate(fixed):
+        if not well.stable:
+            continue
+        for step in (-1, 1):
+            if not 0 <= index + step < len(fixed):
+                continue
+            top = fixed[index + step].at[0]
+            behind = fixed[index + 2 * step].at[0] if 0 <= index + 2 * step < len(fixed) else None
+            pair = np.array([well.at[0], top])
+            if not (landscape.edges[0] <= pair.min() and pair.max() <= landscape.edges[-1]):
+                continue
+            log_density = landscape.log_density_at(pair)
+            height = -work_between(model, landscape, *pair)
+            barriers.append(Barrier(well.at[0], top, behind, height, float(log_density[0] - log_density[1])))
+    return tuple(barriers)
+
+
+def work_between(model: ScalarProcess, landscape: Landscape, start: float, stop: float) -> float:
+    """∫ b dx from start to stop, both of them edges of panels [state²/time]."""
+    first, last = sorted(int(np.argmin(np.abs(landscape.edges - x))) for x in (start, stop))
+    x: FloatArray = landscape.at_nodes[0][first:last]
+    work = float(landscape.half[first:last] @ (values(model.b, x) @ WEIGHTS))
+    return work if start < stop else -work

@@ -1,0 +1,97 @@
+"""The process before it gets to where an unseen part of the drift pushes it outward."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from worker.generator.line.analysis import analysed_on_the_line
+from worker.generator.line.boundaries import End
+from worker.generator.line.fixed_points import FixedPoint
+from worker.generator.line.landscape import Landscape
+from worker.generator.line.stationary import StationaryLaw
+from worker.generator.process import ScalarProcess
+from worker.generator.quantities.report import GeneratorReport, Questions, Range
+
+BEFORE_ESCAPE = (
+    "the drift pushes outward only where the data never were: law, rates and times are those of the process before it gets "
+    "there, held where the drift turns outward"
+)
+SMALLEST_BARRIER = 4.0
+"""Height in kT of the barrier before the unseen part below which nothing that the model says holds the process."""
+DEEP = 30.0
+"""Fall of the log-density beyond which it does not matter where the ends are."""
+
+
+def held_before_escape(model: ScalarProcess, questions: Questions, report: GeneratorReport) -> GeneratorReport | None:
+    """The analysis between reflecting ends at the outermost unstable points, of a model that has no stationary law only
+    because its drift pushes outward from there on; None where the data went there, or no barrier keeps them from it.
+
+    The report stays not ergodic, with its reason, and is labelled as an approximation.
+    """
+    bounds = turning_points(report.ends, report.fixed_points, questions.observed_range)
+    if bounds is None:
+        return None
+    inner = analysed_on_the_line(replace(model, bounds=bounds), questions)
+    if not isinstance(inner.stationary, StationaryLaw):
+        return None
+    x, psi, log_a = inner.stationary.landscape.at_nodes
+    fall = np.max(psi - log_a) - (psi - log_a)
+    walls = walls_of(bounds, model)
+    if not holds(inner.stationary.landscape, walls):
+        return None
+    # Walls as near as makes no difference: models drawn around this one may turn outward before its own turning points.
+    nearer = _nearer(bounds, (float(x[fall < DEEP].min()), float(x[fall < DEEP].max())), walls, questions)
+    if nearer != bounds:
+        inner = analysed_on_the_line(replace(model, bounds=nearer), questions)
+    return replace(
+        inner,
+        ergodic=False,
+        reason=report.reason,
+        boundaries="reflecting",
+        ends=report.ends,
+        fixed_points=report.fixed_points,
+        barriers=report.barriers,
+        extrapolated=report.extrapolated,
+        approximation=BEFORE_ESCAPE,
+    )
+
+
+def _nearer(bounds: Range, deep: Range, walls: list[int], questions: Questions) -> Range:
+    """The ends moved in to where the density is low, not beyond the data and what was asked for."""
+    asked = [point for numbers in questions.on_the_line for point in numbers if bounds[0] < point < bounds[1]]
+    needed = [*(questions.observed_range or ()), *asked]
+    inner = min(deep[0], *needed), max(deep[1], *needed)
+    low, high = (inner[side] if side in walls else bounds[side] for side in (0, 1))
+    return max(low, bounds[0]), min(high, bounds[1])
+
+
+def walls_of(bounds: Range, model: ScalarProcess) -> list[int]:
+    """Sides, 0 or 1, on which the bounds are not the model's own."""
+    return [side for side in (0, 1) if bounds[side] != model.bounds[side]]
+
+
+def holds(landscape: Landscape, walls: Sequence[int]) -> bool:
+    """Whether a barrier is there before each wall."""
+    _, psi, log_a = landscape.at_nodes
+    fall = np.max(psi - log_a) - (psi - log_a)
+    return all(fall.ravel()[-side] >= SMALLEST_BARRIER for side in walls)
+
+
+def turning_points(ends: Sequence[End], fixed: Sequence[FixedPoint], observed: Range | None) -> Range | None:
+    """The model's ends, with the point beyond the data where the drift turns outward in place of those that it runs away to.
+    None where the data went there, or it does not turn."""
+    if observed is None or len(ends) != 2 or not fixed:
+        return None
+    bounds = [ends[0].at, ends[1].at]
+    for side, index in ((0, 0), (1, -1)):
+        if ends[side].problem is None:
+            continue
+        outermost = fixed[index]
+        seen = observed[0] <= outermost.at[0] <= observed[1]
+        if outermost.stable or seen:
+            return None
+        bounds[side] = outermost.at[0]
+    if not bounds[0] < (observed[0] + observed[1]) / 2 < bounds[1]:
+        return None
+    return bounds[0], bounds[1]

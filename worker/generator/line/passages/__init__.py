@@ -1,0 +1,1 @@
+"""First passages, exits and committors on the line."""

@@ -1,0 +1,80 @@
+"""Committors on the line and on the circle: shares of the resistance, equation (G34)."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from worker.generator.line.boundaries import End
+from worker.generator.line.fixed_points import FixedPoint
+from worker.generator.line.landscape import Landscape
+from worker.generator.line.passages.scale_function import log_resistance_between, log_resistances_of_many
+from worker.generator.process import FloatArray, read_only
+from worker.generator.quantities.committor import Committed, Committor
+from worker.generator.quantities.regions import Pair, facing_numbers
+
+N_POINTS = 101
+"""Points at equal distances on which a committor is given, both places included."""
+NUMBERS = "in one variable a committor is between two numbers, or two intervals that lie apart; give these"
+
+
+def committors_on_the_line(
+    landscape: Landscape, ends: tuple[End, End], asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]
+) -> tuple[Committor, ...]:
+    """Those asked for, then those from each well to the next. Both places, or ends of the domain that are reached, are inside the
+    panels; what happens outside the two does not matter, and there may be no stationary law."""
+    return tuple(committor_on_the_line(landscape, ends, pair) for pair in with_neighbours(asked, fixed))
+
+
+def with_neighbours(asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]) -> list[Pair]:
+    """The pairs asked for, then each well with the next one to its right."""
+    wells = [point.at[0] for point in fixed if point.stable]
+    return [*asked, *(pair for pair in pairwise(wells) if pair not in asked)]
+
+
+def committor_on_the_line(landscape: Landscape, ends: tuple[End, End], pair: Pair) -> Committor:
+    """One of them."""
+    numbers = facing_numbers(pair)
+    if numbers is None:
+        return Committor(*pair, None, NUMBERS)
+    low, high = sorted(numbers)
+    for point in (low, high):
+        if not ends[0].at <= point <= ends[1].at:
+            return Committor(*pair, None, f"x = {point:g} lies outside the domain [{ends[0].at:g}, {ends[1].at:g}]")
+        for end in ends:
+            if point == end.at and end.kind in ("natural", "entrance"):
+                return Committor(*pair, None, f"the end x = {point:g} of the domain is never reached")
+        if not landscape.edges[0] <= point <= landscape.edges[-1] and point not in (ends[0].at, ends[1].at):
+            return Committor(*pair, None, "the density on the way is below e^-2000 of its peak")
+    grid = np.linspace(low, high, N_POINTS)
+    between = log_resistance_between(landscape, np.clip(grid, landscape.edges[0], landscape.edges[-1]))
+    if low < landscape.edges[0]:
+        between[0] = np.logaddexp(between[0], landscape.gaps[0])
+    if high > landscape.edges[-1]:
+        between[-1] = np.logaddexp(between[-1], landscape.gaps[1])
+    values = shares(between) if numbers[0] == low else shares(between[::-1])[::-1]
+    return Committor(*pair, Committed((read_only(grid),), read_only(values)))
+
+
+def shares(log_resistances: FloatArray) -> FloatArray:
+    """(..., n + 1) how much of the whole resistance lies before each point, from the resistances between them (..., n)."""
+    none = np.full((*log_resistances.shape[:-1], 1), -np.inf)
+    before = np.concatenate([none, np.logaddexp.accumulate(log_resistances, axis=-1)], axis=-1)
+    return np.asarray(np.exp(before - before[..., -1:]))
+
+
+def committors_of_many(landscape: Landscape, pair: Pair, grid: FloatArray) -> FloatArray:
+    """(m, n) the committor of each of m models on the same panels, on a grid (n,) inside them."""
+    between = log_resistances_of_many(landscape, grid)
+    numbers = facing_numbers(pair)
+    return shares(between) if numbers is None or numbers[0] < numbers[1] else shares(between[..., ::-1])[..., ::-1]
+
+
+def round_the_circle(landscape: Landscape, pair: Pair, start: float, to: float, period: float) -> Committor:
+    """On the landscape of the turn from `start` on, where `to` is an edge: up the way ahead, and down the way behind."""
+    turn = start + period
+    ahead, behind = np.linspace(start, to, N_POINTS), np.linspace(to, turn, N_POINTS)
+    up = shares(log_resistance_between(landscape, ahead))
+    down = shares(log_resistance_between(landscape, behind)[::-1])[::-1]
+    grid, values = np.append(ahead, behind[1:]), np.append(up, down[1:])
+    return Committor(*pair, Committed((read_only(grid),), read_only(values)))

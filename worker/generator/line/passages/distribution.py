@@ -1,0 +1,180 @@
+"""The law of a passage time as a curve: its density and its distribution function."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.interpolate import CubicHermiteSpline
+
+from worker.generator.line.finite_volumes import Cells, cut_into_cells
+from worker.generator.line.landscape import Landscape
+from worker.generator.line.passages.transform import Chain
+from worker.generator.numerics.laplace_inversion import MOST_POINTS, contour, points_for
+from worker.generator.process import FloatArray, read_only
+from worker.generator.quantities.passage_time import Timing
+
+PROBABILITIES = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""Quantiles that are given."""
+TAIL = 1e-3
+"""Probability before the first and after the last time that is given."""
+LOWEST, HIGHEST, PER_DECADE, N_TIMES, N_BETWEEN = 1e-4, 1e4, 5, 80, 8
+"""Times at which it is first looked at, from this part of the mean, or a single step, up to so many means; then between two."""
+N_CURVE = 34
+"""Times at equal steps of probability, as many at equal distances, and as many at equal ratios."""
+NARROW = 0.5
+"""Standard deviation, in means, below which a law that starts from a rare state is had from a Fourier series."""
+WINDOW = 30.0
+"""Length, in standard deviations, of the stretch of time that a narrow law is a Fourier series on."""
+N_BLOCK, N_WAVES, SMALLEST_WAVE = 64, 4096, 1e-9
+"""The series grows by so many terms, up to so many, until its last is this small."""
+
+PER_DISTANCE, FEWEST_PARTS, MOST_PARTS = 32, 8, 512
+"""Cells over the distance of a passage, and cells of a panel."""
+RISE, MOST_RISE = 0.5, 2000.0
+"""Change of ψ over a cell on the way, and over the whole way beyond which it is not kept to."""
+MOST_EDGES = 6_000
+"""Edges of a chain that is still followed."""
+RESOLVED = 0.03
+"""Change of the density with the cells, relative to its peak, up to which it can be extrapolated to a thousandth."""
+RARE = "the passage begins where the process hardly ever is, and the law of its time is not resolved"
+
+Law = Callable[[FloatArray], FloatArray]
+"""Times (k,) → density and distribution function there, (2, k)."""
+
+
+@dataclass(frozen=True, eq=False)
+class PassageCurve:
+    """The law of a passage time at times that show its body and its tail.
+
+    times        (n,) between the times by which it is over with probabilities 0.001 and 0.999 [time]
+    density      (n,) [1/time]
+    cumulative   (n,) probability that it is over by then
+    """
+
+    times: FloatArray
+    density: FloatArray
+    cumulative: FloatArray
+
+    @cached_property
+    def quantiles(self) -> tuple[float, ...]:
+        """Times by which it is over with each of `PROBABILITIES` [time]."""
+        spline = CubicHermiteSpline(self.times, self.cumulative, self.density)
+        found = (spline.solve(p, extrapolate=False) for p in PROBABILITIES)
+        rough = np.interp(PROBABILITIES, self.cumulative, self.times)
+        return tuple(float(roots[0] if len(roots) else guess) for roots, guess in zip(found, rough, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class NoCurve:
+    """Why there is none."""
+
+    reason: str
+
+
+def passage_cells(landscape: Landscape, low: float, high: float, coarser: int = 1) -> Cells:
+    """Cells that resolve a passage between `low` and `high` [state], edges of panels; or such as are 2 or 4 times as long.
+
+    A short passage is over before the process has been far. Far from both points cells may be longer.
+    """
+    edges, width = landscape.edges, 2 * landscape.half
+    away = np.maximum(np.maximum(low - edges[1:], edges[:-1] - high), high - low)
+    wanted = np.maximum(PER_DISTANCE * width / away, rise_on_the_way(landscape, low, high) / RISE)
+    parts = 2 ** np.ceil(np.log2(np.clip(wanted, FEWEST_PARTS, MOST_PARTS))).astype(np.int64)
+    return cut_into_cells(landscape, parts // coarser)
+
+
+def rise_on_the_way(landscape: Landscape, low: float, high: float) -> FloatArray:
+    """(P,) about how much ψ changes over each panel between `low` and `high` [state]; 0 elsewhere, and everywhere where
+    it changes by more in all than could be followed."""
+    _, psi, _ = landscape.at_nodes
+    middle = (landscape.edges[:-1] + landscape.edges[1:]) / 2
+    rise = np.where((middle > low) & (middle < high), np.ptp(psi, axis=1), 0.0)
+    return rise if rise.sum() < MOST_RISE else np.zeros(rise.shape)
+
+
+def passage_curve(
+    cells: Cells, chain_of: Callable[[Cells], Chain], mean: Timing, deviation: Timing | None
+) -> PassageCurve | NoCurve:
+    """The curve, equation (G29), to a thousandth of its peak.
+
+    cells            an even number
+    chain_of         the passage on these cells, and on their pairs
+    mean, deviation  of the passage time; `deviation` is needed where the process comes from a very rare state only
+    """
+    if mean.value is None or not mean.value > 0:
+        return NoCurve(mean.reason or "the passage is over at once")
+    chains = chain_of(cells), chain_of(cells.halved())
+    if len(chains[0].ahead) > MOST_EDGES:
+        return NoCurve("the landscape on the way is too steep for the law to be resolved")
+    points = points_for(chains[0].log_amplification)
+    if points is None and deviation is not None and deviation.value is not None and deviation.value < NARROW * mean.value:
+        fine, coarse = (_narrow(chain, mean.value, deviation.value) for chain in chains)
+        first_look = mean.value + deviation.value * np.linspace(-WINDOW / 2, WINDOW / 2, N_TIMES)[1:-1]
+        first_look = first_look[first_look > 0]
+    else:
+        fine, coarse = (_relaxing(chain, points or MOST_POINTS) for chain in chains)
+        soonest = min(LOWEST * mean.value, 1 / float(chains[0].ahead[chains[0].start] + chains[0].back[chains[0].start]))
+        decades = np.log10(HIGHEST * mean.value) - np.log10(soonest)
+        first_look = np.geomspace(soonest, HIGHEST * mean.value, int(PER_DECADE * decades) + 2)
+    times = _times(fine, first_look)
+    law, rougher = fine(times), coarse(times)
+    if np.max(np.abs(law - rougher)[0]) > RESOLVED * np.max(law[0]):
+        return NoCurve("the passage is over so soon that its law is not resolved")
+    if abs(law[1, 0] - TAIL) > TAIL or abs(law[1, -1] - (1 - TAIL)) > TAIL or np.any(np.diff(law[1]) < -TAIL / 10):
+        return NoCurve((None if deviation is None else deviation.reason) or RARE)
+    # The error goes with the square of the cells' length.
+    density, cumulative = (4 * law - rougher) / 3
+    return PassageCurve(read_only(times), read_only(np.maximum(density, 0)), read_only(np.clip(cumulative, 0, 1)))
+
+
+def _times(law: Law, look: FloatArray) -> FloatArray:
+    """Times between the quantiles TAIL and 1 − TAIL: a third at equal steps of probability, of time, and of its logarithm."""
+    levels = np.linspace(TAIL, 1 - TAIL, N_CURVE)
+    for _ in range(2):
+        over = np.maximum.accumulate(law(look)[1])
+        equal = np.exp(np.interp(levels, over, np.log(look)))
+        # Between its neighbours each of the outermost is not yet known well.
+        outer = np.concatenate([_between(look, over, TAIL), _between(look, over, 1 - TAIL)])
+        look = np.union1d(equal, outer)
+    over = np.maximum.accumulate(law(look)[1])
+    equal = np.exp(np.interp(levels, over, np.log(look)))
+    first, last = equal[0], equal[-1]
+    return np.unique(np.concatenate([equal, np.linspace(first, last, N_CURVE)[1:-1], np.geomspace(first, last, N_CURVE)[1:-1]]))
+
+
+def _between(look: FloatArray, over: FloatArray, probability: float) -> FloatArray:
+    after = int(np.clip(np.searchsorted(over, probability), 1, len(over) - 1))
+    return np.geomspace(look[after - 1], look[after], N_BETWEEN)
+
+
+def _relaxing(chain: Chain, points: int) -> Law:
+    """By Talbot's contour: the time's law is a sum of decaying exponentials whose weights are not too large."""
+    nodes, weights = contour(points)
+
+    def law(times: FloatArray) -> FloatArray:
+        s = nodes / times[:, None]
+        values = chain.transform(s.ravel()).reshape(s.shape)
+        return np.array([np.imag(values @ weights) / times, np.imag(values @ (weights / nodes))])
+
+    return law
+
+
+def _narrow(chain: Chain, mean: float, deviation: float) -> Law:
+    """By a Fourier series on a stretch of time that holds all of the law."""
+    window = WINDOW * deviation
+    begin = mean - window / 2
+    values = np.zeros(0, np.complex128)
+    while not (len(values) and abs(values[-1]) < SMALLEST_WAVE) and len(values) < N_WAVES:
+        k = len(values) + 1 + np.arange(N_BLOCK)
+        values = np.append(values, chain.transform(np.asarray(2j * np.pi * k / window, dtype=np.complex128)))
+    rate = 2j * np.pi * (1 + np.arange(len(values))) / window
+    values = values * np.exp(rate * begin)
+
+    def law(times: FloatArray) -> FloatArray:
+        waves = np.exp((times - begin)[:, None] * rate)
+        density = (1 + 2 * np.real(waves @ values)) / window
+        cumulative = ((times - begin) + 2 * np.real((waves - 1) @ (values / rate))) / window
+        return np.array([density, cumulative])
+
+    return law

@@ -1,0 +1,198 @@
+"""Relaxation rates: the non-zero eigenvalues of −L, each with small relative error however small it is.
+
+The finite-volume generator of the cells is a product CᵀC with C bidiagonal and made of the cells' positive numbers, so its
+eigenvalues are squared singular values of C. Those are determined by the entries of C to full *relative* accuracy (Demmel and
+Kahan 1990), and bisection on the Golub–Kahan form finds them so. Halving the cells twice and extrapolating gives the digits.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh_tridiagonal, solve_banded
+from scipy.optimize import linear_sum_assignment
+
+from worker.generator.line.boundaries import End
+from worker.generator.line.finite_volumes import Cells, cut_into_cells
+from worker.generator.line.landscape import Landscape
+from worker.generator.numerics.quadrature import DERIVATIVE, WEIGHTS
+from worker.generator.process import FloatArray, read_only
+
+PHASE = 0.4
+"""Length of a cell of the coarsest level, in radians of the fastest eigenfunction asked for."""
+DECAY = 14.0
+"""Fall of an eigenfunction, in its symmetric form, beyond which the cells end: e^−28 in its norm."""
+MAX_PARTS = 64
+TINY = 1e-300
+"""Rate below which no floating number holds the relaxation time."""
+OVERTONE = 0.1
+"""Distance of a ratio of frequencies from a whole number within which it counts as one."""
+CLOSE = 1e-3
+"""Relative distance to the continuous spectrum below which a rate is not told from it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spectrum:
+    """Non-zero eigenvalues of −L, slowest first; equations (G10)–(G12).
+
+    eigenvalues       (k,) complex in general, real on the line [1/time]
+    relaxation_times  (k,) 1/re λ [time]
+    eigenfunctions    (k, n_points) right eigenfunctions on the density's grid, of unit norm under the stationary law; or None
+    relative_error    (k,) estimated from the last two levels of extrapolation
+    reason            why there are fewer eigenvalues than asked for
+    """
+
+    eigenvalues: NDArray[np.complex128]
+    relaxation_times: FloatArray
+    eigenfunctions: FloatArray | None
+    relative_error: FloatArray
+    reason: str | None
+
+    @property
+    def overtones(self) -> NDArray[np.bool_]:
+        """(k,) whether a complex eigenvalue is an overtone: it turns a whole number of times, two or more, faster than a slower
+        one, and decays at least half as fast again. The slower one has what there is to say of them."""
+        re, im = self.eigenvalues.real, np.abs(self.eigenvalues.imag)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            times = im[:, None] / im[None, :]
+            whole = (np.round(times) >= 2) & (np.abs(times - np.round(times)) < OVERTONE)
+        return np.asarray(np.any(whole & (im > 0)[None, :] & (re[:, None] >= 1.5 * re[None, :]), axis=1))
+
+
+def spectrum_of(
+    landscape: Landscape,
+    ends: tuple[End, End],
+    count: int,
+    *,
+    levels: int = 3,
+    fastest: float | None = None,
+    grid: FloatArray | None = None,
+) -> Spectrum:
+    """The `count` slowest rates of the model on this landscape, which is the part of the panels that the law inhabits.
+
+    levels   number of halvings of the cells that are extrapolated, 1 to 3
+    fastest  a guess of the fastest of the rates [1/time]; without it a coarse solution gives one
+    grid     (n,) points at which to give the eigenfunctions; without it there are none
+    """
+    threshold = min(end.threshold for end in ends)
+    if fastest is None:
+        fastest = coarse_rates(landscape, count)[-1]
+    fastest = min(fastest, threshold)
+    cells = cut_into_cells(landscape, *mesh(landscape, fastest, 2 ** (levels - 1)))
+    ladder = [_rates(finer := cells, count)]
+    for _ in range(levels - 1):
+        finer = finer.halved()
+        ladder.insert(0, _rates(finer, count))
+    rates, error = _extrapolated(ladder)
+    reason = None
+    if not np.all(rates > TINY):
+        rates, error = rates[rates > TINY], error[rates > TINY]
+        reason = "the slowest rates are below the smallest floating number: the barriers are too high for it"
+    isolated = rates < threshold * (1 - CLOSE)
+    if not isolated.all():
+        rates, error = rates[isolated], error[isolated]
+        reason = f"only {len(rates)} of {count} rates are isolated: the spectrum is continuous above {threshold:.6g}"
+        if threshold == 0:
+            reason = "no isolated rate: the spectrum is continuous down to zero, and correlations decay slower than exponentially"
+    functions = None if grid is None else read_only(eigenfunctions_on(cells, rates, grid))
+    return Spectrum(read_only(rates.astype(np.complex128)), read_only(1 / rates), functions, read_only(error), reason)
+
+
+def coarse_rates(landscape: Landscape, count: int) -> list[float]:
+    """The slowest rates with one cell a panel, in order: right to some ten per cent [1/time]."""
+    return [float(rate) for rate in _rates(cut_into_cells(landscape), count)]
+
+
+def _rates(cells: Cells, count: int) -> FloatArray:
+    diagonal, off_diagonal = np.zeros(2 * len(cells.log_resistance) + 1), np.empty(2 * len(cells.log_resistance))
+    node_mass = cells.log_node_mass
+    off_diagonal[0::2] = -0.5 * (cells.log_resistance + node_mass[:-1])
+    off_diagonal[1::2] = -0.5 * (cells.log_resistance + node_mass[1:])
+    # Times in units of the typical cell's, so that squares neither overflow nor vanish.
+    unit = float(np.median(off_diagonal))
+    n = len(cells.log_resistance)
+    last = min(count, n)
+    # Zero lies in the middle of the spectrum of the Golub–Kahan form; the rates are the squares just above it.
+    singular = eigh_tridiagonal(
+        diagonal,
+        np.exp(off_diagonal - unit),
+        eigvals_only=True,
+        select="i",
+        select_range=(n + 1, n + last),
+        lapack_driver="stebz",
+        tol=1e-300,
+    )
+    return np.asarray(singular**2 * np.exp(2 * unit))
+
+
+def mesh(landscape: Landscape, fastest: float, multiple: int) -> tuple[NDArray[np.int64], slice]:
+    """Cells per panel, and the panels on which eigenfunctions up to the rate `fastest` matter."""
+    _, psi, log_a = landscape.at_nodes
+    half = landscape.half[:, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        uniform = half * np.exp(-0.5 * log_a)  # d(uniform-noise coordinate) per reference length
+        slope = ((psi - 0.5 * log_a) @ DERIVATIVE.T) / uniform
+        decay = (np.sqrt(np.maximum(slope**2 / 4 - 2 * fastest, 0.0)) * uniform) @ WEIGHTS
+        phase = np.sqrt(2 * fastest) * (uniform @ WEIGHTS)
+    from_left, from_right = np.cumsum(decay), np.cumsum(decay[::-1])[::-1]
+    allowed = np.flatnonzero(decay < np.maximum(phase, 1e-12))
+    first, last = (int(allowed[0]), int(allowed[-1])) if len(allowed) else (0, len(psi) - 1)
+    first = int(np.searchsorted(from_left, from_left[first] - DECAY))
+    last = len(psi) - 1 - int(np.searchsorted(from_right[::-1], from_right[last] - DECAY))
+    parts = parts_for(phase[first : last + 1]) * multiple
+    return parts, slice(first, last + 1)
+
+
+def parts_for(turned: FloatArray, phase: float = PHASE) -> NDArray[np.int64]:
+    """Cells of panels over which the fastest eigenfunction turns by `turned` (P,) radians, by `phase` over one; powers of 2."""
+    return np.asarray(2 ** np.ceil(np.log2(np.clip(turned / phase, 1, MAX_PARTS))).astype(np.int64))
+
+
+def _extrapolated(ladder: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """Romberg: the error of finite volumes is a series in even powers of the cell's length."""
+    column, previous, power = ladder, ladder[-1], 4.0
+    while len(column) > 1:
+        previous = column[-1]
+        column = [(power * fine - coarse) / (power - 1) for coarse, fine in pairwise(column)]
+        power *= 4
+    order = np.argsort(column[-1])
+    with np.errstate(invalid="ignore"):
+        error = np.abs(column[-1] - previous) / column[-1]
+    return column[-1][order], error[order]
+
+
+def eigenfunctions_on(cells: Cells, rates: FloatArray, grid: FloatArray) -> FloatArray:
+    """(k, n) right eigenfunctions of the rates (k,) of the cells at the grid, unit norm under the law, positive at the upper end.
+
+    Inverse iteration in the symmetric form, kept orthogonal to the constant and to slower eigenfunctions.
+    """
+    node_mass = cells.log_node_mass
+    conductance_left = np.exp(-cells.log_resistance - node_mass[:-1])
+    conductance_right = np.exp(-cells.log_resistance - node_mass[1:])
+    off_diagonal = -np.sqrt(conductance_left * conductance_right)
+    diagonal = np.append(conductance_left, 0.0) + np.append(0.0, conductance_right)
+    root = np.exp(0.5 * (node_mass - np.logaddexp.reduce(node_mass)))
+    basis = [root]
+    result = np.empty((len(rates), len(grid)))
+    for k, rate in enumerate(rates):
+        banded = np.vstack([np.append(0.0, off_diagonal), diagonal - rate * (1 + 1e-10), np.append(off_diagonal, 0.0)])
+        vector = root * np.cos(np.pi * (k + 1) * np.linspace(0, 1, len(root)))
+        for _ in range(3):
+            vector = solve_banded((1, 1), banded, vector)
+            for other in basis:
+                vector = vector - other * (other @ vector)
+            vector = vector / np.linalg.norm(vector)
+        basis.append(vector)
+        values = vector / root
+        result[k] = np.interp(grid, cells.edges, values * np.sign(values[-1]))
+    return result
+
+
+def matched(rates: NDArray[np.complex128], reference: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """(k,) for each of the reference's rates the one of `rates` that is nearest to it, each used once; nan where none is left."""
+    cost = np.abs(rates[None, :] - reference[:, None]) / np.abs(reference[:, None])
+    rows, columns = linear_sum_assignment(cost)
+    result = np.full(len(reference), np.nan, dtype=np.complex128)
+    result[rows] = rates[columns]
+    return result

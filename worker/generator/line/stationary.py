@@ -1,0 +1,171 @@
+"""The stationary law: density, distribution function and moments, from the log-density on panels."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.polynomial.legendre import legvander
+
+from worker.generator.line.boundaries import TOLERANCE, End
+from worker.generator.line.domain_scan import Window
+from worker.generator.line.landscape import Landscape
+from worker.generator.numerics.quadrature import (
+    CUMULATIVE,
+    ORDER,
+    TO_LEGENDRE,
+    WEIGHTS,
+)
+from worker.generator.process import FloatArray, read_only
+
+OUTSIDE = 1e-6
+"""Probability left out on each side of the density's grid."""
+MOMENTS = ("mean", "variance", "skewness", "kurtosis")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StationaryLaw:
+    """The invariant probability law, equations (G1)–(G3).
+
+    mean        (d,) [state]; None where it does not exist
+    covariance  (d, d) [state²]; None where it does not exist
+    skewness    (d,) third standardised moment; None where it does not exist
+    kurtosis    (d,) fourth central moment over the squared variance, 3 for a Gaussian; None where it does not exist
+    grid        d arrays of points [state]
+    density     on the grid [1/state^d]
+    reason      which moments do not exist, and why
+    landscape   the log-density on panels, from which all of this was read
+    """
+
+    mean: tuple[float | None, ...]
+    covariance: tuple[tuple[float | None, ...], ...]
+    skewness: tuple[float | None, ...]
+    kurtosis: tuple[float | None, ...]
+    grid: tuple[FloatArray, ...]
+    density: FloatArray
+    reason: str | None
+    landscape: Landscape = field(repr=False)
+    _log_total: float = field(repr=False)
+
+    def density_at(self, x: FloatArray) -> FloatArray:
+        """π at points (n,) [1/state]."""
+        return np.exp(self.landscape.log_density_at(x) - self._log_total)
+
+    def probability_below(self, x: FloatArray) -> FloatArray:
+        """Distribution function at points (n,)."""
+        landscape = self.landscape
+        masses = np.exp(_log_panel_masses(landscape) - self._log_total)
+        below = np.exp(landscape.tails[0] - self._log_total) + np.concatenate([[0.0], np.cumsum(masses)])
+        rows = landscape.panel_of(x)
+        t = np.clip((x - landscape.base[rows] - landscape.low[rows]) / landscape.half[rows] - 1, -1, 1)
+        _, psi, log_a = landscape.at_nodes
+        density = np.exp(psi[rows] - log_a[rows] - self._log_total)
+        up_to_node = landscape.half[rows][:, None] * (density @ CUMULATIVE.T)
+        inside = np.einsum("nk,nk->n", legvander(t, ORDER - 1), up_to_node @ TO_LEGENDRE.T)
+        probability = np.where(x >= landscape.edges[-1], 1.0, below[rows] + inside)
+        return np.clip(np.where(x < landscape.edges[0], 0.0, probability), 0.0, 1.0)
+
+
+def log_total_mass(landscape: Landscape) -> float:
+    """log ∫π, tails included."""
+    return float(np.logaddexp.reduce([*_log_panel_masses(landscape), *landscape.tails]))
+
+
+def stationary_law(
+    landscape: Landscape, window: Window, ends: tuple[End, End], points: int, observed: tuple[float, float] | None
+) -> StationaryLaw:
+    """The law of a model whose ends both allow one; its density on `points` points that hold all but 2e-6 of the probability
+    and the observed range."""
+    log_total = log_total_mass(landscape)
+    moments = moments_of(landscape, window, ends, log_total)
+    mean, variance, third, fourth = moments
+    standard = None if variance is None else np.sqrt(variance)
+    grid = _grid(landscape, ends, points, observed, log_total)
+    with np.errstate(over="ignore"):
+        density = np.exp(landscape.log_density_at(grid) - log_total)
+    return StationaryLaw(
+        mean=(mean,),
+        covariance=((variance,),),
+        skewness=(None if third is None or standard is None else float(third / standard**3),),
+        kurtosis=(None if fourth is None or variance is None else float(fourth / variance**2),),
+        grid=(read_only(grid),),
+        density=read_only(density),
+        reason=_missing_moments(moments, ends),
+        landscape=landscape,
+        _log_total=log_total,
+    )
+
+
+def law_on_grid(landscape: Landscape, grid: FloatArray, reason: str) -> tuple[StationaryLaw, float]:
+    """The law without moments, and log ∫π; `reason` says why there are none."""
+    log_total = log_total_mass(landscape)
+    density = read_only(np.exp(landscape.log_density_at(grid) - log_total))
+    law = StationaryLaw((None,), ((None,),), (None,), (None,), (read_only(grid),), density, reason, landscape, log_total)
+    return law, log_total
+
+
+def _log_panel_masses(landscape: Landscape) -> FloatArray:
+    _, psi, log_a = landscape.at_nodes
+    height = psi - log_a
+    level = height.max(axis=1)
+    return np.asarray(level + np.log(landscape.half * (np.exp(height - level[:, None]) @ WEIGHTS)))
+
+
+def moments_of(landscape: Landscape, window: Window, ends: tuple[End, End], log_total: float) -> list[float | None]:
+    """Mean and central moments 2 to 4 of the law, equation (G3) [state^k]; None where a tail is too heavy."""
+    x, psi, log_a = landscape.at_nodes
+    weight = landscape.half[:, None] * WEIGHTS * np.exp(psi - log_a - log_total)
+    z = (x - window.centre) / window.scale
+    edges = (landscape.edges[[0, -1]] - window.centre) / window.scale
+    centre, result = 0.0, []
+    for k in (1, 2, 3, 4):
+        total = float(np.sum(weight * (z - centre) ** k))
+        exists = True
+        for end, tail, edge in zip(ends, landscape.tails, edges, strict=True):
+            if np.isinf(tail):
+                continue
+            share = np.exp(tail - log_total) * (edge - centre) ** k
+            if np.isinf(end.at) and end.power is not None:
+                exists &= end.power + 1 + k < -TOLERANCE
+                share *= (end.power + 1) / (end.power + 1 + k) if exists else np.nan
+            total += float(share)
+        if k == 1:
+            centre = total
+            total += window.centre / window.scale
+        result.append(total * window.scale**k if exists else None)
+    return result
+
+
+def _missing_moments(moments: list[float | None], ends: tuple[End, End]) -> str | None:
+    missing = [name for name, moment in zip(MOMENTS, moments, strict=True) if moment is None]
+    if not missing:
+        return None
+    heaviest = max(end.power for end in ends if np.isinf(end.at) and end.power is not None)
+    return f"{', '.join(missing)} undefined: the density falls only like |x|^{heaviest:.3g}, so the integral diverges"
+
+
+def _grid(
+    landscape: Landscape, ends: tuple[End, End], points: int, observed: tuple[float, float] | None, log_total: float
+) -> FloatArray:
+    low, high = _central_range(landscape, ends, log_total)
+    for point in observed or ():
+        inside = float(np.clip(point, ends[0].at, ends[1].at))
+        low, high = min(low, inside), max(high, inside)
+    # Where the density is infinite at an end, the grid stops half a step short of it.
+    step = (high - low) / points
+    singular = [end.power is not None and end.power < 0 and np.isfinite(end.at) for end in ends]
+    low = max(low, ends[0].at + step / 2) if singular[0] else low
+    high = min(high, ends[1].at - step / 2) if singular[1] else high
+    return np.linspace(low, high, points)
+
+
+def _central_range(landscape: Landscape, ends: tuple[End, End], log_total: float) -> tuple[float, float]:
+    """Quantiles OUTSIDE and 1 − OUTSIDE, or the wall where the process is held by one."""
+    masses = np.exp(_log_panel_masses(landscape) - log_total)
+    x, psi, log_a = landscape.at_nodes
+    up_to_node = landscape.half[:, None] * (np.exp(psi - log_a - log_total) @ CUMULATIVE.T)
+    from_node = masses[:, None] - up_to_node
+    tails = np.exp(np.asarray(landscape.tails) - log_total)
+    below = (tails[0] + np.cumsum(masses) - masses)[:, None] + up_to_node
+    above = (tails[1] + np.cumsum(masses[::-1])[::-1] - masses)[:, None] + from_node
+    low = float(x.ravel()[np.argmax(below.ravel() > OUTSIDE)])
+    high = float(x.ravel()[::-1][np.argmax(above.ravel()[::-1] > OUTSIDE)])
+    return ends[0].at if ends[0].wall else low, ends[1].at if ends[1].wall else high

@@ -1,0 +1,1 @@
+"""Linear processes, and linear approximations at fixed points, in closed form."""

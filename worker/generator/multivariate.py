@@ -1,0 +1,192 @@
+"""Several coordinates: closed form where the process is linear, cells for two, linear next to a fixed point and simulated for
+more."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from worker.generator.errors import InvalidDomainError, NoFiniteRangeError, UnsupportedDimensionError
+from worker.generator.line.fixed_points import FixedPoint
+from worker.generator.line.spectrum import Spectrum
+from worker.generator.linear.correlations import memory_of_linear
+from worker.generator.linear.fixed_points import fixed_point_at, gaussian_covariance
+from worker.generator.linear.process import LinearProcess, gaussian_density, linear_view
+from worker.generator.no_stationary_distribution import without_law
+from worker.generator.plane.analysis import analysed_in_the_plane
+from worker.generator.plane.box.initial_rectangle import first_rectangle, fixed_points_in
+from worker.generator.plane.density_grid import MOST_POINTS
+from worker.generator.plane.passages.passage_domain import gaussian_stage
+from worker.generator.plane.passages.passages import committors_between, passages_between
+from worker.generator.process import DiffusionProcess, FloatArray, WithDomain, read_only
+from worker.generator.quantities.multivariate_distribution import SpatialLaw
+from worker.generator.quantities.report import GeneratorReport, Questions
+from worker.generator.simulation.comparison import with_simulation
+
+LATTICE = {3: 7, 4: 5, 5: 4, 6: 3}
+"""Starts of Newton's method along each coordinate."""
+NO_PRODUCTION = "the noise does not act in every direction, so entropy production is not defined"
+UNCHECKED = "what the drift does far away was not looked at"
+DEVIATIONS = 4.5
+"""Half width of a Gaussian density's grid, in standard deviations."""
+
+
+def analysed_in_space(process: DiffusionProcess, questions: Questions) -> GeneratorReport:
+    """The report of a process of two coordinates or more.
+
+    Raises InvalidDomainError for an empty domain or observed range, and what the plane's analysis raises.
+    """
+    _check(process, questions)
+    rectangle = first_rectangle(process, questions.observed_ranges)
+    middle, half = rectangle.mean(axis=1), np.diff(rectangle, axis=1)[:, 0] / 2
+    linear = linear_view(process, middle, half)
+    if linear is not None:
+        return analysed_as_linear(process, linear, questions)
+    if process.dimension == 2:
+        return analysed_in_the_plane(process, questions)
+    fixed = fixed_points_in(process, rectangle, LATTICE.get(process.dimension, 2))
+    return with_simulation(process, analysed_at_fixed_points(process, fixed, questions), rectangle)
+
+
+def analysed_as_linear(process: DiffusionProcess, linear: LinearProcess, questions: Questions) -> GeneratorReport:
+    """Everything in closed form."""
+    problem = _linear_problem(linear)
+    try:
+        mean = linear.mean
+        found = (fixed_point_at(process, mean),)
+    except np.linalg.LinAlgError:
+        return without_law(process, (), problem or "no stationary law: the drift has no fixed point", questions)
+    if problem is not None:
+        return without_law(process, found, problem, questions)
+    covariance = linear.covariance
+    assert covariance is not None
+    rates = linear.rates(questions.eigenpairs)
+    spectrum = Spectrum(read_only(rates), read_only(1 / rates.real), None, read_only(np.zeros(len(rates))), None)
+    production = linear.entropy_production(covariance)
+    law = replace(
+        gaussian_law(mean, covariance, questions, NO_PRODUCTION if production is None else None),
+        circulation=linear.circulation(covariance),
+        entropy_production=production,
+    )
+    memory = memory_of_linear(linear, covariance, questions.lags, questions.frequencies)
+    report = replace(without_law(process, found, None, questions), ergodic=True, stationary=law, spectrum=spectrum, memory=memory)
+    if process.dimension != 2 or not (questions.places or questions.committors):
+        return report
+    stage = gaussian_stage(process, mean, covariance)
+    return replace(
+        report,
+        between=passages_between(stage, questions.places, found),
+        committors=committors_between(stage, questions.committors, found),
+    )
+
+
+def analysed_at_fixed_points(process: DiffusionProcess, fixed: tuple[FixedPoint, ...], questions: Questions) -> GeneratorReport:
+    """Three coordinates and more: the law and the rates of the linear process next to the stable fixed point."""
+    stable = [point for point in fixed if point.stable]
+    if not stable:
+        reason = f"no stable fixed point was found, and with {process.dimension} coordinates only its surroundings are analysed"
+        return without_law(process, fixed, reason, questions)
+    report = replace(without_law(process, fixed, None, questions), ergodic=True)
+    if len(stable) > 1:
+        return replace(
+            report, approximation=f"{len(stable)} stable fixed points: linear next to each, see their rates; {UNCHECKED}"
+        )
+    at = np.array(stable[0].at)
+    jacobian, noise = process.drift_jacobian(at[None])[0], process.diffusion(at[None])[0]
+    covariance = gaussian_covariance(jacobian, noise)
+    linear = LinearProcess(jacobian, noise, at, np.zeros(len(at)))
+    if covariance is None or not linear.has_density(covariance):
+        return replace(report, ergodic=False, reason=_linear_problem(linear))
+    rates = linear.rates(questions.eigenpairs)
+    where = ", ".join(f"{value:.6g}" for value in at)
+    approximation = f"linear next to the stable fixed point ({where}): right for weak noise; {UNCHECKED}"
+    return replace(
+        report,
+        stationary=gaussian_law(at, covariance, questions, approximation),
+        spectrum=Spectrum(
+            read_only(rates), read_only(1 / rates.real), None, read_only(np.full(len(rates), np.nan)), approximation
+        ),
+        memory=memory_of_linear(linear, covariance, questions.lags, questions.frequencies),
+        approximation=approximation,
+    )
+
+
+def closed_in_space(process: DiffusionProcess, questions: Questions, report: GeneratorReport) -> GeneratorReport:
+    """The analysis between reflecting ends, on the observed ranges or a finite domain, of a model without a stationary law.
+
+    Raises NoFiniteRangeError where nothing says where the ends are, UnsupportedDimensionError for more than two coordinates.
+    """
+    if process.dimension > 2:
+        raise UnsupportedDimensionError(
+            f"reflecting ends are for one or two coordinates, and the process has {process.dimension}; leave them out"
+        )
+    ranges = process.domain if questions.observed_ranges is None else questions.observed_ranges
+    inside = [(max(low, first), min(high, last)) for (low, high), (first, last) in zip(ranges, process.domain, strict=True)]
+    if not all(np.isfinite(pair).all() or turn is not None for pair, turn in zip(inside, process.periods, strict=True)):
+        raise NoFiniteRangeError("reflecting ends need a finite place to stand; give a finite domain, or observed ranges")
+    domain = tuple(
+        ends if turn is not None else pair for ends, pair, turn in zip(process.domain, inside, process.periods, strict=True)
+    )
+    inner = analysed_in_the_plane(WithDomain(process, domain), questions)
+    reason = report.reason if inner.ergodic else f"{report.reason}. With reflecting ends: {inner.reason}"
+    return replace(inner, ergodic=False, reason=reason, boundaries="reflecting")
+
+
+def gaussian_law(mean: FloatArray, covariance: FloatArray, questions: Questions, reason: str | None) -> SpatialLaw:
+    """The Gaussian law; its density on a grid where there are two coordinates."""
+    d = len(mean)
+    grid: tuple[FloatArray, ...] = ()
+    density = np.zeros(0)
+    if d == 2:
+        count = min(questions.density_points, MOST_POINTS)
+        reach = DEVIATIONS * np.sqrt(np.diag(covariance))
+        ranges = np.column_stack([mean - reach, mean + reach])
+        if questions.observed_ranges is not None:
+            seen = np.array(questions.observed_ranges)
+            ranges = np.column_stack([np.minimum(ranges[:, 0], seen[:, 0]), np.maximum(ranges[:, 1], seen[:, 1])])
+        grid = tuple(read_only(np.linspace(low, high, count)) for low, high in ranges)
+        density = gaussian_density(mean, covariance, grid)
+    return SpatialLaw(
+        mean=tuple(float(m) for m in mean),
+        covariance=tuple(tuple(float(c) for c in row) for row in covariance),
+        skewness=(0.0,) * d,
+        kurtosis=(3.0,) * d,
+        grid=grid,
+        density=read_only(density),
+        reason=reason,
+    )
+
+
+def _linear_problem(linear: LinearProcess) -> str | None:
+    """Why a linear process has no stationary law with a density."""
+    rates = np.linalg.eigvals(linear.jacobian)
+    growth, size = float(np.max(rates.real)), float(np.max(np.abs(rates), initial=0.0))
+    if growth > 1e-10 * size:
+        return (
+            f"no stationary law: the linear drift pushes outward, at the rate {growth:.4g} per unit of time along one direction"
+        )
+    scale = np.sqrt(np.maximum(np.diag(linear.noise), 0.0))
+    scale = np.where(scale > 0, scale, 1.0)
+    if np.linalg.eigvalsh(linear.noise / np.outer(scale, scale))[0] < -1e-9:
+        return "no stationary law: the diffusion tensor is negative in one direction, as no noise is; refit it with fewer terms"
+    if growth >= -1e-10 * size:
+        if np.max(np.abs(rates[rates.real >= -1e-10 * size].imag)) > 1e-10 * size:
+            return "no stationary law: an oscillation is not damped, and its amplitude grows like that of Brownian motion"
+        return "no stationary law: nothing holds the process back along one direction, in which it moves like Brownian motion"
+    covariance = linear.covariance
+    if covariance is None or not linear.has_density(covariance):
+        return "no stationary law with a density: the noise does not reach every direction, along one the motion is deterministic"
+    return None
+
+
+def _check(process: DiffusionProcess, questions: Questions) -> None:
+    for low, high in process.domain:
+        if not low < high:
+            raise InvalidDomainError(f"the domain [{low:g}, {high:g}] is empty; give a lower end below the upper end")
+    for period in process.periods:
+        if period is not None and not 0 < period < np.inf:
+            raise InvalidDomainError(f"the period {period:g} is not a positive number; give the length of one turn")
+    for (low, high), (first, last) in zip(questions.observed_ranges or (), process.domain, strict=False):
+        if not max(low, first) < min(high, last):
+            raise InvalidDomainError(
+                f"the observed range [{low:g}, {high:g}] has no length inside the domain [{first:g}, {last:g}]; check both"
+            )

@@ -1,0 +1,35 @@
+"""The report of several coordinates before there is a law, or where there is none."""
+
+import numpy as np
+
+from worker.generator.line.extrapolation import extrapolated_outside
+from worker.generator.line.fixed_points import FixedPoint
+from worker.generator.process import DiffusionProcess
+from worker.generator.quantities.report import (
+    GeneratorReport,
+    Questions,
+    unanswered,
+    untimed,
+)
+
+NO_LAW = "there is no stationary law, which tells where the process goes"
+FOR_TWO = "passages and committors between regions are for two coordinates"
+
+
+def without_law(
+    process: DiffusionProcess, fixed: tuple[FixedPoint, ...], reason: str | None, questions: Questions
+) -> GeneratorReport:
+    """What needs no law; each passage and committor that was asked for with the reason why it is not there."""
+    between, committors = unanswered(questions, NO_LAW if process.dimension == 2 else FOR_TWO)
+    return GeneratorReport(
+        ergodic=False,
+        reason=reason,
+        domain=(-np.inf, np.inf),
+        domains=tuple((float(low), float(high)) for low, high in process.domain),
+        boundaries="natural",
+        fixed_points=fixed,
+        passages=untimed(questions.passages, process.dimension),
+        between=between,
+        committors=committors,
+        extrapolated=extrapolated_outside(fixed, questions.observed_ranges),
+    )

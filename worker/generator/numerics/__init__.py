@@ -1,0 +1,1 @@
+"""Quadrature, roots, Laplace inversion and factorisations."""

@@ -1,0 +1,117 @@
+"""Roots of the drift, to rounding error: of one model, or of many at once."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.generator.process import DiffusionProcess, FloatArray, ScalarProcess, scalar_view, values
+from worker.generator.process_batch import Family
+
+ROUNDED = 100.0
+"""Distance of roots, in rounding errors of the drift over its slope, up to which they are one."""
+MAX_STEPS = 100
+"""Steps of the root search, enough for a drift that defeats all but bisection."""
+BATCH = 100
+"""Models whose roots are searched at once."""
+
+Roots = tuple[FloatArray, NDArray[np.bool_]]
+"""Where (m,) [state], and whether the drift pulls back to it (m,)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Brackets:
+    """Ends of intervals in which the drift changes sign, and the drift there; each (n,)."""
+
+    low: FloatArray
+    high: FloatArray
+    b_low: FloatArray
+    b_high: FloatArray
+
+
+def roots(model: ScalarProcess, points: FloatArray, drift: FloatArray) -> Roots:
+    """Between increasing points (n,) over which the drift (n,) changes sign."""
+    between = _brackets(points, drift)
+    return _once(model, _ridders(partial(values, model.b), between), between.b_low > 0)
+
+
+def roots_of_each(models: Sequence[DiffusionProcess], points: FloatArray) -> list[Roots]:
+    """`roots` of each model between the same points. Those of a family take their steps together."""
+    if not isinstance(models, Family):
+        each = [scalar_view(model) for model in models]
+        return [roots(model, points, values(model.b, points)) for model in each]
+    found: list[Roots] = []
+    for first in range(0, len(models), BATCH):
+        found += _of_family(models[first : first + BATCH], points)
+    return found
+
+
+def _of_family(models: Sequence[DiffusionProcess], points: FloatArray) -> list[Roots]:
+    assert isinstance(models, Family)
+    with np.errstate(all="ignore"):
+        each = [_brackets(points, drift) for drift in models.drifts(points)]
+    counts = [len(between.low) for between in each]
+    whose = np.repeat(np.arange(len(each)), counts)
+    place = np.arange(len(whose))
+    together = Brackets(*(np.concatenate([getattr(between, name) for between in each]) for name in Brackets.__slots__))
+
+    def drift(x: FloatArray) -> FloatArray:
+        """Of each point's own model."""
+        with np.errstate(all="ignore"):
+            return models.drifts(x)[whose, place]
+
+    found = np.split(_ridders(drift, together), np.cumsum(counts)[:-1])
+    return [_once(scalar_view(model), root, between.b_low > 0) for model, root, between in zip(models, found, each, strict=True)]
+
+
+def _brackets(points: FloatArray, drift: FloatArray) -> Brackets:
+    points, drift = points[drift != 0], drift[drift != 0]
+    at = np.flatnonzero(np.sign(drift[:-1]) != np.sign(drift[1:]))
+    return Brackets(points[at], points[at + 1], drift[at], drift[at + 1])
+
+
+def _ridders(drift: Callable[[FloatArray], FloatArray], between: Brackets) -> FloatArray:
+    """Ridders' method: bisection that gains quadratically, as the drift divided by an exponential is nearly straight.
+
+    drift   at one point in each of the brackets (n,)
+    """
+    low, high, b_low, b_high = between.low, between.high, between.b_low, between.b_high
+    rounding = 2 * np.spacing(np.maximum(np.abs(low), np.abs(high)))
+    root, rising = low, np.sign(b_low)
+    for _ in range(MAX_STEPS):
+        middle = low + (high - low) / 2
+        b_middle = drift(middle)
+        with np.errstate(all="ignore"):
+            shift = (middle - low) * rising * b_middle / np.sqrt(b_middle**2 - b_low * b_high)
+        guess = np.minimum(np.maximum(np.where(np.isfinite(shift), middle + shift, middle), low), high)
+        for x, b in ((middle, b_middle), (guess, drift(guess))):
+            inside, same = (x >= low) & (x <= high), np.sign(b) == rising
+            below, above = inside & same, inside & ~same
+            low, b_low = np.where(below, x, low), np.where(below, b, b_low)
+            high, b_high = np.where(above, x, high), np.where(above, b, b_high)
+        settled = np.abs(guess - root) <= rounding
+        root = guess
+        if settled.all():
+            break
+    # A root at zero has no relative accuracy to reach; towards that of x³ the last steps are those of a bisection.
+    return np.where(np.abs(root) <= 8 * rounding, 0.0, root)
+
+
+def _once(model: ScalarProcess, root: FloatArray, falling: NDArray[np.bool_]) -> Roots:
+    """The roots without those that are a root's own rounding error: around it the drift's computed sign is random."""
+    if len(root) < 2:
+        return root, falling
+    step = 16 * np.spacing(np.maximum(np.abs(root), np.finfo(float).tiny))
+    around = values(model.b, root[:, None] + step[:, None] * np.arange(-8, 9))
+    noise = np.max(np.abs(np.diff(around, 2, axis=1)), axis=1)
+    with np.errstate(all="ignore"):
+        blurred = ROUNDED * noise / np.abs(values(model.db, root))
+    apart = ~(np.diff(root) <= np.minimum(blurred[1:], blurred[:-1]))
+    group = np.append(0, np.cumsum(apart))
+    first = np.flatnonzero(np.append(True, apart))
+    # Signs alternate: of an odd number one root is left, with the sign of the first, of an even number none.
+    count = np.bincount(group)
+    kept = count % 2 == 1
+    return root[first + count // 2][kept], falling[first][kept]

@@ -1,0 +1,208 @@
+"""The analysis of two coordinates. Start reading here.
+
+The chain: a first look → does the drift come back? → the box that holds the law → ever finer cells → the report.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from worker.generator.errors import UnresolvedLandscapeError
+from worker.generator.line.fixed_points import FixedPoint
+from worker.generator.line.spectrum import Spectrum
+from worker.generator.no_stationary_distribution import without_law
+from worker.generator.plane.box.box import Box, first_box
+from worker.generator.plane.box.box_convergence import (
+    SETTLED,
+    SMALLEST_RATE,
+    Widened,
+    wide_enough,
+)
+from worker.generator.plane.box.box_search import settled_box
+from worker.generator.plane.box.coarse_distribution import with_law
+from worker.generator.plane.box.existence import (
+    escape_of,
+    hold_problem,
+    negative_problem,
+    noise_problem,
+)
+from worker.generator.plane.box.initial_rectangle import first_rectangle, fixed_points_in
+from worker.generator.plane.box.positive_diffusion import Narrowed, narrowed_to_positive_plane
+from worker.generator.plane.correlations import memory_in_the_plane
+from worker.generator.plane.density_grid import picture
+from worker.generator.plane.grid import points
+from worker.generator.plane.grid_refinement import Solution, law_numbers, solve
+from worker.generator.plane.passages.passage_domain import stage_of
+from worker.generator.plane.passages.passages import committors_between, passages_between
+from worker.generator.process import DiffusionProcess, FloatArray, read_only
+from worker.generator.quantities.multivariate_distribution import SpatialLaw
+from worker.generator.quantities.report import GeneratorReport, Questions
+
+LATTICE = 9
+"""Newton's method starts from a lattice of this many points along each coordinate."""
+BEFORE_ESCAPE = (
+    "the drift pushes outward only where the data never were: law and rates are those of the process before it gets there, held "
+    "by the drift where it was seen"
+)
+GATES = 100
+"""Starting points on each side of the rectangle where no law was found."""
+HEAVY = 5e-3
+"""Relative change of a variance as the box grows above which that is said."""
+LARGEST_ERROR = 0.02
+"""Relative change by the last step above which a rate is not reported."""
+
+
+def analysed_in_the_plane(process: DiffusionProcess, questions: Questions) -> GeneratorReport:
+    """The report; without a stationary law it keeps the fixed points. Where only an unseen part of the drift stands against a
+    law, `ergodic` is False and the law is there, labelled.
+
+    Raises UnresolvedLandscapeError where drift dominates noise too much for cells, UndefinedCoefficientsError where a
+    coefficient is not finite.
+    """
+    rectangle = first_rectangle(process, questions.observed_ranges)
+    fixed = fixed_points_in(process, rectangle, LATTICE)
+    first = first_box(process, rectangle)
+    problem = noise_problem(first)
+    if problem is not None:
+        return without_law(process, fixed, problem, questions)
+    problem = negative_problem(with_law(first))
+    if problem is not None:
+        return _narrowed(process, fixed, problem, questions)
+    escaping = escape_of(first, questions)
+    if escaping is not None and not escaping.unseen:
+        return without_law(process, fixed, escaping.reason, questions)
+    try:
+        box = settled_box(first)
+    except UnresolvedLandscapeError:
+        # Some drifts escape through a narrow gate only.
+        escaping = escaping or escape_of(first, questions, starts=GATES)
+        if escaping is None:
+            raise
+        return without_law(process, fixed, escaping.reason, questions)
+    escaping = escaping or escape_of(box, questions)
+    problem = hold_problem(box)
+    if problem is not None or (escaping is not None and not escaping.unseen):
+        return without_law(process, fixed, escaping.reason if escaping is not None else problem, questions)
+    problem = negative_problem(box)
+    if problem is not None:
+        return _narrowed(process, fixed, problem if escaping is None else escaping.reason, questions)
+    if escaping is not None:
+        # Further out there is what carries the process away.
+        report = _with_law(Widened(box), questions, fixed)
+        return replace(report, ergodic=False, reason=escaping.reason, approximation=BEFORE_ESCAPE)
+    wide = wide_enough(box, questions.observed_ranges is not None)
+    try:
+        return _with_law(wide, questions, fixed)
+    except UnresolvedLandscapeError:
+        if wide.box is box:
+            raise
+        return _with_law(replace(wide, box=box), questions, fixed)
+
+
+def _with_law(widened: Widened, questions: Questions, fixed: tuple[FixedPoint, ...]) -> GeneratorReport:
+    box = widened.box
+    # The box may reach where the first look did not, and be finer than it.
+    fixed = fixed_points_in(box.chart.process, _surroundings(box), LATTICE) or fixed
+    solution = solve(box, questions.eigenpairs)
+    stage = stage_of(solution)
+    return replace(
+        without_law(box.chart.process, fixed, None, questions),
+        ergodic=True,
+        boundaries="reflecting" if _touches_a_wall(box) else "natural",
+        stationary=law_of(solution, questions, widened.spread),
+        spectrum=spectrum_of_plane(solution, widened.change),
+        memory=memory_in_the_plane(solution, questions.lags, questions.frequencies),
+        between=passages_between(stage, questions.places, fixed),
+        committors=committors_between(stage, questions.committors, fixed),
+        solution=solution,
+    )
+
+
+def _narrowed(process: DiffusionProcess, fixed: tuple[FixedPoint, ...], problem: str, questions: Questions) -> GeneratorReport:
+    """The analysis where the noise is positive, labelled; the problem, where that cannot be had."""
+    found = narrowed_to_positive_plane(process, questions)
+    if not isinstance(found, Narrowed):
+        return without_law(process, fixed, found or problem, questions)
+    try:
+        report = _with_law(Widened(settled_box(found.box)), questions, fixed)
+    except UnresolvedLandscapeError:
+        return without_law(process, fixed, problem, questions)
+    return replace(report, boundaries="reflecting", approximation=found.sentence, cut=(found.sentence,))
+
+
+def law_of(solution: Solution, questions: Questions, spread: float = 0.0) -> SpatialLaw:
+    """The law, its density on at most `density_points` points along each coordinate.
+
+    spread  relative change of a variance as the box grows
+    """
+    process = solution.box.chart.process
+    angle = [period is not None for period in process.periods]
+    numbers = law_numbers(solution.numbers.moments)
+    assert numbers.skewness is not None
+    assert numbers.kurtosis is not None
+    grid, density, current = picture(solution, questions)
+
+    def known(value: float | None, *axes: int) -> float | None:
+        return None if value is None or any(angle[axis] for axis in axes) else float(value)
+
+    reasons = ["an angle's moments depend on where the circle is cut, so none are given"] if any(angle) else []
+    if solution.unsettled:
+        reasons.append(
+            f"the covariance still changes by {solution.unsettled:.1%} on the finest cells, and more beyond: the law is infinite "
+            "at an end or too narrow for them, and moments are only approximate"
+        )
+    if spread > HEAVY:
+        reasons.append(f"a variance still changes by {spread:.1%} as the box grows: the tails are heavy, and moments approximate")
+    if numbers.entropy_production is None:
+        reasons.append("the noise does not act in every direction, so entropy production is not defined")
+    return SpatialLaw(
+        mean=(known(numbers.mean[0], 0), known(numbers.mean[1], 1)),
+        covariance=tuple(tuple(known(numbers.covariance[i, j], i, j) for j in (0, 1)) for i in (0, 1)),
+        skewness=tuple(known(numbers.skewness[i], i) for i in (0, 1)),
+        kurtosis=tuple(known(numbers.kurtosis[i], i) for i in (0, 1)),
+        grid=grid,
+        density=density,
+        reason="; ".join(reasons) or None,
+        current=current,
+        circulation=known(numbers.circulation, 0, 1),
+        entropy_production=numbers.entropy_production,
+    )
+
+
+def spectrum_of_plane(solution: Solution, change: float = 0.0) -> Spectrum:
+    """The slowest rates, as far as all of them settle; `change` is that of the slowest as the box grows, relative."""
+    rates, errors = solution.numbers.rates, solution.errors
+    settled = np.logical_and.accumulate((errors < LARGEST_ERROR) & (rates.real > SMALLEST_RATE * solution.rate))
+    reason = None
+    if not settled.all():
+        reason = f"only the {settled.sum()} slowest of {len(rates)} rates settle to {LARGEST_ERROR:.0%} on the finest cells"
+        if not settled.any():
+            reason = (
+                f"the slowest rate does not settle to {LARGEST_ERROR:.0%} on the finest cells: the noise is too weak for them"
+            )
+    if change > LARGEST_ERROR:
+        settled[:] = False
+    if change > SETTLED:
+        reason = (
+            f"the slowest rate still changes by {change:.1%} as the box grows: the law's tails are heavy, and rates may be part "
+            "of a continuous spectrum"
+        )
+    rates = rates[settled]
+    return Spectrum(read_only(rates), read_only(1 / rates.real), None, read_only(errors[settled]), reason)
+
+
+def _touches_a_wall(box: Box) -> bool:
+    for axis, (span, walls) in enumerate(zip(box.spans, box.walls, strict=True)):
+        for end, wall in zip((span.low, span.high), walls, strict=True):
+            middle = np.array([[(s.low + s.high) / 2 for s in box.spans]])
+            middle[0, axis] = end
+            if end == wall and box.chart.diffusion(middle)[0, axis, axis] > 0:
+                return True
+    return False
+
+
+def _surroundings(box: Box) -> FloatArray:
+    """(2, 2) the rectangle of states around the box."""
+    first, second = (np.array([span.low, span.high]) for span in box.spans)
+    corners = box.chart.state(points(first, second))
+    return np.column_stack([corners.min(axis=0), corners.max(axis=0)])

@@ -1,0 +1,1 @@
+"""The rectangle that holds the stationary distribution."""

@@ -1,0 +1,100 @@
+"""A rectangle of the plane, in coordinates of its own, and the law on its coarse cells."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from worker.generator.errors import UndefinedCoefficientsError
+from worker.generator.plane.box.coordinates import Chart, make_chart, without_negative_part
+from worker.generator.plane.grid import Grid, Span, points
+from worker.generator.process import DiffusionProcess, FloatArray, read_only
+
+CELLS = 40
+"""Cells along each axis of a coarse law."""
+OPEN = read_only(np.array([[-np.inf, np.inf]] * 2))
+"""Walls of a box without any."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Box:
+    """The rectangle.
+
+    chart         its coordinates
+    spans         its sides
+    walls         (2, 2) the domain's ends in the chart's coordinates; ±inf where open
+    masses        (CELLS²,) the law on coarse cells
+    open_towards  a state (2,) on a side where the density does not fall off, however far that is moved out; None where it does
+    """
+
+    chart: Chart
+    spans: tuple[Span, Span]
+    walls: FloatArray
+    masses: FloatArray
+    open_towards: FloatArray | None = None
+
+    def grid(self, cells: int) -> Grid:
+        """The rectangle in cells × cells cells."""
+        return Grid((self.spans[0].cut(cells), self.spans[1].cut(cells)))
+
+    @property
+    def lengths(self) -> FloatArray:
+        """(2,) of its sides, in the chart's coordinates."""
+        return np.array([span.high - span.low for span in self.spans])
+
+    @property
+    def covariance(self) -> FloatArray:
+        """(2, 2) of the coarse law, in the chart's coordinates."""
+        _, covariance = moments(self.grid(CELLS).centres, self.masses)
+        return covariance
+
+
+def first_box(process: DiffusionProcess, rectangle: FloatArray) -> Box:
+    """The box around a rectangle of states, (2, 2): low and high of each coordinate. Nothing has been solved on it yet."""
+    middle, half = rectangle.mean(axis=1), np.diff(rectangle, axis=1)[:, 0] / 2
+    side = np.linspace(-1, 1, 9)
+    noise = process.diffusion(middle + half * points(side, side))
+    noise = noise[np.isfinite(noise).all(axis=(1, 2))]
+    if not len(noise):
+        raise UndefinedCoefficientsError(f"the diffusion is not a finite number near {words(middle)}; check the terms")
+    chart = make_chart(
+        process, middle, np.diag((half / 3) ** 2), without_negative_part(noise).mean(axis=0), free=is_free(process)
+    )
+    if not is_free(process):
+        return _boxed(chart, rectangle)
+    corners = np.abs(chart.coordinates(points(rectangle[0], rectangle[1]))).max(axis=0)
+    first, second = (Span(-float(reach), float(reach), 0.0, 2 * float(reach)) for reach in corners)
+    return Box(chart, (first, second), OPEN, np.zeros(0))
+
+
+def is_free(process: DiffusionProcess) -> bool:
+    """Whether the axes may be turned: no coordinate ends or is an angle."""
+    return not np.isfinite(np.array(process.domain)).any() and not any(process.periods)
+
+
+def moments(centres: FloatArray, masses: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean (2,) and covariance (2, 2) of masses (n,) at centres (n, 2)."""
+    mean = masses @ centres
+    away = centres - mean
+    return mean, np.asarray((away * masses[:, None]).T @ away)
+
+
+def _boxed(chart: Chart, rectangle: FloatArray) -> Box:
+    """The rectangle (2, 2) of states in a chart whose axes are those of the states."""
+    process, scale = chart.process, np.diag(chart.matrix)
+    walls = (np.array(process.domain, dtype=float) - chart.origin[:, None]) * scale[:, None]
+    ends = (rectangle - chart.origin[:, None]) * scale[:, None]
+    spans = []
+    for axis, period in enumerate(process.periods):
+        low, high = float(ends[axis, 0]), float(ends[axis, 1])
+        if period is None:
+            spans.append(Span(low, high, (low + high) / 2, high - low))
+            continue
+        low = float(walls[axis, 0]) if np.isfinite(walls[axis, 0]) else float((-period / 2 - chart.origin[axis]) * scale[axis])
+        spans.append(Span(low, low + float(period * scale[axis]), low, 1.0, circle=True))
+        walls[axis] = -np.inf, np.inf
+    return Box(chart, (spans[0], spans[1]), walls, np.zeros(0))
+
+
+def words(state: FloatArray) -> str:
+    """The state for a reader."""
+    return "(" + ", ".join(f"{v:.4g}" for v in state) + ")"

@@ -1,0 +1,144 @@
+"""Whether the box is wide enough: not by the density at its sides alone, but by what the slowest rate sees of them."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from worker.generator.errors import GeneratorError
+from worker.generator.plane.box.box import CELLS, Box, moments
+from worker.generator.plane.box.box_search import settled_box
+from worker.generator.plane.box.coarse_distribution import dominated, with_law
+from worker.generator.plane.eigenmodes import slow_modes
+from worker.generator.plane.finite_volumes import Coefficients, Schemes, generator_matrix
+from worker.generator.plane.grid import Axis, Grid, Span
+from worker.generator.plane.grid_refinement import typical_rate
+from worker.generator.process import FloatArray, read_only
+
+TRIED = 48
+"""Cells along each axis on which the box is judged."""
+ADDED = 8
+"""Cells by which an open side is moved out to see whether that matters: in the cells' own grading, so they are ever longer."""
+SETTLED = 1e-3
+"""Relative change of the slowest rate by moving sides out below which the box is wide enough."""
+ANOTHER = 0.5
+"""Likewise, from which on it is another mode that is the slowest."""
+SEEN = 1e-4
+"""Probability beyond the sides from which on what is there counts, although the data never were there."""
+SMALLEST_RATE = 1e-10
+"""Rate, in units of a typical one, that the factorisation of the matrix no longer tells from zero."""
+ROUNDS = 6
+LONGEST = 7.0
+"""Logarithm of an axis's length, in cores, beyond which its cells are too long to tell anything."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Widened:
+    """A box.
+
+    change  of the slowest rate by moving its sides out once more, relative; 0 where it is wide enough or that was not tried
+    spread  likewise of the variance along the coordinate that changes most
+    """
+
+    box: Box
+    change: float = 0.0
+    spread: float = 0.0
+
+
+def wide_enough(box: Box, observed: bool) -> Widened:
+    """The settled box, its open sides moved out, along one axis after the other, until the slowest rate does not change by it.
+
+    observed  there are data: a slower mode that lives beyond the sides, where the process hardly ever is, does not count then
+    """
+    found = Widened(box)
+    for axis in (0, 1):
+        along = _widened_along(found.box, axis, observed)
+        found = Widened(along.box, max(found.change, along.change), max(found.spread, along.spread))
+    return found
+
+
+def _widened_along(box: Box, axis: int, observed: bool) -> Widened:
+    """The box wide enough along one axis."""
+    effect = Effect(0.0, 0.0, 0.0)
+    for _ in range(ROUNDS):
+        span = box.spans[axis]
+        longer = span if span.circle else _longer(span, float(box.walls[axis, 0]), float(box.walls[axis, 1]))
+        if longer == span:
+            return Widened(box)
+        try:
+            effect = _effect(box, axis, longer)
+        except (GeneratorError, RuntimeError, ValueError):
+            # Far out the coefficients may be too steep for a matrix: that says nothing against the box.
+            return Widened(box)
+        if not effect.change >= SETTLED:
+            return Widened(box, 0.0, effect.spread)
+        if observed and effect.change > ANOTHER and effect.beyond < SEEN:
+            return Widened(box)
+        if np.log((longer.high - longer.low) / longer.core) > LONGEST:
+            break
+        wider = replace(box, spans=(longer, box.spans[1]) if axis == 0 else (box.spans[0], longer))
+        try:
+            # Where the law goes on beyond the side, more of it may be further out.
+            found = settled_box(wider, shrink=False) if effect.beyond > SEEN else with_law(wider)
+        except GeneratorError:
+            break
+        if found.open_towards is not None:
+            break
+        box = found
+    return Widened(box, effect.change, effect.spread)
+
+
+def _longer(span: Span, lowest: float, highest: float) -> Span:
+    edges = _graded(span, ADDED)
+    return replace(span, low=max(float(edges[0]), lowest), high=min(float(edges[-1]), highest))
+
+
+def _graded(span: Span, added: int) -> FloatArray:
+    """The edges of the span's TRIED cells, and of as many more on either side as are added."""
+    ends = np.arcsinh((np.array([span.low, span.high]) - span.middle) / span.core)
+    step = (ends[1] - ends[0]) / TRIED
+    return np.asarray(span.middle + span.core * np.sinh(ends[0] + step * np.arange(-added, TRIED + added + 1)))
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a longer span along one axis does.
+
+    change  of the slowest rate, and `spread` of the variance along the axis, relative
+    beyond  probability beyond the box
+    """
+
+    change: float
+    spread: float
+    beyond: float
+
+
+def _effect(box: Box, axis: int, longer: Span) -> Effect:
+    """The cells within the box stay what they are, so nothing but its sides makes a difference."""
+    inner, coarse = box.grid(TRIED), box.grid(CELLS)
+    continued = _continued(inner.axes[axis], box.spans[axis], longer)
+    outer = Grid((continued, inner.axes[1]) if axis == 0 else (inner.axes[0], continued))
+    coefficients = Coefficients.of(box.chart, coarse)
+    upwind = any(dominated(coefficients.peclet(coarse, k), box.masses) for k in (0, 1))
+    schemes: Schemes = ("upwind", "upwind") if upwind else ("exponential", "exponential")
+    rate = typical_rate(box)
+    near, far = (
+        slow_modes(generator_matrix(grid, Coefficients.of(box.chart, grid), schemes), 1, rate, grid.volumes.ravel())
+        for grid in (inner, outer)
+    )
+    at = outer.centres[:, axis]
+    beyond = np.abs(far.masses[(at < box.spans[axis].low) | (at > box.spans[axis].high)]).sum()
+    before, after = (float(modes.rates[0].real) if len(modes.rates) else np.nan for modes in (near, far))
+    # Two rates below what the factorisation tells from zero are alike.
+    least = SMALLEST_RATE * rate
+    narrow, wide = (float(moments(grid.centres, modes.masses)[1][axis, axis]) for grid, modes in ((inner, near), (outer, far)))
+    return Effect(abs(max(after, least) / max(before, least) - 1), abs(wide / narrow - 1), float(beyond))
+
+
+def _continued(axis: Axis, span: Span, longer: Span) -> Axis:
+    """The axis with further cells up to the ends of the longer span."""
+    edges = _graded(span, ADDED)
+    before = edges[:ADDED][edges[:ADDED] > longer.low] if longer.low < span.low else edges[:0]
+    after = edges[-ADDED:][edges[-ADDED:] < longer.high] if longer.high > span.high else edges[:0]
+    low = [longer.low] if longer.low < span.low else []
+    high = [longer.high] if longer.high > span.high else []
+    return Axis(read_only(np.concatenate([low, before, axis.edges, after, high])), False)

@@ -1,0 +1,163 @@
+"""The search for the box that holds the law."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from worker.generator.errors import UnresolvedLandscapeError
+from worker.generator.plane.box.box import (
+    CELLS,
+    OPEN,
+    Box,
+    is_free,
+    moments,
+)
+from worker.generator.plane.box.coarse_distribution import (
+    TOO_STEEP,
+    Law,
+    sharp_law,
+    with_law,
+)
+from worker.generator.plane.box.coordinates import make_chart
+from worker.generator.plane.grid import Span
+from worker.generator.process import FloatArray
+
+HIGH = 1e-7
+"""Density at an end, over the highest along the axis, above which the end moves out."""
+PILED = 0.1
+"""Likewise, above which it moves out before anything else is looked at."""
+LOW = 1e-10
+"""Likewise, below which the end moves in."""
+CORE = 2.0
+"""Half width of the finely cut part of an axis, in standard deviations (half the distance between the 16 and 84 % quantiles)."""
+LARGEST = 1e5
+"""Growth of the rectangle after which nothing is taken to hold the process back."""
+SMALLEST = 1e-7
+"""Likewise, below which the law is taken for a point."""
+TILT = 0.2
+"""Correlation in the chart above which it is turned."""
+TURNS = 3
+MOVES = 80
+GROWTH = 0.25
+"""An end moves out by this part of the length."""
+MIN_CORE = 1e-3
+"""Smallest core, in lengths of the axis."""
+SETTLED = 0.6
+"""Change of the core below which the cells are cut anew."""
+MARGIN = 0.1
+"""Part of the length in use that is kept beyond it."""
+SHRUNK = 0.6
+"""Part of the length in use below which the rest is cut off."""
+
+
+def settled_box(box: Box, shrink: bool = True) -> Box:
+    """The box that holds the law, sought from a first one; without `shrink` no side moves in.
+
+    Raises UnresolvedLandscapeError where none is found.
+    """
+    process, turns = box.chart.process, 0
+    largest, smallest = LARGEST * box.lengths, SMALLEST * box.lengths
+    for _ in range(MOVES):
+        box = with_law(box)
+        wide = Law(box.grid(CELLS), box.masses.reshape(CELLS, CELLS))
+        spans, sharp = (_opened(box, wide, 0), _opened(box, wide, 1)), None
+        if spans != box.spans:
+            # Where drift dominates noise, what exponential fitting adds to it heats an oscillator that its own friction holds.
+            sharp = _sharp_if_any(box)
+            spans = spans if sharp is None else (_opened(box, sharp, 0), _opened(box, sharp, 1))
+        if shrink and spans == box.spans:
+            spans = _shrunk(box, wide, 0), _shrunk(box, wide, 1)
+        if spans == box.spans:
+            sharp = sharp or sharp_law(box)
+            spans = _moved(box, sharp, 0), _moved(box, sharp, 1)
+        if spans != box.spans:
+            box = replace(box, spans=spans)
+            if (box.lengths < smallest).any():
+                raise UnresolvedLandscapeError(TOO_STEEP)
+            if (box.lengths > largest).any():
+                return replace(box, open_towards=_far_side(box, int(np.argmax(box.lengths / largest))))
+            continue
+        covariance = box.covariance
+        if not is_free(process) or turns == TURNS or abs(covariance[0, 1]) < TILT * np.sqrt(covariance[0, 0] * covariance[1, 1]):
+            return box
+        box, turns = _turned(box), turns + 1
+        largest, smallest = LARGEST * box.lengths, SMALLEST * box.lengths
+    raise UnresolvedLandscapeError(TOO_STEEP)
+
+
+def _sharp_if_any(box: Box) -> Law | None:
+    try:
+        return sharp_law(box)
+    except UnresolvedLandscapeError:
+        return None
+
+
+def _opened(box: Box, law: Law, axis: int) -> Span:
+    """The span with an end moved far out where the law is piled up against it: the drift wants to go on there."""
+    span, (cells, mass) = box.spans[axis], law.along(axis)
+    if span.circle:
+        return span
+    density = mass / cells.widths / np.max(mass / cells.widths)
+    step = span.high - span.low
+    low = max(span.low - step, float(box.walls[axis, 0])) if density[0] > PILED else span.low
+    high = min(span.high + step, float(box.walls[axis, 1])) if density[-1] > PILED else span.high
+    return replace(span, low=low, high=high)
+
+
+def _shrunk(box: Box, law: Law, axis: int) -> Span:
+    """The span cut to where there is density, if that is only a part of it."""
+    span, (cells, mass) = box.spans[axis], law.along(axis)
+    if span.circle:
+        return span
+    density = np.abs(mass) / cells.widths
+    used = np.flatnonzero(density >= LOW * density.max())
+    low, high = float(cells.edges[used[0]]), float(cells.edges[used[-1] + 1])
+    if high - low > SHRUNK * (span.high - span.low):
+        return span
+    middle, core = _core(cells.centres, mass)
+    margin = MARGIN * (high - low)
+    low, high = max(low - margin, span.low), min(high + margin, span.high)
+    return Span(low, high, middle, max(core, MIN_CORE * (high - low)))
+
+
+def _moved(box: Box, law: Law, axis: int) -> Span:
+    """The span with an end moved out where the density is high there, and with cells that fit the law."""
+    span, (cells, mass) = box.spans[axis], law.along(axis)
+    if span.circle:
+        return span
+    density = np.abs(mass) / cells.widths / np.max(mass / cells.widths)
+    middle, core = _core(cells.centres, mass)
+    core = max(core, MIN_CORE * (span.high - span.low))
+    step = GROWTH * (span.high - span.low)
+    low = max(span.low - step, float(box.walls[axis, 0])) if density[0] > HIGH else span.low
+    high = min(span.high + step, float(box.walls[axis, 1])) if density[-1] > HIGH else span.high
+    if (low, high) == (span.low, span.high) and SETTLED < core / span.core < 1 / SETTLED:
+        return span
+    return Span(low, high, middle, core)
+
+
+def _core(centres: FloatArray, mass: FloatArray) -> tuple[float, float]:
+    below, above = np.interp([0.16, 0.84], np.cumsum(mass) - mass / 2, centres)
+    return float(below + above) / 2, CORE * float(above - below) / 2
+
+
+def _turned(box: Box) -> Box:
+    """The same box in coordinates that follow the covariance and the mean noise of the law."""
+    centres = box.grid(CELLS).centres
+    mean, covariance = moments(centres, box.masses)
+    noise = np.einsum("n,nij->ij", box.masses, box.chart.diffusion(centres))
+    inverse = box.chart.inverse
+    origin = box.chart.state(mean[None])[0]
+    chart = make_chart(box.chart.process, origin, inverse @ covariance @ inverse.T, inverse @ noise @ inverse.T, free=True)
+    seen = chart.coordinates(box.chart.state(centres[box.masses > LOW * box.masses.max()]))
+    reach = [max(float(r), 1.0) for r in np.abs(seen).max(axis=0)]
+    spans = Span(-reach[0], reach[0], 0.0, CORE), Span(-reach[1], reach[1], 0.0, CORE)
+    return Box(chart, spans, OPEN, np.zeros(0))
+
+
+def _far_side(box: Box, axis: int) -> FloatArray:
+    """The state in the middle of the side, of the two across `axis`, where the density is higher."""
+    mass = box.masses.reshape(CELLS, CELLS).sum(axis=1 - axis)
+    u = np.array([[(span.low + span.high) / 2 for span in box.spans]])
+    u[0, axis] = box.spans[axis].low if mass[0] > mass[-1] else box.spans[axis].high
+    return np.asarray(box.chart.state(u)[0])

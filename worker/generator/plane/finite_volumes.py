@@ -1,0 +1,228 @@
+"""The generator on a grid of cells: what flows through each face, as a sparse matrix.
+
+The density moves by ∂p/∂t = −∇·J, J = v p − ½ a ∇p with v_k = b_k − ½ Σ_l ∂_l a_kl. Masses are conserved exactly: the columns
+of the matrix add up to zero, and nothing leaves a wall.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csc_array, diags_array
+
+from worker.generator.plane.box.coordinates import Chart
+from worker.generator.plane.degenerate_cells import without_noise
+from worker.generator.plane.grid import Axis, Grid, IndexArray
+from worker.generator.process import FloatArray
+
+Scheme = Literal["exponential", "upwind"]
+"""How the density at a face is had from the cells: exponential fitting (Scharfetter and Gummel; positive, exact for a constant
+drift along the face's normal), or a parabola through three cells, two of them upwind (third order where noise is weak)."""
+Schemes = tuple[Scheme, Scheme]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coefficients:
+    """Drift and diffusion on a grid, in its own coordinates.
+
+    drift     (n, 2) at the cells' centres
+    diffusion (n, 2, 2) likewise
+    normal    for either axis, drift and diffusion across its faces: two arrays (faces, cells of the other axis)
+    closed    (n,) cells that are shut: nothing flows through their faces; None where all are open
+    """
+
+    drift: FloatArray
+    diffusion: FloatArray
+    normal: tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
+    closed: NDArray[np.bool_] | None = None
+
+    @classmethod
+    def of(cls, chart: Chart, grid: Grid) -> "Coefficients":
+        """The chart's process on the grid."""
+
+        def across(axis: int) -> tuple[FloatArray, FloatArray]:
+            x = grid.faces(axis)
+            shape = (-1, grid.axes[1 - axis].count)
+            return chart.drift(x)[:, axis].reshape(shape), chart.diffusion(x)[:, axis, axis].reshape(shape)
+
+        closed = without_noise(chart, grid) if chart.cut else None
+        return cls(chart.drift(grid.centres), chart.diffusion(grid.centres), (across(0), across(1)), closed)
+
+    def peclet(self, grid: Grid, axis: int) -> FloatArray:
+        """Drift over noise across the cells' width, |b| h / (½ a), at the cells' centres (n₀, n₁); inf without noise."""
+        width = grid.axes[axis].widths
+        b, a = self.drift[:, axis].reshape(grid.shape), self.diffusion[:, axis, axis].reshape(grid.shape)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = 2 * np.abs(b) * (width[:, None] if axis == 0 else width) / a
+        return np.where(np.isnan(ratio), 0.0, ratio)
+
+
+FlatTerms = tuple[IndexArray, IndexArray, FloatArray]
+"""Face, cell, and flux through the face per density of the cell."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fluxes:
+    """What flows through the faces across either axis, as a sum over cells' densities."""
+
+    grid: Grid
+    closed: NDArray[np.bool_] | None
+    across: tuple[FlatTerms, FlatTerms]
+
+    @classmethod
+    def of(cls, grid: Grid, coefficients: Coefficients, schemes: Schemes) -> "Fluxes":
+        """Of the process with these coefficients."""
+        first, second = (_flat_terms(grid, coefficients, axis, schemes[axis]) for axis in (0, 1))
+        return cls(grid, coefficients.closed, (first, second))
+
+    def matrix(self) -> csc_array:
+        """(n, n): rate of change of the cells' masses; its transpose acts on functions."""
+        parts = [self._flows(axis) for axis in (0, 1)]
+        rows, columns, rates = (np.concatenate([part[k] for part in parts]) for k in range(3))
+        n = self.grid.volumes.size
+        matrix = csc_array(coo_array((rates / self.grid.volumes.ravel()[columns], (rows, columns)), shape=(n, n)))
+        if self.closed is None:
+            return matrix
+        # What is shut loses its mass at once: no slow mode lives there.
+        return csc_array(matrix - diags_array(np.where(self.closed, np.abs(matrix.diagonal()).max(), 0.0)))
+
+    def currents(self, density: FloatArray) -> FloatArray:
+        """(n₀, n₁, 2): probability current J at the cells' centres, the mean of its values on opposite faces; none at walls."""
+        result = np.zeros((*self.grid.shape, 2))
+        for axis in (0, 1):
+            own, other = self.grid.axes[axis], self.grid.axes[1 - axis]
+            face, column, coefficient = self.across[axis]
+            flux = np.bincount(face, coefficient * density.ravel()[column], len(own.faces) * other.count).reshape(-1, other.count)
+            wall = flux[-1:] if own.circle else np.zeros((1, other.count))
+            flux = np.vstack([wall, flux] if own.circle else [wall, flux, wall])
+            mean = (flux[1:] + flux[:-1]) / 2
+            result[..., axis] = mean if axis == 0 else mean.T
+        return result
+
+    def _flows(self, axis: int) -> FlatTerms:
+        """Rows, columns and rates of what one axis contributes, per unit of the column's density."""
+        own, other = self.grid.axes[axis], self.grid.axes[1 - axis]
+        face, column, coefficient = self.across[axis]
+        numbers = cell_numbers(self.grid, axis)
+        before, after = numbers[own.neighbour(0)[0]].ravel()[face], numbers[own.neighbour(1)[0]].ravel()[face]
+        rate = coefficient * np.tile(other.widths, len(own.faces))[face]
+        return np.concatenate([before, after]), np.concatenate([column, column]), np.concatenate([-rate, rate])
+
+
+def generator_matrix(grid: Grid, coefficients: Coefficients, schemes: Schemes) -> csc_array:
+    """(n, n): rate of change of the cells' masses; its transpose acts on functions."""
+    return Fluxes.of(grid, coefficients, schemes).matrix()
+
+
+FaceTerm = tuple[IndexArray, FloatArray, IndexArray, int]
+"""Cell, coefficient, and the cell next to the face, with the axis along which the first lies from it; (faces, cells of the other
+axis) each."""
+
+
+def face_terms(grid: Grid, coefficients: Coefficients, axis: int, scheme: Scheme) -> list[FaceTerm]:
+    """The flux through every face of one axis as a sum of cells' densities."""
+    own, other = grid.axes[axis], grid.axes[1 - axis]
+    _, a = coefficients.normal[axis]
+    numbers = cell_numbers(grid, axis)
+    before, after = numbers[own.neighbour(0)[0]], numbers[own.neighbour(1)[0]]
+    gap = own.gaps[:, None]
+    v = _velocity(grid, coefficients, axis)
+    spread = a / 2
+    terms: list[FaceTerm] = []
+    if scheme == "exponential":
+        fitted = _fitted(v * gap / 2, spread) / gap
+        terms += [(before, v / 2 + fitted, before, axis), (after, v / 2 - fitted, after, axis)]
+    else:
+        terms += [(before, spread / gap, before, axis), (after, -spread / gap, after, axis)]
+        nearest = {-1: before, 0: before, 1: after, 2: after}
+        terms += [(numbers[own.neighbour(step)[0]], v * share, nearest[step], axis) for step, share in _parabola(own, v)]
+    # ½ ∂_other(a p) across, from central differences on both sides of the face.
+    mixed = _along(coefficients.diffusion[:, 0, 1], grid, axis)
+    if np.any(mixed):
+        lower, upper, distance = _differences(other)
+        for step, cell in ((0, before), (1, after)):
+            here = mixed[own.neighbour(step)[0]]
+            terms += [(cell[:, upper], -0.25 / distance * here[:, upper], cell, 1 - axis)]
+            terms += [(cell[:, lower], 0.25 / distance * here[:, lower], cell, 1 - axis)]
+    return terms
+
+
+def absorbed_flux(grid: Grid, coefficients: Coefficients, axis: int, side: int) -> FloatArray:
+    """(faces, cells of the other axis) flux through each face per density of the cell before it (side 1) or after it (−1), if
+    the density vanishes on the face."""
+    own = grid.axes[axis]
+    out = side * _velocity(grid, coefficients, axis)
+    half = own.widths[own.neighbour(0 if side == 1 else 1)[0]][:, None] / 2
+    return np.asarray(out / 2 + _fitted(out * half / 2, coefficients.normal[axis][1] / 2) / half)
+
+
+def _velocity(grid: Grid, coefficients: Coefficients, axis: int) -> FloatArray:
+    """v across every face (faces, cells of the other axis); the mixed part of ½∇·a is in the mixed terms."""
+    own = grid.axes[axis]
+    a_cells = _along(coefficients.diffusion[:, axis, axis], grid, axis)
+    (before, _), (after, _) = own.neighbour(0), own.neighbour(1)
+    return np.asarray(coefficients.normal[axis][0] - (a_cells[after] - a_cells[before]) / (2 * own.gaps[:, None]))
+
+
+def _flat_terms(grid: Grid, coefficients: Coefficients, axis: int, scheme: Scheme) -> FlatTerms:
+    """`face_terms` as flat arrays: face, cell and coefficient."""
+    shape = coefficients.normal[axis][0].shape
+    terms = face_terms(grid, coefficients, axis, scheme)
+    faces = np.concatenate([np.arange(shape[0] * shape[1])] * len(terms))
+    columns = np.concatenate([cells.ravel() for cells, _, _, _ in terms])
+    rates = np.concatenate([np.broadcast_to(coefficient, shape).ravel() for _, coefficient, _, _ in terms])
+    closed = coefficients.closed
+    if closed is not None:
+        own, numbers = grid.axes[axis], cell_numbers(grid, axis)
+        shut = (closed[numbers[own.neighbour(0)[0]]] | closed[numbers[own.neighbour(1)[0]]]).ravel()
+        nearest = np.concatenate([cells.ravel() for _, _, cells, _ in terms])
+        rates = np.where(shut[faces], 0.0, rates)
+        # The density goes on evenly into what is shut.
+        columns = np.where(closed[columns], nearest, columns)
+    return faces, columns, rates
+
+
+def cell_numbers(grid: Grid, axis: int) -> IndexArray:
+    """The cells' numbers as an array (cells of the axis, cells of the other axis)."""
+    table = np.arange(grid.volumes.size).reshape(grid.shape)
+    return table if axis == 0 else table.T
+
+
+def _along(values: FloatArray, grid: Grid, axis: int) -> FloatArray:
+    """Values of the cells (n,) as an array (cells of the axis, cells of the other axis)."""
+    table = values.reshape(grid.shape)
+    return table if axis == 0 else table.T
+
+
+def _fitted(half_drop: FloatArray, spread: FloatArray) -> FloatArray:
+    """z coth z · spread, z = half_drop / spread: the noise that makes central differences exact; |half_drop| without noise."""
+    steep = np.abs(half_drop)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        fitted = steep / np.tanh(steep / spread)
+    return np.where(steep > 1e-8 * spread, np.where(spread > 0, fitted, steep), spread)
+
+
+def _parabola(axis: Axis, v: FloatArray) -> list[tuple[int, FloatArray]]:
+    """Shares of the four cells around each face in the density there: (step, (faces, 1 or n) shares)."""
+    forward, backward = axis.parabola_shares
+    positive = v > 0
+    inside_before, inside_after = axis.neighbour(-1)[1][:, None], axis.neighbour(2)[1][:, None]
+    first = np.where(inside_before, forward, np.array([0.0, 1.0, 0.0]))
+    second = np.where(inside_after, backward, np.array([0.0, 1.0, 0.0]))
+    return [
+        (-1, np.where(positive, first[:, :1], 0.0)),
+        (0, np.where(positive, first[:, 1:2], second[:, :1])),
+        (1, np.where(positive, first[:, 2:], second[:, 1:2])),
+        (2, np.where(positive, 0.0, second[:, 2:])),
+    ]
+
+
+def _differences(axis: Axis) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """Central differences along an axis, one-sided at walls: lower cell, upper cell and their distance, each (n,)."""
+    index = np.arange(axis.count)
+    if axis.circle:
+        lower, upper = (index - 1) % axis.count, (index + 1) % axis.count
+        return lower, upper, axis.widths + (axis.widths[lower] + axis.widths[upper]) / 2
+    lower, upper = np.maximum(index - 1, 0), np.minimum(index + 1, axis.count - 1)
+    return lower, upper, axis.centres[upper] - axis.centres[lower]

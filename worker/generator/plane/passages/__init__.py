@@ -1,0 +1,1 @@
+"""First passages and committors in the plane."""

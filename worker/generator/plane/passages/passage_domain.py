@@ -1,0 +1,49 @@
+"""Where the process lives, along the coordinates of the state: from the law on cells, or from the Gaussian one."""
+
+import numpy as np
+
+from worker.generator.plane.grid import Span
+from worker.generator.plane.grid_refinement import Solution
+from worker.generator.plane.passages.passage_mesh import Stage
+from worker.generator.process import DiffusionProcess, FloatArray
+
+LOW = 1e-8
+"""Density, over its peak, at which the stage ends."""
+MARGIN = 0.05
+"""Part of the length in use that is kept beyond it."""
+CORE = 2.0
+"""Half width of the finely cut part of an axis, in standard deviations."""
+REACH = 6.0
+"""Standard deviations of a Gaussian law that are on stage."""
+
+
+def stage_of(solution: Solution) -> Stage:
+    """The rectangle of states around the law on the finest cells."""
+    level, chart = solution.finest, solution.box.chart
+    process = chart.process
+    states, density = chart.state(level.grid.centres), level.density.ravel()
+    masses = np.maximum(density * level.grid.volumes.ravel(), 0.0)
+    masses = masses / masses.sum()
+    mean = masses @ states
+    deviation = np.sqrt(masses @ (states - mean) ** 2)
+    used = states[density >= LOW * density.max()]
+    spans = []
+    for axis, ((low, high), period) in enumerate(zip(process.domain, process.periods, strict=True)):
+        if period is not None:
+            first = float(chart.state(np.array([[span.low for span in solution.box.spans]]))[0, axis])
+            spans.append(Span(first, first + period, first, 1.0, circle=True))
+            continue
+        first, last = float(used[:, axis].min()), float(used[:, axis].max())
+        margin = MARGIN * (last - first)
+        # A wall nearer than the margin is where the stage ends: the outermost centres lie half a cell before it.
+        spans.append(Span(max(first - margin, low), min(last + margin, high), float(mean[axis]), CORE * float(deviation[axis])))
+    return Stage(process, (spans[0], spans[1]), states[int(np.argmax(density))], chart.cut)
+
+
+def gaussian_stage(process: DiffusionProcess, mean: FloatArray, covariance: FloatArray) -> Stage:
+    """The rectangle of states around a Gaussian law."""
+    deviation = np.sqrt(np.diag(covariance))
+    spans = [
+        Span(float(m - REACH * s), float(m + REACH * s), float(m), CORE * float(s)) for m, s in zip(mean, deviation, strict=True)
+    ]
+    return Stage(process, (spans[0], spans[1]), mean)

@@ -1,0 +1,128 @@
+"""The cells on which a passage is timed: along the state's own coordinates, with edges on those of the places."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.generator.plane.box.coordinates import Chart, make_chart
+from worker.generator.plane.grid import Axis, Grid, Span
+from worker.generator.plane.passages.aligned_mesh import AlignedSpan, aligned
+from worker.generator.process import DiffusionProcess, FloatArray
+from worker.generator.quantities.regions import Point, Region
+
+BEYOND = 0.1
+"""Part of an axis that is added behind a place that lies outside it."""
+LONGEST = 4.0
+"""Growth of an axis above which a place counts as out of reach."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stage:
+    """Where the process lives.
+
+    process  the process
+    spans    along each coordinate [state]
+    peak     (2,) a state of high density [state]
+    cut      see `Chart`
+    """
+
+    process: DiffusionProcess
+    spans: tuple[Span, Span]
+    peak: FloatArray
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """A stage with lines along the edges of a passage's places.
+
+    chart        the coordinates in units of their spread
+    spans        the axes, in the chart's coordinates
+    peak         (2,) a state of high density [state]
+    start, goal  the places [state]
+    """
+
+    chart: Chart
+    spans: tuple[AlignedSpan, AlignedSpan]
+    peak: FloatArray
+    start: Point | Region
+    goal: Region
+
+    def grid(self, cells: int) -> Grid:
+        """The rectangle in cells × cells cells, a multiple of 16."""
+        return Grid((self.spans[0].cut(cells), self.spans[1].cut(cells)))
+
+    def cells_of(self, region: Region, grid: Grid) -> NDArray[np.bool_]:
+        """(n₀, n₁) which cells belong to the region."""
+        return region.holds(self.chart.state(grid.centres), self.chart.process.periods).reshape(grid.shape)
+
+    def around(self, point: Point, grid: Grid) -> FloatArray:
+        """(n₀ · n₁,) weights with which the values of the cells around a point give the value there."""
+        u = self.chart.coordinates(np.array([point]))[0]
+        first, second = (_shares(axis, float(u[k])) for k, axis in enumerate(grid.axes))
+        return np.outer(first, second).ravel()
+
+
+def scene_of(stage: Stage, start: Point | Region, goal: Region) -> Scene | str:
+    """The scene of a passage, or why it cannot be set."""
+    process = stage.process
+    scale = np.array([span.high - span.low if span.circle else span.core for span in stage.spans])
+    origin = np.array([span.middle for span in stage.spans])
+    spans = []
+    for axis, (span, period) in enumerate(zip(stage.spans, process.periods, strict=True)):
+        lines = [end for place in (start, goal) for end in _ends(place, axis) if np.isfinite(end)]
+        if period is not None:
+            lines = [span.low + float(np.mod(line - span.low, period)) for line in lines]
+        else:
+            wide = _reaching(span, lines, process.domain[axis])
+            if wide is None:
+                return "a place of the passage lies so far out that the process is never seen near it"
+            span = wide
+        low, high, middle = (float((end - origin[axis]) / scale[axis]) for end in (span.low, span.high, span.middle))
+        scaled = Span(low, high, middle, float(span.core / scale[axis]), span.circle)
+        fitted = aligned(scaled, [float((line - origin[axis]) / scale[axis]) for line in lines])
+        if fitted is None:
+            return "the places of the passage have too many edges"
+        spans.append(fitted)
+    chart = make_chart(process, origin, np.diag(scale**2), np.eye(2), free=False)
+    return Scene(replace(chart, cut=stage.cut), (spans[0], spans[1]), stage.peak, start, goal)
+
+
+def with_process(scene: Scene, process: DiffusionProcess) -> Scene:
+    """The same cells for another process."""
+    return replace(scene, chart=replace(scene.chart, process=process))
+
+
+def _ends(place: Point | Region, axis: int) -> tuple[float, ...]:
+    return place.intervals[axis] if isinstance(place, Region) else (place[axis],)
+
+
+def _reaching(span: Span, lines: list[float], domain: tuple[float, float]) -> Span | None:
+    """The span made long enough for lines outside it; None where that is far."""
+    length = span.high - span.low
+    low, high = min(lines, default=span.low), max(lines, default=span.high)
+    low = max(low - BEYOND * length, domain[0]) if low <= span.low else span.low
+    high = min(high + BEYOND * length, domain[1]) if high >= span.high else span.high
+    return replace(span, low=low, high=high) if high - low <= LONGEST * length else None
+
+
+def _shares(axis: Axis, at: float) -> FloatArray:
+    """(n,) linear interpolation between the centres of cells; at the outermost ones their own value."""
+    shares = np.zeros(axis.count)
+    right = int(np.searchsorted(axis.centres, at))
+    left = right - 1
+    if axis.circle:
+        turn = axis.edges[-1] - axis.edges[0]
+        before = axis.centres[left] - (turn if left < 0 else 0.0)
+        after = axis.centres[right % axis.count] + (turn if right == axis.count else 0.0)
+        share = (at - before) / (after - before)
+        shares[left % axis.count] += 1 - share
+        shares[right % axis.count] += share
+        return shares
+    if left < 0 or right == axis.count:
+        shares[np.clip(right, 0, axis.count - 1)] = 1.0
+        return shares
+    share = (at - axis.centres[left]) / (axis.centres[right] - axis.centres[left])
+    shares[left], shares[right] = 1 - share, share
+    return shares

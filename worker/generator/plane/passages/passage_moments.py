@@ -1,0 +1,163 @@
+"""First passages between places of the plane: moments of their time on ever finer cells, extrapolated until they settle."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from worker.generator.plane.box.coarse_distribution import dominated
+from worker.generator.plane.eigenmodes import factorised, stationary_masses
+from worker.generator.plane.finite_volumes import (
+    Coefficients,
+    FaceTerm,
+    Schemes,
+    face_terms,
+    generator_matrix,
+)
+from worker.generator.plane.grid import Grid
+from worker.generator.plane.passages.absorbing import SHUT, Absorbing, absorbing_generator
+from worker.generator.plane.passages.passage_mesh import Scene
+from worker.generator.process import FloatArray
+from worker.generator.quantities.regions import Region
+
+LEVELS = (32, 48, 64, 96, 128)
+"""Cells along each axis, level by level."""
+SETTLED = 2e-4
+"""Change of the logarithm of the mean time by the last step at which the levels end."""
+LARGEST_ERROR = 0.02
+"""Likewise, above which no time is given."""
+ORDERS: dict[str, tuple[float, float]] = {"exponential": (2, 4), "upwind": (2, 3)}
+"""Powers of the cells' length in the error of each scheme."""
+CORNERED = (4 / 3, 2)
+"""Likewise where the goal has corners, from which the time grows like the distance to the power 2/3."""
+FITTED: Schemes = ("exponential", "exponential")
+UNSETTLED = (
+    "the time does not settle on the finest cells: a place is too narrow for them, the noise too weak, or the time too long"
+)
+UPWIND: Schemes = ("upwind", "upwind")
+LIGHT = 1e-12
+"""Share of the law in a region below which there is no mean over it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hit:
+    """The time of a passage.
+
+    logs     (levels, 2) logarithms of its mean and standard deviation, from coarse to fine cells [log time]
+    log_mean, log_deviation   extrapolated
+    schemes  by which fluxes were had
+    error    change of `log_mean` by the last step
+    """
+
+    logs: FloatArray
+    log_mean: float
+    log_deviation: float
+    schemes: Schemes
+    error: float
+
+
+def hit(scene: Scene) -> Hit | str:
+    """The passage, or why it has no time."""
+    tried = []
+    for schemes in (UPWIND,) if weak_noise(scene) else (FITTED, UPWIND):
+        orders = orders_of(scene.goal, schemes)
+        logs = np.array([log_moments(scene, Ground.of(scene, cells, schemes)) for cells in LEVELS[:3]])
+        before, now = _extrapolated(logs[:2], LEVELS[:2], orders), _extrapolated(logs, LEVELS[:3], orders)
+        change = abs(now[0] - before[0])
+        tried.append((change if np.isfinite(change) else np.inf, schemes, logs, now))
+    change, schemes, logs, now = min(tried, key=lambda attempt: attempt[0])
+    orders = orders_of(scene.goal, schemes)
+    for level in (3, 4):
+        if change < SETTLED:
+            break
+        logs = np.vstack([logs, log_moments(scene, Ground.of(scene, LEVELS[level], schemes))])
+        before, now = now, _extrapolated(logs[-3:], LEVELS[level - 2 : level + 1], orders)
+        change = abs(now[0] - before[0])
+    if not change < LARGEST_ERROR:
+        return UNSETTLED
+    return Hit(logs, float(now[0]), float(now[1]), schemes, float(change))
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """A process on cells: what passages between any places whose edges they fit have in common."""
+
+    grid: Grid
+    coefficients: Coefficients
+    schemes: Schemes
+    peak: FloatArray
+
+    @classmethod
+    def of(cls, scene: Scene, cells: int, schemes: Schemes) -> "Ground":
+        """The scene in cells × cells cells."""
+        grid = scene.grid(cells)
+        return cls(grid, Coefficients.of(scene.chart, grid), schemes, scene.chart.coordinates(scene.peak[None]))
+
+    @cached_property
+    def law(self) -> FloatArray:
+        """(n,) masses of the stationary law; nan where there is none to be found."""
+        pin = int(np.argmin(np.sum((self.grid.centres - self.peak) ** 2, axis=1)))
+        return stationary_masses(generator_matrix(self.grid, self.coefficients, self.schemes), pin)
+
+    @cached_property
+    def terms(self) -> tuple[list[FaceTerm], list[FaceTerm]]:
+        """What flows through the faces of either axis."""
+        first, second = (face_terms(self.grid, self.coefficients, axis, self.schemes[axis]) for axis in (0, 1))
+        return first, second
+
+    def until(self, scene: Scene, sets: tuple[Region, ...]) -> Absorbing:
+        """The process until it enters one of the regions."""
+        absorbed = np.zeros(self.grid.shape, dtype=np.int64)
+        if self.coefficients.closed is not None:
+            absorbed[self.coefficients.closed.reshape(self.grid.shape)] = SHUT
+        for number, region in enumerate(sets, start=1):
+            absorbed[scene.cells_of(region, self.grid) & (absorbed == 0)] = number
+        return absorbing_generator(self.grid, self.coefficients, self.terms, absorbed, len(sets))
+
+
+def log_moments(scene: Scene, ground: Ground) -> FloatArray:
+    """(2,) logarithms of mean and standard deviation on one grid; nan where the cells cannot tell."""
+    weights = _start(scene, ground)
+    left = ground.until(scene, (scene.goal,))
+    try:
+        solver = factorised(left.matrix)
+    except RuntimeError:
+        return np.full(2, np.nan)
+    first = solver.solve(np.full(len(left.free), -1.0), "T")
+    second = solver.solve(-2 * first, "T")
+    here = weights[left.free]
+    with np.errstate(all="ignore"):
+        mean = float(here @ first)
+        # Both moments about a mean of the same size lose no digits: the deviation is at least a good part of it.
+        return np.asarray(np.log(np.array([mean, np.sqrt(here @ second - mean**2)])))
+
+
+def _start(scene: Scene, ground: Ground) -> FloatArray:
+    """(n,) weights of the cells at the start of the passage."""
+    if not isinstance(scene.start, Region):
+        return scene.around(scene.start, ground.grid)
+    here = np.where(scene.cells_of(scene.start, ground.grid).ravel(), ground.law, 0.0)
+    total = float(here.sum())
+    return here / total if total > LIGHT else np.full(len(here), np.nan)
+
+
+def weak_noise(scene: Scene) -> bool:
+    """Whether drift dominates noise over the coarsest cells, where the process is."""
+    ground = Ground.of(scene, LEVELS[1], FITTED)
+    masses = np.abs(ground.law)
+    return any(dominated(ground.coefficients.peclet(ground.grid, axis), masses) for axis in (0, 1))
+
+
+def orders_of(goal: Region, schemes: Schemes) -> tuple[float, float]:
+    """The two leading powers of the cells' length in the error."""
+    if np.isfinite(np.array(goal.intervals)).any(axis=1).all():
+        return CORNERED
+    return ORDERS["upwind" if "upwind" in schemes else "exponential"]
+
+
+def _extrapolated(logs: FloatArray, levels: tuple[int, ...], orders: tuple[float, float]) -> FloatArray:
+    """(levels, …) → (…): without the leading powers of the cells' length in the error."""
+    n = len(levels)
+    lengths = levels[0] / np.array(levels, dtype=float)
+    weights = np.linalg.solve(np.array([np.ones(n), *(lengths**order for order in orders[: n - 1])]), np.eye(n)[0])
+    return np.asarray(weights @ logs)

@@ -1,0 +1,43 @@
+"""Which range of data an answer rests on, and how much of the stationary law lies beyond it."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from worker.generator.line.stationary import StationaryLaw
+from worker.generator.quantities.multivariate_distribution import SpatialLaw
+from worker.generator.quantities.report import GeneratorReport, Range
+
+MUCH = 0.05
+"""Stationary probability beyond the data from which on it is said that law and rates are extrapolated."""
+
+
+def with_support(report: GeneratorReport, ranges: tuple[Range, ...] | None) -> GeneratorReport:
+    """The report with the ranges of the data, one for each coordinate, and the probability beyond them."""
+    if ranges is None:
+        return report
+    mass = unseen_mass(report.stationary, ranges)
+    said = report.extrapolated
+    if mass is not None and mass > MUCH:
+        said = (
+            *said,
+            f"{100 * mass:.3g} % of the model's stationary probability lies where the data never were: its law, rates and times "
+            "rest on terms that were fitted elsewhere; record longer, or start trajectories further out",
+        )
+    return replace(report, observed_ranges=ranges, unseen_mass=mass, extrapolated=said)
+
+
+def unseen_mass(law: StationaryLaw | SpatialLaw | None, ranges: tuple[Range, ...]) -> float | None:
+    """The law's probability outside of the ranges; None where there is no law, or no density."""
+    if isinstance(law, StationaryLaw):
+        below = law.probability_below(np.array(ranges[0]))
+        return float(1 - below[1] + below[0])
+    if law is None or len(law.grid) != len(ranges) or not law.density.size:
+        return None
+    density, total = law.density, law.density.sum()
+    for axis, (grid, (low, high)) in enumerate(zip(law.grid, ranges, strict=True)):
+        # A point stands for a cell, of which the end of a range may cut off a part.
+        step = grid[1] - grid[0]
+        inside = np.clip((np.minimum(high, grid + step / 2) - np.maximum(low, grid - step / 2)) / step, 0, 1)
+        density = density * np.expand_dims(inside, [k for k in range(len(ranges)) if k != axis])
+    return float(1 - density.sum() / total)
