@@ -10,13 +10,13 @@ from service import errors
 from service.access.admission import Admission
 from service.access.keyring import KeyRing
 from service.dependencies import Context, Queue, Reader
+from service.job_polling import JobWatch
 from service.metrics import Metrics
-from service.middleware import ExchangeMiddleware
 from service.openapi import interface
 from service.queue import CeleryQueue
 from service.readers.limits import Limits
 from service.readers.process import read_upload
-from service.responses.job_polling import JobWatch
+from service.requests.middleware import ExchangeMiddleware
 from service.routes import datasets, events, health, jobs, pages, presets, previews, reference, reports, schemas, webhooks
 from service.settings import ServiceSettings
 from storage.blobs import open_blobs

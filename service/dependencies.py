@@ -15,8 +15,8 @@ from contract.messages import Message
 from service.access.admission import Admission
 from service.access.keyring import SCOPES, Key, KeyRing
 from service.errors import Refusal
+from service.job_polling import JobWatch
 from service.metrics import Metrics
-from service.responses.job_polling import JobWatch
 from service.settings import ServiceSettings, is_loopback
 from storage.stores import Stores
 from storage.tracing import Traces

@@ -10,7 +10,7 @@ from starlette.requests import ClientDisconnect
 
 from contract.problems import Problem, ProblemError
 from service.readers.errors import UnreadableData
-from service.requests.validation_errors import parameter_faults
+from service.validation_errors import parameter_faults
 from storage.disk_errors import is_full, is_passing
 from storage.stores import Forgotten, IdempotencyMismatch, InvalidCursor, QueueFull, StorageFull, StoreUnavailable, TooManyJobs
 
@@ -173,7 +173,7 @@ def _gone_away(request: Request, error: Exception) -> Response:
 
 
 def install(app: FastAPI) -> None:
-    """Put the table into the application. Everything else becomes `internal-error` in service/middleware.py."""
+    """Put the table into the application. Everything else becomes `internal-error` in service/requests/middleware.py."""
     app.exception_handlers.update(
         {
             Refusal: _refused,

@@ -10,7 +10,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 
 from contract.problems import ProblemError
 from service.errors import Refusal
-from service.requests.validation_errors import pointer
+from service.validation_errors import pointer
 
 MOST_FILES = 4
 MOST_FIELDS = 16

@@ -17,9 +17,9 @@ from service.errors import Refusal
 from service.readers.errors import UnreadableData
 from service.requests import strict_json, uploads
 from service.requests.uploads import Upload
-from service.requests.validation_errors import document_faults, pointer
 from service.responses import deprecation
 from service.settings import ServiceSettings
+from service.validation_errors import document_faults, pointer
 from storage.stores import Forgotten
 
 DATA_KINDS = ("identification", "rolling", "sweep")

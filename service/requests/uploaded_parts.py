@@ -12,9 +12,9 @@ from contract.datasets import Layout
 from service.errors import Refusal
 from service.requests import forms, request_body, strict_json, uploads
 from service.requests.uploads import Upload
-from service.requests.validation_errors import document_faults
 from service.responses import deprecation
 from service.settings import ServiceSettings
+from service.validation_errors import document_faults
 
 FORM = "multipart/form-data"
 

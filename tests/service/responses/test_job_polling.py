@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.responses.job_polling import LATEST_LOOK, JobWatch
+from service.job_polling import LATEST_LOOK, JobWatch
 from storage.stores import StoreUnavailable
 
 
