@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 FORKS = """
 import os, sys, threading, time
-from storage import repeating
+from storage import periodic
 
 lock, began = threading.Lock(), threading.Event()
 
@@ -21,10 +21,10 @@ def act():
         began.set()
         time.sleep(0.05)
 
-repeating.every(0.001, "testing", act)
+periodic.every(0.001, "testing", act)
 began.wait()
 if sys.argv[1] == "by itself":
-    repeating._turns.clear()
+    periodic._turns.clear()
 hung = 0
 for _ in range(10):
     child = os.fork()

@@ -162,8 +162,8 @@ def test_a_worker_waits_for_redis_and_survives_its_loss(own_redis: Any, surround
 def test_the_main_process_loads_no_numerical_library_and_none_that_a_forked_child_could_not_use() -> None:
     code = """
 import sys
-from worker.app import computation_of, create_app
-from worker.settings import WorkerSettings
+from worker.queue.app import computation_of, create_app
+from worker.queue.settings import WorkerSettings
 
 settings = WorkerSettings(blob_url="s3://bucket")
 create_app(settings, computation_of(settings))

@@ -50,7 +50,7 @@ import importlib, json, pkgutil
 from numba.core.dispatcher import Dispatcher
 
 import worker
-from worker import warm
+from worker.queue import precompile
 
 modules = [m.name for m in pkgutil.walk_packages(worker.__path__, "worker.") if not m.name.endswith("__main__")]
 loops = {
@@ -66,7 +66,7 @@ def idle():
 
 
 before = idle()
-warm.compile_all()
+precompile.compile_all()
 print(json.dumps([before, idle()]))
 """
 
