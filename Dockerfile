@@ -8,6 +8,7 @@ RUN python -m venv /opt/venv \
  && /opt/venv/bin/python -m pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements.lock
 ENV PATH=/opt/venv/bin:$PATH
 
+COPY grammar/ grammar/
 COPY contract/ contract/
 COPY storage/ storage/
 COPY service/ service/
@@ -17,7 +18,7 @@ COPY pyproject.toml LICENSE ./
 
 # A named volume takes over the owner of the folder it is mounted on.
 # The loops of the core are compiled here, so that no job waits for it: a worker copies them to where numba may write.
-RUN python -m compileall -q contract storage service worker \
+RUN python -m compileall -q grammar contract storage service worker \
  && NUMBA_CACHE_DIR=/opt/compiled python -m worker.queue.precompile && chmod -R a+rX /opt/compiled \
  && mkdir -p /data /secrets /access && chown 10001:10001 /data /secrets /access && chmod 700 /secrets
 

@@ -6,7 +6,8 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from contract.base import Document, Interval, Name
-from contract.terms import Term, variables_of
+from contract.terms import Term
+from grammar.terms import parse, variables_of
 
 Coefficients = Annotated[dict[Term, float], Field(max_length=100, examples=[{"x": 1.0, "x^3": -1.0}])]
 """Coefficient of each term, e.g. `{"x": 1, "x^3": -1}`."""
@@ -32,7 +33,7 @@ class ModelTerms(Document):
         known = (value if info.field_name == "drift" else info.data.get("drift", {})).keys()
         for component, terms in value.items():
             for term in terms:
-                unknown = sorted(variables_of(term) - known)
+                unknown = sorted(variables_of(parse(term)) - known)
                 if known and unknown:
                     message = f"the term {term} of {component} names {', '.join(unknown)}, which has no drift"
                     raise PydanticCustomError("term", "{message}", {"message": message})

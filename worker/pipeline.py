@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from contract.generator import AnalysisParameters, ModelTerms
 from contract.identification import IdentificationParameters
+from grammar.terms import variable_name
 from worker.comparison.compare import Comparison, compare
 from worker.generator.analysis import GeneratorReport, analyse
 from worker.generator.errors import GeneratorError
@@ -25,7 +26,7 @@ from worker.identification.checks.well_transitions import count_crossings
 from worker.identification.data.library import check_library_size, make_joint_library
 from worker.identification.data.nonpolynomial_terms import check_values, collinear
 from worker.identification.data.trajectories import Trajectories
-from worker.identification.data.variables import check_independent, check_unwrapped, variable_name
+from worker.identification.data.variables import check_independent, check_unwrapped
 from worker.identification.data.windows import measure_space
 from worker.identification.errors import DimensionNotSupported, InvalidLibrary
 from worker.identification.estimation.kernel_choice import choose_instruments

@@ -4,13 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from grammar.terms import variable_name
 from service.readers.errors import UnreadableData
 from service.readers.layout import Layout
 from service.readers.notes import Notes
 from service.readers.segments import Segmented
 from service.readers.table import Floats, Record
-
-_NAMES = ("x", "y", "z")
 
 
 def refuse_hopeless(read: Segmented, record: Record, notes: Notes) -> None:
@@ -38,11 +37,6 @@ def refuse_hopeless(read: Segmented, record: Record, notes: Notes) -> None:
             f"{_title(record, j)} is constant: every sample is {read.states[0, j]:.6g}. Leave it out with state_columns.",
             variable=variable_name(j),
         )
-
-
-def variable_name(j: int) -> str:
-    """x, y, z, x4, …"""
-    return _NAMES[j] if j < len(_NAMES) else f"x{j + 1}"
 
 
 def report_of(read: Segmented, record: Record, form: str, layout: Layout, dt: float | None, notes: Notes) -> dict[str, Any]:

@@ -1,18 +1,18 @@
 """Equations as MathML, which browsers typeset by themselves. One `<math>` a term, so that long equations wrap between terms."""
 
-import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from contract.results import Component, Term
+from grammar.terms import Binary, Call, NotATerm, Number, Tree, Variable, parse
 from service.web.numbers import measured, plain, power_of_ten
 
 _EMPTY = Markup("")
 _EQUALS = Markup("<mo>=</mo>")
 _D = Markup("<mspace width='0.12em'></mspace><mi>d</mi>")
-_BINDING = {ast.Add: 1, ast.Sub: 1, ast.Mult: 2, ast.Div: 3, ast.Pow: 4}
+_BINDING = {"+": 1, "-": 1, "*": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,42 +110,39 @@ def _math(inside: Markup) -> Markup:
 
 def _expression(text: str) -> Markup:
     try:
-        return _tree(ast.parse(text.strip().replace("^", "**"), mode="eval").body, 0)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return _tree(parse(text), 0)
+    except NotATerm:
         return Markup("<mtext>{}</mtext>").format(text)
 
 
-def _tree(node: ast.expr, outside: int) -> Markup:
-    match node:
-        case ast.Constant(value=int() | float() as value):
-            return Markup("<mn>{}</mn>").format(plain(float(value), 6).rstrip("0").rstrip(".") if value % 1 else int(value))
-        case ast.Name(id=name):
+def _tree(tree: Tree, outside: int) -> Markup:
+    match tree:
+        case Number(value):
+            return Markup("<mn>{}</mn>").format(plain(value, 6).rstrip("0").rstrip(".") if value % 1 else int(value))
+        case Variable(name):
             return variable_name(name)
-        case ast.UnaryOp(operand=operand):
-            return Markup("<mrow><mo>−</mo>{}</mrow>").format(_tree(operand, 2))
-        case ast.Call(func=ast.Name(id="sqrt"), args=[argument]):
+        case Call("sqrt", argument):
             return Markup("<msqrt>{}</msqrt>").format(_tree(argument, 0))
-        case ast.Call(func=ast.Name(id="exp"), args=[argument]):
+        case Call("exp", argument):
             return Markup("<msup><mi>e</mi><mrow>{}</mrow></msup>").format(_tree(argument, 0))
-        case ast.Call(func=ast.Name(id=name), args=[argument]):
-            inner = _tree(argument, 0)
-            return Markup("<mi>{}</mi><mo>\u2061</mo>").format(name) + _bracketed(inner, True)
-        case ast.BinOp(left=left, op=ast.Pow(), right=right):
+        case Call(name, argument):
+            return Markup("<mi>{}</mi><mo>\u2061</mo>").format(name) + _bracketed(_tree(argument, 0), True)
+        case Binary("*", Number(-1.0), operand):
+            return Markup("<mrow><mo>−</mo>{}</mrow>").format(_tree(operand, 2))
+        case Binary("^", left, right):
             return Markup("<msup><mrow>{}</mrow><mrow>{}</mrow></msup>").format(_tree(left, 5), _tree(right, 0))
-        case ast.BinOp(left=left, op=ast.Div(), right=right):
+        case Binary("/", left, right):
             return Markup("<mfrac><mrow>{}</mrow><mrow>{}</mrow></mfrac>").format(_tree(left, 0), _tree(right, 0))
-        case ast.BinOp(left=left, op=operator, right=right):
-            binding = _BINDING.get(type(operator), 0)
+        case Binary(operator, left, right):
+            binding = _BINDING[operator]
             return _bracketed(_infix(left, operator, right, binding), binding < outside)
-    return Markup("<mtext>{}</mtext>").format(escape(ast.unparse(node)))
 
 
-def _infix(left: ast.expr, operator: ast.operator, right: ast.expr, binding: int) -> Markup:
-    sign = {ast.Add: "<mo>+</mo>", ast.Sub: "<mo>−</mo>"}.get(type(operator))
+def _infix(left: Tree, operator: str, right: Tree, binding: int) -> Markup:
+    sign = {"+": "<mo>+</mo>", "-": "<mo>−</mo>"}.get(operator)
     if sign is None:
-        number_after = isinstance(right, ast.Constant)
-        sign = "<mo>·</mo>" if number_after else "<mspace width='0.1em'></mspace>"
-    return _tree(left, binding) + Markup(sign) + _tree(right, binding + (1 if isinstance(operator, ast.Sub) else 0))
+        sign = "<mo>·</mo>" if isinstance(right, Number) else "<mspace width='0.1em'></mspace>"
+    return _tree(left, binding) + Markup(sign) + _tree(right, binding + (operator == "-"))
 
 
 def _bracketed(inside: Markup, needed: bool) -> Markup:

@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contract import curves as pictures
+from grammar.terms import variable_name
 from worker.comparison.curves import Curve, Curves, DriftField
 from worker.comparison.empirical import Bins, KramersMoyal, Observed
 from worker.documents.numbers import number
-from worker.identification.data.variables import variable_name
 
 Floats = NDArray[np.float64]
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contract import results
+from grammar.terms import variable_name
 from worker.documents.arrays import (
     array,
     band_of,
@@ -36,7 +37,6 @@ from worker.generator.quantities.regions import Place, Region
 from worker.generator.uncertainty.confidence_intervals import GeneratorSpread
 from worker.generator.uncertainty.intervals import Band
 from worker.identification.checks.diagnostics import Finding
-from worker.identification.data.variables import variable_name
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from worker.identification.data import terms
+from grammar import terms
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Scales, Trajectories, Windows
 from worker.identification.data.windows import Space

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
+from grammar.terms import Tree
 from worker.identification.data.library import Library
 from worker.identification.data.polynomials import many_polynomials, polynomial
 from worker.identification.data.terms import (
-    Tree,
     derivative,
     evaluate,
     monomial_exponents,

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
+from grammar.terms import Tree
 from worker.identification.data.candidate_terms import Exponents
 from worker.identification.data.library import Library
 from worker.identification.data.polynomials import polynomials
 from worker.identification.data.terms import (
-    Tree,
     derivative,
     evaluate,
     monomial_exponents,

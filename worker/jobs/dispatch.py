@@ -16,6 +16,7 @@ from contract.problems import Problem, ProblemError, problem
 from contract.results import GeneratorResult, IdentificationResult
 from contract.rolling import RollingResult
 from contract.sweep import SweepResult
+from grammar.terms import variable_name
 from storage.stores import Claim, Forgotten, Stores
 from worker import pipeline
 from worker.comparison import plot_data
@@ -26,7 +27,6 @@ from worker.fan_out.serialization import unpack
 from worker.fan_out.shards import Share, Sum
 from worker.generator.errors import GeneratorError
 from worker.identification.data.trajectories import Trajectories
-from worker.identification.data.variables import variable_name
 from worker.identification.errors import IdentificationError
 from worker.identification.sums.block_sums import Summing
 from worker.jobs import rolling as rolling_pipeline

@@ -8,8 +8,8 @@ import numpy as np
 from contract import generator
 from contract.base import Interval
 from contract.identification import IdentificationParameters
+from grammar.terms import variable_name
 from worker.generator.quantities.regions import Place, Region
-from worker.identification.data.variables import variable_name
 from worker.identification.selection.criteria import Criterion
 
 

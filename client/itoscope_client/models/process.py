@@ -7,9 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from itoscope_client.models.terms import Number, Values, function_of, parse, variables_of
+from itoscope_client.models.terms import FUNCTIONS, Binary, Call, Number, Tree, Variable, parse, variables_of
 
+Values = NDArray[Any]
+"""Real or complex."""
 Interval = tuple[float | None, float | None]
+
+_FUNCTIONS: Mapping[str, Callable[[Values], Values]] = {name: getattr(np, name) for name in FUNCTIONS}
+_OPERATORS: Mapping[str, Callable[[Values, Values], Values]] = {
+    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "^": np.power,
+}  # fmt: skip
+_INTEGER_POWERS = range(65)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +108,31 @@ def process_of(document: Mapping[str, Any]) -> Process:
         {_pair_of(pair): _sum_of(component) for pair, component in model["diffusion"].items()},
         {name: (ends[0], ends[1]) for name, ends in bounds.items()},
     )
+
+
+def function_of(tree: Tree) -> Callable[[Mapping[str, Values]], Values]:
+    """A term as a function of states, arrays of one shape by variable; undefined operations give NaN or infinity, with NumPy's
+    warnings."""
+    match tree:
+        case Number(value):
+            return lambda values: np.full_like(next(iter(values.values())), value)
+        case Variable(name):
+            return lambda values: values[name]
+        case Call(name, argument):
+            outer, inner = _FUNCTIONS[name], function_of(argument)
+            return lambda values: outer(inner(values))
+        case Binary("^", base, Number(exponent)) if exponent in _INTEGER_POWERS:
+            below, power = function_of(base), int(exponent)
+            # Two multiplications are a tenth of a power.
+            if power == 3:
+                return lambda values: (x := below(values)) * x * x
+            return lambda values: np.asarray(below(values) ** power)
+        case Binary("*", Number(value), other):
+            scaled = function_of(other)
+            return lambda values: value * scaled(values)
+        case Binary(operator, left, right):
+            combine, a, b = _OPERATORS[operator], function_of(left), function_of(right)
+            return lambda values: combine(a(values), b(values))
 
 
 def _sum_of(component: Mapping[str, Any]) -> Sum:

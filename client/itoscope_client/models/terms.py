@@ -1,34 +1,31 @@
-"""Terms by their text, `x^3`, `sin(2*x)`, `x/(1+x^2)`: parsed to a tree and evaluated on arrays, never run as code.
+"""The grammar of a model's terms, `x^3`, `sin(2*x)`, `x/(1+x^2)`: a text becomes a tree.
 
-Grammar, as everywhere (highest first): numbers, variables, f(·), parentheses; ^ or **, from right to left; sign; * /; + −.
+A term is made of numbers, variables, + − * / ^, parentheses, and the functions of `FUNCTIONS`. The
+client is a distribution of its own and holds a copy of this file; a test holds both equal.
 """
 
+import ast
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-Values = NDArray[Any]
-"""Real or complex."""
-
-FUNCTIONS: Mapping[str, Callable[[Values], Values]] = {
-    "sin": np.sin, "cos": np.cos, "exp": np.exp, "tanh": np.tanh, "sqrt": np.sqrt, "log": np.log,
-}  # fmt: skip
+FUNCTIONS = ("sin", "cos", "exp", "tanh", "sqrt", "log")
 LONGEST = 200
-_DEEPEST = 60
-_TOKEN = re.compile(r"\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*)|(\*\*|[-+*/^()]))", re.ASCII)
-_INTEGER_POWERS = range(65)
-_OPERATORS: Mapping[str, Callable[[Values, Values], Values]] = {
-    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "^": np.power,
-}  # fmt: skip
+"""Characters of the longest term."""
+
+_FIRST_VARIABLES = ("x", "y", "z")
+_VARIABLE = re.compile(r"[xyz]|x(?:[4-9]|[1-9]\d+)", re.ASCII)
+_OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "^"}
+_LARGEST = 1e300
+_EXAMPLES = "Write it like x^2, x*y, sin(2*x) or x/(1+x^2)."
 
 
-class UnknownTerm(ValueError):
-    """The text is not in the grammar."""
+class NotATerm(ValueError):
+    """The text is not in the grammar. `fault` is the message without the text: "calls 'f'; …"."""
+
+    def __init__(self, text: str, fault: str) -> None:
+        super().__init__(f"The term {text!r} {fault}{'' if fault[-1] in '.…' else '.'}")
+        self.fault = fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,46 +52,40 @@ class Binary:
 
 
 Tree = Number | Variable | Call | Binary
+"""A term; a sign is a product with the number −1, which no text spells otherwise."""
+
+
+def variable_name(index: int) -> str:
+    """The name of the state's variable of this index from zero: x, y, z, x4, x5, …"""
+    return _FIRST_VARIABLES[index] if index < len(_FIRST_VARIABLES) else f"x{index + 1}"
 
 
 @lru_cache(maxsize=4096)
-def parse(text: str) -> Tree:
-    """The tree of a term. Raises UnknownTerm with what is not understood."""
+def parse(text: str, variables: tuple[str, ...] | None = None) -> Tree:
+    """Parse a term into its tree. Nothing in the text is ever run as code.
+
+    variables   the names that may occur; None: any of x, y, z, x4, x5, …
+
+    Raises NotATerm, naming what is not understood and where.
+    """
     if len(text) > LONGEST:
-        raise UnknownTerm(f"a term of {len(text)} characters is too long; {LONGEST} are allowed")
-    parser = _Parser(text)
-    tree = parser.sum(0)
-    parser.end()
-    return tree
-
-
-def function_of(tree: Tree) -> Callable[[Mapping[str, Values]], Values]:
-    """A term as a function of states, arrays of one shape by variable; undefined operations give NaN or infinity, with NumPy's
-    warnings."""
-    match tree:
-        case Number(value):
-            return lambda values: np.full_like(next(iter(values.values())), value)
-        case Variable(name):
-            return lambda values: values[name]
-        case Call(name, argument):
-            outer, inner = FUNCTIONS[name], function_of(argument)
-            return lambda values: outer(inner(values))
-        case Binary("^", base, Number(exponent)) if exponent in _INTEGER_POWERS:
-            below, power = function_of(base), int(exponent)
-            # Two multiplications are a tenth of a power.
-            if power == 3:
-                return lambda values: (x := below(values)) * x * x
-            return lambda values: np.asarray(below(values) ** power)
-        case Binary("*", Number(value), other):
-            scaled = function_of(other)
-            return lambda values: value * scaled(values)
-        case Binary(operator, left, right):
-            combine, a, b = _OPERATORS[operator], function_of(left), function_of(right)
-            return lambda values: combine(a(values), b(values))
+        fault = f"of {len(text)} characters is too long; {LONGEST} are allowed"
+        raise NotATerm(f"{text[:20]}…", f"{fault}. Split it into several terms.")
+    # A caret is one character, the operator it stands for two.
+    source = text.replace("^", "**")
+    try:
+        expression = ast.parse(source.strip(), mode="eval").body
+    except SyntaxError as error:
+        at = _position(text, source, (error.offset or 1) - 1 + len(source) - len(source.lstrip()))
+        where = f"at position {at} of {len(text)}"
+        raise NotATerm(text, f"cannot be read {where}. {_EXAMPLES}") from None
+    except (ValueError, RecursionError, MemoryError):
+        raise NotATerm(text, f"cannot be read. {_EXAMPLES}") from None
+    return _tree(expression, text, variables)
 
 
 def variables_of(tree: Tree) -> frozenset[str]:
-    """The variables that a term names."""
+    """Collect the variables that a term names."""
     match tree:
         case Number():
             return frozenset()
@@ -106,81 +97,38 @@ def variables_of(tree: Tree) -> frozenset[str]:
             return variables_of(left) | variables_of(right)
 
 
-class _Parser:
-    """Recursive descent; one method for each level of the grammar."""
+def _position(text: str, source: str, offset: int) -> int:
+    """The 1-based position in the text of an offset into the source, in which carets are longer."""
+    reached = 0
+    for position, character in enumerate(text, start=1):
+        reached += 2 if character == "^" else 1
+        if reached > min(offset, len(source) - 1):
+            return position
+    return len(text)
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._tokens: list[str] = []
-        at = 0
-        while text[at:].strip():
-            match = _TOKEN.match(text, at)
-            if match is None:
-                raise UnknownTerm(f"the term {text!r} has an unknown sign {text[at:].strip()[0]!r}")
-            self._tokens.append("^" if match[3] == "**" else match[0].strip())
-            at = match.end()
-        self._tokens.reverse()
 
-    def sum(self, depth: int) -> Tree:
-        tree = self._product(depth)
-        while self._next in ("+", "-"):
-            tree = Binary(self._tokens.pop(), tree, self._product(depth))
-        return tree
-
-    def end(self) -> None:
-        if self._tokens:
-            raise UnknownTerm(f"the term {self._text!r} goes on with {self._next!r} where it should end")
-
-    def _product(self, depth: int) -> Tree:
-        tree = self._signed(depth)
-        while self._next in ("*", "/"):
-            tree = Binary(self._tokens.pop(), tree, self._signed(depth))
-        return tree
-
-    def _signed(self, depth: int) -> Tree:
-        self._check(depth)
-        if self._next == "-":
-            self._tokens.pop()
-            return Binary("*", Number(-1.0), self._signed(depth + 1))
-        return self._power(depth)
-
-    def _power(self, depth: int) -> Tree:
-        base = self._atom(depth)
-        if self._next != "^":
-            return base
-        self._tokens.pop()
-        return Binary("^", base, self._signed(depth + 1))
-
-    def _atom(self, depth: int) -> Tree:
-        self._check(depth)
-        token = self._next
-        if not token or token in "+-*/^)":
-            raise UnknownTerm(f"the term {self._text!r} misses something {f'before {token!r}' if token else 'at its end'}")
-        self._tokens.pop()
-        if token == "(":
-            tree = self.sum(depth + 1)
-            self._close()
-            return tree
-        if not (token[0].isalpha() or token[0] == "_"):
-            return Number(float(token))
-        if self._next != "(":
-            return Variable(token)
-        if token not in FUNCTIONS:
-            raise UnknownTerm(f"the term {self._text!r} calls {token!r}; known functions: {', '.join(FUNCTIONS)}")
-        self._tokens.pop()
-        argument = self.sum(depth + 1)
-        self._close()
-        return Call(token, argument)
-
-    @property
-    def _next(self) -> str:
-        return self._tokens[-1] if self._tokens else ""
-
-    def _close(self) -> None:
-        if self._next != ")":
-            raise UnknownTerm(f"the term {self._text!r} misses a closing parenthesis")
-        self._tokens.pop()
-
-    def _check(self, depth: int) -> None:
-        if depth > _DEEPEST:
-            raise UnknownTerm(f"the term {self._text!r} is nested too deeply")
+def _tree(node: ast.expr, text: str, variables: tuple[str, ...] | None) -> Tree:
+    match node:
+        case ast.Constant(value=bool()):
+            pass
+        case ast.Constant(value=int() | float() as value) if abs(value) < _LARGEST:
+            return Number(float(value))
+        case ast.Name(id=name):
+            if _VARIABLE.fullmatch(name) if variables is None else name in variables:
+                return Variable(name)
+            known = f"the variables here are {', '.join(variables or ())}"
+            known = "variables are x, y, z, x4, x5, …" if variables is None else known
+            raise NotATerm(text, f"names {name!r}; {known}")
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return Binary("*", Number(-1.0), _tree(operand, text, variables))
+        case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _OPERATORS:
+            return Binary(
+                _OPERATORS[type(operator)],
+                _tree(left, text, variables),
+                _tree(right, text, variables),
+            )
+        case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if name in FUNCTIONS:
+            return Call(name, _tree(argument, text, variables))
+        case ast.Call(func=ast.Name(id=name)):
+            raise NotATerm(text, f"calls {name!r}; known functions: {', '.join(FUNCTIONS)}")
+    raise NotATerm(text, f"is not in the grammar. {_EXAMPLES}")

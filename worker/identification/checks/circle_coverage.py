@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from grammar.terms import variable_name
 from worker.identification.checks.diagnostics import Finding
 from worker.identification.data.trajectories import CHUNK, Trajectories
-from worker.identification.data.variables import variable_name
 
 BINS = 360
 

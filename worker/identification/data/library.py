@@ -15,16 +15,15 @@ from math import comb, prod
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar.terms import Tree, variable_name
 from worker.identification.data.candidate_terms import Exponents, candidate_terms
 from worker.identification.data.terms import (
-    Tree,
     evaluate,
     monomial_exponents,
     monomial_name,
     parse,
 )
 from worker.identification.data.trajectories import Scales
-from worker.identification.data.variables import variable_name
 from worker.identification.errors import InvalidLibrary, TooFewSamples
 
 Floats = NDArray[np.float64]

@@ -6,15 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar.terms import Binary, Call, Number, Tree
 from worker.identification.checks.diagnostics import Finding
 from worker.identification.data.library import Library
-from worker.identification.data.terms import (
-    Binary,
-    Call,
-    Number,
-    Tree,
-    evaluate,
-)
+from worker.identification.data.terms import evaluate
 from worker.identification.data.trajectories import CHUNK, Trajectories
 from worker.identification.errors import InvalidLibrary
 

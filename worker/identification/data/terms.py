@@ -1,91 +1,26 @@
-"""Terms of a library by their text: `x^3`, `sin(2*x)`, `x/(1+x^2)`. Parsed to a tree, never evaluated as code.
+"""Terms of a library as functions of the state: their values, their derivatives, and which of them are monomials."""
 
-Grammar: numbers, variables, + − * / ^, parentheses, and the functions of `FUNCTIONS`.
-"""
-
-import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar import terms
+from grammar.terms import FUNCTIONS, Binary, Call, Number, Tree, Variable
 from worker.identification.errors import UnknownTerm
 
 Floats = NDArray[np.float64]
-MAXIMUM_LENGTH = 200
 
-FUNCTIONS: Mapping[str, Callable[[Floats], Floats]] = {
-    "sin": np.sin,
-    "cos": np.cos,
-    "exp": np.exp,
-    "tanh": np.tanh,
-    "sqrt": np.sqrt,
-    "log": np.log,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    value: float
-
-
-@dataclass(frozen=True, slots=True)
-class Variable:
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    function: str
-    argument: "Tree"
-
-
-@dataclass(frozen=True, slots=True)
-class Binary:
-    operator: str
-    left: "Tree"
-    right: "Tree"
-
-
-Tree = Number | Variable | Call | Binary
-
-_OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "^"}
+_FUNCTIONS: Mapping[str, Callable[[Floats], Floats]] = {name: getattr(np, name) for name in FUNCTIONS}
 
 
 def parse(text: str, variables: tuple[str, ...]) -> Tree:
     """The tree of a term. Raises UnknownTerm, naming what is not understood."""
-    if len(text) > MAXIMUM_LENGTH:
-        raise UnknownTerm(
-            f"A term of {len(text)} characters is too long; {MAXIMUM_LENGTH} are allowed. Split it into several terms."
-        )
     try:
-        expression = ast.parse(text.strip().replace("^", "**"), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise UnknownTerm(f"The term {text!r} cannot be read. Write it like x^2, x*y, sin(2*x) or x/(1+x^2).") from error
-    return _convert(expression, text, variables)
-
-
-def _convert(node: ast.expr, text: str, variables: tuple[str, ...]) -> Tree:
-    match node:
-        case ast.Constant(value=bool()):
-            pass
-        case ast.Constant(value=int() | float() as value) if abs(value) < 1e300:
-            return Number(float(value))
-        case ast.Name(id=name) if name in variables:
-            return Variable(name)
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return Binary("*", Number(-1.0), _convert(operand, text, variables))
-        case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _OPERATORS:
-            return Binary(_OPERATORS[type(operator)], _convert(left, text, variables), _convert(right, text, variables))
-        case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if name in FUNCTIONS:
-            return Call(name, _convert(argument, text, variables))
-        case ast.Name(id=name):
-            raise UnknownTerm(f"The term {text!r} names {name!r}; the variables here are {', '.join(variables)}.")
-        case ast.Call(func=ast.Name(id=name)):
-            raise UnknownTerm(f"The term {text!r} calls {name!r}; known functions: {', '.join(FUNCTIONS)}.")
-    raise UnknownTerm(f"The term {text!r} is not in the grammar. Write it like x^2, x*y, sin(2*x) or x/(1+x^2).")
+        return terms.parse(text, variables)
+    except terms.NotATerm as error:
+        raise UnknownTerm(str(error)) from error
 
 
 def evaluate(tree: Tree, values: Mapping[str, Floats]) -> Floats:
@@ -101,7 +36,7 @@ def _evaluate(tree: Tree, values: Mapping[str, Floats]) -> Floats:
         case Variable(name):
             return values[name]
         case Call(function, argument):
-            return FUNCTIONS[function](_evaluate(argument, values))
+            return _FUNCTIONS[function](_evaluate(argument, values))
         case Binary("^", base, Number(exponent)) if exponent == int(exponent) and 0 <= exponent <= 64:
             return np.asarray(_evaluate(base, values) ** int(exponent), dtype=np.float64)
         case Binary(operator, left, right):

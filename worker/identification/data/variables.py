@@ -4,19 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from grammar.terms import variable_name
 from worker.identification.compiled import compiled
 from worker.identification.data.trajectories import CHUNK, Trajectories
 from worker.identification.errors import CollinearVariables, WrappedVariable
 
-NAMES = ("x", "y", "z")
-
 ALIKE = 3.0
 """Largest ratio of the rms step over the cut of a circle to that of all other steps."""
-
-
-def variable_name(index: int) -> str:
-    """x, y, z, x4, x5, …"""
-    return NAMES[index] if index < len(NAMES) else f"x{index + 1}"
 
 
 def check_independent(data: Trajectories) -> None:

@@ -13,13 +13,8 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
+from grammar.terms import Binary, Call, Number, Variable
 from worker.identification.data.library import Library
-from worker.identification.data.terms import (
-    Binary,
-    Call,
-    Number,
-    Variable,
-)
 from worker.identification.data.trajectories import Chunk, Windows
 from worker.identification.equations.scalar_rules import WeakSystem
 from worker.identification.sums.kernel_statistics import KernelStatistics

@@ -4,16 +4,12 @@ import numpy as np
 import pytest
 
 from worker.identification.data.trajectories import from_arrays
-from worker.identification.data.variables import check_independent, check_unwrapped, variable_name
+from worker.identification.data.variables import check_independent, check_unwrapped
 from worker.identification.errors import CollinearVariables, WrappedVariable
 
 
 def _walk(n: int = 4_000, step: float = 12.0, seed: int = 0) -> np.ndarray:
     return np.cumsum(np.random.default_rng(seed).normal(0, step, n))
-
-
-def test_names_go_on_after_z() -> None:
-    assert [variable_name(i) for i in range(5)] == ["x", "y", "z", "x4", "x5"]
 
 
 def test_dependent_columns_are_refused_in_any_order_and_unit() -> None:

@@ -1,0 +1,114 @@
+"""The grammar of terms: what it understands, and what it refuses and where."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from contract.terms import checked_term
+from grammar.terms import NotATerm, parse, variable_name, variables_of
+
+ROOT = Path(__file__).resolve().parents[2]
+VARIABLES = tuple(variable_name(index) for index in range(999))
+TEXTS = st.lists(
+    st.sampled_from(
+        [
+            *"xyz0129+-*/^(). ",
+            "x4",
+            "x3",
+            "sin(",
+            "log(",
+            "exp(x)",
+            "2.5",
+            "1e9",
+            "f(",
+            "**",
+            ",",
+            "True",
+            "é",
+        ]
+    ),
+    max_size=12,
+).map("".join)
+
+
+def test_the_client_holds_the_same_file() -> None:
+    copy = ROOT / "client" / "itoscope_client" / "models" / "terms.py"
+    assert copy.read_bytes() == (ROOT / "grammar" / "terms.py").read_bytes()
+
+
+def test_variables_are_counted_from_the_fourth_on() -> None:
+    assert [variable_name(i) for i in range(5)] == ["x", "y", "z", "x4", "x5"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__import__('os').system('true')",
+        "x.real",
+        "x[0]",
+        "lambda: 1",
+        "open(x)",
+        "y",
+        "x if x else 1",
+        "'x'",
+        "f(x)",
+        "x, x",
+        "",
+        "(" * 150,
+        "x" * 201,
+        "True",
+        "x**x.y",
+        "sin(x, x)",
+        "sin(x=1)",
+        "1e999",
+        "x;x",
+        "x +",
+        "(x",
+        "x)",
+        "2 x",
+        "x$",
+    ],
+)
+def test_anything_outside_the_grammar_is_refused(text: str) -> None:
+    with pytest.raises(NotATerm):
+        parse(text, ("x",))
+
+
+@given(st.one_of(TEXTS, st.text(max_size=30)))
+def test_the_door_lets_in_what_is_a_term_of_some_variables_and_nothing_else(text: str) -> None:
+    assume(text and not re.search(r"x\d{4}", text))  # more variables than there ever are
+    try:
+        tree = parse(text, VARIABLES)
+    except NotATerm:
+        with pytest.raises(ValueError, match="term"):
+            checked_term(text)
+        return
+    assert checked_term(text) == text
+    assert variables_of(tree) <= set(VARIABLES)
+
+
+@pytest.mark.parametrize(("text", "position"), [("x^^2", 3), ("x + + )", 7), ("sin(2*x", 4)])
+def test_a_term_that_cannot_be_read_says_where(text: str, position: int) -> None:
+    with pytest.raises(ValueError, match=f"at position {position} of"):
+        checked_term(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("x*w", "names 'w'; variables are x, y, z, x4, x5, …"),
+        ("f(x)", "calls 'f'; known functions: sin, cos, exp, tanh, sqrt, log"),
+        ("x > 1", "is not in the grammar. Write it like"),
+        ("x" * 201, "of 201 characters is too long; 200 are allowed"),
+    ],
+)
+def test_a_fault_is_named(text: str, fault: str) -> None:
+    with pytest.raises(ValueError, match=f"^the term {re.escape(fault)}"):
+        checked_term(text)
+
+
+def test_a_term_knows_its_variables() -> None:
+    assert variables_of(parse("sin(2*x)/x4 + 1")) == {"x", "x4"}
