@@ -2,19 +2,16 @@
 
 import re
 from html import escape
-from typing import TYPE_CHECKING
 
+from itoscope_client.models.document import ModelDocument
 from itoscope_client.models.estimates import Term
 from itoscope_client.models.rounding import interval, rounded, with_error
-
-if TYPE_CHECKING:
-    from itoscope_client.models.model import Model
 
 _POWER = re.compile(r"\^(-?\w+(?:\.\d+)?)")
 _CELL = "style='text-align:left;padding:2px 12px 2px 0'"
 
 
-def page(model: "Model") -> str:
+def page(model: ModelDocument) -> str:
     """A `<div>` without script or style sheet."""
     parts = ["<div>", "<p><i>d</i>X = <i>b</i> <i>dt</i> + <i>σ</i> <i>dW</i>,&ensp;<i>a</i> = <i>σσ</i>ᵀ (Itô)</p>"]
     parts += [f"<p style='font-size:1.15em'>{line}</p>" for line in _equations(model)]
@@ -24,12 +21,12 @@ def page(model: "Model") -> str:
     return "".join([*parts, "</div>"])
 
 
-def why_there_is_no_law(model: "Model") -> str:
+def why_there_is_no_law(model: ModelDocument) -> str:
     """The reason, which may begin with what it is the reason of."""
     return (model.reason or "no reason was given").removeprefix("no stationary law: ")
 
 
-def _equations(model: "Model") -> list[str]:
+def _equations(model: ModelDocument) -> list[str]:
     lines = []
     for function, letter in (("drift", "b"), ("diffusion", "a")):
         for component in model.document["model"][function]:
@@ -52,7 +49,7 @@ def symbol(text: str) -> str:
     return _POWER.sub(r"<sup>\1</sup>", escape(text)).replace("*", "&thinsp;")
 
 
-def _times(model: "Model") -> str:
+def _times(model: ModelDocument) -> str:
     unit = (model.document.get("data") or {}).get("time_unit")
     rows: list[tuple[str, str, str]] = []
     spectrum = model.document["generator"].get("spectrum") or {}

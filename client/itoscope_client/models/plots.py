@@ -1,22 +1,20 @@
 """The model in pictures, with matplotlib where it is installed."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from itoscope_client.inputs.optional import needed
+from itoscope_client.models.document import ModelDocument
 from itoscope_client.models.encoded import array_of
 from itoscope_client.models.stationary_distribution import density_of
-
-if TYPE_CHECKING:
-    from itoscope_client.models.model import Model
 
 POINTS = 300
 ARROWS = 21
 
 
-def figure(model: "Model", data: ArrayLike | None) -> Any:
+def figure(model: ModelDocument, data: ArrayLike | None) -> Any:
     """A figure of one variable or two. Raises MissingDependency, and ValueError for more variables."""
     plt = needed("matplotlib.pyplot", "plot()", extra="plot")
     if len(model.variables) > 2:
@@ -25,7 +23,7 @@ def figure(model: "Model", data: ArrayLike | None) -> Any:
     return _line(plt, model, samples) if len(model.variables) == 1 else _plane(plt, model, samples)
 
 
-def _line(plt: Any, model: "Model", samples: NDArray[np.float64] | None) -> Any:
+def _line(plt: Any, model: ModelDocument, samples: NDArray[np.float64] | None) -> Any:
     [name] = model.variables
     low, high = _ranges(model, samples)[0]
     x = np.linspace(low, high, POINTS)
@@ -61,7 +59,7 @@ def _line(plt: Any, model: "Model", samples: NDArray[np.float64] | None) -> Any:
     return drawn
 
 
-def _plane(plt: Any, model: "Model", samples: NDArray[np.float64] | None) -> Any:
+def _plane(plt: Any, model: ModelDocument, samples: NDArray[np.float64] | None) -> Any:
     drawn, axes = plt.subplots(figsize=(6, 5), layout="constrained")
     (x_low, x_high), (y_low, y_high) = _ranges(model, samples)
     law = density_of(model.document)
@@ -77,7 +75,7 @@ def _plane(plt: Any, model: "Model", samples: NDArray[np.float64] | None) -> Any
     return drawn
 
 
-def _ranges(model: "Model", samples: NDArray[np.float64] | None) -> list[tuple[float, float]]:
+def _ranges(model: ModelDocument, samples: NDArray[np.float64] | None) -> list[tuple[float, float]]:
     """Where to look, of each variable: where the data were, or else where the density is."""
     if samples is not None:
         columns = samples.reshape(len(samples), -1)
