@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from benchmarks.simulation import SYSTEMS, simulate, simulate_system
 from contract.generator import AnalysisParameters
 from contract.identification import IdentificationParameters
 from worker import pipeline
 from worker.comparison.compare import Comparison, compare
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.errors import IdentificationError
-from worker.identification.simulation import SYSTEMS, simulate, simulate_system
 
 Floats = NDArray[np.float64]
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from benchmarks.measured import Coefficient, Floats, truth_of
 from benchmarks.recovery import POWERS, SYSTEMS
-from worker.identification.simulation import SYSTEMS as COEFFICIENTS
+from benchmarks.simulation import SYSTEMS as COEFFICIENTS
 
 GRID = np.linspace(-5, 5, 2001)
 FREQUENCIES = (np.arange(2000) + 0.5) * np.pi / 2000

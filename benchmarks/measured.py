@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from benchmarks.recovery import SYSTEMS
+from benchmarks.simulation import SYSTEMS as COEFFICIENTS
 from contract.identification import IdentificationParameters
 from worker import pipeline
 from worker.identification.data.trajectories import from_arrays
 from worker.identification.identified_model import Answer
-from worker.identification.simulation import SYSTEMS as COEFFICIENTS
 
 Floats = NDArray[np.float64]
 Coefficient = tuple[str, str]

@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import expm
 
+from benchmarks.simulation import simulate_system
 from contract.identification import IdentificationParameters, LibraryParameters
 from worker import pipeline
 from worker.identification.data.trajectories import from_arrays
 from worker.identification.identified_model import ComponentFit
 from worker.identification.identified_system import JointAnswer
-from worker.identification.simulation import simulate_system
 
 Floats = NDArray[np.float64]
 Terms = Mapping[str, Mapping[str, float]]

@@ -19,8 +19,8 @@ import httpx
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.simulation import SYSTEMS as COEFFICIENTS
-from worker.identification.simulation import simulate
+from benchmarks.simulation import SYSTEMS as COEFFICIENTS
+from benchmarks.simulation import simulate
 
 Floats = NDArray[np.float64]
 Terms = Mapping[str, float]

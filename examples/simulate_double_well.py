@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from worker.identification.simulation import SYSTEMS, simulate
+from benchmarks.simulation import SYSTEMS, simulate
 
 DT = 0.05
 

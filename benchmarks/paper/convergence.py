@@ -10,11 +10,11 @@ from benchmarks.paper.runs import TERMS, Run, by_default
 from benchmarks.paper.stacked import least_squares
 from benchmarks.recovery import DT, Floats
 from benchmarks.recovery import SYSTEMS as PAPER_SYSTEMS
+from benchmarks.simulation import SYSTEMS as COEFFICIENTS
+from benchmarks.simulation import simulate
 from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import from_arrays, measure_scales
 from worker.identification.estimation.paper import StackedSystem, sparse_fit, stacked_system
-from worker.identification.simulation import SYSTEMS as COEFFICIENTS
-from worker.identification.simulation import simulate
 from worker.identification.sums.kernels import make_kernels
 
 SYSTEMS = ("ornstein-uhlenbeck",)

@@ -15,11 +15,11 @@ from benchmarks.paper.parts import Claim, Part, Table, number, of_all, rms, verd
 from benchmarks.paper.runs import by_default
 from benchmarks.paper.stacked import least_squares
 from benchmarks.recovery import Floats
+from benchmarks.simulation import SYSTEMS as COEFFICIENTS
+from benchmarks.simulation import simulate
 from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import from_arrays, measure_scales
 from worker.identification.estimation.paper import stacked_system
-from worker.identification.simulation import SYSTEMS as COEFFICIENTS
-from worker.identification.simulation import simulate
 from worker.identification.sums.kernels import make_kernels
 
 DT, R, M, H = 0.005, 8, 40, 0.22

@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from benchmarks.simulation import simulate, simulate_system
 from contract.generator import AnalysisParameters
 from contract.identification import IdentificationParameters
 from worker.comparison.chapman_kolmogorov import LagTest, lag_tests
@@ -15,7 +16,6 @@ from worker.comparison.markov_chain import Chain, chain_of
 from worker.comparison.sample_blocks import gather
 from worker.generator.process import ScalarProcess
 from worker.identification.data.trajectories import Trajectories, from_arrays
-from worker.identification.simulation import simulate, simulate_system
 from worker.pipeline import analyse_answer, identify
 
 OU = ScalarProcess(lambda x: -x, lambda x: 1.0 + 0 * x, lambda x: -1.0 + 0 * x)

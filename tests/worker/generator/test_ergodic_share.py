@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from benchmarks.simulation import simulate
 from contract.generator import AnalysisParameters
 from contract.identification import IdentificationParameters, LibraryParameters, SelectionParameters
 from worker import pipeline
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.identified_model import Answer
-from worker.identification.simulation import simulate
 from worker.pipeline import Analysed
 
 

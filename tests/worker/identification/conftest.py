@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from benchmarks.simulation import SYSTEMS, simulate
 from worker.identification.data.library import Library, make_library
 from worker.identification.data.trajectories import (
     Scales,
@@ -20,7 +21,6 @@ from worker.identification.data.trajectories import (
 from worker.identification.estimation.scalar_estimator import Identified, identify
 from worker.identification.estimation.scalar_fit import Problem
 from worker.identification.selection.criteria import Criterion
-from worker.identification.simulation import SYSTEMS, simulate
 from worker.identification.sums.kernels import make_kernels
 
 Floats = NDArray[np.float64]

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from benchmarks.simulation import SYSTEMS, simulate, simulate_system
 from contract.identification import IdentificationParameters
 from worker import pipeline
 from worker.identification.data.trajectories import from_arrays
 from worker.identification.errors import InvalidLibrary
-from worker.identification.simulation import SYSTEMS, simulate, simulate_system
 
 
 def sigma(x):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from benchmarks.simulation import SYSTEMS, simulate
 from contract.generator import AnalysisParameters
 from contract.identification import IdentificationParameters
 from contract.jobs import JOB_REQUEST
@@ -13,7 +14,6 @@ from worker import pipeline
 from worker.comparison.compare import compare
 from worker.documents.model import diagnostics_of
 from worker.identification.data.trajectories import Trajectories, from_arrays
-from worker.identification.simulation import SYSTEMS, simulate
 
 
 def _silent(fraction: float, stage: str, message: str) -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from benchmarks.simulation import simulate_system
 from contract.generator import AnalysisParameters, ModelTerms
 from contract.identification import PAPER_PRESET, IdentificationParameters, KernelParameters, SelectionParameters
 from contract.jobs import GeneratorJob
@@ -13,7 +14,6 @@ from worker.documents.model import diagnostics_of, model_of, selection_of
 from worker.documents.results import generator_result
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.errors import DimensionNotSupported
-from worker.identification.simulation import simulate_system
 from worker.retry import Fenced
 
 MATRIX = np.array([[-1.0, 2.0], [-2.0, -1.0]])

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.simulation import simulate
 from worker.identification.checks.kernel_findings import kernel_findings
 from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import (
@@ -34,7 +35,6 @@ from worker.identification.selection.cross_validation import (
     held_out,
     make_yardstick,
 )
-from worker.identification.simulation import simulate
 from worker.identification.sums.kernel_statistics import KernelStatistics
 from worker.identification.sums.kernels import Kernels, make_kernels
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from benchmarks.algorithm1 import algorithm1
+from benchmarks.simulation import SYSTEMS
 from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import from_arrays, measure_scales
 from worker.identification.errors import TooFewSamples
 from worker.identification.estimation.paper import identify_by_paper
-from worker.identification.simulation import SYSTEMS
 from worker.identification.sums.kernels import make_kernels
 
 

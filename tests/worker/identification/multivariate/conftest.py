@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from benchmarks.simulation import simulate_system
 from worker.identification.checks.multivariate_findings import name_of
 from worker.identification.data.library import make_joint_library
 from worker.identification.data.trajectories import Trajectories, from_arrays
@@ -15,7 +16,6 @@ from worker.identification.data.windows import measure_space
 from worker.identification.estimation.estimator import JointFit, identify
 from worker.identification.estimation.problem import JointProblem
 from worker.identification.selection.criteria import Criterion
-from worker.identification.simulation import simulate_system
 from worker.identification.sums.instruments import make_instruments
 
 Floats = NDArray[np.float64]

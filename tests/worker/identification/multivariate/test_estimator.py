@@ -138,7 +138,7 @@ def test_two_coupled_angles(fit_jointly, as_data, coefficients) -> None:
 
 
 def test_three_variables(fit_jointly, as_data, coefficients) -> None:
-    from worker.identification.simulation import simulate_system
+    from benchmarks.simulation import simulate_system
 
     matrix = np.array([[-1.0, 1.0, 0.0], [-1.0, -1.0, 0.0], [0.0, 0.5, -2.0]])
     paths = simulate_system(

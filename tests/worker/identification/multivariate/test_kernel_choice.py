@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks.simulation import simulate_system
 from worker.identification.data.library import make_joint_library
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.data.windows import measure_space
 from worker.identification.estimation.kernel_choice import choose_instruments
 from worker.identification.estimation.problem import JointProblem
-from worker.identification.simulation import simulate_system
 from worker.identification.sums.instruments import Instruments, make_instruments
 
 PLANE = (None, None)

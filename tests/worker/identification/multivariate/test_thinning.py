@@ -5,10 +5,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from benchmarks.simulation import simulate_system
 from worker.identification.checks.multivariate_findings import joint_findings
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.estimation.thinning import thinned
-from worker.identification.simulation import simulate_system
 
 TAU = 0.05
 

@@ -1,4 +1,4 @@
-"""Sample paths by Euler–Maruyama with substeps: for tests, benchmarks and the shipped example."""
+"""Sample paths by Euler–Maruyama with substeps, for benchmarks, tests and the example that is shipped."""
 
 from collections.abc import Callable
 
