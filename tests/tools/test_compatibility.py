@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from service.openapi import __main__
-from service.openapi.compatibility import breaks
+from tools.compatibility import breaks
+from tools.release import last_release
 
 Document = dict[str, Any]
 LIBRARY, JOB = "LibraryParameters", "/v1/jobs/{job_id}"
@@ -18,8 +19,8 @@ JOBS = DOCUMENT["paths"]["/v1/jobs"]
 
 
 def test_nothing_that_was_released_is_gone() -> None:
-    """Until 0.1.0 is out, a change made on purpose is kept by `python -m service.openapi --release 0.1.0`. After that: never."""
-    assert breaks(__main__.last_release(), DOCUMENT) == []
+    """Until 0.1.0 is out, a change made on purpose is kept by `python -m tools.release 0.1.0`. After that: never."""
+    assert breaks(last_release(), DOCUMENT) == []
 
 
 def changed(change: Callable[[Document], object]) -> list[str]:
