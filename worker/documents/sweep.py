@@ -23,7 +23,7 @@ from worker.documents.results import (
 from worker.generator.errors import GeneratorError
 from worker.identification.errors import IdentificationError
 from worker.identification.identified_model import Answer
-from worker.jobs.sweep import Found, Swept
+from worker.jobs.parameter_sets import Found, Swept
 from worker.problems import of_core
 
 

@@ -29,8 +29,8 @@ from worker.generator.errors import GeneratorError
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.errors import IdentificationError
 from worker.identification.sums.block_sums import Summing
+from worker.jobs import parameter_sets
 from worker.jobs import rolling as rolling_pipeline
-from worker.jobs import sweep
 from worker.problems import JobProblem, of_core
 from worker.progress import Report
 
@@ -89,7 +89,7 @@ def _sweep(claim: Claim, job: SweepJob, stores: Stores, report: Report, summing:
     begun = time.monotonic()
     dataset = _dataset_of(claim, job, stores)
     with _opened(stores, claim.tenant, dataset) as data:
-        found = sweep.swept(data, list(job.parameter_sets().values()), job.analysis, report, summing)
+        found = parameter_sets.swept(data, list(job.parameter_sets().values()), job.analysis, report, summing)
     report(0.95, "writing", "result")
     return sweep_documents.sweep_result(claim.job_id, job, dataset, found, time.monotonic() - begun)
 

@@ -17,7 +17,7 @@ from worker.documents import results
 from worker.documents.sweep import sweep_result
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.sums.block_sums import sums_here
-from worker.jobs import sweep
+from worker.jobs import parameter_sets
 
 N, DT = 2000, 0.05
 SAMPLING = SamplingReport(median=DT, min=DT, max=DT, jitter=0.0, source="given")
@@ -81,7 +81,7 @@ def test_a_sweep_of_models_alone(record: Trajectories) -> None:
         {"kind": "sweep", "dataset": "ds_a", "variants": [{}, {"sampling_rule": "euler"}], "analysis": {"model_only": True}}
     )
     assert isinstance(job, SweepJob)
-    found = sweep.swept(record, list(job.parameter_sets().values()), job.analysis, quiet, sums_here)
+    found = parameter_sets.swept(record, list(job.parameter_sets().values()), job.analysis, quiet, sums_here)
     for item in sweep_result("job_a", job, DATASET, found, 0.1).items:
         assert item.model is not None
         assert item.model.drift["x"].expression

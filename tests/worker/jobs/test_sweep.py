@@ -15,7 +15,7 @@ from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.errors import IdentificationError
 from worker.identification.identified_model import Answer
 from worker.identification.sums.block_sums import BlockSums, Pass, sums_here
-from worker.jobs.sweep import Found, swept
+from worker.jobs.parameter_sets import Found, swept
 
 ANALYSIS = AnalysisParameters(model_only=True)
 
