@@ -33,7 +33,7 @@ from typing import Any
 import httpx
 import numpy as np
 
-from contract.jobs import TERMINAL
+from contract.records import TERMINAL
 from tests.chaos.installation import Installation, installed
 
 TRIVIAL = {

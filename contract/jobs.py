@@ -1,20 +1,13 @@
-"""One computation: what is asked for, and the record of how it goes."""
+"""What is asked for: the fields that every job has, and the two kinds that give one model."""
 
-from datetime import datetime
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import Field, TypeAdapter, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from contract.base import Document, Name
 from contract.generator import AnalysisParameters, ModelOfJob, ModelTerms
 from contract.identification import PRESETS, IdentificationParameters
-from contract.problems import Problem
-from contract.rolling import RollingWindows
 from contract.webhooks import Webhook
-
-Kind = Literal["identification", "generator", "rolling", "sweep"]
-State = Literal["queued", "running", "succeeded", "failed", "cancelled"]
-TERMINAL: frozenset[str] = frozenset({"succeeded", "failed", "cancelled"})
 
 Labels = Annotated[
     dict[Annotated[str, Field(max_length=63)], Annotated[str, Field(max_length=255)]],
@@ -23,7 +16,6 @@ Labels = Annotated[
 
 
 DOUBLE_WELL = {"drift": {"x": {"x": 1.0, "x^3": -1.0}}, "diffusion": {"x,x": {"1": 0.25}}}
-VARIANTS = [{"selection": {"method": "pastis"}}, {"library": {"polynomial_degree": 6}}]
 SHORT_RECORD = {"dt": 0.01, "trajectories": [[0.13, 0.17, 0.22, None, 0.18]]}
 """Examples."""
 
@@ -44,8 +36,11 @@ class InlineData(Document):
     """Samples of each trajectory: numbers, or one list of d numbers per sample; `null` is a missing value [state]."""
 
 
-class JobBase(Document):
-    """What every job has."""
+class Job(Document):
+    """The fields that every kind of job has; `contract.kinds` lists the kinds."""
+
+    if TYPE_CHECKING:  # Each kind has its own field, after its other fields.
+        kind: str
 
     labels: Labels = {}
     """Your own names for this job; the list of jobs can be filtered by them."""
@@ -54,8 +49,13 @@ class JobBase(Document):
     webhook: Annotated[Webhook | None, Field(examples=[{"url": "https://lab.example.org/itoscope"}])] = None
     """Who is told, by a signed POST, when the job has ended."""
 
+    @property
+    def analyses(self) -> float:
+        """The number of models that the job analyses, by which its computing time is estimated."""
+        return 1.0
 
-class DataJob(JobBase):
+
+class DataJob(Job):
     """A job that starts from data."""
 
     dataset: Annotated[Name | None, Field(examples=["ds_9tq4m2k7h3xa5c6e"])] = None
@@ -80,6 +80,11 @@ class IdentificationJob(DataJob):
     analysis: AnalysisParameters = AnalysisParameters()
     """What to read off the model."""
 
+    @property
+    def analyses(self) -> float:
+        """One, or none where the model alone is asked for."""
+        return 0.0 if self.analysis.model_only else 1.0
+
     @model_validator(mode="before")
     @classmethod
     def _fill_from_preset(cls, given: Any) -> Any:
@@ -93,11 +98,11 @@ class IdentificationJob(DataJob):
             given["parameters"] = parameters
         preset = PRESETS.get(given["preset"]) if isinstance(given.get("preset"), str) else None
         if preset is not None and (parameters is None or isinstance(parameters, dict)):
-            given["parameters"] = _overlaid(preset.model_dump(mode="json"), parameters or {})
+            given["parameters"] = overlaid(preset.model_dump(mode="json"), parameters or {})
         return given
 
 
-class GeneratorJob(JobBase):
+class GeneratorJob(Job):
     """A model → analysis of its generator."""
 
     kind: Literal["generator"]
@@ -114,150 +119,10 @@ class GeneratorJob(JobBase):
         return self
 
 
-class RollingJob(DataJob):
-    """One record of one variable, a window moved along it → coefficients, wells and spectral gap of every window."""
-
-    kind: Literal["rolling"]
-    """A window moved along the data."""
-    windows: RollingWindows = RollingWindows()
-    """How many, and how long."""
-    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
-    """Coverage of every interval."""
-
-    @model_validator(mode="after")
-    def _by_the_efficient_estimator(self) -> Self:
-        if self.parameters.estimator == "paper":
-            raise ValueError("windows are fitted by the efficient estimator: leave parameters.estimator out")
-        return self
-
-
-class SweepJob(DataJob):
-    """Several sets of parameters on the same data, whose sums are taken once where they can be: one model for each."""
-
-    kind: Literal["sweep"]
-    """Several sets of parameters."""
-    variants: Annotated[
-        tuple[dict[str, Any], ...],
-        Field(min_length=1, max_length=50, examples=[VARIANTS]),
-    ]
-    """What each puts in place of `parameters`, object by object."""
-    analysis: AnalysisParameters = AnalysisParameters()
-    """What to read off each model."""
-
-    @model_validator(mode="after")
-    def _each_variant_is_valid(self) -> Self:
-        base = self.parameters.model_dump(mode="json")
-        for number, variant in enumerate(self.variants):
-            try:
-                IdentificationParameters.model_validate(_overlaid(base, variant))
-            except ValidationError as error:
-                first = error.errors()[0]
-                place = "/".join(str(part) for part in ("variants", number, *first["loc"]))
-                raise ValueError(f"{place}: {first['msg']}") from None
-        return self
-
-    def parameter_sets(self) -> dict[str, IdentificationParameters]:
-        """One for each variant."""
-        base = self.parameters.model_dump(mode="json")
-        sets = enumerate(_overlaid(base, variant) for variant in self.variants)
-        return {f"variants/{number}": IdentificationParameters.model_validate(overlaid) for number, overlaid in sets}
-
-
-Job = IdentificationJob | GeneratorJob | RollingJob | SweepJob
-JobRequest = Annotated[Job, Field(discriminator="kind")]
-JOB_REQUEST: TypeAdapter[Job] = TypeAdapter(JobRequest)
-
-
-class Progress(Document):
-    """How far a job has come."""
-
-    fraction: Annotated[float, Field(ge=0, le=1)] = 0.0
-    """Between 0 and 1."""
-    stage: str = "queued"
-    """What is being done, for programs."""
-    message: str = ""
-    """The same for people."""
-
-
-class JobRecord(Document):
-    """The public record of a job. It is the only truth about it."""
-
-    id: str
-    """`job_…`; later jobs sort after it."""
-    kind: Kind
-    """What is computed."""
-    state: State
-    """queued → running → succeeded, failed or cancelled; the last three are final."""
-    created_at: datetime
-    """When it was accepted."""
-    started_at: datetime | None = None
-    """When the latest attempt began."""
-    finished_at: datetime | None = None
-    """When it ended."""
-    progress: Progress = Progress()
-    """How far it has come."""
-    attempt: int = 0
-    """How often a worker has started it."""
-    dataset: str | None = None
-    """Id of the data it is about."""
-    labels: Labels = {}
-    """Your own names for it."""
-    request: JobRequest
-    """The job as accepted, with every default filled in."""
-    error: Problem | None = None
-    """Why it failed."""
-    links: dict[str, str] = {}
-    """`self`, `events`, `result`, `cancel`."""
-
-    @property
-    def linked(self) -> "JobRecord":
-        """The record as it is answered, with the addresses of what belongs to it."""
-        address = f"/v1/jobs/{self.id}"
-        links = {"self": address, "events": f"{address}/events", "result": f"{address}/result"}
-        if not self.terminal:
-            links["cancel"] = f"{address}/cancel"
-        return self.model_copy(update={"links": links})
-
-    @property
-    def terminal(self) -> bool:
-        """Whether the state can still change."""
-        return self.state in TERMINAL
-
-    @model_validator(mode="after")
-    def _failed_says_why(self) -> Self:
-        if self.state == "failed" and self.error is None:
-            raise ValueError("a failed job carries the problem that ended it")
-        return self
-
-
-class JobEvent(Document):
-    """What a job's record said after a change."""
-
-    id: str
-    """Of the event; later events sort after it."""
-    at: datetime
-    """When."""
-    state: State
-    """The job's, after the change."""
-    attempt: int
-    """How often a worker had started it."""
-    progress: Progress
-    """How far it had come."""
-
-
-class JobList(Document):
-    """A page of jobs, newest first."""
-
-    items: tuple[JobRecord, ...]
-    """The jobs of this page."""
-    next_cursor: str | None = None
-    """To be given as `cursor` for the next page; null on the last."""
-
-
-def _overlaid(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+def overlaid(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     """`base` with the values of `over` put on top, object by object."""
     merged = dict(base)
     for key, value in over.items():
         below = merged.get(key)
-        merged[key] = _overlaid(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+        merged[key] = overlaid(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
     return merged

@@ -1,6 +1,6 @@
 """The answer: a versioned, immutable document. Numbers are finite, or null with a reason beside them."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import Field
 
@@ -674,7 +674,18 @@ class Provenance(Document):
     """Computing time on the worker [s]."""
 
 
-class ResultBase(Document):
+class Result(Document):
+    """A result of any kind of job; `contract.kinds` lists the kinds."""
+
+    if TYPE_CHECKING:  # Each kind has its own fields, in its own order.
+        kind: str
+        job: str
+        provenance: Provenance
+
+
+class ModelResult(Result):
+    """A result that is one model."""
+
     schema_version: Literal["1.0"] = SCHEMA_VERSION
     """Of this document; what is stored is never rewritten."""
     job: str
@@ -693,7 +704,7 @@ class ResultBase(Document):
     """Where they come from."""
 
 
-class IdentificationResult(ResultBase):
+class IdentificationResult(ModelResult):
     """Data → model → what its generator says."""
 
     kind: Literal["identification"] = "identification"
@@ -708,7 +719,7 @@ class IdentificationResult(ResultBase):
     """The data beside it, for drawing."""
 
 
-class GeneratorResult(ResultBase):
+class GeneratorResult(ModelResult):
     """A model → what its generator says."""
 
     kind: Literal["generator"] = "generator"

@@ -1,11 +1,12 @@
 """A window moved along one record: how many windows, and what each of them says."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from contract.base import Document, Interval
-from contract.results import SCHEMA_VERSION, DataSummary, Estimate, Notice, Provenance
+from contract.jobs import DataJob
+from contract.results import SCHEMA_VERSION, DataSummary, Estimate, Notice, Provenance, Result
 
 
 class RollingWindows(Document):
@@ -17,6 +18,28 @@ class RollingWindows(Document):
     """Of each [time]; without it `share` says."""
     share: Annotated[float, Field(gt=0, lt=1)] = 0.2
     """Length of each as a share of the record. Short ones follow changes, long ones have smaller errors."""
+
+
+class RollingJob(DataJob):
+    """One record of one variable, a window moved along it → coefficients, wells and spectral gap of every window."""
+
+    kind: Literal["rolling"]
+    """A window moved along the data."""
+    windows: RollingWindows = RollingWindows()
+    """How many, and how long."""
+    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    """Coverage of every interval."""
+
+    @property
+    def analyses(self) -> float:
+        """A hundredth of an analysis for each window, which is what a window costs."""
+        return 0.01 * self.windows.count
+
+    @model_validator(mode="after")
+    def _by_the_efficient_estimator(self) -> Self:
+        if self.parameters.estimator == "paper":
+            raise ValueError("windows are fitted by the efficient estimator: leave parameters.estimator out")
+        return self
 
 
 class WindowTerm(Document):
@@ -81,7 +104,7 @@ class GapTrend(Document):
     """Why there is no line."""
 
 
-class RollingResult(Document):
+class RollingResult(Result):
     """One record, window by window. Terms and sampling rule are those of the whole record."""
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION

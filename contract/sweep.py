@@ -1,8 +1,13 @@
-"""Several sets of parameters on one dataset: what came out of each."""
+"""Several sets of parameters on one dataset: the job, and what came out of each set."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, ValidationError, model_validator
 
 from contract.base import Document
+from contract.generator import AnalysisParameters
+from contract.identification import IdentificationParameters
+from contract.jobs import DataJob, overlaid
 from contract.problems import Problem
 from contract.results import (
     SCHEMA_VERSION,
@@ -12,8 +17,49 @@ from contract.results import (
     Model,
     Notice,
     Provenance,
+    Result,
     Selection,
 )
+
+VARIANTS = [{"selection": {"method": "pastis"}}, {"library": {"polynomial_degree": 6}}]
+"""An example."""
+
+
+class SweepJob(DataJob):
+    """Several sets of parameters on the same data, whose sums are taken once where they can be: one model for each."""
+
+    kind: Literal["sweep"]
+    """Several sets of parameters."""
+    variants: Annotated[
+        tuple[dict[str, Any], ...],
+        Field(min_length=1, max_length=50, examples=[VARIANTS]),
+    ]
+    """What each puts in place of `parameters`, object by object."""
+    analysis: AnalysisParameters = AnalysisParameters()
+    """What to read off each model."""
+
+    @property
+    def analyses(self) -> float:
+        """One for each set of parameters, or none where the models alone are asked for."""
+        return 0.0 if self.analysis.model_only else float(len(self.variants))
+
+    @model_validator(mode="after")
+    def _each_variant_is_valid(self) -> Self:
+        base = self.parameters.model_dump(mode="json")
+        for number, variant in enumerate(self.variants):
+            try:
+                IdentificationParameters.model_validate(overlaid(base, variant))
+            except ValidationError as error:
+                first = error.errors()[0]
+                place = "/".join(str(part) for part in ("variants", number, *first["loc"]))
+                raise ValueError(f"{place}: {first['msg']}") from None
+        return self
+
+    def parameter_sets(self) -> dict[str, IdentificationParameters]:
+        """One for each variant."""
+        base = self.parameters.model_dump(mode="json")
+        sets = enumerate(overlaid(base, variant) for variant in self.variants)
+        return {f"variants/{number}": IdentificationParameters.model_validate(overlaid) for number, overlaid in sets}
 
 
 class SweepItem(Document):
@@ -35,7 +81,7 @@ class SweepItem(Document):
     """Why there is none of these."""
 
 
-class SweepResult(Document):
+class SweepResult(Result):
     """The same data under several sets of parameters."""
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION

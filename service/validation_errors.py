@@ -5,11 +5,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from contract.kinds import KINDS
 from contract.problems import ProblemError
 
 MOST = 20
 """Faults reported at once."""
 
+_QUOTED = [f"`{name}`" for name in KINDS]
+_ANY_KIND = f"{', '.join(_QUOTED[:-1])} or {_QUOTED[-1]}"
 _WORDS = {
     "missing": "is required",
     "extra_forbidden": "is not a field known here",
@@ -18,8 +21,8 @@ _WORDS = {
     "dict_type": "must be an object",
     "tuple_type": "must be a list",
     "string_unicode": "must be text of valid Unicode characters",
-    "union_tag_invalid": "`kind` must be `identification`, `generator`, `rolling` or `sweep`",
-    "union_tag_not_found": "`kind` is required: `identification`, `generator`, `rolling` or `sweep`",
+    "union_tag_invalid": f"`kind` must be {_ANY_KIND}",
+    "union_tag_not_found": f"`kind` is required: {_ANY_KIND}",
 }
 
 _Place = tuple[str | int, ...]

@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from contract.jobs import DataJob, Job, JobRecord, State
+from contract.jobs import DataJob, Job
+from contract.records import JobRecord, State
 from storage.names import is_dataset_id
 
 MOST_LOOKED_AT = 1000

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal
 
-from contract.jobs import DataJob, Job, JobEvent, JobRecord, Progress, State
+from contract.jobs import DataJob, Job
 from contract.messages import QUEUES, Message, QueueName
 from contract.problems import Problem
+from contract.records import JobEvent, JobRecord, Progress, State
 from storage.listing import EVERY_JOB, JobFilter
 from storage.memory_shards import MemoryShards, Open
 from storage.names import checked_event, checked_tenant, is_result_name, new_job_id, new_webhook_secret

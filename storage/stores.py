@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from contract.datasets import Dataset
-from contract.jobs import Job, JobEvent, JobRecord, Progress
+from contract.jobs import Job
 from contract.messages import QUEUES, Message, QueueName
 from contract.problems import Problem
+from contract.records import JobEvent, JobRecord, Progress
 from storage.listing import EVERY_JOB, JobFilter
 
 

@@ -18,7 +18,9 @@ from contract.datasets import (
 )
 from contract.generator import ModelTerms
 from contract.identification import PRESET_LIST
-from contract.jobs import DOUBLE_WELL, SHORT_RECORD, GeneratorJob, IdentificationJob, JobEvent, JobList, JobRecord, Progress
+from contract.jobs import DOUBLE_WELL, SHORT_RECORD, IdentificationJob
+from contract.kinds import KINDS
+from contract.records import JobEvent, JobList, JobRecord, Progress
 from contract.results import (
     Component,
     Density,
@@ -41,16 +43,12 @@ PATH = {"dataset_id": DATASET, "job_id": JOB, "name": "layout-1.0"}
 """What to put in addresses."""
 
 CSV = "t,voltage\n0.00,0.13\n0.01,0.17\n0.02,0.22\n0.03,0.18\n"
-IDENTIFICATION = {
-    "kind": "identification",
-    "dataset": DATASET,
-    "analysis": {"passages": [{"from": -1.0, "to": 1.0}]},
-    "labels": {"experiment": "trap-17"},
+JOBS: dict[str, dict[str, Any]] = {
+    kind.example[0]: {"kind": name, **({"dataset": DATASET} if kind.needs_data else {}), **kind.example[1]}
+    for name, kind in KINDS.items()
 }
-ANALYSIS = {"kind": "generator", "model": DOUBLE_WELL}
-INLINE = {"kind": "identification", "data": SHORT_RECORD, "preset": "paper"}
-ROLLING = {"kind": "rolling", "dataset": DATASET, "windows": {"count": 100, "share": 0.1}}
-SWEEP = {"kind": "sweep", "dataset": DATASET, "variants": [{}, {"selection": {"method": "pastis"}}]}
+IDENTIFICATION = JOBS["on a dataset"]
+JOBS["data in the job, Algorithm 1"] = {"kind": "identification", "data": SHORT_RECORD, "preset": "paper"}
 WITH_FILE = {"job": {"kind": "identification"}, "file": CSV, "layout": {"time_unit": "s"}}
 
 _NOON = datetime(2026, 3, 17, 12, 0, 0, tzinfo=UTC)
@@ -141,26 +139,18 @@ def _json(document: Document) -> Any:
 
 
 def _whole(job: dict[str, Any]) -> Any:
-    kind = IdentificationJob if job["kind"] == "identification" else GeneratorJob
-    return _json(kind.model_validate(job))
+    return _json(KINDS[job["kind"]].job.model_validate(job))
 
 
 Examples = dict[tuple[str, str], dict[str, dict[str, Any]]]
 
-_JOBS = {
-    "on a dataset": IDENTIFICATION,
-    "a model given by its terms": ANALYSIS,
-    "data in the job, Algorithm 1": INLINE,
-    "a window moved along the data": ROLLING,
-    "several sets of parameters": SWEEP,
-}
 REQUESTS: Examples = {
     ("post", "/v1/datasets"): {
         "text/csv": {"a record": CSV},
         "multipart/form-data": {"a form": {"file": CSV, "layout": {"time_unit": "s"}}},
     },
-    ("post", "/v1/jobs"): {"application/json": _JOBS, "multipart/form-data": {"all in one": WITH_FILE}},
-    ("post", "/v1/jobs/validate"): {"application/json": _JOBS, "multipart/form-data": {"all in one": WITH_FILE}},
+    ("post", "/v1/jobs"): {"application/json": JOBS, "multipart/form-data": {"all in one": WITH_FILE}},
+    ("post", "/v1/jobs/validate"): {"application/json": JOBS, "multipart/form-data": {"all in one": WITH_FILE}},
 }
 """Bodies by operation, media type, and what they are examples of."""
 

@@ -8,11 +8,9 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import TypeAdapter
 
 from contract.datasets import Layout
-from contract.jobs import JOB_REQUEST, JobEvent
+from contract.kinds import JOB_REQUEST, AnyResult
 from contract.problems import problem
-from contract.results import GeneratorResult, IdentificationResult
-from contract.rolling import RollingResult
-from contract.sweep import SweepResult
+from contract.records import JobEvent
 from service.errors import CODES, PROBLEM_JSON
 from service.openapi import examples
 
@@ -23,7 +21,7 @@ _HAND_MADE: dict[str, TypeAdapter[Any]] = {
     "JobRequest": JOB_REQUEST,
     "JobEvent": TypeAdapter(JobEvent),
     "Layout": TypeAdapter(Layout),
-    "Result": TypeAdapter(IdentificationResult | GeneratorResult | RollingResult | SweepResult),
+    "Result": TypeAdapter(AnyResult),
 }
 """Bodies that the routes read or write themselves, so that FastAPI does not know them."""
 

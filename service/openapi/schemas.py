@@ -8,24 +8,20 @@ from pydantic import TypeAdapter
 from contract.datasets import Dataset, Layout
 from contract.generator import AnalysisParameters
 from contract.identification import IdentificationParameters
-from contract.jobs import JOB_REQUEST
+from contract.kinds import JOB_REQUEST, KINDS
 from contract.problems import Problem
-from contract.results import SCHEMA_VERSION, GeneratorResult, IdentificationResult
-from contract.rolling import RollingResult
-from contract.sweep import SweepResult
+from contract.results import SCHEMA_VERSION
 
-_DOCUMENTS: dict[str, TypeAdapter[Any]] = {
+_SHARED: dict[str, TypeAdapter[Any]] = {
     "analysis-parameters": TypeAdapter(AnalysisParameters),
     "dataset": TypeAdapter(Dataset),
-    "generator-result": TypeAdapter(GeneratorResult),
     "identification-parameters": TypeAdapter(IdentificationParameters),
-    "identification-result": TypeAdapter(IdentificationResult),
     "job-request": JOB_REQUEST,
     "layout": TypeAdapter(Layout),
     "problem": TypeAdapter(Problem),
-    "rolling-result": TypeAdapter(RollingResult),
-    "sweep-result": TypeAdapter(SweepResult),
 }
+_RESULTS: dict[str, TypeAdapter[Any]] = {f"{name}-result": TypeAdapter(kind.result) for name, kind in KINDS.items()}
+_DOCUMENTS = dict(sorted((_SHARED | _RESULTS).items()))
 
 
 def names() -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from math import comb
 from contract.datasets import Dataset
 from contract.generator import ModelTerms
 from contract.identification import IdentificationParameters
-from contract.jobs import DataJob, Job, RollingJob
+from contract.jobs import DataJob, GeneratorJob, Job
 
 START = 0.3
 ONE_VARIABLE = 8e-8
@@ -20,25 +20,19 @@ ALGORITHM_1 = 3e-6
 """Seconds an increment, of the paper's estimator."""
 ANALYSIS = {1: 1.0, 2: 15.0}
 """Seconds for the generator, by the number of variables; three and more take little."""
-WINDOW = 0.01
-"""Seconds a window."""
 
 
 def estimated_seconds(job: Job, dataset: Dataset | None) -> float:
     """Seconds on one core; `dataset` is that of a job that starts from data. A model of an earlier job counts as one
     of one variable."""
+    variables, fits = 1, 0.0
     if isinstance(job, DataJob):
         assert dataset is not None
         variables = len(dataset.report.variables)
-        fits = [dataset.report.n_increments * _increment(parameters, variables) for parameters in job.parameter_sets().values()]
-        if isinstance(job, RollingJob):
-            return START + sum(fits) + WINDOW * job.windows.count
-        if job.analysis.model_only:
-            return START + sum(fits)
-        fit = sum(fits) + (len(fits) - 1) * ANALYSIS.get(variables, 3.0)
-    else:
-        variables, fit = len(job.model.drift) if isinstance(job.model, ModelTerms) else 1, 0.0
-    return START + fit + ANALYSIS.get(variables, 3.0)
+        fits = sum(dataset.report.n_increments * _increment(given, variables) for given in job.parameter_sets().values())
+    elif isinstance(job, GeneratorJob) and isinstance(job.model, ModelTerms):
+        variables = len(job.model.drift)
+    return START + fits + job.analyses * ANALYSIS.get(variables, 3.0)
 
 
 def _increment(parameters: IdentificationParameters, variables: int) -> float:

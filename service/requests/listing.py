@@ -6,7 +6,9 @@ from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import Field, ValidationError
 
-from contract.jobs import Kind, Labels, State
+from contract.jobs import Labels
+from contract.kinds import KindName
+from contract.records import State
 from service.requests.paging import Page
 from storage.listing import JobFilter
 
@@ -18,7 +20,7 @@ class JobPage(Page):
 
     state: State | None = None
     """Only jobs in this state."""
-    kind: Kind | None = None
+    kind: KindName | None = None
     """Only jobs of this kind."""
     dataset: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     """Only jobs on the dataset of this id."""

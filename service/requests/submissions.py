@@ -9,7 +9,8 @@ from pydantic import ValidationError
 
 from contract.datasets import Dataset, Layout
 from contract.generator import ModelOfJob
-from contract.jobs import JOB_REQUEST, DataJob, GeneratorJob, InlineData, Job
+from contract.jobs import DataJob, GeneratorJob, InlineData, Job
+from contract.kinds import JOB_REQUEST, KINDS
 from contract.problems import ProblemError
 from contract.webhooks import host_allowed
 from service.dependencies import Context
@@ -22,8 +23,7 @@ from service.settings import ServiceSettings
 from service.validation_errors import document_faults, pointer
 from storage.stores import Forgotten
 
-DATA_KINDS = ("identification", "rolling", "sweep")
-"""Kinds of job that start from data."""
+_DATA_KINDS = [name for name, kind in KINDS.items() if kind.needs_data]
 
 
 async def resolved(
@@ -51,10 +51,10 @@ async def resolved(
     job = _parsed(given, limit) if short else await run_sync(_parsed, given, limit)
     deprecation.note(request, deprecation.used(job, given))
     _check_webhook(job, context.settings)
-    if isinstance(job, GeneratorJob):
+    if not isinstance(job, DataJob):
         if upload is not None:
-            raise _fault("#/file", "a generator job takes a `model`, not a file")
-        if isinstance(job.model, ModelOfJob):
+            raise _fault("#/file", f"a {job.kind} job takes a `model`, not a file")
+        if isinstance(job, GeneratorJob) and isinstance(job.model, ModelOfJob):
             await _check_model(context, tenant, job.model)
         return job, None
     sources = [name for name, source in (("dataset", job.dataset), ("data", data), ("file", upload)) if source is not None]
@@ -90,7 +90,7 @@ async def _kept(context: Context, tenant: str, body: bytes, layout: Layout) -> D
 
 def _without_data(given: Any) -> tuple[Any, dict[str, Any] | None]:
     """The job and its inline data apart: the data are looked at by the reader, in its own process, as any upload."""
-    if not isinstance(given, dict) or given.get("kind") not in DATA_KINDS or given.get("data") is None:
+    if not isinstance(given, dict) or given.get("kind") not in _DATA_KINDS or given.get("data") is None:
         return given, None
     rest = {name: value for name, value in given.items() if name != "data"}
     data = given["data"]

@@ -6,7 +6,7 @@ import time
 from anyio.to_thread import run_sync
 from fastapi import Request
 
-from contract.jobs import JobRecord
+from contract.records import JobRecord
 from service.dependencies import Context, still_admitted, unauthorized
 
 LONGEST = 60

@@ -1,6 +1,6 @@
 """Results that are there, or why they are not."""
 
-from contract.jobs import JobRecord
+from contract.records import JobRecord
 from service.dependencies import Context
 from service.errors import Refusal
 

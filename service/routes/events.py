@@ -7,8 +7,8 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Header, Request, Response
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 
-from contract.jobs import TERMINAL, JobEvent
 from contract.problems import ProblemError
+from contract.records import TERMINAL, JobEvent
 from service.dependencies import Context, Parts, Tenant, still_admitted
 from service.errors import Refusal
 from service.routes.responses import problems

@@ -10,8 +10,10 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from contract.base import Document
 from contract.datasets import Dataset, Layout
-from contract.jobs import Job, JobList, JobRecord, JobRequest
+from contract.jobs import Job
+from contract.kinds import JobRequest
 from contract.messages import Message, QueueName
+from contract.records import JobList, JobRecord
 from service.dependencies import Context, Parts, Tenant
 from service.errors import Refusal
 from service.requests import cost, forms, request_body, strict_json, submissions, uploaded_parts, uploads

@@ -8,8 +8,8 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
-from contract.rolling import RollingResult
-from contract.sweep import SweepResult
+from contract.kinds import KINDS
+from contract.results import ModelResult
 from service.dependencies import Parts, Tenant
 from service.errors import Refusal
 from service.routes.previews import previewed, unknown_dataset
@@ -20,7 +20,6 @@ from service.web.views import comparison_view, dataset_view, result_view
 
 router = APIRouter(include_in_schema=False)
 
-KINDS = ("identification", "generator", "rolling")
 PREVIEW_POINTS = 1200
 """Pieces of a record on the page: about one for each dot of a wide screen."""
 _LAYOUT = ("dt", "time_column", "id_column", "state_columns", "orientation", "axes", "time_unit", "state_unit")
@@ -43,7 +42,7 @@ async def page() -> Response:
 @cache
 def _page() -> str:
     layout = [field for name in _LAYOUT for field in layout_fields() if field.path == name]
-    return rendered("page.html", layout=layout, kinds=KINDS)
+    return rendered("page.html", layout=layout, kinds=tuple(KINDS))
 
 
 @router.get("/static/{version}/{name:path}")
@@ -84,11 +83,11 @@ def comparison(parts: Parts, tenant: Tenant, first: Annotated[str, Query()], sec
     """Two results side by side."""
     sides = [finished_job(parts, tenant, job_id) for job_id in (first, second)]
     for side in sides:
-        if isinstance(side.result, RollingResult | SweepResult):
+        if not isinstance(side.result, ModelResult):
             raise Refusal(
                 "invalid-request",
                 f"Job {side.record.id} is of kind {side.record.kind}, which has many models and is compared with none.",
-                hints=("Choose two jobs of kind identification or generator.",),
+                hints=(f"Choose two jobs of kind {' or '.join(name for name, kind in KINDS.items() if kind.gives_one_model)}.",),
             )
     return _piece(comparison_view(*sides))
 

@@ -1,13 +1,8 @@
 """The result of a job as one file for people."""
 
-from typing import Annotated
-
 from fastapi import APIRouter, Request, Response
-from pydantic import Field, TypeAdapter
 
-from contract.results import GeneratorResult, IdentificationResult
-from contract.rolling import RollingResult
-from contract.sweep import SweepResult
+from contract.kinds import RESULT
 from service.dependencies import Context, Parts, Tenant
 from service.responses.representations import digest_of, etag_of, unchanged
 from service.responses.stored_results import stored_result
@@ -16,10 +11,6 @@ from service.web import report
 from service.web.views import Finished
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
-
-_RESULT: TypeAdapter[IdentificationResult | GeneratorResult | RollingResult | SweepResult] = TypeAdapter(
-    Annotated[IdentificationResult | GeneratorResult | RollingResult | SweepResult, Field(discriminator="kind")]
-)
 
 
 @router.get(
@@ -49,6 +40,6 @@ def get_report(request: Request, parts: Parts, tenant: Tenant, job_id: str) -> R
 
 
 def finished_job(parts: Context, tenant: str, job_id: str) -> Finished:
-    """Record and result of a job that succeeded. Raises Refusal as `stored_result`, and of kinds that have no picture."""
+    """Record and result of a job that succeeded. Raises Refusal as `stored_result`."""
     record, body = stored_result(parts, tenant, job_id)
-    return Finished(record, _RESULT.validate_json(body))
+    return Finished(record, RESULT.validate_json(body))

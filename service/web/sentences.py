@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 from contract.datasets import Dataset
-from contract.results import DataSummary, GeneratorResult, IdentificationResult
+from contract.results import DataSummary, IdentificationResult, ModelResult
 from contract.rolling import RollingResult
 from service.web.numbers import count, exact, percent
 from service.web.units import Units
 
-Result = IdentificationResult | GeneratorResult
 UNEVEN = 1e-3
 """Jitter from which a clock is worth a word."""
 
@@ -19,7 +18,7 @@ def units_of_dataset(dataset: Dataset) -> Units:
     return Units({v.name: v.unit for v in report.variables}, report.time_unit, {v.name: v.column for v in report.variables})
 
 
-def units_of_result(result: Result) -> Units:
+def units_of_result(result: ModelResult) -> Units:
     """As the data's; a model that was given by its terms has none."""
     if not isinstance(result, IdentificationResult):
         return Units(dict.fromkeys(result.model.drift))

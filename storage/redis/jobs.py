@@ -28,9 +28,11 @@ from typing import Any, Literal, cast
 
 from redis import Redis
 
-from contract.jobs import JOB_REQUEST, DataJob, Job, JobEvent, JobRecord, Progress
+from contract.jobs import DataJob, Job
+from contract.kinds import JOB_REQUEST
 from contract.messages import QUEUES, Message, QueueName, broker_queue
 from contract.problems import Problem
+from contract.records import JobEvent, JobRecord, Progress
 from storage.listing import EVERY_JOB, MOST_LOOKED_AT, JobFilter, facets
 from storage.names import checked_event, checked_tenant, is_job_id, is_result_name, new_job_id, new_webhook_secret
 from storage.paging import job_number

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Sequence
 from typing import Any
 
-from contract.jobs import JOB_REQUEST
+from contract.kinds import JOB_REQUEST
 from contract.messages import HELP_JOB, QUEUES, Message, QueueName, broker_queue
 from storage.names import is_job_id, is_part_name
 from storage.stores import Claim, LeftParts, ShardClaim

@@ -6,7 +6,7 @@ A negative control: with it, the storm's way of counting must find results commi
 import sys
 from typing import Any
 
-from contract.jobs import Progress
+from contract.records import Progress
 from storage.redis.jobs import RedisJobStore
 from tests.chaos.stub import COMPUTATION
 from worker.queue.app import run

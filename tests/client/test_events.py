@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from contract.jobs import Progress
+from contract.records import Progress
 from itoscope_client import AsyncClient, Client, Retries, WaitingTimedOut
 from itoscope_client.events import VAIN
 from storage.redis.connection import connect

@@ -10,9 +10,10 @@ from typing import TypeVar, get_args
 import pytest
 
 from contract.generator import AnalysisParameters, ModelTerms, PassageRequest
-from contract.jobs import GeneratorJob, IdentificationJob, Progress, State
+from contract.jobs import GeneratorJob, IdentificationJob
 from contract.messages import QUEUES
 from contract.problems import problem
+from contract.records import Progress, State
 from storage.listing import JobFilter
 from storage.names import new_job_id, result_name
 from storage.stores import Forgotten, IdempotencyMismatch, InvalidCursor, Job, JobStore, QueueFull, TooManyJobs

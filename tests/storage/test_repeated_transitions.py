@@ -6,7 +6,8 @@ import pytest
 from redis import Redis
 from redis.commands.core import Script
 
-from contract.jobs import IdentificationJob, Progress
+from contract.jobs import IdentificationJob
+from contract.records import Progress
 from storage.names import part_name, result_name
 from storage.redis.connection import connect
 from storage.redis.jobs import RedisJobStore

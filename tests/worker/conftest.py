@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from celery import Celery
 
-from contract.jobs import GeneratorJob, JobRecord
+from contract.jobs import GeneratorJob
 from contract.messages import RUN_JOB, Message
+from contract.records import JobRecord
 from storage.redis.connection import connect
 from storage.redis.jobs import RedisJobStore
 from tests.own_redis import OwnRedis

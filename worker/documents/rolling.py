@@ -5,9 +5,8 @@ from scipy.special import ndtri
 
 from contract.base import Interval
 from contract.datasets import Dataset
-from contract.jobs import RollingJob
 from contract.results import Estimate
-from contract.rolling import GapTrend, RollingResult, RollingWindow, WindowFixedPoint, WindowTerm
+from contract.rolling import GapTrend, RollingJob, RollingResult, RollingWindow, WindowFixedPoint, WindowTerm
 from worker.documents.model import data_summary
 from worker.documents.numbers import number
 from worker.documents.results import notice_of, provenance_of

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from contract.datasets import Dataset
-from contract.jobs import SweepJob
-from contract.sweep import SweepItem, SweepResult
+from contract.sweep import SweepItem, SweepJob, SweepResult
 from worker.documents.model import (
     data_summary,
     diagnostics_of,

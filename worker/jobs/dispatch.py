@@ -11,11 +11,11 @@ import numpy as np
 
 from contract.datasets import Dataset
 from contract.generator import ModelOfJob, ModelTerms
-from contract.jobs import DataJob, GeneratorJob, IdentificationJob, RollingJob, SweepJob
+from contract.jobs import DataJob, GeneratorJob, IdentificationJob
 from contract.problems import Problem, ProblemError, problem
 from contract.results import GeneratorResult, IdentificationResult
-from contract.rolling import RollingResult
-from contract.sweep import SweepResult
+from contract.rolling import RollingJob, RollingResult
+from contract.sweep import SweepJob, SweepResult
 from grammar.terms import variable_name
 from storage.stores import Claim, Forgotten, Stores
 from worker import pipeline
@@ -49,6 +49,7 @@ def execute(
             return _rolling(claim, claim.job, stores, report)
         if isinstance(claim.job, SweepJob):
             return _sweep(claim, claim.job, stores, report, summing_with(share, fan_out_increments))
+        assert isinstance(claim.job, GeneratorJob)
         return _generator(claim, claim.job, stores, report)
     except (IdentificationError, GeneratorError) as error:
         raise JobProblem(of_core(error)) from error

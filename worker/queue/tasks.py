@@ -11,8 +11,8 @@ from typing import Literal
 import structlog
 from celery.exceptions import SoftTimeLimitExceeded
 
-from contract.jobs import Progress
 from contract.problems import Problem, problem
+from contract.records import Progress
 from contract.results import GeneratorResult, IdentificationResult
 from contract.rolling import RollingResult
 from contract.sweep import SweepResult

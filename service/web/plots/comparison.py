@@ -1,14 +1,21 @@
-"""Two results in one plot: the curves of both, each in its own colour."""
+"""Two results beside each other: the curves of both in one plot, and the coefficients of both in one table."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from markupsafe import Markup
+
+from contract.results import ModelResult, Term
+from service.web import mathml
+from service.web.numbers import plain, with_error
 from service.web.plots.plot import (
     Axis,
     Layer,
     Plot,
     Style,
 )
+from service.web.tables import Table
 
 STYLES: tuple[Style, Style] = ("series1", "series2")
 LETTERS = ("A", "B")
@@ -55,3 +62,24 @@ def _joined(one: Axis, other: Axis) -> Axis:
     if one.range is None or other.range is None:
         return replace(one, range=None)
     return replace(one, range=(min(one.range[0], other.range[0]), max(one.range[1], other.range[1])))
+
+
+def both(first: ModelResult, second: ModelResult) -> Table:
+    """The coefficients of two models side by side, and how far apart they are in units of their errors."""
+    rows: list[tuple[str | Markup, ...]] = []
+    one, other = _by_term(first), _by_term(second)
+    for of, name in dict.fromkeys((*one, *other)):
+        a, b = one.get((of, name)), other.get((of, name))
+        apart = "–"
+        if a is not None and b is not None and a.std_error and b.std_error:
+            apart = plain(abs(a.value - b.value) / math.hypot(a.std_error, b.std_error), 2)
+        rows.append((of, mathml.term(name), *("–" if t is None else with_error(t.value, t.std_error) for t in (a, b)), apart))
+    return Table("both", "Coefficients", ("of", "term", "A", "B", "difference / error"), tuple(rows))
+
+
+def _by_term(result: ModelResult) -> dict[tuple[str, str], Term]:
+    found = {}
+    for kind, components in (("drift", result.model.drift), ("diffusion", result.model.diffusion)):
+        for key, component in components.items():
+            found.update({(f"{kind} {key}", t.term): t for t in component.terms if t.active})
+    return found

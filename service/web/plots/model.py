@@ -6,7 +6,7 @@ import numpy as np
 
 from contract.base import Interval
 from contract.curves import Bins, Curve, KramersMoyal
-from contract.results import GeneratorResult, IdentificationResult
+from contract.results import IdentificationResult, ModelResult
 from service.web.numbers import plain
 from service.web.plots.plot import (
     Axis,
@@ -17,7 +17,7 @@ from service.web.plots.plot import (
 )
 from service.web.units import Units
 
-Result = IdentificationResult | GeneratorResult
+Result = ModelResult
 
 FLAT = 1e-6
 """Of a potential in kT: no more than rounding."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from contract.jobs import Progress
+from contract.records import Progress
 from storage.memory_jobs import MemoryJobStore
 
 

@@ -12,12 +12,14 @@ import pytest
 
 from contract import curves, results
 from contract.datasets import Dataset, DatasetPreview, DatasetReport, Layout, LengthReport, SamplingReport, Stretch, Variable
-from contract.jobs import GeneratorJob, JobRecord
+from contract.jobs import GeneratorJob
+from contract.records import JobRecord
 from contract.rolling import RollingResult
 from service.web import forms, report, site
+from service.web.model_view import plots_of
 from service.web.plots.dynamics import place
 from service.web.plots.plot import Plot, rounded
-from service.web.views import Finished, comparison_view, dataset_view, plots_of, result_view
+from service.web.views import Finished, comparison_view, dataset_view, result_view
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 

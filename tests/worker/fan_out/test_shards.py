@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from contract.generator import ModelTerms
-from contract.jobs import GeneratorJob, JobRecord
+from contract.jobs import GeneratorJob
 from contract.messages import HELP_JOB, Message
 from contract.problems import problem
+from contract.records import JobRecord
 from contract.results import Component, GeneratorAnalysis, GeneratorResult, Model, Provenance
 from storage.memory import MemoryResultStore, memory_stores
 from storage.memory_jobs import MemoryJobStore

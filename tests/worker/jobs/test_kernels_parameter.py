@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from benchmarks.simulation import SYSTEMS, simulate
 from contract.generator import AnalysisParameters
 from contract.identification import IdentificationParameters
-from contract.jobs import JOB_REQUEST
+from contract.kinds import JOB_REQUEST
 from worker import pipeline
 from worker.comparison.compare import compare
 from worker.documents.model import diagnostics_of

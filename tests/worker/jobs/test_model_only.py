@@ -8,8 +8,10 @@ import pytest
 from pydantic import ValidationError
 
 from contract.datasets import Dataset, DatasetReport, Layout, LengthReport, SamplingReport, Variable
-from contract.jobs import JOB_REQUEST, IdentificationJob, SweepJob
+from contract.jobs import IdentificationJob
+from contract.kinds import JOB_REQUEST
 from contract.results import IdentificationResult
+from contract.sweep import SweepJob
 from service.requests.cost import estimated_seconds
 from worker import pipeline
 from worker.comparison import plot_data

@@ -8,7 +8,8 @@ from pydantic import ValidationError
 
 from contract.generator import AnalysisParameters
 from contract.identification import IdentificationParameters
-from contract.jobs import JOB_REQUEST, SweepJob
+from contract.kinds import JOB_REQUEST
+from contract.sweep import SweepJob
 from worker import pipeline
 from worker.fan_out.cache import Remembering
 from worker.identification.data.trajectories import Trajectories, from_arrays

@@ -14,8 +14,9 @@ import structlog
 from celery.exceptions import SoftTimeLimitExceeded
 
 from contract.generator import ModelTerms
-from contract.jobs import GeneratorJob, JobRecord
+from contract.jobs import GeneratorJob
 from contract.problems import Problem, problem
+from contract.records import JobRecord
 from contract.results import Component, GeneratorAnalysis, GeneratorResult, Model, Provenance
 from storage.memory import MemoryResultStore, memory_stores
 from storage.memory_jobs import MemoryJobStore

@@ -1,38 +1,20 @@
-"""Tables of several models: two beside each other, or one a row."""
+"""Several sets of parameters on the same data: a model a row."""
 
 import json
-import math
 
 from markupsafe import Markup
 
-from contract.results import Term
 from contract.sweep import SweepResult
-from service.web import mathml
 from service.web.derived import inverted
-from service.web.numbers import plain, with_error, with_interval
-from service.web.plots.model import Result
+from service.web.numbers import count, with_interval
+from service.web.result_view import ResultView, words_of_data
 from service.web.tables import Table
 
 
-def both(first: Result, second: Result) -> Table:
-    """The coefficients of two models side by side, and how far apart they are in units of their errors."""
-    rows: list[tuple[str | Markup, ...]] = []
-    one, other = _by_term(first), _by_term(second)
-    for of, name in dict.fromkeys((*one, *other)):
-        a, b = one.get((of, name)), other.get((of, name))
-        apart = "–"
-        if a is not None and b is not None and a.std_error and b.std_error:
-            apart = plain(abs(a.value - b.value) / math.hypot(a.std_error, b.std_error), 2)
-        rows.append((of, mathml.term(name), *("–" if t is None else with_error(t.value, t.std_error) for t in (a, b)), apart))
-    return Table("both", "Coefficients", ("of", "term", "A", "B", "difference / error"), tuple(rows))
-
-
-def _by_term(result: Result) -> dict[tuple[str, str], Term]:
-    found = {}
-    for kind, components in (("drift", result.model.drift), ("diffusion", result.model.diffusion)):
-        for key, component in components.items():
-            found.update({(f"{kind} {key}", t.term): t for t in component.terms if t.active})
-    return found
+def sweep_view(result: SweepResult) -> ResultView:
+    """The view of a sweep."""
+    passes = f"{count(result.passes_taken)} passes over the data, {count(result.passes_shared)} saved"
+    return ResultView(subtitle=f"{words_of_data(result.data)}; {passes}", tables=[sets_of_parameters(result)])
 
 
 def sets_of_parameters(result: SweepResult) -> Table:

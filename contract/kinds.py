@@ -1,0 +1,64 @@
+"""The table of job kinds. Unions, schemas, routes, pages and examples are read off it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
+
+from contract.jobs import DOUBLE_WELL, DataJob, GeneratorJob, IdentificationJob, Job
+from contract.results import GeneratorResult, IdentificationResult, ModelResult, Result
+from contract.rolling import RollingJob, RollingResult
+from contract.sweep import SweepJob, SweepResult
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of job.
+
+    name      value of the field `kind` in its job and in its result
+    job       what is asked for
+    result    what comes back
+    example   what the interface shows: a title, and the fields of a job besides its kind and dataset
+    """
+
+    name: str
+    job: type[Job]
+    result: type[Result]
+    example: tuple[str, Mapping[str, Any]]
+
+    @property
+    def needs_data(self) -> bool:
+        """Whether the job starts from a dataset."""
+        return issubclass(self.job, DataJob)
+
+    @property
+    def gives_one_model(self) -> bool:
+        """Whether the result is one model, which can be compared with another."""
+        return issubclass(self.result, ModelResult)
+
+
+_PASSAGE = {"analysis": {"passages": [{"from": -1.0, "to": 1.0}]}, "labels": {"experiment": "trap-17"}}
+_SETS = {"variants": [{}, {"selection": {"method": "pastis"}}]}
+_TABLE = (
+    Kind("identification", IdentificationJob, IdentificationResult, ("on a dataset", _PASSAGE)),
+    Kind("generator", GeneratorJob, GeneratorResult, ("a model given by its terms", {"model": DOUBLE_WELL})),
+    Kind("rolling", RollingJob, RollingResult, ("a window moved along the data", {"windows": {"count": 100, "share": 0.1}})),
+    Kind("sweep", SweepJob, SweepResult, ("several sets of parameters", _SETS)),
+)
+KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _TABLE}
+
+
+if TYPE_CHECKING:
+    KindName = str
+    JobRequest = Job
+    AnyResult = Result
+else:
+    KindName = Literal[tuple(KINDS)]
+    JobRequest = Annotated[reduce(or_, [kind.job for kind in _TABLE]), Field(discriminator="kind")]
+    AnyResult = reduce(or_, [kind.result for kind in _TABLE])
+
+JOB_REQUEST: TypeAdapter[Job] = TypeAdapter(JobRequest)
+RESULT: TypeAdapter[Result] = TypeAdapter(Annotated[AnyResult, Field(discriminator="kind")])

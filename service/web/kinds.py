@@ -1,0 +1,16 @@
+"""The table of views: how the result of each kind of job is shown."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from service.web.model_view import model_view
+from service.web.result_view import ResultView
+from service.web.rolling_view import rolling_view
+from service.web.sweep_view import sweep_view
+
+VIEWS: Mapping[str, Callable[[Any], ResultView]] = {
+    "identification": model_view,
+    "generator": model_view,
+    "rolling": rolling_view,
+    "sweep": sweep_view,
+}

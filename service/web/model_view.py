@@ -1,0 +1,48 @@
+"""One model: its equations, what its generator says, and whether the data agree."""
+
+from contract.results import IdentificationResult, ModelResult
+from service.web import headline, mathml, sentences
+from service.web.plots.checks import check_plots
+from service.web.plots.dynamics import law_plots
+from service.web.plots.model import model_plots
+from service.web.plots.plane import plane_plots
+from service.web.plots.plot import Plot
+from service.web.result_view import ResultView, words_of_data
+from service.web.tables import tables
+
+
+def model_view(result: ModelResult) -> ResultView:
+    """The view of an identification, or of the analysis of a model."""
+    units = sentences.units_of_result(result)
+    source = words_of_data(result.data) if isinstance(result, IdentificationResult) else "A model given by its terms"
+    return ResultView(
+        template="result.html",
+        subtitle=source,
+        figures=list(headline.figures(result, units)),
+        # Why there is no law stands beside the answer already.
+        warnings=[w for w in result.warnings if w.code != "not-ergodic"],
+        plots=plots_of(result),
+        tables=list(tables(result, units)),
+        more={
+            "general": mathml.general_equation(list(result.model.drift)),
+            "equations": headline.equations(result),
+            "columns": {name: units.columns[name] for name in result.model.drift if units.label(name) != name},
+            "reason": sentences.without_law(result.generator.reason),
+            "units": units,
+            "generator": result.generator,
+        },
+    )
+
+
+def plots_of(result: ModelResult) -> list[Plot]:
+    """Every plot of a result, what matters most first."""
+    units, variables = sentences.units_of_result(result), list(result.model.drift)
+    plots: list[Plot] = []
+    if len(variables) == 1:
+        plots += model_plots(result, units)
+    else:
+        plots += plane_plots(result, units, variables)
+    plots += law_plots(result, units)
+    if isinstance(result, IdentificationResult):
+        plots += check_plots(result, units)
+    return plots

@@ -1,0 +1,20 @@
+"""A window moved along the data: the trend of the spectral gap, and every window's numbers over time."""
+
+from contract.rolling import RollingResult
+from service.web import headline, sentences
+from service.web.numbers import count
+from service.web.plots.rolling import rolling_plots
+from service.web.result_view import ResultView, words_of_data
+
+
+def rolling_view(result: RollingResult) -> ResultView:
+    """The view of a rolling job."""
+    units = sentences.units_of_data(result.data)
+    return ResultView(
+        subtitle=f"{count(len(result.windows))} windows of {words_of_data(result.data)}",
+        sentence=sentences.trend(result),
+        figures=list(headline.trend_figures(result, units)),
+        warnings=result.warnings,
+        plots_heading="Window by window",
+        plots=list(rolling_plots(result, units)),
+    )
