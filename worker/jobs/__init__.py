@@ -1,1 +1,1 @@
-"""Each kind of job: its parameters, its computation and its document."""
+"""The kinds of job: how each is computed and described. Start at `kinds.py`."""

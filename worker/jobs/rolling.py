@@ -1,15 +1,39 @@
-"""One record → a model for every window along it."""
+"""One record → a model for every window along it → the document."""
 
+import numpy as np
+from scipy.special import ndtri
+
+from contract.base import Interval
 from contract.identification import IdentificationParameters
-from contract.rolling import RollingWindows
+from contract.results import Estimate
+from contract.rolling import (
+    GapTrend,
+    RollingJob,
+    RollingResult,
+    RollingWindow,
+    RollingWindows,
+    WindowFixedPoint,
+    WindowTerm,
+)
+from worker.documents.model import data_summary
+from worker.documents.numbers import number
+from worker.documents.results import provenance_of, warning_of
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.data.variables import check_unwrapped
 from worker.identification.errors import DimensionNotSupported
+from worker.identification.sums.block_sums import Summing
 from worker.jobs.parameters import bounds_of, period_of
+from worker.jobs.sources import Record
 from worker.jobs.univariate_setup import beside_walls, problem_of_one
 from worker.progress import Report
-from worker.rolling.rolling import Rolling, roll
+from worker.rolling.rolling import Coefficient, Rolling, Window, roll
+from worker.rolling.spectral_gaps import Gap
 from worker.rolling.windows import along
+
+
+def compute(job: RollingJob, record: Record, report: Report, summing: Summing) -> Rolling:
+    """Fit every window. Raises IdentificationError."""
+    return roll_along(record.data, job.parameters, job.windows, report)
 
 
 def roll_along(data: Trajectories, parameters: IdentificationParameters, asked: RollingWindows, report: Report) -> Rolling:
@@ -25,3 +49,67 @@ def roll_along(data: Trajectories, parameters: IdentificationParameters, asked: 
     windows = along(data, asked.count, asked.length, asked.share)
     problem = beside_walls(problem_of_one(data, parameters, report), bounds)
     return roll(problem, windows, rule=parameters.sampling_rule, noise=parameters.measurement_noise, bounds=bounds)
+
+
+def describe(job_id: str, job: RollingJob, record: Record, found: Rolling, seconds: float) -> RollingResult:
+    """Write the document of a rolling job."""
+    width = float(ndtri((1 + job.confidence) / 2))
+    asked = {"windows": job.windows.model_dump(mode="json"), "confidence": job.confidence}
+    return RollingResult(
+        job=job_id,
+        data=data_summary(record.dataset, found.dt),
+        sampling_rule=found.rule,
+        measurement_noise_variance=number(found.noise_variance),
+        windows=tuple(_window(window, width) for window in found.windows),
+        trend=_trend(found, width),
+        warnings=(*record.dataset.report.warnings, *(warning_of(finding) for finding in found.findings)),
+        provenance=provenance_of(record.dataset, job.parameters, asked, seconds),
+    )
+
+
+def _window(window: Window, width: float) -> RollingWindow:
+    return RollingWindow(
+        begin=window.begin,
+        end=window.end,
+        n_increments=window.n_increments,
+        drift=tuple(_term(coefficient) for coefficient in window.drift),
+        diffusion=tuple(_term(coefficient) for coefficient in window.diffusion),
+        fixed_points=tuple(
+            WindowFixedPoint(at=place.at, std_error=number(place.std_error), stable=place.stable) for place in window.fixed_points
+        ),
+        gap=_exponential(window.gap, 1.0, width),
+        relaxation_time=_exponential(window.gap, -1.0, width),
+    )
+
+
+def _term(coefficient: Coefficient) -> WindowTerm:
+    return WindowTerm(term=coefficient.term, value=coefficient.value, std_error=coefficient.std_error)
+
+
+def _exponential(gap: Gap, sign: float, width: float) -> Estimate:
+    """exp(± log λ), with the interval that is central in the logarithm."""
+    if gap.log_rate is None:
+        return Estimate(value=None, reason=gap.reason)
+    if gap.std_error is None:
+        return Estimate(value=number(np.exp(sign * gap.log_rate)))
+    return Estimate(value=number(np.exp(sign * gap.log_rate)), ci=_around(sign * gap.log_rate, width * gap.std_error))
+
+
+def _around(logarithm: float, reach: float) -> Interval:
+    with np.errstate(over="ignore"):
+        return number(np.exp(logarithm - reach)), number(np.exp(logarithm + reach))
+
+
+def _trend(found: Rolling, width: float) -> GapTrend:
+    trend = found.trend
+    if trend is None:
+        return GapTrend(slope=None, factor=Estimate(value=None, reason=found.trend_reason), reason=found.trend_reason)
+    reach = width * trend.std_error
+    return GapTrend(
+        slope=trend.slope,
+        ci=(trend.slope - reach, trend.slope + reach),
+        z=trend.z,
+        factor=Estimate(value=number(np.exp(trend.change)), ci=_around(trend.change, reach * trend.span)),
+        p_value=trend.p_value,
+        n_windows=trend.n_windows,
+    )

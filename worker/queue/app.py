@@ -16,6 +16,7 @@ from celery.exceptions import SoftTimeLimitExceeded
 from celery.worker import state
 
 from contract.messages import HARD_LIMIT_GRACE_SECONDS, HELP_JOB, RUN_JOB, Message, broker_queue
+from contract.results import Result
 from storage.configuration import BadSettings, read
 from storage.redis.connection import broker_url, connect
 from storage.redis.durability import WeakDurability, check_durability
@@ -28,12 +29,7 @@ from worker.queue import lease, logs, precompile
 from worker.queue.broker_watchdog import Pulse, pulse_taker
 from worker.queue.heartbeat import Beating, beat_giver
 from worker.queue.settings import WorkerSettings
-from worker.queue.tasks import (
-    Computation,
-    Result,
-    help_job,
-    run_job,
-)
+from worker.queue.tasks import Computation, help_job, run_job
 
 SOFT_SHUTDOWN_SECONDS = 20.0
 """A running job gets this long to finish when the worker is stopped; then it is another's."""

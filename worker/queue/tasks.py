@@ -13,9 +13,7 @@ from celery.exceptions import SoftTimeLimitExceeded
 
 from contract.problems import Problem, problem
 from contract.records import Progress
-from contract.results import GeneratorResult, IdentificationResult
-from contract.rolling import RollingResult
-from contract.sweep import SweepResult
+from contract.results import Result
 from storage.stores import Claim, JobStore, Stores, StoreUnavailable
 from storage.terminal_problems import timed_out
 from storage.tracing import Stage, Traces
@@ -37,7 +35,6 @@ from worker.retry import (
     patiently,
 )
 
-Result = IdentificationResult | GeneratorResult | RollingResult | SweepResult
 Execute = Callable[[Claim, Stores, Report, Share], Result]
 """Computes a job's result. Raises JobProblem where the job cannot be done, and whatever its `Report` and `Share` raise."""
 Outcome = Literal["skipped", "succeeded", "failed", "fenced", "given back"]

@@ -15,7 +15,7 @@ from contract.jobs import GeneratorJob
 from contract.messages import HELP_JOB, Message
 from contract.problems import problem
 from contract.records import JobRecord
-from contract.results import Component, GeneratorAnalysis, GeneratorResult, Model, Provenance
+from contract.results import Component, GeneratorAnalysis, GeneratorResult, Model, Provenance, Result
 from storage.memory import MemoryResultStore, memory_stores
 from storage.memory_jobs import MemoryJobStore
 from storage.stores import Claim, Stores, StoreUnavailable
@@ -30,7 +30,6 @@ from worker.progress import Report
 from worker.queue.tasks import (
     Computation,
     Outcome,
-    Result,
     help_job,
     run_job,
 )

@@ -13,13 +13,10 @@ from contract.kinds import JOB_REQUEST
 from contract.results import IdentificationResult
 from contract.sweep import SweepJob
 from service.requests.cost import estimated_seconds
-from worker import pipeline
-from worker.comparison import plot_data
-from worker.documents import results
-from worker.documents.sweep import sweep_result
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.sums.block_sums import sums_here
-from worker.jobs import parameter_sets
+from worker.jobs import identification, sweep
+from worker.jobs.sources import Record
 
 N, DT = 2000, 0.05
 SAMPLING = SamplingReport(median=DT, min=DT, max=DT, jitter=0.0, source="given")
@@ -55,10 +52,8 @@ def record() -> Trajectories:
 def answered(data: Trajectories, **analysis: object) -> IdentificationResult:
     job = JOB_REQUEST.validate_python({"kind": "identification", "dataset": "ds_a", "analysis": analysis})
     assert isinstance(job, IdentificationJob)
-    answer = pipeline.identify(data, job.parameters, quiet)
-    analysed, comparison = pipeline.judged(answer, data, job.analysis, quiet)
-    seen = plot_data.of_answer(answer, data, None if analysed is None else analysed.generator, job.analysis.confidence)
-    made = results.identification_result("job_a", job, DATASET, answer, analysed, comparison, seen, 0.1)
+    source = Record(DATASET, data)
+    made = identification.describe("job_a", job, source, identification.compute(job, source, quiet, sums_here), 0.1)
     return IdentificationResult.model_validate(json.loads(made.model_dump_json(by_alias=True)))
 
 
@@ -83,8 +78,8 @@ def test_a_sweep_of_models_alone(record: Trajectories) -> None:
         {"kind": "sweep", "dataset": "ds_a", "variants": [{}, {"sampling_rule": "euler"}], "analysis": {"model_only": True}}
     )
     assert isinstance(job, SweepJob)
-    found = parameter_sets.swept(record, list(job.parameter_sets().values()), job.analysis, quiet, sums_here)
-    for item in sweep_result("job_a", job, DATASET, found, 0.1).items:
+    source = Record(DATASET, record)
+    for item in sweep.describe("job_a", job, source, sweep.compute(job, source, quiet, sums_here), 0.1).items:
         assert item.model is not None
         assert item.model.drift["x"].expression
         assert item.generator is not None

@@ -17,7 +17,7 @@ from contract.generator import ModelTerms
 from contract.jobs import GeneratorJob
 from contract.problems import Problem, problem
 from contract.records import JobRecord
-from contract.results import Component, GeneratorAnalysis, GeneratorResult, Model, Provenance
+from contract.results import Component, GeneratorAnalysis, GeneratorResult, Model, Provenance, Result
 from storage.memory import MemoryResultStore, memory_stores
 from storage.memory_jobs import MemoryJobStore
 from storage.redis.jobs import ATTEMPT_CAP
@@ -26,12 +26,7 @@ from worker.fan_out.shards import Share, Sum
 from worker.problems import JobProblem
 from worker.progress import Report
 from worker.queue.memory_limit import memory_limited
-from worker.queue.tasks import (
-    Computation,
-    Execute,
-    Result,
-    run_job,
-)
+from worker.queue.tasks import Computation, Execute, run_job
 from worker.retry import Fenced
 
 TENANT = "lab"

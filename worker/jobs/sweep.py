@@ -1,4 +1,4 @@
-"""Several sets of parameters → documents."""
+"""The same data under several sets of parameters → a model for each → the document."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,21 +14,29 @@ from worker.documents.model import (
     selection_of,
 )
 from worker.documents.results import (
+    all_findings,
     generator_of,
-    notice_of,
     provenance_of,
-    said_of,
+    warning_of,
 )
 from worker.generator.errors import GeneratorError
 from worker.identification.errors import IdentificationError
 from worker.identification.identified_model import Answer
-from worker.jobs.parameter_sets import Found, Swept
+from worker.identification.sums.block_sums import Summing
+from worker.jobs.parameter_sets import Found, Swept, swept
+from worker.jobs.sources import Record
 from worker.problems import of_core
+from worker.progress import Report
 
 
-def sweep_result(job_id: str, job: SweepJob, dataset: Dataset, found: Swept, seconds: float) -> SweepResult:
-    """The document of a sweep."""
-    confidence = job.analysis.confidence
+def compute(job: SweepJob, record: Record, report: Report, summing: Summing) -> Swept:
+    """Identify, analyse and compare under each set; one that has no model does not hinder the others."""
+    return swept(record.data, list(job.parameter_sets().values()), job.analysis, report, summing)
+
+
+def describe(job_id: str, job: SweepJob, record: Record, found: Swept, seconds: float) -> SweepResult:
+    """Write the document of a sweep."""
+    dataset, confidence = record.dataset, job.analysis.confidence
     return SweepResult(
         job=job_id,
         data=data_summary(dataset, _step_of(dataset, found)),
@@ -58,5 +66,5 @@ def _item(variant: Mapping[str, Any], item: Found | IdentificationError | Genera
         selection=selection_of(answer),
         generator=generator_of(analysed),
         diagnostics=diagnostics_of(answer, comparison),
-        warnings=tuple(notice_of(finding) for finding in said_of(answer, comparison, analysed)),
+        warnings=tuple(warning_of(finding) for finding in all_findings(answer, comparison, analysed)),
     )

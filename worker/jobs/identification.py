@@ -1,0 +1,66 @@
+"""Data → a model → what its generator says → the document."""
+
+from typing import NamedTuple
+
+from contract.jobs import IdentificationJob
+from contract.results import IdentificationResult
+from worker import pipeline
+from worker.comparison import plot_data
+from worker.comparison.compare import Comparison
+from worker.comparison.plot_data import Picture
+from worker.documents.curves import curves_document, field_document, observed_document
+from worker.documents.model import (
+    data_of,
+    diagnostics_of,
+    model_of,
+    selection_of,
+)
+from worker.documents.results import (
+    all_findings,
+    generator_of,
+    provenance_of,
+    warning_of,
+)
+from worker.identification.identified_model import Answer
+from worker.identification.identified_system import JointAnswer
+from worker.identification.sums.block_sums import Summing
+from worker.jobs.sources import Record
+from worker.pipeline import Analysed
+from worker.progress import Report
+
+
+class Identified(NamedTuple):
+    """A model, its analysis (None where the model alone is asked for), its comparison with the data, and curves to draw."""
+
+    answer: Answer | JointAnswer
+    analysed: Analysed | None
+    comparison: Comparison
+    seen: Picture
+
+
+def compute(job: IdentificationJob, record: Record, report: Report, summing: Summing) -> Identified:
+    """Identify, analyse and compare. Raises IdentificationError."""
+    answer = pipeline.identify(record.data, job.parameters, report, summing)
+    analysed, comparison = pipeline.judged(answer, record.data, job.analysis, report)
+    generator = None if analysed is None else analysed.generator
+    seen = plot_data.of_answer(answer, record.data, generator, job.analysis.confidence)
+    return Identified(answer, analysed, comparison, seen)
+
+
+def describe(job_id: str, job: IdentificationJob, record: Record, found: Identified, seconds: float) -> IdentificationResult:
+    """Write the document of an identification."""
+    answer, analysed, comparison, seen = found
+    findings = all_findings(answer, comparison, analysed)
+    return IdentificationResult(
+        job=job_id,
+        data=data_of(record.dataset, answer),
+        model=model_of(answer, job.analysis.confidence),
+        selection=selection_of(answer),
+        generator=generator_of(analysed),
+        diagnostics=diagnostics_of(answer, comparison),
+        observed=None if seen.observed is None else observed_document(seen.observed),
+        curves=curves_document(seen.curves),
+        drift_field=field_document(seen.field),
+        warnings=(*record.dataset.report.warnings, *(warning_of(finding) for finding in findings)),
+        provenance=provenance_of(record.dataset, job.parameters, job.analysis.model_dump(mode="json", by_alias=True), seconds),
+    )

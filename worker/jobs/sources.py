@@ -1,0 +1,72 @@
+"""What a job starts from: its dataset, opened as memory maps, with every variable that its parameters name."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from contract.datasets import Dataset
+from contract.jobs import DataJob
+from contract.problems import Problem, ProblemError, problem
+from storage.stores import Stores
+from worker.identification.data.trajectories import Trajectories
+from worker.problems import JobProblem
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A dataset's description and its samples."""
+
+    dataset: Dataset
+    data: Trajectories
+
+
+@contextmanager
+def record_of(tenant: str, job: DataJob, stores: Stores) -> Iterator[Record]:
+    """Open the job's dataset; memory does not grow with it. Raises JobProblem where data or a variable is not there."""
+    dataset = stores.datasets.get(tenant, job.dataset) if job.dataset is not None else None
+    if dataset is None:
+        raise JobProblem(_dataset_gone(job.dataset))
+    variables = [v.name for v in dataset.report.variables]
+    for place, parameters in job.parameter_sets().items():
+        check_variables(f"{place}/domain", parameters.domain, variables)
+        check_variables(f"{place}/periodic", parameters.periodic, variables)
+    try:
+        files = stores.datasets.files(tenant, dataset.id)
+        with files as folder:
+            arrays = (np.load(Path(folder) / f"{name}.npy", mmap_mode="r") for name in ("states", "times", "segments"))
+            yield Record(dataset, Trajectories(*arrays))
+    except KeyError as error:
+        raise JobProblem(_dataset_gone(dataset.id)) from error
+
+
+def check_variables(where: str, given: Mapping[str, object], known: Sequence[str]) -> None:
+    """Raise JobProblem where a name in `given`, at that place of the job, is not a variable."""
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        detail = f"there is no {unknown[0]!r} here; known: {', '.join(known)}"
+        raise JobProblem(invalid(f"{where}/{unknown[0]}", detail, f"Use {' or '.join(known[:6])}."))
+
+
+def invalid(pointer: str, detail: str, hint: str) -> Problem:
+    """The problem of a job that does not fit its data or model, at a place of the job."""
+    return problem(
+        422,
+        "invalid-request",
+        "The job does not fit the data or model",
+        detail[:1].upper() + detail[1:] + ".",
+        errors=(ProblemError(detail=detail, pointer=f"#/{pointer}"),),
+        hints=(hint,),
+    )
+
+
+def _dataset_gone(dataset: str | None) -> Problem:
+    return problem(
+        422,
+        "dataset-gone",
+        "The dataset is not there",
+        f"Dataset {dataset} was deleted after the job was accepted.",
+        hints=("Upload the data again and submit the job anew.",),
+    )
