@@ -4,6 +4,7 @@ from itoscope_client import Client
 model = Client().identify(x, dt=0.01)
 """
 
+from itoscope_client import kinds
 from itoscope_client.async_client import AsyncClient
 from itoscope_client.client import Client
 from itoscope_client.errors import (
@@ -27,7 +28,8 @@ from itoscope_client.errors import (
     Unreachable,
     UnreadableData,
 )
-from itoscope_client.models import Estimate, Model, Passage, Rolling, Sweep, Term
+from itoscope_client.kinds import *  # noqa: F403  # the class of each kind's result
+from itoscope_client.models.estimates import Estimate, Passage, Term
 from itoscope_client.models.simulation import SimulationError
 from itoscope_client.retries import Retries
 from itoscope_client.waiting import WaitingTimedOut
@@ -47,16 +49,13 @@ __all__ = [
     "JobCancelled",
     "JobFailed",
     "MissingDependency",
-    "Model",
     "NoModel",
     "NotFound",
     "Passage",
     "Problem",
     "Retries",
-    "Rolling",
     "ServerError",
     "SimulationError",
-    "Sweep",
     "Term",
     "TooLarge",
     "Unauthorized",
@@ -64,3 +63,4 @@ __all__ = [
     "UnreadableData",
     "WaitingTimedOut",
 ]
+__all__ += kinds.__all__

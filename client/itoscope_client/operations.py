@@ -1,21 +1,161 @@
-"""Every operation of the client as a flow: what to ask, what to do with the answer."""
+"""What both clients can do. Each operation is a flow, written once: what to ask, what to do with the answer."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+import inspect
+from collections.abc import Callable, Coroutine, Mapping
+from functools import wraps
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, cast, get_args, overload
 
 from itoscope_client import calls, flows, waiting
 from itoscope_client.calls import Call
-from itoscope_client.errors import InputError, Unreachable
+from itoscope_client.errors import Unreachable
 from itoscope_client.flows import Flow
 from itoscope_client.inputs import LayoutOptions, upload_of
-from itoscope_client.models import Model, Passage
-from itoscope_client.models.estimates import passage_of
+from itoscope_client.models.model import Ask, Model, model_of
 from itoscope_client.progress import Listener, ProgressBar, silent
 from itoscope_client.retries import Retries
 
+P = ParamSpec("P")
+T = TypeVar("T")
 Document = dict[str, Any]
 PAGE = 100
 """Items asked for at once."""
+
+
+class Blocking(Protocol):
+    """A client that carries a flow out."""
+
+    def _run(self, flow: Flow[T]) -> T: ...
+
+
+class Asynchronous(Protocol):
+    """A client whose flows are awaited."""
+
+    def _run(self, flow: Flow[T]) -> Coroutine[Any, Any, T]: ...
+
+
+class Operation(Generic[P, T]):
+    """The type of a method that `Client` answers and `AsyncClient` lets be awaited."""
+
+    @overload
+    def __get__(self, client: Blocking, owner: type) -> Callable[P, T]: ...
+    @overload
+    def __get__(self, client: Asynchronous, owner: type) -> Callable[P, Coroutine[Any, Any, T]]: ...
+    def __get__(self, client: Any, owner: type) -> Any:
+        raise NotImplementedError("operations are functions; this is their type")
+
+
+def operation(steps: Callable[Concatenate[Any, P], Flow[T]]) -> Operation[P, T]:
+    """Make a flow a method of both clients, with its signature and docstring."""
+
+    @wraps(steps)
+    def method(client: Any, *args: P.args, **kwargs: P.kwargs) -> Any:
+        return client._run(steps(client, *args, **kwargs))
+
+    signature = inspect.signature(steps)
+    outcome = get_args(signature.return_annotation)[-1]
+    method.__signature__ = signature.replace(return_annotation=outcome)  # type: ignore[attr-defined]
+    return cast(Operation[P, T], method)
+
+
+class Operations:
+    """Jobs and datasets. `AsyncClient` has the same methods, to be awaited."""
+
+    _retries: Retries
+
+    def _asking(self) -> Ask | None:
+        """Who computes what a model is asked for and its result does not have."""
+        return None
+
+    @operation
+    def result(self, job_id: str) -> Flow[Model]:
+        """The model of a job that has succeeded. Raises Conflict where it has not."""
+        document = yield from flows.document(calls.get_result(job_id), self._retries)
+        return model_of(document, ask=self._asking())
+
+    @operation
+    def result_document(self, job_id: str) -> Flow[Document]:
+        """The result of a job of any kind as the service gave it."""
+        return (yield from flows.document(calls.get_result(job_id), self._retries))
+
+    # Jobs
+
+    @operation
+    def submit(self, job: Mapping[str, Any], *, idempotency_key: str | None = None) -> Flow[Document]:
+        """Start a job; its record. Sent again after a lost answer it is still one job, for it goes under an idempotency key."""
+        return (yield from submitted(job, idempotency_key, self._retries))
+
+    @operation
+    def validate(self, job: Mapping[str, Any]) -> Flow[Document]:
+        """Check a job without running it: with every default filled in, and about how long it takes."""
+        return (yield from flows.document(calls.validate_job(job), self._retries))
+
+    @operation
+    def wait(self, job_id: str, *, timeout: float | None = None, progress: bool | Listener = True) -> Flow[Model]:
+        """Wait for a job, from wherever it was submitted. Raises JobFailed, JobCancelled, WaitingTimedOut."""
+        document = yield from waited(job_id, self._retries, listener(progress), timeout)
+        return model_of(document, ask=self._asking())
+
+    @operation
+    def watch(self, job_id: str, *, timeout: float | None = None, progress: bool | Listener = True) -> Flow[Document]:
+        """Wait for a job; its record, however it ended."""
+        return (yield from waiting.ended(job_id, self._retries, listener(progress), timeout))
+
+    @operation
+    def job(self, job_id: str) -> Flow[Document]:
+        """Its record."""
+        return (yield from flows.document(calls.get_job(job_id), self._retries))
+
+    @operation
+    def jobs(
+        self,
+        *,
+        state: str | None = None,
+        kind: str | None = None,
+        dataset: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        limit: int = 100,
+    ) -> Flow[list[Document]]:
+        """Your jobs, newest first, at most `limit`."""
+        filters = {"state": state, "kind": kind, "dataset": dataset}
+        pages = _pages(lambda size, cursor: calls.list_jobs(size, cursor, filters, labels or {}), limit, self._retries)
+        return (yield from pages)
+
+    @operation
+    def report(self, job_id: str) -> Flow[str]:
+        """The job's report: one HTML file that opens without a network."""
+        return (yield from flows.text(calls.get_report(job_id), self._retries))
+
+    @operation
+    def cancel(self, job_id: str) -> Flow[Document]:
+        """End a job that has not ended; its record."""
+        return (yield from flows.document(calls.cancel_job(job_id), self._retries))
+
+    @operation
+    def delete_job(self, job_id: str) -> Flow[None]:
+        """Forget a job that has ended, and its result."""
+        yield from flows.nothing(calls.delete_job(job_id), self._retries)
+
+    # Datasets
+
+    @operation
+    def upload(self, data: Any, *, t: Any = None, **layout: Unpack[LayoutOptions]) -> Flow[Document]:
+        """Make a dataset of anything `identify` takes; its description, with the report of what was read."""
+        return (yield from uploaded(data, t, layout, self._retries))
+
+    @operation
+    def dataset(self, dataset_id: str) -> Flow[Document]:
+        """Its description."""
+        return (yield from flows.document(calls.get_dataset(dataset_id), self._retries))
+
+    @operation
+    def datasets(self, *, limit: int = 100) -> Flow[list[Document]]:
+        """Your datasets, newest first."""
+        return (yield from _pages(calls.list_datasets, limit, self._retries))
+
+    @operation
+    def delete_dataset(self, dataset_id: str) -> Flow[None]:
+        """Forget the data; results computed from them stay."""
+        yield from flows.nothing(calls.delete_dataset(dataset_id), self._retries)
 
 
 def listener(progress: bool | Listener) -> Listener:
@@ -24,44 +164,6 @@ def listener(progress: bool | Listener) -> Listener:
         return progress
     bar = ProgressBar()
     return bar if progress and bar.shown else silent
-
-
-def identification(
-    parameters: Mapping[str, Any] | None, analysis: Mapping[str, Any] | None, preset: str | None, labels: Mapping[str, str] | None
-) -> Document:
-    """The job, but for its data."""
-    return {"kind": "identification", **_given(parameters=parameters, analysis=analysis, preset=preset, labels=labels)}
-
-
-def generator(
-    model: Model | str | Mapping[str, Any], analysis: Mapping[str, Any] | None, labels: Mapping[str, str] | None
-) -> Document:
-    """The job that analyses a model once more."""
-    if isinstance(model, Model):
-        source: Any = model.source
-    else:
-        source = {"job": model} if isinstance(model, str) else dict(model)
-    return {"kind": "generator", "model": source, **_given(analysis=analysis, labels=labels)}
-
-
-def rolling(
-    windows: Mapping[str, Any] | None, parameters: Mapping[str, Any] | None, labels: Mapping[str, str] | None
-) -> Document:
-    """The job, but for its data."""
-    return {"kind": "rolling", **_given(windows=windows, parameters=parameters, labels=labels)}
-
-
-def sweep(
-    over: Sequence[Mapping[str, Any]],
-    parameters: Mapping[str, Any] | None,
-    analysis: Mapping[str, Any] | None,
-    labels: Mapping[str, str] | None,
-) -> Document:
-    """The job, but for its data."""
-    if isinstance(over, Mapping) or not all(isinstance(put, Mapping) for put in over):
-        raise InputError("`over` is a list of parameters, one object for each model: [{'library': {'polynomial_degree': 3}}, …]")
-    variants = [dict(put) for put in over]
-    return {"kind": "sweep", "variants": variants, **_given(parameters=parameters, analysis=analysis, labels=labels)}
 
 
 def of_data(
@@ -94,67 +196,9 @@ def waited(job_id: str, retries: Retries, told: Listener, timeout: float | None)
     return (yield from waiting.result(record, retries))
 
 
-def watched(job_id: str, retries: Retries, told: Listener, timeout: float | None) -> Flow[Document]:
-    """Its record, once it has ended."""
-    return (yield from waiting.ended(job_id, retries, told, timeout))
-
-
-def passage(model: Model | str, start: Any, end: Any, retries: Retries) -> Flow[Passage]:
-    """From the result, or by a job of its own."""
-    known = model.known_passage(start, end) if isinstance(model, Model) else None
-    if known is not None:
-        return known
-    asked = {"passages": [{"from": _place(start), "to": _place(end)}]}
-    document = yield from computed(generator(model, asked, None), None, retries, silent, None)
-    found = Model(document).known_passage(start, end)
-    if found is not None:
-        return found
-    # The places as the service spells them.
-    return passage_of(document["generator"]["passages"][0])
-
-
-def result(job_id: str, retries: Retries) -> Flow[Document]:
-    return (yield from flows.document(calls.get_result(job_id), retries))
-
-
-def report(job_id: str, retries: Retries) -> Flow[str]:
-    return (yield from flows.text(calls.get_report(job_id), retries))
-
-
-def validated(job: Mapping[str, Any], retries: Retries) -> Flow[Document]:
-    return (yield from flows.document(calls.validate_job(job), retries))
-
-
-def job(job_id: str, retries: Retries) -> Flow[Document]:
-    return (yield from flows.document(calls.get_job(job_id), retries))
-
-
-def jobs(filters: Mapping[str, str | None], labels: Mapping[str, str], limit: int, retries: Retries) -> Flow[list[Document]]:
-    return (yield from _pages(lambda size, cursor: calls.list_jobs(size, cursor, filters, labels), limit, retries))
-
-
-def cancelled(job_id: str, retries: Retries) -> Flow[Document]:
-    return (yield from flows.document(calls.cancel_job(job_id), retries))
-
-
-def deleted_job(job_id: str, retries: Retries) -> Flow[None]:
-    return (yield from flows.nothing(calls.delete_job(job_id), retries))
-
-
 def uploaded(data: Any, t: Any, layout: LayoutOptions, retries: Retries) -> Flow[Document]:
+    """Make a dataset."""
     return (yield from flows.document(calls.create_dataset(upload_of(data, t, layout)), retries))
-
-
-def dataset(dataset_id: str, retries: Retries) -> Flow[Document]:
-    return (yield from flows.document(calls.get_dataset(dataset_id), retries))
-
-
-def datasets(limit: int, retries: Retries) -> Flow[list[Document]]:
-    return (yield from _pages(calls.list_datasets, limit, retries))
-
-
-def deleted_dataset(dataset_id: str, retries: Retries) -> Flow[None]:
-    return (yield from flows.nothing(calls.delete_dataset(dataset_id), retries))
 
 
 def _pages(call: Callable[[int, str | None], Call], limit: int, retries: Retries) -> Flow[list[Document]]:
@@ -168,20 +212,3 @@ def _pages(call: Callable[[int, str | None], Call], limit: int, retries: Retries
         if cursor is None:
             break
     return found
-
-
-def _place(place: Any) -> Any:
-    """As JSON has it."""
-    if isinstance(place, Mapping):
-        return {name: list(ends) for name, ends in place.items()}
-    if hasattr(place, "tolist"):
-        return place.tolist()
-    if isinstance(place, list | tuple):
-        return [float(x) for x in place]
-    if isinstance(place, int | float):
-        return float(place)
-    raise InputError(f"a place is a number, a point [x, y], or a region {{'x': (0.8, None)}}, not {place!r}")
-
-
-def _given(**values: Any) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}

@@ -146,11 +146,12 @@ class TestInstallation:
 class TestShells:
     def test_both_clients_have_the_same_methods_and_arguments(self) -> None:
         def methods(kind: type) -> dict[str, list[str]]:
-            public = {name: value for name, value in vars(kind).items() if not name.startswith("_") and callable(value)}
+            public = {name: value for name, value in inspect.getmembers(kind, callable) if not name.startswith("_")}
             return {name: [*inspect.signature(value).parameters] for name, value in public.items()}
 
         assert methods(Client) == methods(AsyncClient)
         assert len(methods(Client)) > 15
+        assert methods(Client)["analyse"] == ["self", "model", "analysis", "labels", "timeout", "progress"]
 
 
 def answering(*answers: httpx.Response | BaseException, seen: list[httpx.Request] | None = None, **options: Any) -> Client:

@@ -1,22 +1,20 @@
 """The commands, their options and their help."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import click
 
-from itoscope_client import operations
 from itoscope_client.cli import text_output
 from itoscope_client.cli.exit_codes import EXIT_STATUS, followed, told
 from itoscope_client.client import Client
 from itoscope_client.inputs import LayoutOptions
-from itoscope_client.models import Model
+from itoscope_client.kinds import identification
+from itoscope_client.models.model import Model
 from itoscope_client.sending import version
 
-WITH_MODEL = ("identification", "generator")
-"""Kinds of jobs whose result is one model; others are printed as JSON."""
 ENVIRONMENT = """\b
 Environment:
   ITOSCOPE_URL       the service's address (http://127.0.0.1:8000)
@@ -139,16 +137,14 @@ def identify(
         dataset = client.upload(file, **cast(LayoutOptions, options))
         if not as_json:
             click.echo(text_output.of_dataset(dataset, file.name), err=detach)
-        job = operations.identification(
-            _parameters(parameters, degree, periodic), _analysis(passage), preset, dict(labels) or None
-        )
+        job = identification(_parameters(parameters, degree, periodic), _analysis(passage), preset, dict(labels) or None)
         record = client.submit({**job, "dataset": dataset["id"]})
         if detach:
             click.echo(json.dumps(record, ensure_ascii=False) if as_json else record["id"])
             if not as_json:
                 click.echo(followed(record["id"]), err=True)
             return
-        _show(client.wait(record["id"], timeout=timeout, progress=not quiet), as_json, output)
+        _show(client.wait(record["id"], timeout=timeout, progress=not quiet).document, as_json, output)
 
 
 @itoscope.command(epilog=EXIT_STATUS)
@@ -165,10 +161,9 @@ def watch(job: str, timeout: float | None, quiet: bool, url: str | None, as_json
     """
     with Client(url) as client:
         record = client.watch(job, timeout=timeout, progress=not quiet)
-        if record["state"] == "succeeded" and record["kind"] not in WITH_MODEL:
-            click.echo(json.dumps(client.result_document(job), ensure_ascii=False))
-            return
-        _show(client.wait(job, progress=False), as_json, None)
+        if record["state"] != "succeeded":
+            client.wait(job, progress=False)  # raises what ended it
+        _show(client.result_document(job), as_json, None)
 
 
 @itoscope.command(epilog=EXIT_STATUS)
@@ -184,11 +179,7 @@ def result(job: str, output: Path | None, url: str | None, as_json: bool) -> Non
       itoscope result job_06h1ve3u84qhrctvl7s0he79sg --json > result.json
     """
     with Client(url) as client:
-        document = client.result_document(job)
-        if document["kind"] not in WITH_MODEL:
-            click.echo(json.dumps(document, ensure_ascii=False))
-            return
-        _show(Model(document), as_json, output)
+        _show(client.result_document(job), as_json, output)
 
 
 @itoscope.command(epilog=EXIT_STATUS)
@@ -260,9 +251,12 @@ def cancel(job: str, url: str | None, as_json: bool) -> None:
     click.echo(json.dumps(record, ensure_ascii=False) if as_json else f"{record['id']} is {record['state']}")
 
 
-def _show(model: Model, as_json: bool, output: Path | None) -> None:
-    text = model.to_json(output)
-    click.echo(text if as_json else text_output.of_model(model))
+def _show(document: Mapping[str, Any], as_json: bool, output: Path | None) -> None:
+    """Print a result: one model in words, and those of other kinds as JSON."""
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False)
+    if output is not None:
+        output.write_text(text, encoding="utf-8")
+    click.echo(text if as_json or "model" not in document else text_output.of_model(Model(document)))
 
 
 def _parameters(given: dict[str, Any] | None, degree: int | None, periodic: Sequence[tuple[str, str]]) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from itoscope_client.models import Model
+from itoscope_client.models.model import Model
 from itoscope_client.models.pages import why_there_is_no_law
 from itoscope_client.models.rounding import interval, rounded
 
