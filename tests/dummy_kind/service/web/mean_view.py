@@ -1,0 +1,15 @@
+"""The mean of each variable, as figures."""
+
+from contract.mean import MeanResult
+from service.web.headline import Figure
+from service.web.numbers import plain
+from service.web.result_view import ResultView
+
+
+def mean_view(result: MeanResult) -> ResultView:
+    """The view of a mean."""
+    return ResultView(
+        subtitle=f"{len(result.means)} variable",
+        sentence="The mean is all there is.",
+        figures=[Figure(f"mean of {name}", plain(value, 4)) for name, value in result.means.items()],
+    )
