@@ -15,17 +15,17 @@ from storage.stores import Claim, ShardClaim, Stores, StoreUnavailable
 from worker.progress import BEGIN, END, Report
 from worker.retry import (
     CLAIM_PATIENCE_SECONDS,
-    Fenced,
+    LeaseLost,
     is_away,
-    patiently,
+    retry_while_unavailable,
 )
 
 Wanted = Callable[[], None]
-"""Called once in a while during a sum. Raises Fenced."""
+"""Called once in a while during a sum. Raises LeaseLost."""
 Sum = Callable[[int, Wanted], bytes]
 """The part of this shard."""
 Share = Callable[[bytes, int, Sum], Sequence[bytes]]
-"""Takes the description of a pass, in how many shards, and how to sum one here; the parts in their order. Raises Fenced."""
+"""Takes the description of a pass, in how many shards, and how to sum one here; the parts in their order. Raises LeaseLost."""
 Helper = Callable[[Claim, Stores, bytes, int], AbstractContextManager[Sum]]
 """Given the description of a pass and in how many shards: how to sum one."""
 Publish = Callable[[Message], None]
@@ -55,23 +55,23 @@ class Sharing:
         self.passes += 1
 
         def look() -> Sequence[str | None]:
-            found = patiently(lambda: jobs.parts(claim.job_id, claim.attempt, pass_name))
+            found = retry_while_unavailable(lambda: jobs.parts(claim.job_id, claim.attempt, pass_name))
             if found is None:
-                raise Fenced
+                raise LeaseLost
             done = sum(name is not None for name in found)
             report(begin + (END - begin) / 2 * done / shards, "identifying", f"{done} of {shards} parts of the sums")
             return found
 
-        patiently(lambda: results.put_part(claim.tenant, claim.job_id, part_name(pass_name), work))
-        queue = patiently(lambda: jobs.fan_out(claim.job_id, claim.attempt, pass_name, shards))
+        retry_while_unavailable(lambda: results.put_part(claim.tenant, claim.job_id, part_name(pass_name), work))
+        queue = retry_while_unavailable(lambda: jobs.fan_out(claim.job_id, claim.attempt, pass_name, shards))
         if queue is None:
-            raise Fenced
+            raise LeaseLost
         with suppress(StoreUnavailable):  # the reaper asks again
             for _ in range(min(shards - 1, MOST_HELPERS)):
                 self._publish(Message(claim.job_id, claim.job.timeout_seconds, queue, HELP_JOB))
         while not all(found := look()):
             # From the other end than the helpers, so that they meet late.
-            shard = patiently(lambda: jobs.claim_shard(claim.job_id, self._owner, self._lease_seconds, last=True))
+            shard = retry_while_unavailable(lambda: jobs.claim_shard(claim.job_id, self._owner, self._lease_seconds, last=True))
             if shard is None:
                 time.sleep(LOOK_SECONDS)
             else:
@@ -81,18 +81,18 @@ class Sharing:
     def _part(self, name: str | None, number: int, here: Sum) -> bytes:
         assert name is not None, "all are there"
         claim, results = self._claim, self._stores.results
-        body = patiently(lambda: results.get_part(claim.tenant, claim.job_id, name))
+        body = retry_while_unavailable(lambda: results.get_part(claim.tenant, claim.job_id, name))
         return here(number, lambda: None) if body is None else body
 
 
 def help_with(shard: ShardClaim, owner: str, stores: Stores, lease_seconds: float, helper: Helper) -> None:
-    """Sum this shard and then others, as long as there are any. Raises Fenced."""
+    """Sum this shard and then others, as long as there are any. Raises LeaseLost."""
     job, jobs = shard.of, stores.jobs
 
     def still_wanted() -> None:
         with suppress(StoreUnavailable):
             if not jobs.renew(job.job_id, owner, lease_seconds):
-                raise Fenced
+                raise LeaseLost
 
     following: ShardClaim | None = shard
     while following is not None:
@@ -105,13 +105,15 @@ def _help_in_pass(
     """Sum shards of one pass; the first one of another, or None."""
     job, following = first.of, first
     try:
-        work = patiently(lambda: stores.results.get_part(job.tenant, job.job_id, part_name(first.pass_name)))
+        work = retry_while_unavailable(lambda: stores.results.get_part(job.tenant, job.job_id, part_name(first.pass_name)))
         if work is None:
-            raise Fenced  # The job has ended since, and its parts are deleted.
+            raise LeaseLost  # The job has ended since, and its parts are deleted.
         with helper(job, stores, work, first.shards) as summed:
             while following.pass_name == first.pass_name:
                 _keep(following, stores, summed(following.number, wanted))
-                found = patiently(lambda: stores.jobs.claim_shard(job.job_id, owner, lease_seconds), CLAIM_PATIENCE_SECONDS)
+                found = retry_while_unavailable(
+                    lambda: stores.jobs.claim_shard(job.job_id, owner, lease_seconds), CLAIM_PATIENCE_SECONDS
+                )
                 if found is None:
                     return None
                 following = found
@@ -133,8 +135,8 @@ def clear_parts(stores: Stores, tenant: str, job_id: str) -> None:
 def _keep(shard: ShardClaim, stores: Stores, body: bytes) -> None:
     """Blob first, then the row."""
     job, name = shard.of, part_name(shard.pass_name, shard.number, shard.attempt)
-    patiently(lambda: stores.results.put_part(job.tenant, job.job_id, name, body))
-    if not patiently(lambda: stores.jobs.commit_shard(shard, name)):
+    retry_while_unavailable(lambda: stores.results.put_part(job.tenant, job.job_id, name, body))
+    if not retry_while_unavailable(lambda: stores.jobs.commit_shard(shard, name)):
         with suppress(StoreUnavailable):
             stores.results.delete_part(job.tenant, job.job_id, name)
 

@@ -122,7 +122,7 @@ def run(settings: WorkerSettings, computation: Computation | None = None) -> int
     signals.setup_logging.connect(_keep_our_logging)
     signals.worker_process_init.connect(partial(_give_way, settings.niceness), weak=False)
     if computation is None:
-        precompile.bring()
+        precompile.copy_compiled_cache()
         signals.worker_process_init.connect(_warm_up)
     app = create_app(settings, computation or computation_of(settings))
     worker = app.Worker(
@@ -174,7 +174,7 @@ def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
 
     pulse = Pulse()
     own = RedisJobStore(connect(settings.redis_url, timeout=min(5.0, settings.lease_seconds / lease.BEATS_PER_LEASE)))
-    keeper = lease.lease_keeper(own, settings.lease_seconds, publish, _teller(settings, own))
+    keeper = lease.lease_keeper(own, settings.lease_seconds, publish, _webhook_sender(settings, own))
     app.steps["worker"].add(keeper)
     app.steps["worker"].add(beat_giver(Beating(own, pulse, queues=settings.queues)))
     app.steps["consumer"].add(pulse_taker(pulse))
@@ -202,13 +202,13 @@ def publisher(app: Celery) -> Publish:
     return publish
 
 
-def _teller(settings: WorkerSettings, jobs: JobStore) -> Callable[[], None] | None:
+def _webhook_sender(settings: WorkerSettings, jobs: JobStore) -> Callable[[], None] | None:
     """What sends the webhooks that are due; None where the operator allows none."""
     if not settings.webhook_hosts:
         return None
-    from worker.queue.webhooks import Teller
+    from worker.queue.webhooks import WebhookSender
 
-    return Teller(jobs, settings.webhook_hosts, settings.webhook_networks).tell
+    return WebhookSender(jobs, settings.webhook_hosts, settings.webhook_networks).send_due
 
 
 def computation_of(settings: WorkerSettings) -> Computation:

@@ -7,7 +7,7 @@ from typing import Any
 from celery import bootsteps
 from celery.worker import state
 
-from worker.queue.hung_children import Lasting, kill, waits_for
+from worker.queue.hung_children import PersistenceCounter, kill, waits_for
 
 PULSE_SECONDS = 1.0
 STALE_SECONDS = 10.0
@@ -51,7 +51,7 @@ def pulse_taker(pulse: Pulse) -> type[bootsteps.StartStopStep]:
         requires = ("celery.worker.consumer.tasks:Tasks",)
 
         def start(self, consumer: Any) -> None:
-            waiting: Lasting[tuple[str, int]] = Lasting(TAKE_UP_LOOKS)
+            waiting: PersistenceCounter[tuple[str, int]] = PersistenceCounter(TAKE_UP_LOOKS)
 
             def tick() -> None:
                 pulse.tick()

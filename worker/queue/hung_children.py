@@ -18,7 +18,7 @@ _log = structlog.get_logger(__name__)
 _Seen = TypeVar("_Seen", bound=Hashable)
 
 
-class Lasting(Generic[_Seen]):
+class PersistenceCounter(Generic[_Seen]):
     """What was seen in so many looks one after the other. Looks are counted, not seconds: a process that was stopped, with its
     children, has seen nothing of that time.
     """

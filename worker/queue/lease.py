@@ -16,7 +16,7 @@ from contract.messages import HELP_JOB, RUN_JOB
 from storage.periodic import every
 from storage.stores import JobStore, StoreUnavailable
 from worker.fan_out.shards import Publish
-from worker.queue.hung_children import Lasting, kill
+from worker.queue.hung_children import PersistenceCounter, kill
 
 BEATS_PER_LEASE = 4
 REAP_SECONDS = 5.0
@@ -94,7 +94,7 @@ def lease_keeper(
     """The step to add to Celery's worker: starts the threads. `tell` sends the webhooks that are due, if there are any."""
 
     reaper = Reaper(jobs, publish, REST_BEATS * lease_seconds / BEATS_PER_LEASE)
-    stray: Lasting[Running] = Lasting(STRAY_BEATS)
+    stray: PersistenceCounter[Running] = PersistenceCounter(STRAY_BEATS)
 
     def renew() -> None:
         for each in stray.look(renew_leases(jobs, lease_seconds, running_jobs())):

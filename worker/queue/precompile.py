@@ -16,7 +16,7 @@ COMPILED_DIR = "ITOSCOPE_COMPILED_DIR"
 CACHE_DIR = "NUMBA_CACHE_DIR"
 
 
-def bring(environment: Mapping[str, str] = os.environ) -> None:
+def copy_compiled_cache(environment: Mapping[str, str] = os.environ) -> None:
     """Copy what the image has compiled to where numba looks and writes. Where that fails, the first job compiles."""
     source, target = environment.get(COMPILED_DIR), environment.get(CACHE_DIR)
     if source and target and Path(source).is_dir():
@@ -27,7 +27,7 @@ def bring(environment: Mapping[str, str] = os.environ) -> None:
 
 def compile_all() -> None:
     """Identify small records, of one variable and of two, clean, noisy and averaged by an instrument, and analyse them."""
-    # Here, because the worker's main process uses `bring` and never loads the numerical libraries.
+    # Here, because the worker's main process uses `copy_compiled_cache` and never loads the numerical libraries.
     import numpy as np
     from numpy.typing import NDArray
 

@@ -30,9 +30,9 @@ from worker.progress import Report
 from worker.queue.memory_limit import memory_limited
 from worker.retry import (
     CLAIM_PATIENCE_SECONDS,
-    Fenced,
+    LeaseLost,
     is_away,
-    patiently,
+    retry_while_unavailable,
 )
 
 Execute = Callable[[Claim, Stores, Report, Share], Result]
@@ -72,7 +72,7 @@ def run_job(
     Where a store stays away the job is given back, to be tried again later. Raises StoreUnavailable where that cannot be said,
     either; the lease then runs out and the reaper hands the job to another.
     """
-    claim = patiently(lambda: stores.jobs.claim(job_id, owner, lease_seconds), CLAIM_PATIENCE_SECONDS)
+    claim = retry_while_unavailable(lambda: stores.jobs.claim(job_id, owner, lease_seconds), CLAIM_PATIENCE_SECONDS)
     if claim is None:
         return "skipped"
     sharing = Sharing(claim, owner, stores, lease_seconds, publish)
@@ -98,7 +98,7 @@ def help_job(job_id: str, owner: str, stores: Stores, lease_seconds: float, comp
 
     Raises StoreUnavailable as `run_job`. Where a store stays away, only the shard is given back.
     """
-    shard = patiently(lambda: stores.jobs.claim_shard(job_id, owner, lease_seconds), CLAIM_PATIENCE_SECONDS)
+    shard = retry_while_unavailable(lambda: stores.jobs.claim_shard(job_id, owner, lease_seconds), CLAIM_PATIENCE_SECONDS)
     if shard is None:
         return "skipped"
 
@@ -120,7 +120,7 @@ def _guarded(
 ) -> Outcome:
     try:
         return run()
-    except Fenced:
+    except LeaseLost:
         return "fenced"
     except JobProblem as error:
         return _fail(claim, stores, error.problem)
@@ -132,7 +132,7 @@ def _guarded(
     except Exception as error:
         if is_away(error):
             _log.warning("given back", reason=str(error))
-            return "given back" if patiently(give_back, CLAIM_PATIENCE_SECONDS) else "fenced"
+            return "given back" if retry_while_unavailable(give_back, CLAIM_PATIENCE_SECONDS) else "fenced"
         _log.exception("job failed unexpectedly")
         return _fail(claim, stores, _internal_error(claim.job_id))
 
@@ -187,7 +187,7 @@ class _Reporter:
                 self._write(progress)
                 self._stage, self._time = stage, now
             if self._fenced:
-                raise Fenced
+                raise LeaseLost
 
     def _write(self, progress: Progress) -> None:
         # Progress is a courtesy; only the commit must wait for the store.
@@ -197,8 +197,8 @@ class _Reporter:
 
 def _succeed(claim: Claim, stores: Stores, body: bytes) -> Outcome:
     """Blob first, then the record: a committed result is always there to be read."""
-    name = patiently(lambda: stores.results.put(claim.tenant, claim.job_id, claim.attempt, body))
-    if patiently(lambda: stores.jobs.succeed(claim.job_id, claim.attempt, name)):
+    name = retry_while_unavailable(lambda: stores.results.put(claim.tenant, claim.job_id, claim.attempt, body))
+    if retry_while_unavailable(lambda: stores.jobs.succeed(claim.job_id, claim.attempt, name)):
         return "succeeded"
     with suppress(StoreUnavailable):  # it goes with the job's own result one day
         stores.results.delete(claim.tenant, name)
@@ -206,7 +206,7 @@ def _succeed(claim: Claim, stores: Stores, body: bytes) -> Outcome:
 
 
 def _fail(claim: Claim, stores: Stores, why: Problem) -> Outcome:
-    landed = patiently(lambda: stores.jobs.fail(claim.job_id, claim.attempt, why))
+    landed = retry_while_unavailable(lambda: stores.jobs.fail(claim.job_id, claim.attempt, why))
     return "failed" if landed else "fenced"
 
 

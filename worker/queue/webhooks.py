@@ -44,7 +44,7 @@ def signed_headers(secret: str, message_id: str, timestamp: int, body: bytes) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Teller:
+class WebhookSender:
     """Sends what is due.
 
     hosts      whom the operator lets be told
@@ -57,7 +57,7 @@ class Teller:
     networks: Sequence[Network] = ()
     trusted: ssl.SSLContext | None = None
 
-    def tell(self) -> None:
+    def send_due(self) -> None:
         """Send the webhooks that are due, all at the same time. Raises StoreUnavailable: what was sent may then be sent again."""
         due = self.jobs.webhooks_due()
         while due:

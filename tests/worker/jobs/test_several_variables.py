@@ -15,7 +15,7 @@ from worker.documents.model import diagnostics_of, model_of, selection_of
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.errors import DimensionNotSupported
 from worker.jobs.generator import describe
-from worker.retry import Fenced
+from worker.retry import LeaseLost
 
 MATRIX = np.array([[-1.0, 2.0], [-2.0, -1.0]])
 ROOT = np.linalg.cholesky(np.array([[1.0, 0.6], [0.6, 0.5]]))
@@ -68,9 +68,9 @@ def test_progress_moves_with_every_component_and_a_cancelled_job_ends_at_the_nex
 
     def cancelled(fraction: float, stage: str, message: str) -> None:
         if message.endswith("drift of y"):
-            raise Fenced
+            raise LeaseLost
 
-    with pytest.raises(Fenced):
+    with pytest.raises(LeaseLost):
         pipeline.identify(data, IdentificationParameters(), cancelled)
 
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from worker.queue.hung_children import Lasting, waits_for
+from worker.queue.hung_children import PersistenceCounter, waits_for
 
 
 def test_what_was_seen_in_every_look_lasts_and_what_was_away_once_begins_anew() -> None:
-    lasting: Lasting[str] = Lasting(3)
+    lasting: PersistenceCounter[str] = PersistenceCounter(3)
     assert [list(lasting.look(seen)) for seen in ({"a", "b"}, {"a"}, {"a", "b"}, {"b"}, {"b"})] == [[], [], ["a"], [], ["b"]]
 
 

@@ -31,16 +31,20 @@ def test_what_was_compiled_elsewhere_is_used_and_not_compiled_again(tmp_path: Pa
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
 
     assert hits_and_misses(image) == "0 1"
-    precompile.bring({precompile.COMPILED_DIR: str(image), precompile.CACHE_DIR: str(mine)})
+    precompile.copy_compiled_cache({precompile.COMPILED_DIR: str(image), precompile.CACHE_DIR: str(mine)})
     assert hits_and_misses(mine) == "1 0"
 
 
 def test_a_worker_without_anything_compiled_begins_all_the_same(tmp_path: Path) -> None:
-    precompile.bring({})
-    precompile.bring({precompile.COMPILED_DIR: str(tmp_path / "nothing"), precompile.CACHE_DIR: str(tmp_path / "mine")})
+    precompile.copy_compiled_cache({})
+    precompile.copy_compiled_cache(
+        {precompile.COMPILED_DIR: str(tmp_path / "nothing"), precompile.CACHE_DIR: str(tmp_path / "mine")}
+    )
     (tmp_path / "image").mkdir()
     (tmp_path / "file").write_text("")
-    precompile.bring({precompile.COMPILED_DIR: str(tmp_path / "image"), precompile.CACHE_DIR: str(tmp_path / "file" / "below")})
+    precompile.copy_compiled_cache(
+        {precompile.COMPILED_DIR: str(tmp_path / "image"), precompile.CACHE_DIR: str(tmp_path / "file" / "below")}
+    )
     assert not (tmp_path / "mine").exists()
 
 

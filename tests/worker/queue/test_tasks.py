@@ -27,7 +27,7 @@ from worker.problems import JobProblem
 from worker.progress import Report
 from worker.queue.memory_limit import memory_limited
 from worker.queue.tasks import Computation, Execute, run_job
-from worker.retry import Fenced
+from worker.retry import LeaseLost
 
 TENANT = "lab"
 LEASE = 30.0
@@ -262,7 +262,7 @@ def test_a_job_cancelled_without_a_further_report_is_fenced_at_its_commit(bench:
 
 
 def test_fenced_is_no_problem_that_a_broad_handler_of_job_problems_would_catch() -> None:
-    assert not issubclass(Fenced, JobProblem | StoreUnavailable | OSError | ValueError | ArithmeticError)
+    assert not issubclass(LeaseLost, JobProblem | StoreUnavailable | OSError | ValueError | ArithmeticError)
 
 
 class Away:

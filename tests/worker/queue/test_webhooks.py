@@ -28,7 +28,7 @@ from storage.redis.connection import connect
 from storage.redis.jobs import RedisJobStore
 from storage.stores import JobStore
 from worker.queue.ssrf_guard import AddressRefused, is_permitted, permitted_addresses
-from worker.queue.webhooks import Teller
+from worker.queue.webhooks import WebhookSender
 
 TENANT = "lab"
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1"))
@@ -110,16 +110,16 @@ def ended(jobs: JobStore, url: str | None, **fields: Any) -> str:
     return job_id
 
 
-def teller(jobs: JobStore, hosts: tuple[str, ...] = ("*",), networks: Any = LOOPBACK, **options: Any) -> Teller:
-    return Teller(jobs, hosts, networks, **options)
+def sender(jobs: JobStore, hosts: tuple[str, ...] = ("*",), networks: Any = LOOPBACK, **options: Any) -> WebhookSender:
+    return WebhookSender(jobs, hosts, networks, **options)
 
 
 def test_the_record_is_sent_as_a_get_would_give_it_and_signed(open_jobs: Any) -> None:
     jobs = open_jobs()
     with receiving(200) as receiver:
         job_id = ended(jobs, f"http://localhost:{receiver.port}/hooks?lab=1")
-        teller(jobs).tell()
-        teller(jobs).tell()
+        sender(jobs).send_due()
+        sender(jobs).send_due()
     ((headers, body),) = receiver.received
     assert headers["host"] == f"localhost:{receiver.port}"
     assert headers["content-type"] == "application/json"
@@ -147,11 +147,11 @@ def test_every_end_is_told_and_no_job_is_told_of_that_did_not_ask(open_jobs: Any
         ended(jobs, None)
         job = JOB_REQUEST.validate_python({"kind": "identification", "dataset": "ds_abc", "webhook": {"url": url}})
         cancelled, running = (jobs.submit(TENANT, job).record.id for _ in range(2))
-        teller(jobs).tell()
+        sender(jobs).send_due()
         assert receiver.received == [], "none has ended"
         jobs.cancel(TENANT, cancelled)
         jobs.claim(running, "worker", 30.0)
-        teller(jobs).tell()
+        sender(jobs).send_due()
     assert [json.loads(body)["state"] for _, body in receiver.received] == ["cancelled"]
 
 
@@ -160,12 +160,12 @@ def test_a_receiver_that_is_down_is_told_when_it_is_up_again_by_whoever_then_run
     with receiving() as receiver:
         port = receiver.port
     ended(jobs, f"http://127.0.0.1:{port}/")
-    teller(jobs).tell()
+    sender(jobs).send_due()
     time.sleep(0.06)
     with receiving(500, 204, port=port) as receiver:
         another = open_jobs() if isinstance(jobs, RedisJobStore) else jobs  # nothing is remembered outside the store
         for _ in range(4):
-            teller(another).tell()
+            sender(another).send_due()
             time.sleep(0.06)
     assert len(receiver.received) == 2, "refused once, then told, then not again"
     assert len({headers["webhook-id"] for headers, _ in receiver.received}) == 1
@@ -177,10 +177,10 @@ def test_a_sender_that_dies_is_followed_by_another(open_jobs: Any) -> None:
     with receiving() as receiver:
         ended(jobs, f"http://127.0.0.1:{receiver.port}/")
         assert len(jobs.webhooks_due()) == 1, "taken by who then dies"
-        teller(jobs).tell()
+        sender(jobs).send_due()
         assert receiver.received == [], "a sender gets time to finish"
         time.sleep(0.06)
-        teller(jobs).tell()
+        sender(jobs).send_due()
     assert len(receiver.received) == 1
 
 
@@ -190,7 +190,7 @@ def test_it_is_given_up_after_the_last_attempt_or_when_told_to(open_jobs: Any, s
     with receiving(status) as receiver:
         ended(jobs, f"http://127.0.0.1:{receiver.port}/")
         for _ in range(5):
-            teller(jobs).tell()
+            sender(jobs).send_due()
             time.sleep(0.06)
     assert len(receiver.received) == times, "and no redirect was followed"
     assert jobs.tally().happened["webhook_given_up"] == 1
@@ -201,7 +201,7 @@ def test_a_forgotten_job_is_not_told_of(open_jobs: Any) -> None:
     with receiving() as receiver:
         job_id = ended(jobs, f"http://127.0.0.1:{receiver.port}/")
         jobs.forget(TENANT, job_id, 30.0)
-        teller(jobs).tell()
+        sender(jobs).send_due()
     assert receiver.received == []
 
 
@@ -212,7 +212,7 @@ def test_a_receiver_that_does_not_answer_costs_five_seconds_at_most(monkeypatch:
         ended(jobs, f"http://127.0.0.1:{slow.port}/")
         ended(jobs, f"http://127.0.0.1:{quick.port}/")
         started = time.monotonic()
-        teller(jobs).tell()
+        sender(jobs).send_due()
         assert time.monotonic() - started < 1.5
     assert len(quick.received) == 1
 
@@ -231,7 +231,7 @@ def test_a_name_server_that_does_not_answer_costs_no_more(monkeypatch: pytest.Mo
         ended(jobs, f"http://localhost:{receiver.port}/")
         ended(jobs, f"http://127.0.0.1:{receiver.port}/")
         started = time.monotonic()
-        teller(jobs).tell()
+        sender(jobs).send_due()
         assert time.monotonic() - started < 1.2
     assert len(receiver.received) == 1
 
@@ -244,11 +244,11 @@ def test_an_address_that_is_not_public_is_not_told(host: str) -> None:
     with receiving() as receiver:
         ended(jobs, f"http://{host}:{receiver.port}/")
         # A network must be allowed, or http would not be; not this one.
-        teller(jobs, networks=(ip_network("10.9.8.0/24"),)).tell()
+        sender(jobs, networks=(ip_network("10.9.8.0/24"),)).send_due()
         assert receiver.received == []
         assert jobs.tally().happened["webhook_given_up"] == 1
         ended(jobs, f"http://127.0.0.1:{receiver.port}/")
-        teller(jobs).tell()
+        sender(jobs).send_due()
     assert len(receiver.received) == 1, "the receiver could have been told"
 
 
@@ -287,7 +287,7 @@ def test_the_operators_list_holds_when_it_is_sent_too() -> None:
     with receiving() as receiver:
         ended(jobs, f"http://localhost:{receiver.port}/")
         for hosts, told in (((), 0), (("127.0.0.1", "*.localhost"), 0), (("example.org", "LocalHost."), 1)):
-            teller(jobs, hosts).tell()
+            sender(jobs, hosts).send_due()
             assert len(receiver.received) == told
 
 
@@ -296,10 +296,10 @@ def test_by_tls_the_certificate_must_be_the_names(certificates: Any) -> None:
     jobs = MemoryJobStore(webhook_waits=())
     with receiving(tls=server) as receiver:
         ended(jobs, f"https://localhost:{receiver.port}/")
-        teller(jobs, trusted=trusted).tell()
+        sender(jobs, trusted=trusted).send_due()
         assert len(receiver.received) == 1, "connected to the address, by the certificate of the name"
         for host, known in (("127.0.0.1", trusted), ("localhost", None)):
             ended(jobs, f"https://{host}:{receiver.port}/")
-            teller(jobs, trusted=known).tell()
+            sender(jobs, trusted=known).send_due()
     assert len(receiver.received) == 1
     assert jobs.tally().happened["webhook_given_up"] == 2
