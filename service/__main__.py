@@ -9,12 +9,12 @@ from types import FrameType
 import structlog
 import uvicorn
 
-from service import logs
 from service.access.keyring import BadKeyFile
 from service.app import create_app
 from service.dependencies import Context
 from service.requests import uploads
 from service.settings import ServiceSettings
+from storage import logs
 from storage.configuration import BadSettings, read
 from storage.redis.connection import connect
 from storage.redis.durability import WeakDurability, check_durability

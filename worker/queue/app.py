@@ -17,6 +17,7 @@ from celery.worker import state
 
 from contract.messages import HARD_LIMIT_GRACE_SECONDS, HELP_JOB, RUN_JOB, Message, broker_queue
 from contract.results import Result
+from storage import logs
 from storage.configuration import BadSettings, read
 from storage.redis.connection import broker_url, connect
 from storage.redis.durability import WeakDurability, check_durability
@@ -25,7 +26,7 @@ from storage.stores import Claim, JobStore, Stores, StoreUnavailable
 from storage.tracing import Traces, TracingMissing, traces
 from worker.fan_out.shards import Publish, Share, Sum
 from worker.progress import Report
-from worker.queue import lease, logs, precompile
+from worker.queue import lease, precompile
 from worker.queue.broker_watchdog import Pulse, pulse_taker
 from worker.queue.heartbeat import Beating, beat_giver
 from worker.queue.settings import WorkerSettings

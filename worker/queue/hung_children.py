@@ -19,8 +19,8 @@ _Seen = TypeVar("_Seen", bound=Hashable)
 
 
 class PersistenceCounter(Generic[_Seen]):
-    """What was seen in so many looks one after the other. Looks are counted, not seconds: a process that was stopped, with its
-    children, has seen nothing of that time.
+    """Counts in how many looks in a row each thing was seen. Looks are counted, not seconds: a process that was stopped, with
+    its children, has seen nothing of that time.
     """
 
     def __init__(self, looks: int) -> None:
@@ -28,7 +28,7 @@ class PersistenceCounter(Generic[_Seen]):
         self._counts: dict[_Seen, int] = {}
 
     def look(self, seen: Iterable[_Seen]) -> Sequence[_Seen]:
-        """Those that have lasted; they begin anew."""
+        """Return what has now been seen in enough looks in a row; its count begins anew."""
         self._counts = {each: self._counts.get(each, 0) + 1 for each in seen}
         lasting = [each for each, looks in self._counts.items() if looks >= self._looks]
         for each in lasting:

@@ -1,4 +1,4 @@
-"""Logs are events with fields: one JSON object a line on standard error, ours and Celery's alike."""
+"""Logs of service and worker: events with fields, one JSON object a line on standard error, ours and the libraries' alike."""
 
 import logging
 import logging.config
@@ -19,10 +19,11 @@ def configure(level: str = "INFO") -> None:
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
     )
     json = {
         "()": structlog.stdlib.ProcessorFormatter,
-        "foreign_pre_chain": [structlog.stdlib.ExtraAdder(), *shared],
+        "foreign_pre_chain": [structlog.stdlib.ExtraAdder(), _without_colours, *shared],
         "processors": [
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             structlog.processors.JSONRenderer(default=str),
@@ -35,5 +36,13 @@ def configure(level: str = "INFO") -> None:
             "formatters": {"json": json},
             "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
             "root": {"handlers": ["stderr"], "level": level},
+            # The service writes an event for each request itself.
+            "loggers": {"uvicorn.access": {"level": "WARNING"}},
         }
     )
+
+
+def _without_colours(_logger: Any, _method: str, event: Any) -> Any:
+    """The event without its second message, with codes for a terminal, which uvicorn adds."""
+    event.pop("color_message", None)
+    return event
