@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from service import errors
 from service.access.admission import Admission
 from service.access.keyring import KeyRing
-from service.dependencies import Context, Queue, Reader
+from service.dependencies import Components, Queue, Reader
 from service.job_polling import JobWatch
 from service.metrics import Metrics
 from service.openapi import interface
@@ -34,7 +34,7 @@ def create_app(
     Raises keys.BadKeyFile, OSError where the key file cannot be read.
     """
     stores, stopping = stores or open_stores(settings), threading.Event()
-    context = Context(
+    context = Components(
         settings=settings,
         stores=stores,
         reader=reader or partial(read_upload, limits=Limits().for_numbers(settings.max_upload_numbers)),

@@ -38,7 +38,7 @@ class Queue(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class Components:
     """The application's parts, put together in service/app.py."""
 
     settings: ServiceSettings
@@ -61,14 +61,18 @@ class Context:
 # Coroutines that wait for nothing: as plain functions, each would cost every request a change of threads.
 
 
-async def context_of(request: Request) -> Context:
+async def context_of(request: Request) -> Components:
     """The parts of the application that serves this request."""
     context = request.app.state.context
-    assert isinstance(context, Context)
+    assert isinstance(context, Components)
     return context
 
 
-async def tenant_of(request: Request, context: Annotated[Context, Depends(context_of)]) -> str:
+Context = Annotated[Components, Depends(context_of)]
+"""The parts of the application, wherever a request is handled."""
+
+
+async def tenant_of(request: Request, context: Context) -> str:
     """Whose request this is: to look needs a key that may `read`, all else one that may `write`.
 
     Raises Refusal: unauthorized where a key is needed and none known was given, forbidden, too-many-requests.
@@ -76,12 +80,12 @@ async def tenant_of(request: Request, context: Annotated[Context, Depends(contex
     return _admitted(request, context, "read" if request.method in ("GET", "HEAD") else "write").tenant
 
 
-async def writer_of(request: Request, context: Annotated[Context, Depends(context_of)]) -> str:
+async def writer_of(request: Request, context: Context) -> str:
     """Whose request this is, which needs a key that may `write` though it only looks. Raises Refusal as `tenant_of`."""
     return _admitted(request, context, "write").tenant
 
 
-async def admin(request: Request, context: Annotated[Context, Depends(context_of)]) -> None:
+async def admin(request: Request, context: Context) -> None:
     """Only for keys that may `admin`. Raises Refusal as `tenant_of`."""
     _admitted(request, context, "admin")
 
@@ -143,6 +147,5 @@ def _said_on_this_machine(request: Request) -> bool:
         return False
 
 
-Parts = Annotated[Context, Depends(context_of)]
 Tenant = Annotated[str, Depends(tenant_of)]
 Administered = Depends(admin)

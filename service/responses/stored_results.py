@@ -15,16 +15,16 @@ def known(record: JobRecord | None) -> JobRecord:
     return record
 
 
-def stored_result(parts: Context, tenant: str, job_id: str) -> tuple[JobRecord, bytes]:
+def stored_result(context: Context, tenant: str, job_id: str) -> tuple[JobRecord, bytes]:
     """The record of a job that succeeded, and its result as it was written.
 
     Raises Refusal (not-found, job-not-finished, job-failed, job-cancelled, gone), Forgotten, StoreUnavailable.
     """
-    record = known(parts.stores.jobs.get(tenant, job_id))
+    record = known(context.stores.jobs.get(tenant, job_id))
     if record.state != "succeeded":
         raise _without_result(record)
-    name = parts.stores.jobs.result_name(tenant, job_id)
-    body = parts.stores.results.get(tenant, name) if name is not None else None
+    name = context.stores.jobs.result_name(tenant, job_id)
+    body = context.stores.results.get(tenant, name) if name is not None else None
     if body is None:
         raise Refusal("gone", "The result is no longer kept.", hints=("Send the job again.",))
     return record, body

@@ -6,7 +6,7 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Query, Request, Response
 
 from contract.datasets import Dataset, DatasetList, Layout
-from service.dependencies import Parts, Tenant
+from service.dependencies import Context, Tenant
 from service.errors import Refusal
 from service.requests import request_body, uploaded_parts, uploads
 from service.requests.paging import Page
@@ -60,30 +60,30 @@ _ACCEPTED: dict[str, Any] = {
     },
     openapi_extra={"requestBody": {"required": True, "content": _ACCEPTED}},
 )
-async def create_dataset(request: Request, parts: Parts, tenant: Tenant, query: Annotated[Layout, Query()]) -> Response:
+async def create_dataset(request: Request, context: Context, tenant: Tenant, query: Annotated[Layout, Query()]) -> Response:
     """Send a file as the body, with its `Content-Type` (or none: the format is then recognised by its content), or as part
     `file` of a multipart form. How to read it may be said by query parameters or in a JSON part `layout`; whatever is left
     out is inferred, and the report says how.
     """
-    await run_sync(parts.admission.body, request_body.announced(request))
-    with uploads.scratch_folder(parts.settings.scratch) as folder:
+    await run_sync(context.admission.body, request_body.announced(request))
+    with uploads.scratch_folder(context.settings.scratch) as folder:
         if uploaded_parts.media_type(request) == uploaded_parts.FORM:
-            form = await uploaded_parts.form(request, parts.settings, folder, "layout")
+            form = await uploaded_parts.form(request, context.settings, folder, "layout")
             upload, layout = form.upload, uploaded_parts.layout(request, query, form.fields.get("layout"))
             if upload is None:
                 raise Refusal("invalid-request", "The form has no `file` part.", hints=("With curl: -F file=@data.csv",))
         else:
             layout = uploaded_parts.layout(request, query, None)
-            upload = await uploaded_parts.raw_upload(request, parts.settings, folder)
-        dataset, created = await uploads.keep(parts, tenant, upload, layout or Layout())
+            upload = await uploaded_parts.raw_upload(request, context.settings, folder)
+        dataset, created = await uploads.keep(context, tenant, upload, layout or Layout())
     location = f"/v1/datasets/{dataset.id}"
     return document(request, dataset, 201 if created else 200, headers={"Location": location})
 
 
 @router.get("", summary="List datasets", response_model=DatasetList, responses=problems(401, 422, 503))
-def list_datasets(request: Request, parts: Parts, tenant: Tenant, page: Annotated[Page, Query()]) -> Response:
+def list_datasets(request: Request, context: Context, tenant: Tenant, page: Annotated[Page, Query()]) -> Response:
     """Your datasets, newest first."""
-    items, cursor = parts.stores.datasets.list(tenant, limit=page.limit, cursor=page.cursor)
+    items, cursor = context.stores.datasets.list(tenant, limit=page.limit, cursor=page.cursor)
     return document(request, DatasetList(items=tuple(items), next_cursor=cursor))
 
 
@@ -93,20 +93,20 @@ def list_datasets(request: Request, parts: Parts, tenant: Tenant, page: Annotate
     response_model=Dataset,
     responses={200: {"headers": headers(ETag="Its version.")}, **problems(401, 404, 503)},
 )
-def get_dataset(request: Request, parts: Parts, tenant: Tenant, dataset_id: str) -> Response:
+def get_dataset(request: Request, context: Context, tenant: Tenant, dataset_id: str) -> Response:
     """What was read from the upload, and what was assumed to read it. Honours `If-None-Match`."""
-    dataset = parts.stores.datasets.get(tenant, dataset_id)
+    dataset = context.stores.datasets.get(tenant, dataset_id)
     if dataset is None:
         raise _unknown()
     return document(request, dataset)
 
 
 @router.delete("/{dataset_id}", status_code=204, summary="Delete a dataset", responses=problems(401, 404, 503))
-def delete_dataset(parts: Parts, tenant: Tenant, dataset_id: str) -> Response:
+def delete_dataset(context: Context, tenant: Tenant, dataset_id: str) -> Response:
     """Forget the data. Results computed from them stay; jobs that have not started will fail."""
-    if not parts.stores.datasets.delete(tenant, dataset_id):
+    if not context.stores.datasets.delete(tenant, dataset_id):
         raise _unknown()
-    parts.admission.freed(tenant)
+    context.admission.freed(tenant)
     return Response(status_code=204)
 
 

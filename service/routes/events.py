@@ -9,7 +9,7 @@ from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 
 from contract.problems import ProblemError
 from contract.records import TERMINAL, JobEvent
-from service.dependencies import Context, Parts, Tenant, still_admitted
+from service.dependencies import Context, Tenant, still_admitted
 from service.errors import Refusal
 from service.routes.responses import problems
 from storage.stores import Forgotten, StoreUnavailable
@@ -53,28 +53,30 @@ LastEvent = Annotated[str | None, Header(alias="Last-Event-ID", description="The
         **problems(401, 404, 410, 422, 503),
     },
 )
-async def follow_events(request: Request, parts: Parts, tenant: Tenant, job_id: str, last_event_id: LastEvent = None) -> Response:
+async def follow_events(
+    request: Request, context: Context, tenant: Tenant, job_id: str, last_event_id: LastEvent = None
+) -> Response:
     """Every change from the start, then each as it happens. After a broken connection, name the last event you have seen in
     `Last-Event-ID`, as browsers do by themselves: nothing is told twice, and nothing is missed.
     """
     try:
-        seen = await run_sync(parts.stores.jobs.events, tenant, job_id, last_event_id)
+        seen = await run_sync(context.stores.jobs.events, tenant, job_id, last_event_id)
     except ValueError:
         fault = ProblemError(detail="header `Last-Event-ID`: is not one we gave")
         raise Refusal("invalid-request", "No event has this id.", errors=(fault,)) from None
     if seen is None:
         raise Refusal("not-found", "There is no such job.", hints=("GET /v1/jobs lists yours.",))
-    if not seen and await _over(parts, tenant, job_id):
+    if not seen and await _over(context, tenant, job_id):
         # It may have ended between the two looks: then there is something to tell.
-        seen = await run_sync(parts.stores.jobs.events, tenant, job_id, last_event_id)
+        seen = await run_sync(context.stores.jobs.events, tenant, job_id, last_event_id)
         if not seen:
             return Response(status_code=204)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return EventSourceResponse(_told(request, parts, tenant, job_id, seen, last_event_id), headers=headers)
+    return EventSourceResponse(_told(request, context, tenant, job_id, seen, last_event_id), headers=headers)
 
 
 async def _told(
-    request: Request, parts: Context, tenant: str, job_id: str, events: Sequence[JobEvent] | None, last: str | None
+    request: Request, context: Context, tenant: str, job_id: str, events: Sequence[JobEvent] | None, last: str | None
 ) -> AsyncGenerator[bytes]:
     """The events as they are spelled, until the job has ended, its record is gone, the key was revoked, the store is away or we
     are stopped.
@@ -86,14 +88,14 @@ async def _told(
                 event="job", id=event.id, data_str=event.model_dump_json(), retry=RETRY_MILLISECONDS if last is None else None
             )
             newest = last = event.id
-        if any(event.state in TERMINAL for event in events) or parts.stopping.is_set() or await request.is_disconnected():
+        if any(event.state in TERMINAL for event in events) or context.stopping.is_set() or await request.is_disconnected():
             return
         try:
-            known, newest = newest, await parts.watch.newest_event(job_id, newest, KEEPALIVE_SECONDS)
-            if not still_admitted(request, parts, tenant):
+            known, newest = newest, await context.watch.newest_event(job_id, newest, KEEPALIVE_SECONDS)
+            if not still_admitted(request, context, tenant):
                 return
-            events = [] if newest == known else await run_sync(parts.stores.jobs.events, tenant, job_id, last)
-            if newest != known and not events and await _over(parts, tenant, job_id):
+            events = [] if newest == known else await run_sync(context.stores.jobs.events, tenant, job_id, last)
+            if newest != known and not events and await _over(context, tenant, job_id):
                 return  # `last` is later than all there will ever be.
         except (Forgotten, StoreUnavailable):
             return  # The caller connects again, and is told what is the matter.
@@ -101,6 +103,6 @@ async def _told(
             yield KEEPALIVE_COMMENT
 
 
-async def _over(parts: Context, tenant: str, job_id: str) -> bool:
-    record = await run_sync(parts.stores.jobs.get, tenant, job_id)
+async def _over(context: Context, tenant: str, job_id: str) -> bool:
+    record = await run_sync(context.stores.jobs.get, tenant, job_id)
     return record is None or record.terminal

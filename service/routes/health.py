@@ -6,7 +6,7 @@ from fastapi import APIRouter, Response
 
 from contract.base import Document
 from contract.messages import QueueName
-from service.dependencies import Administered, Parts
+from service.dependencies import Administered, Context
 from service.errors import RETRY_SECONDS, Refusal
 from service.metrics import MEDIA_TYPE, workers_by_queue
 from service.routes.responses import problems
@@ -42,10 +42,10 @@ async def healthz() -> Health:
 
 
 @router.get("/readyz", summary="Can jobs be accepted and run?", responses=problems(503))
-async def readyz(parts: Parts, response: Response) -> Readiness:
+async def readyz(context: Context, response: Response) -> Readiness:
     """200 when the store answers and a worker has been heard of lately; 503 says which of them is missing."""
     response.headers["Cache-Control"] = "no-store"
-    silence, jobs = parts.settings.worker_silence_seconds, parts.stores.jobs
+    silence, jobs = context.settings.worker_silence_seconds, context.stores.jobs
 
     def look() -> tuple[int, dict[QueueName, int]]:
         return jobs.workers_alive(silence), workers_by_queue(jobs, silence)
@@ -79,8 +79,8 @@ async def readyz(parts: Parts, response: Response) -> Readiness:
         **problems(401),
     },
 )
-def metrics(parts: Parts) -> Response:
+def metrics(context: Context) -> Response:
     """Jobs waiting and running, the age of the oldest, what happened to jobs, how long each stage took, workers, requests. Where
     there are keys, it takes one that may `admin`.
     """
-    return Response(parts.metrics.text(), media_type=MEDIA_TYPE)
+    return Response(context.metrics.text(), media_type=MEDIA_TYPE)

@@ -14,7 +14,7 @@ from contract.jobs import Job
 from contract.kinds import JobRequest
 from contract.messages import Message, QueueName
 from contract.records import JobList, JobRecord
-from service.dependencies import Context, Parts, Tenant
+from service.dependencies import Context, Tenant
 from service.errors import Refusal
 from service.requests import cost, forms, request_body, strict_json, submissions, uploaded_parts, uploads
 from service.requests.listing import JobPage, job_page, parameters
@@ -97,7 +97,7 @@ class JobCheck(Document):
     openapi_extra={"requestBody": {"required": True, "content": _ACCEPTED}, "parameters": [_WAIT]},
 )
 async def create_job(
-    request: Request, parts: Parts, tenant: Tenant, query: Annotated[Layout, Query()], idempotency_key: IdempotencyKey = None
+    request: Request, context: Context, tenant: Tenant, query: Annotated[Layout, Query()], idempotency_key: IdempotencyKey = None
 ) -> Response:
     """Send the job as JSON, naming a `dataset` or holding the `data`; or send the file along, in a multipart form with the
     parts `file`, `job` (JSON) and, if need be, `layout` (JSON, or as query parameters).
@@ -106,30 +106,30 @@ async def create_job(
     began = time.time_ns()
 
     def room() -> None:
-        parts.admission.job()
-        parts.admission.body(request_body.announced(request))
+        context.admission.job()
+        context.admission.body(request_body.announced(request))
 
     await run_sync(room)
-    job, dataset = await _received(request, parts, tenant, query)
+    job, dataset = await _received(request, context, tenant, query)
     fingerprint = hashlib.sha256(strict_json.canonical(job.model_dump(mode="json", by_alias=True))).hexdigest()
-    queue: QueueName = "large" if cost.estimated_seconds(job, dataset) > parts.settings.large_job_seconds else "small"
+    queue: QueueName = "large" if cost.estimated_seconds(job, dataset) > context.settings.large_job_seconds else "small"
 
     # Together, because each change of threads costs as much as what is done there.
     def submitted() -> Submission:
-        submission = parts.stores.jobs.submit(
+        submission = context.stores.jobs.submit(
             tenant,
             job,
             idempotency_key=idempotency_key,
             fingerprint=fingerprint,
             queue=queue,
-            most_open=parts.settings.max_open_jobs,
-            most_open_of_tenant=parts.settings.max_open_jobs_of_tenant,
+            most_open=context.settings.max_open_jobs,
+            most_open_of_tenant=context.settings.max_open_jobs_of_tenant,
         )
         if submission.created:
             _log.info("job accepted", job_id=submission.record.id, queue=queue)  # what ties the request's id to the job's
-            _publish(parts, Message(submission.record.id, job.timeout_seconds, queue))
+            _publish(context, Message(submission.record.id, job.timeout_seconds, queue))
             said = {"itoscope.kind": job.kind, "itoscope.request": str(request.scope["request_id"])}
-            parts.traces.submitted(submission.record.id, began, said)
+            context.traces.submitted(submission.record.id, began, said)
         return submission
 
     submission = await run_sync(submitted)
@@ -138,7 +138,7 @@ async def create_job(
     extra = {"Location": f"/v1/jobs/{record.id}"}
     if not submission.created:
         extra["Idempotent-Replayed"] = "true"
-    return await _followed(request, parts, tenant, record, extra, pending=202)
+    return await _followed(request, context, tenant, record, extra, pending=202)
 
 
 @router.post(
@@ -148,12 +148,12 @@ async def create_job(
     responses=problems(400, 401, 408, 413, 415, 422, 503, 507),
     openapi_extra={"requestBody": {"required": True, "content": _ACCEPTED}},
 )
-async def validate_job(request: Request, parts: Parts, tenant: Tenant, query: Annotated[Layout, Query()]) -> Response:
+async def validate_job(request: Request, context: Context, tenant: Tenant, query: Annotated[Layout, Query()]) -> Response:
     """The same checks as starting it, and the job with every default filled in. Nothing is run; data sent along become a
     dataset, to be named when the job is started.
     """
-    await run_sync(parts.admission.body, request_body.announced(request))
-    job, dataset = await _received(request, parts, tenant, query)
+    await run_sync(context.admission.body, request_body.announced(request))
+    job, dataset = await _received(request, context, tenant, query)
     return document(request, JobCheck(request=job, estimated_seconds=cost.estimated_seconds(job, dataset)))
 
 
@@ -164,11 +164,11 @@ async def validate_job(request: Request, parts: Parts, tenant: Tenant, query: An
     responses=problems(401, 422, 503),
     openapi_extra={"parameters": parameters()},
 )
-def list_jobs(request: Request, parts: Parts, tenant: Tenant, page: Annotated[JobPage, Depends(job_page)]) -> Response:
+def list_jobs(request: Request, context: Context, tenant: Tenant, page: Annotated[JobPage, Depends(job_page)]) -> Response:
     """Your jobs, newest first: all, or those that agree with every filter given. Go on with `next_cursor` until it is null: with
     several filters a page may be short, or empty, before the end.
     """
-    records, cursor = parts.stores.jobs.list(tenant, page.wanted, limit=page.limit, cursor=page.cursor)
+    records, cursor = context.stores.jobs.list(tenant, page.wanted, limit=page.limit, cursor=page.cursor)
     return document(request, JobList(items=tuple(record.linked for record in records), next_cursor=cursor))
 
 
@@ -183,10 +183,10 @@ def list_jobs(request: Request, parts: Parts, tenant: Tenant, page: Annotated[Jo
     },
     openapi_extra={"parameters": [_WAIT]},
 )
-async def get_job(request: Request, parts: Parts, tenant: Tenant, job_id: str) -> Response:
+async def get_job(request: Request, context: Context, tenant: Tenant, job_id: str) -> Response:
     """The record: state, progress, and why it failed if it did. Honours `Prefer: wait=N` and `If-None-Match`."""
-    record = await run_sync(parts.stores.jobs.get, tenant, job_id)
-    return await _followed(request, parts, tenant, known(record), {}, pending=200)
+    record = await run_sync(context.stores.jobs.get, tenant, job_id)
+    return await _followed(request, context, tenant, known(record), {}, pending=200)
 
 
 @router.get(
@@ -206,12 +206,12 @@ async def get_job(request: Request, parts: Parts, tenant: Tenant, job_id: str) -
         **problems(401, 404, 406, 409, 410, 503),
     },
 )
-def get_result(request: Request, parts: Parts, tenant: Tenant, job_id: str) -> Response:
+def get_result(request: Request, context: Context, tenant: Tenant, job_id: str) -> Response:
     """The model with its errors, and what its generator says. 409 while there is none. With `Accept: application/x-npz` an
     archive for `numpy.load`: every array by its place in the document (`generator.stationary.density.values`), the numbers of
     lists of objects as arrays (`generator.spectrum.eigenvalues.re`), NaN for null; and the document itself as `document`.
     """
-    _, body = stored_result(parts, tenant, job_id)
+    _, body = stored_result(context, tenant, job_id)
     form = negotiation.chosen(request, ("application/json", npz.MEDIA_TYPE))
     varies = {"Vary": "Accept"}
     if form == "application/json":
@@ -227,68 +227,68 @@ def get_result(request: Request, parts: Parts, tenant: Tenant, job_id: str) -> R
 @router.post(
     "/{job_id}/cancel", status_code=202, summary="Cancel a job", response_model=JobRecord, responses=problems(401, 404, 410, 503)
 )
-def cancel_job(request: Request, parts: Parts, tenant: Tenant, job_id: str) -> Response:
+def cancel_job(request: Request, context: Context, tenant: Tenant, job_id: str) -> Response:
     """A queued or running job becomes cancelled and will have no result. A job that has ended stays as it is."""
-    return document(request, known(parts.stores.jobs.cancel(tenant, job_id)).linked, 202)
+    return document(request, known(context.stores.jobs.cancel(tenant, job_id)).linked, 202)
 
 
 @router.delete("/{job_id}", status_code=204, summary="Delete a job", responses=problems(401, 404, 409, 410, 503))
-def delete_job(parts: Parts, tenant: Tenant, job_id: str) -> Response:
+def delete_job(context: Context, tenant: Tenant, job_id: str) -> Response:
     """Delete the record of a job that has ended, and its result. A job that has not is cancelled first."""
-    record = known(parts.stores.jobs.get(tenant, job_id))
-    if not retention_sweep.delete_job(parts.stores, tenant, job_id, parts.settings.retention):
+    record = known(context.stores.jobs.get(tenant, job_id))
+    if not retention_sweep.delete_job(context.stores, tenant, job_id, context.settings.retention):
         hints = (f"POST /v1/jobs/{job_id}/cancel first.",)
         raise Refusal("job-not-finished", f"The job is {record.state}; only a job that has ended can be deleted.", hints=hints)
     return Response(status_code=204)
 
 
-async def _received(request: Request, parts: Context, tenant: str, query: Layout) -> tuple[Job, Dataset | None]:
+async def _received(request: Request, context: Context, tenant: str, query: Layout) -> tuple[Job, Dataset | None]:
     media_type = uploaded_parts.media_type(request)
     if media_type == uploaded_parts.FORM:
-        return await _received_form(request, parts, tenant, query)
+        return await _received_form(request, context, tenant, query)
     if media_type != "application/json" and not (media_type.startswith("application/") and media_type.endswith("+json")):
         raise Refusal(
             "unsupported-media-type",
             "A job is application/json, or multipart/form-data with the parts `file` and `job`.",
             hints=("With curl: -H 'Content-Type: application/json'",),
         )
-    body = await request_body.whole(request, parts.settings.max_json_bytes, parts.settings.body_idle_seconds)
+    body = await request_body.whole(request, context.settings.max_json_bytes, context.settings.body_idle_seconds)
     # A short one is read and checked sooner than handed to a thread.
     short = len(body) <= SHORT_BYTES
     given = strict_json.parse(body) if short else await run_sync(strict_json.parse, body)
     return await submissions.resolved(
-        request, parts, tenant, given, layout=uploaded_parts.layout(request, query, None), short=short
+        request, context, tenant, given, layout=uploaded_parts.layout(request, query, None), short=short
     )
 
 
-async def _received_form(request: Request, parts: Context, tenant: str, query: Layout) -> tuple[Job, Dataset | None]:
-    with uploads.scratch_folder(parts.settings.scratch) as folder:
-        form = await uploaded_parts.form(request, parts.settings, folder, "job", "layout")
+async def _received_form(request: Request, context: Context, tenant: str, query: Layout) -> tuple[Job, Dataset | None]:
+    with uploads.scratch_folder(context.settings.scratch) as folder:
+        form = await uploaded_parts.form(request, context.settings, folder, "job", "layout")
         if "job" not in form.fields:
             hints = ('With curl: -F \'job={"kind": "identification"}\'',)
             raise Refusal("invalid-request", "The form has no `job` part.", hints=hints)
         with forms.within_field("job"):
             given = strict_json.parse(form.fields["job"])
         layout = uploaded_parts.layout(request, query, form.fields.get("layout"))
-        return await submissions.resolved(request, parts, tenant, given, upload=form.upload, layout=layout)
+        return await submissions.resolved(request, context, tenant, given, upload=form.upload, layout=layout)
 
 
-def _publish(parts: Context, message: Message) -> None:
+def _publish(context: Context, message: Message) -> None:
     try:
-        parts.queue.publish(message)
+        context.queue.publish(message)
     except Exception as error:
         # The record is what counts: it is due, and the reaper publishes what no worker has claimed.
         _log.warning("not published", job_id=message.job_id, error=type(error).__name__)
 
 
 async def _followed(
-    request: Request, parts: Context, tenant: str, record: JobRecord, extra: dict[str, str], *, pending: int
+    request: Request, context: Context, tenant: str, record: JobRecord, extra: dict[str, str], *, pending: int
 ) -> Response:
     """The record, now or after the wait that was asked for."""
     seconds = long_poll.preferred_seconds(request)
     fields = dict(extra)
     if seconds is not None:
-        record = known(await long_poll.until_terminal(request, parts, tenant, record, seconds))
+        record = known(await long_poll.until_terminal(request, context, tenant, record, seconds))
         fields["Preference-Applied"] = f"wait={seconds}"
     if not record.terminal:
         fields["Retry-After"] = RETRY_AFTER

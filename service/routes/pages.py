@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse
 
 from contract.kinds import KINDS
 from contract.results import ModelResult
-from service.dependencies import Parts, Tenant
+from service.dependencies import Context, Tenant
 from service.errors import Refusal
 from service.routes.previews import previewed, unknown_dataset
 from service.routes.reports import finished_job
@@ -63,25 +63,25 @@ def _packed(name: str) -> bytes:
 
 
 @router.get("/pages/datasets/{dataset_id}")
-async def dataset(parts: Parts, tenant: Tenant, dataset_id: str) -> Response:
+async def dataset(context: Context, tenant: Tenant, dataset_id: str) -> Response:
     """What was read, and the form of the job that comes next."""
-    found = await run_sync(parts.stores.datasets.get, tenant, dataset_id)
+    found = await run_sync(context.stores.datasets.get, tenant, dataset_id)
     if found is None:
         raise unknown_dataset()
-    preview = await previewed(parts, tenant, found, PREVIEW_POINTS)
+    preview = await previewed(context, tenant, found, PREVIEW_POINTS)
     return _piece(await run_sync(dataset_view, found, preview))
 
 
 @router.get("/pages/jobs/{job_id}")
-def result(parts: Parts, tenant: Tenant, job_id: str) -> Response:
+def result(context: Context, tenant: Tenant, job_id: str) -> Response:
     """A result."""
-    return _piece(result_view(finished_job(parts, tenant, job_id)))
+    return _piece(result_view(finished_job(context, tenant, job_id)))
 
 
 @router.get("/pages/comparison")
-def comparison(parts: Parts, tenant: Tenant, first: Annotated[str, Query()], second: Annotated[str, Query()]) -> Response:
+def comparison(context: Context, tenant: Tenant, first: Annotated[str, Query()], second: Annotated[str, Query()]) -> Response:
     """Two results side by side."""
-    sides = [finished_job(parts, tenant, job_id) for job_id in (first, second)]
+    sides = [finished_job(context, tenant, job_id) for job_id in (first, second)]
     for side in sides:
         if not isinstance(side.result, ModelResult):
             raise Refusal(

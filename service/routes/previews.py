@@ -6,7 +6,7 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Query, Request, Response
 
 from contract.datasets import Dataset, DatasetPreview
-from service.dependencies import Context, Parts, Tenant
+from service.dependencies import Context, Tenant
 from service.errors import Refusal
 from service.responses.preview import preview
 from service.responses.representations import FOREVER, document
@@ -27,25 +27,25 @@ Points = Annotated[int, Query(ge=10, le=10_000, description="Pieces into which t
         **problems(401, 404, 422, 503),
     },
 )
-async def get_preview(request: Request, parts: Parts, tenant: Tenant, dataset_id: str, points: Points = 2000) -> Response:
+async def get_preview(request: Request, context: Context, tenant: Tenant, dataset_id: str, points: Points = 2000) -> Response:
     """The longest stretches of the record, each cut into pieces of equal length of which the smallest and the largest sample
     are given, and a histogram of each variable over all samples: enough for a plot that hides no peak.
     """
-    dataset = await run_sync(parts.stores.datasets.get, tenant, dataset_id)
+    dataset = await run_sync(context.stores.datasets.get, tenant, dataset_id)
     if dataset is None:
         raise unknown_dataset()
-    return document(request, await previewed(parts, tenant, dataset, points), cache=FOREVER)
+    return document(request, await previewed(context, tenant, dataset, points), cache=FOREVER)
 
 
-async def previewed(parts: Context, tenant: str, dataset: Dataset, points: int) -> DatasetPreview:
+async def previewed(context: Context, tenant: str, dataset: Dataset, points: int) -> DatasetPreview:
     """The preview, made in a thread; not more of them at once than uploads are read. Raises Refusal (not-found)."""
 
     def made() -> DatasetPreview:
-        with parts.stores.datasets.files(tenant, dataset.id) as folder:
+        with context.stores.datasets.files(tenant, dataset.id) as folder:
             return preview(folder, dataset.report, points)
 
     try:
-        return await run_sync(made, limiter=parts.reading)
+        return await run_sync(made, limiter=context.reading)
     except KeyError:
         raise unknown_dataset() from None
 

@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request, Response
 
 from contract.kinds import RESULT
-from service.dependencies import Context, Parts, Tenant
+from service.dependencies import Context, Tenant
 from service.responses.representations import digest_of, etag_of, unchanged
 from service.responses.stored_results import stored_result
 from service.routes.responses import headers, problems
@@ -27,9 +27,9 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
         **problems(401, 404, 409, 410, 503),
     },
 )
-def get_report(request: Request, parts: Parts, tenant: Tenant, job_id: str) -> Response:
+def get_report(request: Request, context: Context, tenant: Tenant, job_id: str) -> Response:
     """The result for people, to keep, to print or to send: it opens offline, in any browser. 409 while there is none."""
-    finished = finished_job(parts, tenant, job_id)
+    finished = finished_job(context, tenant, job_id)
     page, policy = report.report(finished)
     body = page.encode()
     fields = {"ETag": etag_of(body), "Cache-Control": "private, no-cache", "Content-Security-Policy": policy}
@@ -39,7 +39,7 @@ def get_report(request: Request, parts: Parts, tenant: Tenant, job_id: str) -> R
     return Response(body, headers={**fields, **named, **digest_of(body)}, media_type="text/html; charset=utf-8")
 
 
-def finished_job(parts: Context, tenant: str, job_id: str) -> Finished:
+def finished_job(context: Context, tenant: str, job_id: str) -> Finished:
     """Record and result of a job that succeeded. Raises Refusal as `stored_result`."""
-    record, body = stored_result(parts, tenant, job_id)
+    record, body = stored_result(context, tenant, job_id)
     return Finished(record, RESULT.validate_json(body))

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request, Response
 
 from contract.base import Document
-from service.dependencies import Parts, writer_of
+from service.dependencies import Context, writer_of
 from service.responses.representations import document
 from service.routes.responses import problems
 
@@ -20,9 +20,9 @@ class WebhookSecret(Document):
 
 
 @router.get("/secret", summary="Show the webhook secret", response_model=WebhookSecret, responses=problems(401, 503))
-def get_secret(request: Request, parts: Parts, tenant: Annotated[str, Depends(writer_of)]) -> Response:
+def get_secret(request: Request, context: Context, tenant: Annotated[str, Depends(writer_of)]) -> Response:
     """The secret with which every webhook of yours is signed (Standard Webhooks, `v1`: HMAC-SHA256), made when first asked for.
     It takes a key that may `write`: whoever has the secret can sign.
     """
-    secret = WebhookSecret(key=parts.stores.jobs.webhook_secret(tenant))
+    secret = WebhookSecret(key=context.stores.jobs.webhook_secret(tenant))
     return document(request, secret, cache="no-store")
