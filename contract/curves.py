@@ -7,84 +7,92 @@ from contract.base import Document, Interval
 
 
 class Curve(Document):
-    """A function of one variable, on the grid beside it."""
+    """A function of one variable, evaluated on a grid."""
 
     values: tuple[float | None, ...]
-    """At each point."""
+    """Value at each grid point."""
     band: tuple[Interval, ...] = ()
-    """Confidence interval at each point, from the models drawn around the estimate; empty where there are none."""
+    """Pointwise confidence interval, from models drawn within the uncertainty of the fit; empty
+    if there is none."""
 
 
 class Curves(Document):
-    """Drift and diffusion of one variable where its data are, or its stationary law."""
+    """Drift and diffusion of one variable over the range of the data, or of the stationary
+    distribution."""
 
     grid: tuple[float, ...]
-    """[state]"""
+    """Grid points [state]."""
     drift: Curve
-    """[state/time]"""
+    """Drift b on the grid [state/time]."""
     diffusion: Curve
-    """[state²/time]"""
+    """Diffusion a on the grid [state²/time]."""
 
 
 class DriftField(Document):
-    """The drift of two variables on a coarse grid."""
+    """Drift of two variables on a coarse grid."""
 
     grid: tuple[tuple[float, ...], tuple[float, ...]]
-    """Points of each variable [state]."""
+    """Grid points of each variable [state]."""
     values: tuple[tuple[tuple[float | None, float | None], ...], ...]
-    """Both components at each pair of points, the first variable's rows [state/time]."""
+    """Both drift components at each pair of grid points; rows follow the first variable
+    [state/time]."""
 
 
 class Bins(Document):
-    """Equal bins and the numbers that fell into them; what lies outside is not counted."""
+    """A histogram with bins of equal width. Values outside the bins are not counted."""
 
     edges: tuple[float, ...]
-    """One more than bins."""
+    """Bin edges, one more than there are bins."""
     counts: tuple[int, ...]
-    """Of each bin."""
+    """Number of values in each bin."""
 
 
 class KramersMoyal(Document):
-    """Drift and diffusion straight from the increments that start in each bin of one variable.
+    """Kramers–Moyal estimates of drift and diffusion of one variable, from the increments that
+    start in each bin.
 
-    Not corrected for the sampling interval; bins in which fewer than ten increments start are left out.
+    They are not corrected for the finite sampling interval. Bins with fewer than ten increments
+    are omitted.
     """
 
     at: tuple[float, ...]
-    """Mean state of each bin [state]."""
+    """Mean state in each bin [state]."""
     drift: tuple[float | None, ...]
-    """Σ Δx / Σ Δt [state/time]"""
+    """Drift estimate Σ Δx / Σ Δt in each bin [state/time]."""
     drift_std_error: tuple[float | None, ...]
-    """Of `drift`."""
+    """Standard error of `drift`, in the same unit."""
     diffusion: tuple[float | None, ...]
-    """Σ (Δx − drift Δt)² / Σ Δt [state²/time]"""
+    """Diffusion estimate Σ (Δx − drift Δt)² / Σ Δt in each bin [state²/time]."""
     diffusion_std_error: tuple[float | None, ...]
-    """Of `diffusion`."""
+    """Standard error of `diffusion`, in the same unit."""
     noise_corrected: bool = False
-    """Where the model was corrected for measurement noise of variance s²: then the increments of the step after are taken, which
-    the noise of the state that was seen has no part in, and 2s²/Δt is taken off the diffusion."""
+    """Whether the estimates are corrected for measurement noise of variance s². If so, each
+    state is paired with the increment of the following step, which is independent of the noise
+    in that state, and 2s²/Δt is subtracted from the diffusion."""
 
 
 class JointBins(Document):
-    """Samples of two variables in a table of equal bins."""
+    """A two-dimensional histogram with bins of equal size."""
 
     edges: tuple[tuple[float, ...], tuple[float, ...]]
-    """[state]"""
+    """Bin edges of each variable [state]."""
     counts: tuple[tuple[int, ...], ...]
-    """The first variable's rows."""
+    """Number of samples in each bin; rows follow the first variable."""
 
 
 class Observed(Document):
-    """The data as they are drawn beside the model: at most half a million samples, in stretches spread over the record."""
+    """Data for plotting beside the model: at most half a million samples, in blocks spread over
+    the time series."""
 
     n_samples: int
-    """How many were looked at."""
+    """Number of samples used."""
     histograms: dict[str, Bins]
-    """Of the samples, by variable [state]."""
+    """Histogram of the samples, by variable [state]."""
     residuals: dict[str, Bins]
-    """Of (Δx − b Δt) / √(a Δt + 2s²) over −6 … 6, by variable, s² the measurement noise that the model was corrected for;
-    standard normal where the model is right and the interval short."""
+    """Histogram of the standardised residuals (Δx − b Δt) / √(a Δt + 2s²) from −6 to 6, by
+    variable, where s² is the measurement noise variance that the model was corrected for. If the
+    model is correct and the sampling interval short, they are standard normal."""
     kramers_moyal: KramersMoyal | None = None
-    """Of one variable."""
+    """Kramers–Moyal estimates; one variable only."""
     joint_histogram: JointBins | None = None
-    """Of two variables."""
+    """Joint histogram of the samples; two variables only."""

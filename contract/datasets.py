@@ -13,149 +13,157 @@ PositiveFinite = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Layout(Document):
-    """How to read an upload. Every field is optional; what was assumed instead comes back in the report."""
+    """How to read an upload. Every field is optional; whatever is left out is inferred, and the
+    report says what was inferred."""
 
     dt: Annotated[PositiveFinite | None, Field(examples=[0.01])] = None
-    """Sampling interval, where the file has no time column [time]."""
+    """Sampling interval, for files without a time column [time]."""
     time_column: Annotated[Name | None, Field(examples=["t"])] = None
-    """Name or 1-based number of the column of sample times."""
+    """Name or 1-based number of the column that holds the sample times."""
     id_column: Annotated[Name | None, Field(examples=["track"])] = None
-    """Name or 1-based number of the column that tells trajectories apart (long form)."""
+    """Name or 1-based number of the column that identifies the trajectory of each row (long
+    form)."""
     state_columns: Annotated[Annotated[tuple[Name, ...], Field(max_length=64)] | None, Field(examples=[["voltage"]])] = None
     """Names or 1-based numbers of the state columns, in the order x, y, z, x4, …"""
     orientation: Annotated[Literal["columns", "rows"] | None, Field(examples=["rows"])] = None
     """`columns`: one row per sample. `rows`: one row per trajectory of a single variable."""
     axes: Annotated[Annotated[str, Field(pattern=r"^[ntd]{1,3}$")] | None, Field(examples=["ntd"])] = None
-    """Meaning of the axes of an array: n trajectory, t time, d state; for instance `ntd`."""
+    """Meaning of each axis of an array: `n` trajectory, `t` time, `d` state variable; for
+    example `ntd`."""
     time_unit: Annotated[Annotated[str, Field(min_length=1, max_length=40)] | None, Field(examples=["s"])] = None
-    """Unit of time. Calendar stamps are converted to it (s, min, h, day, year); numbers are only labelled."""
+    """Unit of time. Calendar time stamps are converted to this unit (s, min, h, day, year); for
+    plain numbers it is only a label."""
     state_unit: Annotated[Annotated[str, Field(min_length=1, max_length=40)] | None, Field(examples=["nm"])] = None
-    """Unit of the state; a label."""
+    """Unit of the state variables. It is only a label."""
     gap_factor: Annotated[float, Field(gt=1, le=1e6)] = 1.5
-    """In a regularly sampled record, a step longer than this many sampling intervals ends a segment."""
+    """In a regularly sampled time series, a time step longer than this many sampling intervals
+    is a gap and ends a segment."""
 
 
 class Variable(Document):
-    """One coordinate of the state, by its standard name and by the name it had in the file."""
+    """A state variable: its standard name and its name in the file."""
 
     name: Name
-    """x, y, z, x4, …"""
+    """Standard name: x, y, z, x4, …"""
     column: Annotated[str, Field(max_length=200)] | None = None
-    """Its name in the file; null where there was none."""
+    """Name of the column in the file; null if the file names no columns."""
     unit: str | None = None
-    """A label, as given or found."""
+    """Unit, as given or as found in the file; only a label."""
 
 
 class SamplingReport(Document):
-    """Steps between consecutive samples inside segments [time]."""
+    """Time steps between consecutive samples inside segments."""
 
     median: float
-    """[time]"""
+    """Median time step [time]."""
     min: float
-    """[time]"""
+    """Shortest time step [time]."""
     max: float
-    """[time]"""
+    """Longest time step [time]."""
     jitter: float
-    """Standard deviation of the steps over their median; 0 for a regular clock."""
+    """Standard deviation of the time steps divided by their median; 0 for regular sampling."""
     source: Literal["time_column", "given", "assumed"]
-    """Whence: a column of times, the layout's `dt`, or nowhere: then 1 was assumed."""
+    """Where the sampling interval comes from: a time column, the layout's `dt`, or an assumed
+    value of 1."""
 
 
 class LengthReport(Document):
-    """Samples per trajectory."""
+    """Number of samples per trajectory."""
 
     min: int
-    """The shortest."""
+    """Number of samples in the shortest trajectory."""
     median: float
-    """Half are shorter."""
+    """Median number of samples per trajectory."""
     max: int
-    """The longest."""
+    """Number of samples in the longest trajectory."""
 
 
 class DatasetReport(Document):
-    """What was read from an upload, and what was assumed to read it."""
+    """What was read from an upload, and which assumptions were made."""
 
     format: str
-    """csv, json, npy, npz, parquet, arrow or mat."""
+    """File format: csv, json, npy, npz, parquet, arrow or mat."""
     layout: Layout
-    """The layout as resolved: what was given and what was inferred."""
+    """The complete layout: the given fields and the inferred ones."""
     assumptions: tuple[str, ...] = ()
-    """Each inference in words, e.g. "column 1 ('t') is time"."""
+    """Each inference as a sentence, e.g. "column 1 ('t') is time"."""
     variables: tuple[Variable, ...]
-    """The state, in the order x, y, z, x4, …"""
+    """The state variables, in the order x, y, z, x4, …"""
     time_unit: str | None = None
-    """A label, as given or found."""
+    """Unit of time, as given or as found in the file; only a label."""
     n_trajectories: int
-    """Trajectories."""
+    """Number of trajectories."""
     n_segments: int
-    """Stretches without a gap; no increment ever spans two of them."""
+    """Number of segments without a gap. No increment spans two segments."""
     n_samples: int
-    """Samples that are used."""
+    """Number of samples that are used."""
     n_increments: int
-    """Pairs of consecutive samples."""
+    """Number of increments, i.e. pairs of consecutive samples."""
     duration: float
-    """Sum of all increments' time steps [time]."""
+    """Total duration: the sum of the time steps of all increments [time]."""
     lengths: LengthReport
-    """Samples of a trajectory."""
+    """Number of samples per trajectory."""
     dt: SamplingReport
-    """The clock."""
+    """Time steps between consecutive samples."""
     range: tuple[tuple[float, float], ...]
     """Smallest and largest value of each variable [state]."""
     n_gaps: int = 0
-    """Steps longer than `gap_factor` sampling intervals."""
+    """Number of time steps longer than `gap_factor` sampling intervals."""
     n_missing: int = 0
-    """Samples dropped because a value was NaN or empty."""
+    """Number of samples dropped because a value was NaN or empty."""
     n_duplicate_times: int = 0
-    """Samples dropped because their time was there already."""
+    """Number of samples dropped because their time occurred before."""
     warnings: tuple[Notice, ...] = ()
-    """What may change the answer."""
+    """Findings that may affect the result."""
 
 
 class Dataset(Document):
-    """An uploaded record. Immutable; the id is a hash of its content and layout."""
+    """An uploaded set of trajectories. It never changes; its id is a hash of its content and
+    layout."""
 
     id: str
-    """`ds_` and a hash of content and layout."""
+    """Identifier: `ds_` followed by a hash of content and layout."""
     created_at: datetime
-    """When it was first uploaded."""
+    """Time of the first upload."""
     sha256: str
-    """Digest of the bytes as uploaded, hexadecimal."""
+    """SHA-256 digest of the uploaded bytes, in hexadecimal."""
     bytes: int
-    """Size of the upload."""
+    """Size of the upload in bytes."""
     label: Annotated[str, Field(max_length=200)] | None = None
-    """The uploaded file's name; a label, never a path."""
+    """Name of the uploaded file. It is only a label, never a path."""
     report: DatasetReport
-    """What was read."""
+    """What was read from the upload."""
 
 
 class DatasetList(Document):
     """A page of datasets, newest first."""
 
     items: tuple[Dataset, ...]
-    """The datasets of this page."""
+    """The datasets on this page."""
     next_cursor: str | None = None
-    """To be given as `cursor` for the next page; null on the last."""
+    """Value of the `cursor` parameter for the next page; null on the last page."""
 
 
 class Stretch(Document):
-    """A stretch of the record without a gap, as the smallest and largest sample of each of some pieces of equal length."""
+    """A segment of the time series without a gap, downsampled: minimum and maximum of each time
+    bin."""
 
     trajectory: int
-    """Number of the trajectory, from 0."""
+    """Number of the trajectory, starting at 0."""
     times: tuple[float, ...]
-    """Of each piece's first sample [time]."""
+    """Time of the first sample in each bin [time]."""
     low: dict[str, tuple[float, ...]]
-    """By variable [state]."""
+    """Minimum in each bin, by variable [state]."""
     high: dict[str, tuple[float, ...]]
-    """By variable; equal to `low` where pieces are single samples [state]."""
+    """Maximum in each bin, by variable; equal to `low` if each bin holds one sample [state]."""
 
 
 class DatasetPreview(Document):
-    """What a dataset looks like, in a few thousand numbers."""
+    """A dataset reduced to a few thousand numbers for plotting."""
 
     stretches: tuple[Stretch, ...]
-    """The first and longest of them, in order."""
+    """The first and longest segments, in order of time."""
     n_segments: int
-    """How many there are in all."""
+    """Number of segments in the dataset."""
     histograms: dict[str, Bins]
-    """Of all samples, by variable."""
+    """Histogram of all samples, by variable."""

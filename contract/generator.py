@@ -14,16 +14,17 @@ Coefficients = Annotated[dict[Term, float], Field(max_length=100, examples=[{"x"
 
 
 class ModelTerms(Document):
-    """dX = b dt + σ dW, given by the terms of b and of a = σσᵀ."""
+    """A model dX = b dt + σ dW, given by the terms of b and of a = σσᵀ."""
 
     drift: Annotated[dict[Name, Coefficients], Field(min_length=1, max_length=64, examples=[{"x": {"x": 1.0, "x^3": -1.0}}])]
-    """b by variable [state/time]."""
+    """Drift b: the coefficients of its terms, by variable [state/time]."""
     diffusion: Annotated[dict[Name, Coefficients], Field(min_length=1, max_length=2080, examples=[{"x,x": {"1": 0.25}}])]
-    """a by pair of variables, e.g. `{"x,x": {"1": 0.25}}` [state²/time]."""
+    """Diffusion a: the coefficients of its terms, by pair of variables, e.g. `{"x,x": {"1":
+    0.25}}` [state²/time]."""
     domain: Annotated[dict[Name, Interval], Field(max_length=64, examples=[{"x": [0.0, None]}])] = {}
-    """Known bounds of a variable; open where not given [state]."""
+    """Known bounds of a variable; `null` means unbounded [state]."""
     periodic: Annotated[dict[Name, Annotated[float, Field(gt=0)]], Field(max_length=64, examples=[{"x": 360.0}])] = {}
-    """Period of each variable that is an angle, e.g. `{"x": 360}` [state]."""
+    """Period of each periodic variable (an angle), e.g. `{"x": 360}` [state]."""
 
     @field_validator("drift", "diffusion")
     @classmethod
@@ -41,10 +42,10 @@ class ModelTerms(Document):
 
 
 class ModelOfJob(Document):
-    """The model that an earlier job identified."""
+    """The model identified by an earlier job."""
 
     job: Annotated[Name, Field(examples=["job_0cp5v0sc0qk3mt7d2a8n4e6r1g"])]
-    """Its id; the job must have succeeded."""
+    """Id of that job, which must have succeeded."""
 
 
 Place = (
@@ -52,37 +53,41 @@ Place = (
     | Annotated[tuple[float, ...], Field(min_length=1, max_length=64)]
     | Annotated[dict[Name, Interval], Field(max_length=64)]
 )
-"""Of one variable a number. Of several a point, `[0.5, 0]`, or a region: an interval for each variable, open where an end is
-`null` and for variables that are not named, e.g. `{"x": [0.8, null]}` [state]."""
+"""In one variable a number. In several variables a point such as `[0.5, 0]`, or a region: an
+interval for each variable, e.g. `{"x": [0.8, null]}`. A `null` bound and a variable that is not
+named are unbounded [state]."""
 
 
 class PassageRequest(Document):
-    """A first passage to be timed [state].
+    """A first-passage time to compute [state].
 
-    Between two numbers of one variable. In two variables the goal is a region; the start is a point, or a region: then the time
-    is the mean over the stationary law in it.
+    In one variable, between two numbers. In two variables, the target is a region and the start
+    is a point or a region; from a region, the time is the mean over the stationary distribution
+    restricted to it.
     """
 
     from_: Annotated[Place, Field(alias="from", examples=[-1.0, {"x": [None, -0.8]}])]
-    """Where it begins [state]."""
+    """Start of the passage [state]."""
     to: Annotated[Place, Field(examples=[1.0, {"x": [0.8, None]}])]
-    """Where it ends [state]."""
+    """Target of the passage [state]."""
 
 
 class CommittorRequest(Document):
-    """Two numbers of one variable, or two regions of two: how likely is the second entered before the first? [state]"""
+    """A committor to compute: the probability of reaching `to` before `from`. Both are numbers
+    in one variable, regions in two [state]."""
 
     from_: Annotated[Place, Field(alias="from", examples=[-1.0, {"x": [None, -0.8]}])]
-    """The place not to be entered first [state]."""
+    """The set that must not be reached first [state]."""
     to: Annotated[Place, Field(examples=[1.0, {"x": [0.8, None]}])]
-    """The place to be entered first [state]."""
+    """The set to be reached first [state]."""
 
 
 class ExitRequest(Document):
-    """An interval of one variable, and a state in it; of an angle the arc from `low` up to `high` [state]."""
+    """An interval of one variable and a starting point in it; for an angle, the arc from `low`
+    up to `high` [state]."""
 
     from_: Annotated[float, Field(alias="from", examples=[0.0])]
-    """Where it begins, between the ends [state]."""
+    """Starting point, between `low` and `high` [state]."""
     low: Annotated[float, Field(examples=[-1.0])]
     """Lower end of the interval [state]."""
     high: Annotated[float, Field(examples=[1.0])]
@@ -90,35 +95,38 @@ class ExitRequest(Document):
 
 
 class AnalysisParameters(Document):
-    """What to read off the generator L f = b f' + ½ a f''."""
+    """Quantities to derive from the generator L f = b f' + ½ a f'' of a model."""
 
     model_only: bool = False
-    """Of an identification: drift and diffusion with their errors, and nothing read off them. `generator` then holds no numbers,
-    and the model is not compared with the data at longer times. A tenth of the computing time."""
+    """Fit only: estimate drift and diffusion, skip derived quantities. `generator` is then
+    empty, and the model is not compared with the data at longer times. This takes a tenth of the
+    computing time. For identifications only."""
     passages: Annotated[tuple[PassageRequest, ...], Field(max_length=100, examples=[[{"from": -1.0, "to": 1.0}]])] = ()
-    """Passages to time, besides those between neighbouring wells."""
+    """Additional mean first-passage times to compute. Those between neighbouring wells are
+    always computed."""
     committors: Annotated[tuple[CommittorRequest, ...], Field(max_length=20, examples=[[{"from": -1.0, "to": 1.0}]])] = ()
-    """Committors to give, besides those between neighbouring wells."""
+    """Additional committors to compute. Those between neighbouring wells are always computed."""
     exits: Annotated[tuple[ExitRequest, ...], Field(max_length=100, examples=[[{"from": 0.0, "low": -1.0, "high": 1.0}]])] = ()
-    """Intervals of one variable: at which end, and how soon, are they left?"""
+    """Intervals for which to compute exit probabilities and mean exit times; one variable only."""
     density_points: Annotated[int, Field(ge=10, le=20_000)] = 400
-    """Points of the grid on which stationary density and local relaxation rate are given."""
+    """Number of grid points for the stationary density and the local relaxation rate."""
     eigenpairs: Annotated[int, Field(ge=1, le=50)] = 5
-    """Number of non-zero eigenvalues."""
+    """Number of non-zero eigenvalues to compute."""
     eigenfunctions: bool = False
-    """Also return the eigenfunctions on the density's grid."""
+    """Whether to return the eigenfunctions on the grid of the stationary density."""
     lags: Annotated[int, Field(ge=2, le=2_000)] = 100
-    """Lags at which the model's autocorrelation function is given, from 0 to five relaxation times."""
+    """Number of lags of the model's autocorrelation function, from 0 to five relaxation times."""
     frequencies: Annotated[int, Field(ge=2, le=2_000)] = 100
-    """Frequencies at which its power spectral density is given, around its relaxation rates."""
+    """Number of frequencies of the model's power spectral density, around its relaxation rates."""
     confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
-    """Coverage of every interval in the result."""
+    """Confidence level of every interval in the result."""
     reflecting_ends: bool = False
-    """Where the model has no stationary law: analyse it on the data's range (or the domain) with reflecting ends, labelled so."""
+    """If the model has no stationary distribution: analyse it on the range of the data (or on
+    the domain) with reflecting boundaries, and label the result so."""
 
     @model_validator(mode="after")
     def _nothing_is_asked_of_the_model_alone(self) -> Self:
         asked = [name for name in ("passages", "committors", "exits", "eigenfunctions", "reflecting_ends") if getattr(self, name)]
         if self.model_only and asked:
-            raise ValueError(f"with model_only nothing is read off the model: leave out {', '.join(asked)}, or model_only")
+            raise ValueError(f"model_only skips derived quantities: omit {', '.join(asked)}, or model_only")
         return self

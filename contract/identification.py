@@ -10,29 +10,33 @@ from contract.terms import Term
 
 
 class LibraryParameters(Document):
-    """Candidate terms of drift and diffusion."""
+    """The library: candidate terms of drift and diffusion."""
 
     polynomial_degree: Annotated[int, Field(ge=0, le=10)] = 4
     """Highest total degree of the monomials 1, x, x^2, …"""
     fourier_harmonics: Annotated[int, Field(ge=0, le=8)] = 0
-    """Highest n of sin(n*x), cos(n*x) for coordinates declared periodic."""
+    """Highest n of sin(n*x) and cos(n*x), for variables declared periodic."""
     diffusion_degree: Annotated[Annotated[int, Field(ge=0, le=10)] | None, Field(examples=[0, 2])] = None
-    """Highest total degree of the diffusion's monomials, its only terms then; 0 for additive noise. `null`: all terms."""
+    """Highest total degree of the diffusion's monomials; the diffusion then has no other terms.
+    0: additive noise. `null`: the diffusion uses the whole library."""
     extra_terms: Annotated[tuple[Term, ...], Field(max_length=20, examples=[["x^6", "sin(2*x)"]])] = ()
-    """Further terms by name, e.g. `x^6`, `sin(2*x)`."""
+    """Additional terms as text, e.g. `x^6`, `sin(2*x)`."""
 
 
 class KernelParameters(Document):
     """The Gaussian test functions K_j (instruments) that weight the increments by state."""
 
     count: Literal["auto"] | Annotated[int, Field(ge=2, le=400)] = 50
-    """Number of equally spaced centres; in several variables the most there may be. `auto`: by cross-validation, together with
-    the bandwidth where none is given; `"kernels": "auto"` is short for that."""
+    """Number of equally spaced kernel centres; in several variables the maximum number. `auto`:
+    chosen by cross-validation, together with the bandwidth if none is given; `"kernels": "auto"`
+    is short for this."""
     bandwidth: Annotated[Literal["auto"] | PositiveFinite, Field(examples=["auto", 0.22])] = "auto"
-    """Standard deviation h of each kernel [state]; `auto`: 2.2 times the spacing of the centres, unless `count` is `auto` too.
-    In several variables it is in standard deviations of the decorrelated data, and `auto` is 1.5 times the spacing."""
+    """Standard deviation h of each kernel [state]. `auto`: 2.2 times the spacing of the centres,
+    unless `count` is `auto` as well. In several variables the unit is one standard deviation of
+    the decorrelated data, and `auto` is 1.5 times the spacing."""
     range: Annotated[Literal["auto"] | tuple[float, float], Field(examples=["auto", [-2.5, 2.5]])] = "auto"
-    """First and last centre [state]; `auto`: the central 99.9 % of the samples. In one variable only."""
+    """First and last kernel centre [state]; one variable only. `auto`: the range of the central
+    99.9 % of the samples."""
 
 
 def _spelled_out(given: Any) -> Any:
@@ -41,47 +45,56 @@ def _spelled_out(given: Any) -> Any:
 
 
 class SelectionParameters(Document):
-    """How terms are kept or dropped."""
+    """How terms of the library are selected."""
 
     method: Literal["bic", "pastis", "lasso_cv", "stlsq", "none"] = "bic"
-    """`bic`: all supports, Bayesian information criterion. `pastis`: all supports, each term costing log(K/0.001) for K terms.
-    `lasso_cv`: supports along the lasso's path, by cross-validation over trajectories, or over stretches of a single record.
-    `stlsq`: least squares, dropping terms below `z_threshold` one by one. `none`: keep every term."""
+    """Selection method. `bic`: Bayesian information criterion over all sets of terms. `pastis`:
+    over all sets of terms, with a penalty of log(K/0.001) per term for a library of K terms.
+    `lasso_cv`: sets of terms along the lasso path, by cross-validation over trajectories, or
+    over blocks of a single time series. `stlsq`: sequentially thresholded least squares,
+    dropping terms below `z_threshold` one at a time. `none`: keep every term."""
     z_threshold: Annotated[float, Field(gt=0, le=100)] = 4.0
-    """Standard errors that a coefficient must be away from zero for `stlsq` to keep it; not used otherwise."""
+    """Smallest |z| = |coefficient| / standard error of a term that `stlsq` keeps; other methods
+    ignore it."""
     threshold: Annotated[float, Field(gt=0, lt=1)] = 0.25
-    """Relative threshold of STLSQ in the `paper` preset; not used otherwise."""
+    """Relative threshold of STLSQ in the `paper` preset; otherwise ignored."""
 
 
 class IdentificationParameters(Document):
-    """Everything that decides the answer besides the data; each field has a default."""
+    """All parameters that, together with the data, determine the result. Every field has a
+    default."""
 
     library: LibraryParameters = LibraryParameters()
     kernels: Annotated[
         KernelParameters, BeforeValidator(_spelled_out, json_schema_input_type=Literal["auto"] | KernelParameters)
     ] = KernelParameters()
-    """The test functions that weight the increments by state. `auto`: bandwidth and count by cross-validation."""
+    """The test functions that weight the increments by state. `auto`: bandwidth and number
+    chosen by cross-validation."""
     estimator: Literal["efficient", "paper"] = "efficient"
-    """`efficient`: sums pooled over trajectories, generalised least squares. `paper`: Algorithm 1 to the letter."""
+    """Estimator. `efficient`: generalised least squares with sums pooled over trajectories.
+    `paper`: Algorithm 1 of the source paper, unchanged."""
     sampling_rule: Literal["auto", "euler", "trapezoid", "simpson"] = "auto"
-    """Quadrature of the drift over one sampling interval. `auto`: trapezoid, or a rule of fourth order where the trapezoid's
-    step error exceeds the statistical one. The paper estimator is always `euler`."""
+    """Quadrature rule for the drift over one sampling interval. `auto`: trapezoid, or a
+    fourth-order rule if the discretisation error of the trapezoid exceeds the statistical error.
+    The `paper` estimator always uses `euler`."""
     measurement_noise: Literal["auto", "none", "corrected"] = "auto"
-    """`auto`: corrected for where the residuals show it, with a warning. `none`: not looked at. `corrected`: always."""
+    """Correction for white measurement noise. `auto`: applied, with a warning, if the residuals
+    show noise. `none`: never applied. `corrected`: always applied."""
     selection: SelectionParameters = SelectionParameters()
     diffusion_structure: Literal["full", "diagonal", "isotropic"] = "full"
-    """Structure of the diffusion tensor; all the same in one dimension."""
+    """Structure of the diffusion tensor. It makes no difference in one variable."""
     periodic: Annotated[dict[Name, PositiveFinite], Field(max_length=64, examples=[{"x": 360.0}])] = {}
-    """Period of each variable that is an angle, e.g. `{"x": 360.0}` [state]."""
+    """Period of each periodic variable (an angle), e.g. `{"x": 360.0}` [state]."""
     domain: Annotated[dict[Name, Interval], Field(max_length=64, examples=[{"x": [0.0, None]}])] = {}
-    """Known bounds of a variable, open where not given, e.g. `{"x": [0.0, null]}` [state]."""
+    """Known bounds of a variable, e.g. `{"x": [0.0, null]}`; `null` means unbounded [state]."""
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
-    """Seed of everything random (the samples behind the intervals of derived quantities)."""
+    """Seed of all random numbers (the models drawn for confidence intervals of derived
+    quantities)."""
 
     @model_validator(mode="after")
     def _algorithm_1_has_its_own_kernels(self) -> Self:
         if self.estimator == "paper" and self.kernels.count == "auto":
-            raise ValueError("the paper's Algorithm 1 does not choose kernels: give kernels.count, or leave kernels out")
+            raise ValueError("the paper's Algorithm 1 cannot choose kernels: give kernels.count, or omit kernels")
         return self
 
 
@@ -97,20 +110,20 @@ PRESETS: dict[str, IdentificationParameters] = {"paper": PAPER_PRESET}
 
 
 class Preset(Document):
-    """Parameters by a name, to be given as a job's `preset`."""
+    """A named set of parameters, for a job's `preset` field."""
 
     name: str
-    """As a job gives it."""
+    """Value of the job's `preset` field."""
     description: str
-    """What it is for."""
+    """Purpose of the preset."""
     parameters: IdentificationParameters
-    """What it stands for; what a job gives beside it wins."""
+    """The parameters. Those given in the job take precedence."""
 
 
 PRESET_LIST = (
     Preset(
         name="paper",
-        description="Algorithm 1 of the source paper, to the letter, with its settings for the Ornstein–Uhlenbeck and "
+        description="Algorithm 1 of the source paper, unchanged, with its settings for the Ornstein–Uhlenbeck and "
         "double-well systems. One variable only.",
         parameters=PAPER_PRESET,
     ),

@@ -21,10 +21,10 @@ SHORT_RECORD = {"dt": 0.01, "trajectories": [[0.13, 0.17, 0.22, None, 0.18]]}
 
 
 class InlineData(Document):
-    """A small dataset inside the job itself."""
+    """A small dataset sent within the job."""
 
     dt: Annotated[Annotated[float, Field(gt=0)] | None, Field(examples=[0.01])] = None
-    """Sampling interval [time]; may be left out where `times` is given."""
+    """Sampling interval [time]. It may be omitted if `times` is given."""
     times: Annotated[
         Annotated[tuple[tuple[float, ...], ...], Field(max_length=10_000)] | None, Field(examples=[[[0.0, 0.01, 0.02]]])
     ] = None
@@ -33,7 +33,8 @@ class InlineData(Document):
         tuple[tuple[float | tuple[float | None, ...] | None, ...], ...],
         Field(min_length=1, max_length=10_000, examples=[SHORT_RECORD["trajectories"]]),
     ]
-    """Samples of each trajectory: numbers, or one list of d numbers per sample; `null` is a missing value [state]."""
+    """Samples of each trajectory: a number per sample, or a list of d numbers per sample; `null`
+    is a missing value [state]."""
 
 
 class Job(Document):
@@ -43,11 +44,11 @@ class Job(Document):
         kind: str
 
     labels: Labels = {}
-    """Your own names for this job; the list of jobs can be filtered by them."""
+    """Your own labels for this job. The list of jobs can be filtered by them."""
     timeout_seconds: Annotated[float, Field(gt=0, le=86_400)] = 600.0
-    """The job fails with `timed-out` after this long on a worker [s]."""
+    """Time limit on the worker, after which the job fails with `timed-out` [s]."""
     webhook: Annotated[Webhook | None, Field(examples=[{"url": "https://lab.example.org/itoscope"}])] = None
-    """Who is told, by a signed POST, when the job has ended."""
+    """Address that receives a signed POST when the job has ended."""
 
     @property
     def analyses(self) -> float:
@@ -61,9 +62,9 @@ class DataJob(Job):
     dataset: Annotated[Name | None, Field(examples=["ds_9tq4m2k7h3xa5c6e"])] = None
     """Id of an uploaded dataset."""
     data: Annotated[InlineData | None, Field(examples=[SHORT_RECORD])] = None
-    """Or the data themselves."""
+    """The data themselves, instead of a dataset id."""
     parameters: IdentificationParameters = IdentificationParameters()
-    """How the model is found."""
+    """Parameters of the identification."""
 
     def parameter_sets(self) -> dict[str, IdentificationParameters]:
         """All that models are found by, by their place in the job."""
@@ -71,14 +72,15 @@ class DataJob(Job):
 
 
 class IdentificationJob(DataJob):
-    """Data → model → analysis of its generator."""
+    """Identify a model from data and analyse its generator."""
 
     kind: Literal["identification"]
-    """Data → model."""
+    """Job kind: identify a model from data."""
     preset: Annotated[Literal["paper"] | None, Field(examples=["paper"])] = None
-    """`paper`: Algorithm 1 with the paper's settings. Parameters given beside it win."""
+    """Named set of parameters. `paper`: Algorithm 1 with the settings of the source paper.
+    Parameters given in the job take precedence."""
     analysis: AnalysisParameters = AnalysisParameters()
-    """What to read off the model."""
+    """Quantities to derive from the model."""
 
     @property
     def analyses(self) -> float:
@@ -106,16 +108,16 @@ class GeneratorJob(Job):
     """A model → analysis of its generator."""
 
     kind: Literal["generator"]
-    """A model → analysis."""
+    """Job kind: analyse a given model."""
     model: Annotated[ModelTerms | ModelOfJob, Field(examples=[DOUBLE_WELL])]
-    """By its terms, or that of an earlier job."""
+    """The model, given by its terms or by the job that identified it."""
     analysis: AnalysisParameters = AnalysisParameters()
-    """What to read off the model."""
+    """Quantities to derive from the model."""
 
     @model_validator(mode="after")
     def _is_the_analysis(self) -> Self:
         if self.analysis.model_only:
-            raise ValueError("a generator job is the analysis of a model: leave analysis.model_only out")
+            raise ValueError("a generator job analyses a model: omit analysis.model_only")
         return self
 
 

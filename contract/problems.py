@@ -6,33 +6,33 @@ from contract.base import Document
 
 
 class ProblemError(Document):
-    """One fault at one place."""
+    """One error and its location."""
 
     detail: str
-    """For people."""
+    """Explanation of the error for people."""
     pointer: str | None = None
-    """JSON Pointer to the field at fault, e.g. `#/parameters/kernels/count`."""
+    """JSON Pointer to the invalid field, e.g. `#/parameters/kernels/count`."""
     code: str | None = None
-    """Stable and machine-readable."""
+    """Stable, machine-readable code."""
 
 
 class Problem(Document):
-    """The body of every answer that is not a success (`application/problem+json`)."""
+    """Body of every error response (`application/problem+json`, RFC 9457)."""
 
     type: str
-    """`urn:itoscope:problem:<code>`."""
+    """URI of the problem type: `urn:itoscope:problem:<code>`."""
     title: str
-    """The same for every problem of this code."""
+    """Title, the same for every problem with this code."""
     status: int = Field(ge=400, le=599)
-    """Of the answer (HTTP)."""
+    """HTTP status of the response."""
     code: str
-    """Stable and machine-readable; see docs/problems.md."""
+    """Stable, machine-readable code; see docs/problems.md."""
     detail: str
-    """What is wrong here."""
+    """What is wrong in this case."""
     instance: str | None = None
-    """The request this problem answers."""
+    """The request that caused this problem."""
     errors: tuple[ProblemError, ...] = ()
-    """Each fault and its place."""
+    """Each error and its location."""
     hints: tuple[str, ...] = ()
     """What to try next."""
 

@@ -11,27 +11,27 @@ SCHEMA_VERSION: Final = "1.0"
 
 
 class Notice(Document):
-    """Something the reader of a number should know, in a sentence, with what to try."""
+    """A finding that the reader should know, as a sentence that also says what to try."""
 
     code: str
-    """Stable and machine-readable."""
+    """Stable, machine-readable code."""
     message: str
-    """For people."""
+    """The finding, for people."""
     details: dict[str, Any] = {}
-    """The numbers behind it."""
+    """The numbers behind the finding."""
 
 
 class EncodedArray(Document):
-    """An array of more than 2 000 numbers: little-endian bytes in base64, C order."""
+    """An array of more than 2 000 numbers: little-endian bytes in base64, in C order."""
 
     dtype: Literal["<f8"] = "<f8"
-    """Eight-byte floating point, little-endian."""
+    """Data type: eight-byte floating point, little-endian."""
     shape: tuple[int, ...]
     """Length of each axis."""
     encoding: Literal["base64"] = "base64"
-    """How `data` is spelled."""
+    """Encoding of `data`."""
     data: str
-    """The bytes."""
+    """The encoded bytes."""
 
 
 Array = tuple[float | None, ...] | EncodedArray
@@ -41,141 +41,151 @@ Values = Array | tuple[tuple[float | None, ...], ...]
 
 
 class Estimate(Document):
-    """A number and its confidence interval."""
+    """A number with its confidence interval."""
 
     value: float | None
-    """Null where there is none, see `reason`."""
+    """The number; null if there is none, see `reason`."""
     ci: Interval | None = None
-    """Confidence interval; an open end is null."""
+    """Confidence interval; null for an unbounded end."""
     reason: str | None = None
     """Why there is no value."""
 
 
 class Term(Document):
-    """One candidate term. Coefficients are in the data's units, for the term as written."""
+    """One candidate term. Its coefficient is in the units of the data and refers to the term as
+    written."""
 
     term: str
-    """As in the library, e.g. `x^3`."""
+    """The term as in the library, e.g. `x^3`."""
     value: float
-    """Coefficient; 0 where the term was not kept."""
+    """Coefficient; 0 if the term was not selected."""
     active: bool
-    """Whether the term was kept."""
+    """Whether the term was selected."""
     std_error: float | None = None
     """Model-based standard error."""
     robust_std_error: float | None = None
     """Standard error from the scatter between blocks of the data."""
     ci: tuple[float, float] | None = None
-    """Confidence interval: from `std_error` and, where two sampling rules describe the data, their disagreement."""
+    """Confidence interval, from `std_error` and, if two sampling rules both describe the data,
+    the difference between them."""
     z: float | None = None
-    """value / std_error."""
+    """Coefficient divided by `std_error`."""
 
 
 class Component(Document):
-    """One component of the drift, or of the diffusion tensor."""
+    """One component of the drift or of the diffusion tensor."""
 
     expression: str
-    """The active terms as one formula, rounded to the digits that their errors leave."""
+    """The selected terms as a formula, with coefficients rounded according to their standard
+    errors."""
     terms: tuple[Term, ...]
     """Every candidate term."""
 
 
 class Model(Document):
-    """dX = b(X) dt + σ(X) dW in the Itô sense; diffusion is a = σσᵀ (twice the physicists' D)."""
+    """The model dX = b(X) dt + σ(X) dW in the Itô sense, with diffusion a = σσᵀ (twice the
+    diffusion coefficient D of physics)."""
 
     drift: dict[str, Component]
-    """b, by variable [state/time]."""
+    """Drift b, by variable [state/time]."""
     diffusion: dict[str, Component]
-    """a, by pair of variables, e.g. `x,x` [state²/time]."""
+    """Diffusion a, by pair of variables, e.g. `x,x` [state²/time]."""
     convention: str = "Itô; diffusion a = σσᵀ = 2D"
-    """What drift and diffusion mean here."""
+    """Definition of drift and diffusion."""
 
 
 class Support(Document):
-    """A model that was considered."""
+    """A set of terms that was considered."""
 
     support: tuple[str, ...]
-    """Its terms."""
+    """The terms of the set."""
     score: float
-    """Larger is better. Gain in log-likelihood less what the terms cost; of `lasso_cv` minus the smallest held-out error."""
+    """Score; larger is better. Gain in log-likelihood minus the penalty for the number of terms;
+    for `lasso_cv`, minus the smallest held-out error."""
     coefficients: dict[str, float] = {}
-    """Its coefficients, by term; empty where they are not kept."""
+    """Coefficients by term; empty if they are not stored."""
     equivalent: tuple[tuple[str, ...], ...] = ()
-    """Other supports of this size that fit equally well; of these the lowest degree was taken."""
+    """Other sets of the same size that fit equally well. The one of lowest degree was selected."""
     penalty: float | None = None
-    """Of `lasso_cv`: the largest at which the lasso keeps these terms, in standard errors."""
+    """For `lasso_cv`: the largest penalty at which the lasso keeps these terms, in standard
+    errors."""
 
 
 class CrossValidation(Document):
-    """How well estimates predict data that were held out, along a path of falling penalties."""
+    """Prediction error on held-out data along a path of decreasing penalties."""
 
     penalties: tuple[float, ...]
-    """In standard errors: of orthogonal terms those whose |z| is above the penalty stay."""
+    """Penalties, in standard errors. For orthogonal terms, those with |z| above the penalty are
+    kept."""
     errors: tuple[float, ...]
-    """Mean squared error of the held-out equations, in units of their noise: about 1 for the true model."""
+    """Mean squared error of the held-out equations in units of their noise variance; about 1 for
+    the true model."""
     std_errors: tuple[float, ...]
-    """Of `errors`, from the folds."""
+    """Standard error of `errors`, from the folds."""
     n_terms: tuple[int, ...]
-    """Terms that are kept at each penalty."""
+    """Number of terms kept at each penalty."""
     chosen: float
-    """The largest penalty whose error is within one standard error of the smallest error."""
+    """The selected penalty: the largest with an error within one standard error of the smallest
+    error."""
     lowest: float
-    """The penalty of the smallest error."""
+    """The penalty with the smallest error."""
     n_folds: int
-    """Groups of the data, each of which was held out once."""
+    """Number of folds, each of which was held out once."""
 
 
 class SelectionPath(Document):
-    """What was considered, so that a person can overrule the choice."""
+    """The sets of terms that were considered, so that the selection can be overruled."""
 
     method: str
-    """How the terms were chosen; see `selection.method` of the parameters."""
+    """Selection method; see `selection.method` of the parameters."""
     path: tuple[Support, ...]
-    """The best support of each size; of `stlsq` that of each round, and of `lasso_cv` each along its path. Fewest terms first."""
+    """The best set of each size; for `stlsq`, the set of each round; for `lasso_cv`, each set
+    along the path. Sets with the fewest terms come first."""
     curve: CrossValidation | None = None
-    """Of `lasso_cv`."""
+    """Cross-validation curve; `lasso_cv` only."""
 
 
 class Selection(Document):
-    """How the terms were chosen."""
+    """How the terms were selected."""
 
     drift: dict[str, SelectionPath]
-    """By variable."""
+    """Selection path of each drift component, by variable."""
     diffusion: dict[str, SelectionPath]
-    """By pair of variables."""
+    """Selection path of each diffusion component, by pair of variables."""
 
 
 class DataSummary(Document):
-    """The data behind the numbers."""
+    """Summary of the data that the result is based on."""
 
     variables: tuple[dict[str, str | None], ...]
-    """`name`, `column` and `unit` of each."""
+    """`name`, `column` and `unit` of each variable."""
     n_trajectories: int
-    """Trajectories."""
+    """Number of trajectories."""
     n_increments: int
-    """Pairs of consecutive samples."""
+    """Number of increments, i.e. pairs of consecutive samples."""
     dt: float
     """Median sampling interval [time]."""
     duration: float
-    """Sum of all increments' time steps [time]."""
+    """Total duration: the sum of the time steps of all increments [time]."""
     time_unit: str | None = None
-    """A label, as given or found."""
+    """Unit of time, as given or as found in the file; only a label."""
     range: tuple[tuple[float, float], ...]
     """Smallest and largest value of each variable [state]."""
 
 
 class Eigenvalue(Document):
-    """An eigenvalue λ of −L [1/time]; the real part is a decay rate."""
+    """An eigenvalue λ of −L [1/time]. Its real part is a decay rate."""
 
     re: float
-    """Decay rate [1/time]."""
+    """Real part: decay rate [1/time]."""
     im: float = 0.0
-    """Angular frequency [1/time]."""
+    """Imaginary part: angular frequency [1/time]."""
     ci: tuple[float, float] | None = None
-    """Of the real part."""
+    """Confidence interval of the real part."""
     im_ci: tuple[float, float] | None = None
-    """Of the imaginary part."""
+    """Confidence interval of the imaginary part."""
     period: float | None = None
-    """2π / |im λ| [time]; null where the eigenvalue is real."""
+    """Period 2π / |im λ| [time]; null if the eigenvalue is real."""
 
 
 class Spectrum(Document):
@@ -184,492 +194,554 @@ class Spectrum(Document):
     eigenvalues: tuple[Eigenvalue, ...]
     """Non-zero eigenvalues of −L, slowest first."""
     overtones: tuple[Eigenvalue, ...] = ()
-    """Those that turn a whole number of times faster than a slower pair of `eigenvalues`, and decay at least half as fast again:
-    they follow from that pair."""
+    """Overtones: eigenvalues whose frequency is an integer multiple of that of a slower pair in
+    `eigenvalues` and whose decay rate is at least half as large again. They follow from that
+    pair."""
     relaxation_times: tuple[float, ...]
-    """1 / re λ [time]."""
+    """Relaxation times 1 / re λ [time]."""
     eigenfunctions: tuple[Array, ...] = ()
-    """Right eigenfunctions on the density's grid, unit norm under the stationary law; of one variable only."""
+    """Right eigenfunctions on the grid of the stationary density, with unit norm under the
+    stationary distribution; one variable only."""
     eigenfunctions_ci: tuple[tuple[Array, Array] | None, ...] = ()
-    """Of each eigenfunction the lower and upper ends of the intervals at each point, over a hundred of the sampled models."""
+    """Pointwise lower and upper confidence limits of each eigenfunction, from a hundred sampled
+    models."""
     reason: str | None = None
-    """Why there are fewer eigenvalues than asked for."""
+    """Why there are fewer eigenvalues than requested."""
 
 
 class Density(Document):
-    """The stationary density on a grid; both empty for three variables and more."""
+    """The stationary density on a grid. Grid and values are empty in three or more variables."""
 
     grid: tuple[Array, ...]
-    """The points of each variable [state]."""
+    """Grid points of each variable [state]."""
     values: Values
-    """At each point; of two variables at each pair of points, the first variable's rows."""
+    """Density at each grid point; in two variables, rows follow the first variable."""
     values_ci: tuple[Values, Values] | None = None
-    """Lower and upper ends of the intervals at each point, like `values`."""
+    """Pointwise lower and upper confidence limits of `values`, in the same form."""
 
 
 class Stationary(Document):
-    """The stationary law."""
+    """The stationary distribution."""
 
     mean: tuple[float | None, ...]
-    """Of each variable [state]."""
+    """Mean of each variable [state]."""
     mean_ci: tuple[Interval | None, ...] = ()
-    """Its intervals."""
+    """Confidence intervals of the means."""
     covariance: tuple[tuple[float | None, ...], ...]
-    """Of each pair of variables [state²]."""
+    """Covariance of each pair of variables [state²]."""
     covariance_ci: tuple[tuple[Interval | None, ...], ...] = ()
-    """Its intervals."""
+    """Confidence intervals of the covariances."""
     skewness: tuple[float | None, ...] = ()
-    """Of each variable; 0 for a Gaussian."""
+    """Skewness of each variable; 0 for a Gaussian."""
     skewness_ci: tuple[Interval | None, ...] = ()
-    """Its intervals."""
+    """Confidence intervals of the skewness."""
     kurtosis: tuple[float | None, ...] = ()
-    """Fourth central moment over the squared variance (3 for a Gaussian)."""
+    """Kurtosis of each variable: fourth central moment divided by the squared variance; 3 for a
+    Gaussian."""
     kurtosis_ci: tuple[Interval | None, ...] = ()
-    """Its intervals."""
+    """Confidence intervals of the kurtosis."""
     density: Density
-    """The law itself."""
+    """The stationary density."""
     reason: str | None = None
-    """Which numbers do not exist or are only approximate, and why."""
+    """Which of these numbers do not exist or are only approximate, and why."""
     current: EncodedArray | None = None
-    """Probability current of two variables on the density's grid, (n₀, n₁, 2) [1/(state·time)]."""
+    """Probability current of two variables on the grid of the density, shape (n₀, n₁, 2)
+    [1/(state·time)]."""
     probability_current: float | None = None
-    """Of an angle: net flow of probability through every point, in turns per time [1/time]."""
+    """Probability current of a periodic variable: net flow through every point, in turns per
+    unit time [1/time]."""
     probability_current_ci: Interval | None = None
-    """Its interval."""
+    """Confidence interval of the probability current."""
     mean_velocity: float | None = None
-    """Of an angle: mean of dx/dt, the probability current times the period [state/time]."""
+    """Mean velocity of a periodic variable: mean of dx/dt, i.e. the probability current times
+    the period [state/time]."""
     mean_velocity_ci: Interval | None = None
-    """Its interval."""
+    """Confidence interval of the mean velocity."""
     circulation: float | None = None
-    """Area that the process of two variables sweeps per time, ½⟨x b_y − y b_x⟩ [state²/time]."""
+    """Circulation of two variables: area swept per unit time, ½⟨x b_y − y b_x⟩ [state²/time]."""
     circulation_ci: Interval | None = None
-    """Its interval."""
+    """Confidence interval of the circulation."""
     entropy_production: float | None = None
-    """In units of Boltzmann's constant [1/time]; 0 in equilibrium."""
+    """Entropy production rate in units of Boltzmann's constant [1/time]; 0 in equilibrium."""
     entropy_production_ci: Interval | None = None
-    """Its interval."""
+    """Confidence interval of the entropy production rate."""
 
 
 class Autocorrelation(Document):
     """Autocorrelation function of the stationary model, ⟨δx(0) δx(t)⟩ / ⟨δx²⟩."""
 
     lags: Array = ()
-    """[time]."""
+    """Lags [time]."""
     values: dict[str, Array] = {}
-    """Of each variable; of an angle x of period P the real part of that of exp(2πix/P)."""
+    """Autocorrelation of each variable; for an angle x of period P, the real part of the
+    autocorrelation of exp(2πix/P)."""
     values_ci: dict[str, tuple[Array, Array]] = {}
-    """Of each variable the lower and upper ends of the intervals at each lag, over a hundred of the sampled models, of an
-    angle seventy."""
+    """Pointwise lower and upper confidence limits of each function, from a hundred sampled
+    models (for an angle, seventy)."""
     integrated_time: dict[str, Estimate] = {}
-    """Integral of each over all lags from 0 [time]."""
+    """Integrated autocorrelation time of each variable: the integral over all lags from 0
+    [time]."""
     reason: str | None = None
-    """Why there is none, or of which variable."""
+    """Why there is no autocorrelation function, or for which variable."""
 
 
 class PowerSpectrum(Document):
-    """One-sided power spectral density of the stationary model; its integral over all frequencies is the variance."""
+    """One-sided power spectral density of the stationary model. Its integral over all
+    frequencies is the variance."""
 
     frequencies: Array
-    """[1/time]."""
+    """Frequencies [1/time]."""
     values: dict[str, Array]
-    """Of each variable [state²·time]; of an angle x of period P, of cos(2πx/P) and sin(2πx/P) together [time]."""
+    """Power spectral density of each variable [state²·time]; for an angle x of period P, the sum
+    of those of cos(2πx/P) and sin(2πx/P) [time]."""
     values_ci: dict[str, tuple[Array, Array]] = {}
-    """Of each variable the lower and upper ends of the intervals at each frequency, over a hundred of the sampled models, of an
-    angle seventy."""
+    """Pointwise lower and upper confidence limits of each spectrum, from a hundred sampled
+    models (for an angle, seventy)."""
 
 
 class FixedPoint(Document):
-    """A root of the drift."""
+    """A fixed point: a root of the drift."""
 
     at: tuple[float, ...]
-    """Where [state]."""
+    """Position [state]."""
     at_ci: tuple[Interval | None, ...] = ()
-    """Interval of each coordinate, over those sampled models that have as many fixed points where the process is."""
+    """Confidence interval of each coordinate, from the sampled models that have the same number
+    of fixed points in the region the process visits."""
     stable: bool
-    """Whether paths without noise come back to it."""
+    """Whether the fixed point is stable: noise-free paths that start nearby return to it."""
     jacobian_eigenvalues: tuple[Eigenvalue, ...] = ()
-    """Of the drift's Jacobian there, in two variables and more, the largest real part first [1/time]."""
+    """Eigenvalues of the drift's Jacobian at the fixed point, largest real part first; in two or
+    more variables [1/time]."""
 
 
 class Barrier(Document):
-    """The way out of a well over the barrier next to it."""
+    """The barrier between a well and its neighbour."""
 
     from_: Annotated[float, Field(alias="from")]
-    """The well [state]."""
+    """Bottom of the well [state]."""
     over: float
-    """The top of the barrier [state]."""
+    """Top of the barrier [state]."""
     to: float | None
-    """The well beyond; null where there is none [state]."""
+    """Bottom of the neighbouring well; null if there is none [state]."""
     height: float | None
-    """Difference of V = −∫b dx between barrier and well [state²/time]."""
+    """Barrier height: difference of V = −∫b dx between the top and the well [state²/time]."""
     height_ci: Interval | None = None
-    """Its interval, over those sampled models that have the barrier."""
+    """Confidence interval of the height, from the sampled models that have the barrier."""
     height_over_noise: float
-    """Difference of the effective potential Φ = −∫2b/a dx + log a: the barrier in units of kT."""
+    """Barrier height in units of kT: difference of the effective potential Φ = −∫2b/a dx + log
+    a."""
     height_over_noise_ci: Interval | None = None
-    """Its interval, likewise."""
+    """Confidence interval of the height in kT, from the sampled models that have the barrier."""
 
 
 class Quantile(Document):
-    """The passage is over by `time` with this probability [time]."""
+    """A quantile of a first-passage time: the passage is complete by `time` with this
+    probability."""
 
     probability: float
-    """Between 0 and 1."""
+    """Probability, between 0 and 1."""
     time: float
-    """[time]"""
+    """First-passage time at this probability [time]."""
     ci: Interval | None = None
-    """Confidence interval, of one variable, from a hundred of the sampled models, of an angle seventy; an open end is null."""
+    """Confidence interval, from a hundred sampled models (for an angle, seventy); one variable
+    only. Null for an unbounded end."""
 
 
 Place = float | tuple[float, ...] | dict[str, Interval]
-"""Of one variable a number, of several a point, or a region: the interval of each variable [state]."""
+"""In one variable a number; in several a point, or a region as an interval for each variable
+[state]."""
 
 
 class PassageDistribution(Document):
-    """Law of a first-passage time, between the times by which it is over with probabilities 0.001 and 0.999."""
+    """Distribution of a first-passage time, between its quantiles at probabilities 0.001 and
+    0.999."""
 
     times: Array = ()
-    """Close together where much happens [time]."""
+    """Times, closely spaced where the distribution changes quickly [time]."""
     density: Array = ()
-    """[1/time]."""
+    """Probability density [1/time]."""
     cumulative: Array = ()
-    """Probability that the passage is over by then."""
+    """Cumulative distribution: probability that the passage is complete by this time."""
     reason: str | None = None
-    """Why there is none."""
+    """Why there is no distribution."""
 
 
 class Passage(Document):
     """First passage from one place to another.
 
-    In two variables those between neighbouring wells start and end in the box around each stable fixed point that reaches one
-    standard deviation of the linear process next to it along each variable.
+    In two variables, passages between neighbouring wells start and end in a box around each
+    stable fixed point. The box extends one standard deviation, of the process linearised there,
+    along each variable.
     """
 
     from_: Annotated[Place, Field(alias="from")]
-    """Where it begins [state]."""
+    """Start of the passage [state]."""
     to: Place
-    """Where it ends [state]."""
+    """Target of the passage [state]."""
     mean_time: Estimate
-    """Exact mean first-passage time of the model [time]; from a region the mean over the stationary law in it."""
+    """Exact mean first-passage time of the model [time]; from a region, the mean over the
+    stationary distribution restricted to it."""
     kramers: Estimate
     """Eyring–Kramers asymptotic formula for the same passage [time]."""
     standard_deviation: Estimate | None = None
-    """Of the passage time itself, from one passage to the next [time]; not the error of its mean."""
+    """Standard deviation of the first-passage time from one passage to the next [time]. It is
+    not the standard error of the mean."""
     quantiles: tuple[Quantile, ...] = ()
-    """Of the passage time; empty where there is no mean."""
+    """Quantiles of the first-passage time; empty if the mean does not exist."""
     distribution: PassageDistribution | None = None
-    """Law of the passage time; null where it is not looked at."""
+    """Distribution of the first-passage time; null if it was not computed."""
 
 
 class Committor(Document):
-    """The probability of entering `to` before `from`, from each state."""
+    """Committor: probability of reaching `to` before `from`, as a function of the starting
+    state."""
 
     from_: Annotated[Place, Field(alias="from")]
-    """The place not to be entered first [state]."""
+    """The set that must not be reached first [state]."""
     to: Place
-    """The place to be entered first [state]."""
+    """The set to be reached first [state]."""
     grid: tuple[Array, ...] = ()
-    """Points of each variable [state]."""
+    """Grid points of each variable [state]."""
     values: Values = ()
-    """At each point; of two variables at each pair of points, the first variable's rows."""
+    """Committor at each grid point; in two variables, rows follow the first variable."""
     values_ci: tuple[Values, Values] | None = None
-    """Lower and upper ends of the intervals at each point, like `values`."""
+    """Pointwise lower and upper confidence limits of `values`, in the same form."""
     reason: str | None = None
     """Why there are no values."""
 
 
 class Exit(Document):
-    """How an interval of one variable is left, from a state inside."""
+    """Exit from an interval of one variable, from a starting point inside."""
 
     from_: Annotated[float, Field(alias="from")]
-    """Where it begins [state]."""
+    """Starting point [state]."""
     low: float
     """Lower end of the interval [state]."""
     high: float
     """Upper end of the interval [state]."""
     probability_high: Estimate
-    """That it is left at `high` and not at `low` (splitting probability)."""
+    """Splitting probability: the probability of leaving at `high` rather than at `low`."""
     mean_time: Estimate
-    """Mean time until it is left at either end [time]."""
+    """Mean exit time, through either end [time]."""
 
 
 class EffectivePotential(Document):
-    """Φ(x) = −∫2b/a dx + log a, zero at its lowest point; −log of the stationary density where there is one."""
+    """Effective potential Φ(x) = −∫2b/a dx + log a, zero at its minimum. It is −log of the
+    stationary density if there is one."""
 
     grid: Array
-    """[state]."""
+    """Grid points [state]."""
     values: Array
-    """[kT]; on a circle that is driven round they do not close."""
+    """Effective potential in units of kT [kT]. For a driven angle, the values at the two ends of
+    the period differ."""
     values_ci: tuple[Array, Array] | None = None
-    """Lower and upper ends of the intervals at each point; each sampled potential is zero at its own lowest point."""
+    """Pointwise lower and upper confidence limits. Each sampled potential is zero at its own
+    minimum."""
 
 
 class End(Document):
-    """An end of the state space of one variable, in Feller's classification."""
+    """A boundary of the state space of one variable, in Feller's classification."""
 
     at: float | None
-    """[state]; null at infinity, the lower end first."""
+    """Position, the lower boundary first [state]; null at infinity."""
     kind: Literal["natural", "entrance", "regular", "exit"]
-    """`natural`: never reached, and the process cannot start there. `entrance`: never reached, but it can. `regular`: reached and
-    left again. `exit`: reached and never left; of an open end, that the process runs away in finite time."""
+    """Feller's class. `natural`: never reached, and the process cannot start there. `entrance`:
+    never reached, but the process can start there. `regular`: reached and left again. `exit`:
+    reached and never left; at infinity, this means that the process explodes in finite time."""
     reason: str | None = None
-    """Why there is no stationary law because of this end."""
+    """Why this boundary prevents a stationary distribution."""
 
 
 class LocalRelaxation(Document):
-    """γ(x) = |b'(x)| / a(x), the source paper's local relaxation rate. It is not the spectral gap."""
+    """The source paper's local relaxation rate γ(x) = |b'(x)| / a(x). It is not the spectral
+    gap."""
 
     grid: Array
-    """[state]"""
+    """Grid points [state]."""
     rate: Array
-    """[1/state²]"""
+    """Local relaxation rate [1/state²]."""
     rate_ci: tuple[Array, Array] | None = None
-    """Lower and upper ends of the intervals at each point, like `rate`."""
+    """Pointwise lower and upper confidence limits of `rate`."""
 
 
 class Simulated(Document):
-    """A number from simulated paths and its Monte Carlo standard error."""
+    """A number estimated from simulated paths, with its Monte Carlo standard error."""
 
     value: float
     """Mean over the paths."""
     std_error: float
-    """From the scatter between the paths."""
+    """Standard error, from the scatter between the paths."""
 
 
 class SimulatedMarginal(Document):
-    """Density of one variable in equal bins, and its Monte Carlo standard errors [1/state]."""
+    """Marginal density of one variable in bins of equal width, with Monte Carlo standard errors
+    [1/state]."""
 
     edges: tuple[float, ...]
-    """One more than bins [state]."""
+    """Bin edges, one more than there are bins [state]."""
     density: tuple[float, ...]
-    """In each bin."""
+    """Density in each bin."""
     std_error: tuple[float, ...]
-    """Of each."""
+    """Standard error of each density."""
 
 
 class SimulatedLaw(Document):
-    """What simulated paths of the model show, in three variables and more, where neither law nor rates can be computed.
+    """Stationary quantities estimated from simulated paths of the model, in three or more
+    variables, where neither the stationary distribution nor the relaxation rates can be computed
+    directly.
 
-    Numbers are null for an angle, and lists are empty where the paths ran away or did not settle."""
+    Numbers are null for an angle. Lists are empty if paths escaped or did not become stationary.
+    """
 
     n_paths: int
-    """Simulated paths."""
+    """Number of simulated paths."""
     n_escaped: int
-    """Paths that ran away: the model is then not ergodic as far as was seen."""
+    """Number of paths that escaped to infinity. If there are any, the simulation gives no
+    evidence that the model is ergodic."""
     duration: float
-    """Of each path, after what was left out of it to settle [time]."""
+    """Duration of each path, without the initial relaxation that was discarded [time]."""
     step: float
-    """[time]"""
+    """Time step of the simulation [time]."""
     step_error: float | None = None
-    """What extrapolation to step zero changed: a mean, in standard deviations, or a standard deviation, relative."""
+    """Change due to extrapolation to zero time step: for a mean in standard deviations, for a
+    standard deviation relative."""
     mean: tuple[Simulated | None, ...] = ()
-    """Of each variable [state]."""
+    """Mean of each variable [state]."""
     covariance: tuple[tuple[Simulated | None, ...], ...] = ()
-    """Of each pair of variables [state²]."""
+    """Covariance of each pair of variables [state²]."""
     skewness: tuple[Simulated | None, ...] = ()
-    """Of each variable."""
+    """Skewness of each variable; 0 for a Gaussian."""
     kurtosis: tuple[Simulated | None, ...] = ()
-    """3 for a Gaussian."""
+    """Kurtosis of each variable; 3 for a Gaussian."""
     integrated_times: tuple[Simulated | None, ...] = ()
-    """∫₀^∞ of each variable's autocorrelation [time]; null where the paths are too short for it."""
+    """Integrated autocorrelation time of each variable [time]; null if the paths are too short."""
     marginals: tuple[SimulatedMarginal, ...] = ()
-    """Density of each variable."""
+    """Marginal density of each variable."""
     reason: str | None = None
     """Why there are no numbers."""
 
 
 class GeneratorAnalysis(Document):
-    """What the generator L f = b·∇f + ½ a:∇²f says."""
+    """Quantities derived from the generator L f = b·∇f + ½ a:∇²f of the model."""
 
     ergodic: bool | None
-    """Whether the model has a stationary law; null where the model alone was asked for (`analysis.model_only`)."""
+    """Whether the model has a stationary distribution; null if derived quantities were skipped
+    (`analysis.model_only`)."""
     reason: str | None = None
-    """Why there is no stationary law, or why nothing is known about it."""
+    """Why there is no stationary distribution, or why its existence is unknown."""
     domain: Interval = (None, None)
-    """Interval the analysis ran on, of one variable [state]."""
+    """Interval on which one variable was analysed [state]."""
     domains: tuple[Interval, ...] = ()
-    """Likewise of each of two variables and more."""
+    """Intervals on which each of several variables was analysed."""
     boundaries: Literal["natural", "reflecting"] = "natural"
-    """`reflecting`: the process reaches an end of the domain and is taken to be reflected there. A declared end where the noise
-    is positive is one; and where `ergodic` is false, the model has no stationary law and the ends were closed on request."""
+    """`reflecting`: the process reaches a boundary of the domain and is assumed to be reflected
+    there. This applies to a declared bound at which the noise is positive and, if `ergodic` is
+    false, to boundaries added on request because the model has no stationary distribution."""
     approximation: str | None = None
-    """Why law and rates are those of a simpler process; null where they are the model's own."""
+    """Why the stationary distribution and the rates are those of a simpler process; null if they
+    are those of the model itself."""
     observed_ranges: tuple[Interval, ...] = ()
-    """Where the data were, of each variable [state]: what law, rates and times rest on. Empty without data, and for angles."""
+    """Range of the data of each variable [state], on which all derived quantities rest. Empty
+    without data and for angles."""
     unseen_mass: float | None = None
-    """Stationary probability of the model beyond the observed ranges; null without a law, or a density."""
+    """Stationary probability of the model outside the observed ranges; null without a stationary
+    density."""
     spectrum: Spectrum | None = None
     """Relaxation rates."""
     stationary: Stationary | None = None
-    """The stationary law; null where there is none."""
+    """The stationary distribution; null if there is none."""
     autocorrelation: Autocorrelation | None = None
-    """How long the model remembers."""
+    """Autocorrelation function of the model."""
     power_spectrum: PowerSpectrum | None = None
-    """The same by frequency."""
+    """Power spectral density of the model."""
     fixed_points: tuple[FixedPoint, ...] = ()
-    """Roots of the drift."""
+    """Fixed points: the roots of the drift."""
     barriers: tuple[Barrier, ...] = ()
-    """Ways out of wells, of one variable."""
+    """Barriers between wells; one variable only."""
     passages: tuple[Passage, ...] = ()
-    """First-passage times: those asked for, and between neighbouring wells."""
+    """First-passage times: those requested, and those between neighbouring wells."""
     committors: tuple[Committor, ...] = ()
-    """Those asked for, and between neighbouring wells."""
+    """Committors: those requested, and those between neighbouring wells."""
     exits: tuple[Exit, ...] = ()
-    """Those asked for."""
+    """Exit probabilities and exit times that were requested."""
     effective_potential: EffectivePotential | None = None
-    """Of one variable; on the density's grid where there is a stationary law."""
+    """Effective potential, on the grid of the stationary density if there is one; one variable
+    only."""
     ends: tuple[End, ...] = ()
-    """Lower and upper end of the domain of one variable; empty for an angle, and where the noise is not positive."""
+    """Lower and upper boundary of the domain; one variable only. Empty for an angle, and if the
+    noise vanishes somewhere."""
     local_relaxation: LocalRelaxation | None = None
-    """Of one variable."""
+    """Local relaxation rate; one variable only."""
     simulated: SimulatedLaw | None = None
-    """Beside the linear process next to the stable fixed points, in three variables and more."""
+    """Estimates from simulated paths, in three or more variables. The other quantities are then
+    those of the process linearised at the stable fixed points."""
     ergodic_share: float | None = None
-    """Share of the models drawn around the estimate that are ergodic too."""
+    """Fraction of the sampled models that are ergodic."""
 
 
 class Residuals(Document):
-    """Standardised residuals of the fitted model; a right model gives 0, 1, 0, 3."""
+    """Moments of the standardised residuals of the fitted model. If the model is correct, mean,
+    variance, skewness and kurtosis are 0, 1, 0 and 3."""
 
     mean: float | None = None
-    """0 for a right model."""
+    """Mean; 0 is expected if the model is correct."""
     variance: float | None = None
-    """1 for a right model."""
+    """Variance; 1 is expected if the model is correct."""
     skewness: float | None = None
-    """0 for a right model."""
+    """Skewness; 0 is expected if the model is correct."""
     kurtosis: float | None = None
-    """3 for a right model."""
+    """Kurtosis; 3 is expected if the model is correct."""
     lag_one_correlation: float | None = None
-    """Between neighbours in time; 0 for a right model."""
+    """Correlation between consecutive residuals; 0 is expected if the model is correct."""
 
 
 class Coverage(Document):
-    """Where the kernels saw data."""
+    """Coverage of the kernels by data."""
 
     n_kernels: int
-    """Kernels in use."""
+    """Number of kernels in use."""
     n_sparse: int
-    """Kernels whose total weight is below ten increments."""
+    """Number of kernels with too few samples: a total weight below ten increments."""
     range: tuple[float, float] | None
-    """First and last centre [state]; null in several variables, where the kernels are wherever the data are."""
+    """First and last kernel centre [state]; null in several variables, where the kernels follow
+    the data."""
     bandwidth: float
-    """[state]; in several variables in standard deviations of the decorrelated data."""
+    """Kernel bandwidth [state]; in several variables, in standard deviations of the decorrelated
+    data."""
 
 
 class KernelCandidate(Document):
-    """Kernels that cross-validation tried. Numbers are null where they do not tell the library's terms apart."""
+    """A set of kernels that cross-validation tried. Numbers are null if these kernels cannot
+    distinguish the terms of the library."""
 
     count: int
     """Number of kernels."""
     bandwidth: float
-    """[state]; in several variables in standard deviations of the decorrelated data."""
+    """Kernel bandwidth [state]; in several variables, in standard deviations of the decorrelated
+    data."""
     score: float | None
-    """Log-likelihood of the drift on held-out data, above that of no drift; larger is better."""
+    """Log-likelihood of the drift on held-out data, relative to zero drift; larger is better."""
     std_error: float | None
-    """Standard error, over the folds, of the score's difference from the best."""
+    """Standard error, over the folds, of the difference between this score and the best."""
     drift_variance: float | None
-    """Variance of the drift's coefficients relative to the Cramér–Rao bound, mean over the library; 1 is the best there is."""
+    """Variance of the drift coefficients relative to the Cramér–Rao bound, averaged over the
+    library; 1 is optimal."""
     diffusion_variance: float | None
-    """Likewise of the diffusion's."""
+    """Variance of the diffusion coefficients relative to the Cramér–Rao bound, averaged over the
+    library; 1 is optimal."""
 
 
 class KernelChoice(Document):
-    """How bandwidth and count were chosen: of the candidates within two standard errors of the best score the one of smallest
-    variance, and of those alike the one with the fewest kernels."""
+    """How the bandwidth and number of kernels were chosen: among the candidates within two
+    standard errors of the best score, the one with the smallest variance; in case of a tie, the
+    one with the fewest kernels."""
 
     count: int
     """Number of kernels."""
     bandwidth: float
-    """[state]; in several variables in standard deviations of the decorrelated data."""
+    """Kernel bandwidth [state]; in several variables, in standard deviations of the decorrelated
+    data."""
     n_folds: int
-    """Groups of trajectories, or stretches of the record, each of which was held out once."""
+    """Number of folds (groups of trajectories, or blocks of the time series), each of which was
+    held out once."""
     surface: tuple[KernelCandidate, ...]
     """Every candidate."""
 
 
 class ChapmanKolmogorov(Document):
-    """The model run for several sampling intervals at once, against what the data did in that time."""
+    """Chapman–Kolmogorov test: the model's prediction several sampling intervals ahead, compared
+    with the data."""
 
     variable: str
-    """Which one was predicted."""
+    """The predicted variable."""
     lag: float
-    """[time]"""
+    """Prediction time [time]."""
     statistic: float
-    """χ² of the prediction's errors, seen by several kernels."""
+    """χ² statistic of the prediction errors, weighted by several kernels."""
     degrees_of_freedom: int
-    """Of the statistic, if the model is right."""
+    """Degrees of freedom of the statistic under the null hypothesis that the model is correct."""
     p_value: float
-    """Probability of such a statistic if the model is right, at this lag alone. Conservative, as these data made the model."""
+    """p-value under the null hypothesis that the model is correct, for this lag alone. It is
+    conservative, because the model was fitted to the same data."""
     mean_difference: float
-    """Largest difference of the mean later state, from states near one of the kernels, in standard deviations of the state."""
+    """Largest difference of the mean later state, starting near one of the kernels, in standard
+    deviations of the state."""
     spread_difference: float
-    """Likewise of its square, in variances."""
+    """Largest difference of the mean squared later state, starting near one of the kernels, in
+    variances of the state."""
     n_windows: int
-    """Pairs of states that far apart in time."""
+    """Number of pairs of states separated by this lag."""
 
 
 class DataAutocorrelation(Document):
-    """The data's autocorrelation and the model's. Empty where `reason` says why."""
+    """Autocorrelation of the data compared with that of the model. Empty if `reason` is given."""
 
     lags: tuple[float, ...] = ()
-    """[time]"""
+    """Lags [time]."""
     data: tuple[float, ...] = ()
-    """About the record's mean, of the state without its measurement noise; of an angle x of period P, of exp(2πix/P)."""
+    """Autocorrelation of the data about their mean, without measurement noise; for an angle x of
+    period P, the autocorrelation of exp(2πix/P)."""
     band: tuple[tuple[float, float], ...] = ()
-    """95 % interval of `data`, from the scatter between blocks of the record."""
+    """95 % confidence interval of `data`, from the scatter between blocks of the time series."""
     model: tuple[float, ...] = ()
-    """The model's, at the same lags."""
+    """Autocorrelation of the model at the same lags."""
     p_value: float | None = None
-    """Probability of such a difference, at four lags together, if the model is right."""
+    """p-value of the difference, at four lags jointly, under the null hypothesis that the model
+    is correct."""
     reason: str | None = None
-    """Why there is nothing to compare."""
+    """Why there is no comparison."""
 
 
 class Diagnostics(Document):
-    """How far the answer can be trusted."""
+    """Checks of the model against the data."""
 
     measurement_noise_variance: float | None = None
-    """Variance of white noise added to the state by the instrument [state²]; 0 where none was found. In several variables their
-    mean."""
+    """Variance of white measurement noise in the state [state²]; 0 if none was found. In several
+    variables, the mean of their variances."""
     measurement_noise_variances: dict[str, float] = {}
-    """By variable, where there are several."""
+    """Measurement noise variance by variable; several variables only."""
     step_error: dict[str, dict[str, float]] = {}
-    """Relative difference between sampling rules, by component and active term."""
+    """Relative difference between sampling rules, by component and selected term."""
     residuals: Residuals = Residuals()
-    """In several variables those of all, pooled."""
+    """Moments of the standardised residuals; pooled over all variables if there are several."""
     residuals_by_variable: dict[str, Residuals] = {}
-    """Where there are several."""
+    """Moments of the standardised residuals by variable; several variables only."""
     density_total_variation: float | None = None
-    """Total variation between the data's histogram and the model's stationary density, 0 to 1; of one variable or two."""
+    """Total variation distance, from 0 to 1, between the histogram of the data and the model's
+    stationary density; one or two variables only."""
     autocorrelation: dict[str, DataAutocorrelation] = {}
-    """By variable."""
+    """Autocorrelation of data and model, by variable."""
     chapman_kolmogorov: tuple[ChapmanKolmogorov, ...] = ()
-    """At lags of 1, 2, 4, … sampling intervals, up to about a relaxation time."""
+    """Chapman–Kolmogorov tests at lags of 1, 2, 4, … sampling intervals, up to about one
+    relaxation time."""
     comparison_share: float | None = None
-    """Share of the samples that these comparisons looked at, in stretches spread over the record."""
+    """Fraction of the samples that these comparisons used, in blocks spread over the time
+    series."""
     comparison_reason: str | None = None
     """Why `chapman_kolmogorov` is empty."""
     coverage: Coverage | None = None
-    """Where there was enough to see."""
+    """Coverage of the kernels by data."""
     kernel_choice: KernelChoice | None = None
-    """Where `kernels.count` is `auto`."""
+    """How the kernels were chosen, if `kernels.count` is `auto`."""
     condition_number: float | None = None
-    """Of the column-normalised whitened drift design."""
+    """Condition number of the column-normalised, whitened design matrix of the drift."""
 
 
 class Provenance(Document):
-    """Where the numbers come from: the same again gives the same."""
+    """What is needed to reproduce the result: the same data, version and parameters give the
+    same numbers."""
 
     version: str
-    """Of Itoscope."""
+    """Version of Itoscope."""
     dataset: str | None = None
-    """Its id."""
+    """Id of the dataset."""
     dataset_sha256: str | None = None
-    """Digest of the bytes as uploaded, hexadecimal."""
+    """SHA-256 digest of the uploaded bytes, in hexadecimal."""
     parameters: dict[str, Any]
-    """Of the identification, or the model's terms, every default filled in."""
+    """Parameters of the identification, or terms of the given model, with every default filled
+    in."""
     analysis: dict[str, Any] = {}
-    """Of the generator analysis, every default filled in."""
+    """Parameters of the generator analysis, with every default filled in."""
     seconds: float
     """Computing time on the worker [s]."""
 
@@ -687,40 +759,40 @@ class ModelResult(Result):
     """A result that is one model."""
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION
-    """Of this document; what is stored is never rewritten."""
+    """Version of this document's schema. Stored results are never rewritten."""
     job: str
-    """Its id."""
+    """Id of the job."""
     model: Model
     """Drift and diffusion."""
     generator: GeneratorAnalysis
-    """What follows from them."""
+    """Quantities derived from the model's generator."""
     curves: Curves | None = None
-    """Drift and diffusion of one variable, for drawing."""
+    """Drift and diffusion of one variable, for plotting."""
     drift_field: DriftField | None = None
-    """Drift of two variables, for drawing."""
+    """Drift of two variables, for plotting."""
     warnings: tuple[Notice, ...] = ()
-    """What a reader of the numbers should know."""
+    """Findings that the reader should know."""
     provenance: Provenance
-    """Where they come from."""
+    """How the result was computed."""
 
 
 class IdentificationResult(ModelResult):
     """Data → model → what its generator says."""
 
     kind: Literal["identification"] = "identification"
-    """Of the job."""
+    """Kind of the job."""
     data: DataSummary
-    """What the model was found from."""
+    """The data the model was identified from."""
     selection: Selection
-    """Which other models were considered."""
+    """The sets of terms that were considered."""
     diagnostics: Diagnostics
-    """Whether it can be trusted."""
+    """Checks of the model against the data."""
     observed: Observed | None = None
-    """The data beside it, for drawing."""
+    """The data, for plotting beside the model."""
 
 
 class GeneratorResult(ModelResult):
     """A model → what its generator says."""
 
     kind: Literal["generator"] = "generator"
-    """Of the job."""
+    """Kind of the job."""

@@ -10,14 +10,15 @@ from contract.results import SCHEMA_VERSION, DataSummary, Estimate, Notice, Prov
 
 
 class RollingWindows(Document):
-    """Equal windows from the first sample to the last."""
+    """Windows of equal length, from the first sample to the last."""
 
     count: Annotated[int, Field(ge=1, le=2000)] = 50
-    """How many."""
+    """Number of windows."""
     length: Annotated[Annotated[float, Field(gt=0)] | None, Field(examples=[2000.0])] = None
-    """Of each [time]; without it `share` says."""
+    """Length of each window [time]. If omitted, `share` determines it."""
     share: Annotated[float, Field(gt=0, lt=1)] = 0.2
-    """Length of each as a share of the record. Short ones follow changes, long ones have smaller errors."""
+    """Length of each window as a fraction of the time series. Short windows follow changes; long
+    ones have smaller errors."""
 
 
 class RollingJob(DataJob):
@@ -43,87 +44,92 @@ class RollingJob(DataJob):
 
 
 class WindowTerm(Document):
-    """A coefficient in one window, in the data's units."""
+    """A coefficient in one window, in the units of the data."""
 
     term: str
-    """As in the model."""
+    """The term, as in the model."""
     value: float | None
-    """`null` where the window does not tell it."""
+    """Coefficient; null if the window's data do not determine it."""
     std_error: float | None
-    """Standard error: the model's, or from the scatter between parts of the window where that is larger."""
+    """Standard error: the model-based one, or the one from the scatter between parts of the
+    window if that is larger."""
 
 
 class WindowFixedPoint(Document):
-    """A root of the window's drift."""
+    """A fixed point: a root of the window's drift."""
 
     at: float
-    """[state]"""
+    """Position [state]."""
     std_error: float | None
-    """Standard error [state]."""
+    """Standard error of the position [state]."""
     stable: bool
-    """A well, or the top between two."""
+    """Whether the fixed point is stable (a well) or unstable (the top of a barrier)."""
 
 
 class RollingWindow(Document):
-    """What one window says."""
+    """Results for one window."""
 
     begin: float
-    """[time]"""
+    """Start of the window [time]."""
     end: float
-    """[time]"""
+    """End of the window [time]."""
     n_increments: int
-    """That it rests on."""
+    """Number of increments in the window."""
     drift: tuple[WindowTerm, ...]
     """Coefficients of the drift."""
     diffusion: tuple[WindowTerm, ...]
     """Coefficients of the diffusion."""
     fixed_points: tuple[WindowFixedPoint, ...]
-    """Wells and what parts them, where data of the record were."""
+    """Stable and unstable fixed points within the range of the time series."""
     gap: Estimate
-    """The slowest rate λ₁ [1/time], between reflecting ends beyond the record's range, the same for all windows."""
+    """Spectral gap: the slowest relaxation rate λ₁ [1/time], between reflecting boundaries
+    beyond the range of the time series, the same for all windows."""
     relaxation_time: Estimate
-    """1/λ₁ [time]."""
+    """Relaxation time 1/λ₁ [time]."""
 
 
 class GapTrend(Document):
-    """log λ₁ along the record, as a straight line through windows that share no sample."""
+    """Trend of log λ₁ along the time series: a straight line through non-overlapping windows."""
 
     slope: float | None
-    """Of log λ₁ [1/time]; negative where the gap closes, as it does before a transition."""
+    """Slope of log λ₁ [1/time]. It is negative if the gap closes, as it does before a
+    transition."""
     ci: Interval | None = None
     """Confidence interval of the slope."""
     z: float | None = None
-    """slope / its standard error."""
+    """Slope divided by its standard error."""
     factor: Estimate
-    """λ₁ of the last of these windows over that of the first, by the line."""
+    """Ratio of λ₁ in the last of these windows to λ₁ in the first, according to the line."""
     p_value: float | None = None
-    """Probability of such scatter about the line: small where the gap does not change steadily."""
+    """Probability of at least this much scatter about the line, if log λ₁ changes linearly;
+    small if it does not."""
     n_windows: int = 0
-    """That share no sample."""
+    """Number of non-overlapping windows used."""
     reason: str | None = None
-    """Why there is no line."""
+    """Why there is no trend line."""
 
 
 class RollingResult(Result):
     """One record, window by window. Terms and sampling rule are those of the whole record."""
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION
-    """Of this document."""
+    """Version of this document's schema."""
     kind: Literal["rolling"] = "rolling"
-    """Of the job."""
+    """Kind of the job."""
     job: str
-    """Its id."""
+    """Id of the job."""
     data: DataSummary
-    """What was looked at."""
+    """The data the windows were taken from."""
     sampling_rule: str
-    """Quadrature of the drift over one sampling interval."""
+    """Quadrature rule for the drift over one sampling interval."""
     measurement_noise_variance: float | None = None
-    """Of the whole record, corrected for in every window [state²]."""
+    """Measurement noise variance of the whole time series, corrected for in every window
+    [state²]."""
     windows: tuple[RollingWindow, ...]
-    """In order of time."""
+    """The windows, in order of time."""
     trend: GapTrend
-    """Whether the gap closes."""
+    """Trend of the spectral gap."""
     warnings: tuple[Notice, ...] = ()
-    """What the reader should know."""
+    """Findings that the reader should know."""
     provenance: Provenance
-    """How it was made."""
+    """How the result was computed."""

@@ -63,40 +63,41 @@ class SweepJob(DataJob):
 
 
 class SweepItem(Document):
-    """One set of parameters, as an identification with them would have answered; or why it has no answer."""
+    """The result for one parameter set: what an identification with it returns, or the reason
+    for its failure."""
 
     parameters: dict[str, Any]
-    """What was put in place of the job's parameters."""
+    """The variant: the values that replaced the job's parameters."""
     model: Model | None = None
-    """What was found."""
+    """The identified model."""
     selection: Selection | None = None
-    """Which other models were considered."""
+    """The sets of terms that were considered."""
     generator: GeneratorAnalysis | None = None
-    """What its generator says."""
+    """Quantities derived from the model's generator."""
     diagnostics: Diagnostics | None = None
-    """Whether it can be trusted."""
+    """Checks of the model against the data."""
     warnings: tuple[Notice, ...] = ()
-    """What the reader should know."""
+    """Findings that the reader should know."""
     error: Problem | None = None
-    """Why there is none of these."""
+    """Why this parameter set has no result."""
 
 
 class SweepResult(Result):
     """The same data under several sets of parameters."""
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION
-    """Of this document."""
+    """Version of this document's schema."""
     kind: Literal["sweep"] = "sweep"
-    """Of the job."""
+    """Kind of the job."""
     job: str
-    """Its id."""
+    """Id of the job."""
     data: DataSummary
-    """What was looked at."""
+    """The data the models were identified from."""
     items: tuple[SweepItem, ...]
-    """In the order of the job's variants."""
+    """The results, in the order of the job's variants."""
     passes_taken: int
-    """Passes over all increments."""
+    """Number of passes over all increments."""
     passes_shared: int
-    """Passes that did not have to be taken, as their sums were there from another set."""
+    """Number of passes saved because another parameter set needed the same sums."""
     provenance: Provenance
-    """How it was made."""
+    """How the result was computed."""

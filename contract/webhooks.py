@@ -22,9 +22,9 @@ def _checked_url(text: str) -> str:
     if parts.scheme not in ("https", "http") or not host or port == 0:
         raise _fault("must begin with https:// and name a host")
     if parts.username is not None or parts.password is not None:
-        raise _fault("must not hold a user name or password; the signature says who sends")
+        raise _fault("must not contain a user name or password; the signature identifies the sender")
     if parts.fragment or not text.isascii() or any(character <= " " or character in '\\"<>^`{|}\x7f' for character in text):
-        raise _fault("holds characters that do not belong there; spell them with %")
+        raise _fault("contains characters that must be percent-encoded")
     return text
 
 
@@ -33,12 +33,13 @@ def _fault(message: str) -> PydanticCustomError:
 
 
 class Webhook(Document):
-    """An address that is told when the job has ended, by a signed POST of the job's record (Standard Webhooks)."""
+    """An address that receives the job's record in a signed POST when the job has ended
+    (Standard Webhooks)."""
 
     url: Annotated[
         str, Field(min_length=1, max_length=2048, examples=["https://lab.example.org/itoscope"]), AfterValidator(_checked_url)
     ]
-    """`https://…`; the operator says which hosts are allowed."""
+    """Address, beginning with `https://`. The operator decides which hosts are allowed."""
 
 
 def host_allowed(url: str, patterns: Sequence[str]) -> bool:
