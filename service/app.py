@@ -50,7 +50,7 @@ def create_app(
     app = FastAPI(
         title="Itoscope",
         version=interface.VERSION,
-        summary="Measured trajectories in, a stochastic differential equation and its time scales out.",
+        summary="Identify stochastic differential equations and their time scales from measured trajectories.",
         docs_url=None,
         redoc_url=None,
         separate_input_output_schemas=False,

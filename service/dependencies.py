@@ -96,8 +96,8 @@ def _admitted(request: Request, context: Context, scope: str) -> Key:
     if scope not in key.scopes:
         raise Refusal(
             "forbidden",
-            f"This key may not do that: it lacks the scope `{scope}`.",
-            hints=(f"The operator makes keys with python -m service.access.keys new --scope {scope}.",),
+            f"This API key lacks the scope `{scope}`.",
+            hints=(f"The operator creates keys with python -m service.access.keys new --scope {scope}.",),
         )
     return key
 
@@ -126,10 +126,10 @@ def unauthorized() -> Refusal:
     """As it is everywhere."""
     return Refusal(
         "unauthorized",
-        "This address needs an API key that this service knows.",
+        "This address requires a valid API key.",
         hints=(
-            "Send Authorization: Bearer <key>. The operator makes keys with python -m service.access.keys new.",
-            "Without any keys, only http://127.0.0.1 and http://localhost are answered, and no other site's pages.",
+            "Send Authorization: Bearer <key>. The operator creates keys with python -m service.access.keys new.",
+            "While no keys exist, only requests to http://127.0.0.1 and http://localhost are answered.",
         ),
         headers={"WWW-Authenticate": 'Bearer realm="itoscope"'},
     )

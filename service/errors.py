@@ -17,35 +17,35 @@ from storage.stores import Forgotten, IdempotencyMismatch, InvalidCursor, QueueF
 PROBLEM_JSON = "application/problem+json"
 
 CODES: dict[str, tuple[int, str]] = {
-    "invalid-request": (422, "The request says something that cannot be done"),
-    "invalid-json": (400, "The body is not JSON"),
-    "invalid-multipart": (400, "The body is not a multipart form we can read"),
+    "invalid-request": (422, "Invalid request"),
+    "invalid-json": (400, "The body is not valid JSON"),
+    "invalid-multipart": (400, "The body is not a valid multipart form"),
     "digest-mismatch": (400, "The body does not match its digest"),
-    "unauthorized": (401, "An API key is needed"),
-    "forbidden": (403, "This key may not do that"),
-    "not-found": (404, "There is no such thing"),
-    "method-not-allowed": (405, "This address does not do that"),
-    "not-acceptable": (406, "It is not there in that form"),
-    "body-timeout": (408, "The body stopped coming"),
+    "unauthorized": (401, "API key required"),
+    "forbidden": (403, "Not permitted with this API key"),
+    "not-found": (404, "Not found"),
+    "method-not-allowed": (405, "Method not allowed"),
+    "not-acceptable": (406, "Requested format not available"),
+    "body-timeout": (408, "The upload stalled"),
     "job-not-finished": (409, "The job is not finished"),
     "job-failed": (409, "The job failed"),
     "job-cancelled": (409, "The job was cancelled"),
-    "gone": (410, "This is no longer kept"),
+    "gone": (410, "No longer available"),
     "body-too-large": (413, "The body is too large"),
     "too-large-data": (413, "The data are too large"),
-    "unsupported-media-type": (415, "This kind of content is not accepted"),
+    "unsupported-media-type": (415, "Unsupported content type"),
     "unreadable-data": (422, "The data cannot be read"),
     "empty-file": (422, "The file is empty"),
     "layout-mismatch": (422, "The layout does not fit the data"),
-    "idempotency-mismatch": (422, "The idempotency key belongs to another request"),
-    "too-many-jobs": (429, "Too many of your jobs wait or run"),
+    "idempotency-mismatch": (422, "The idempotency key was used for another request"),
+    "too-many-jobs": (429, "Too many of your jobs are waiting or running"),
     "too-many-requests": (429, "Too many requests"),
-    "internal-error": (500, "Something broke on our side"),
-    "queue-full": (503, "Too many jobs wait"),
-    "store-unavailable": (503, "The store does not answer"),
+    "internal-error": (500, "Internal error"),
+    "queue-full": (503, "The job queue is full"),
+    "store-unavailable": (503, "The job store is unavailable"),
     "not-ready": (503, "The service is not ready"),
-    "quota-exceeded": (507, "Your share of the storage is used up"),
-    "storage-full": (507, "The storage is full"),
+    "quota-exceeded": (507, "Storage quota exceeded"),
+    "storage-full": (507, "Storage full"),
 }
 """Every code this service answers with; docs/problems.md explains them."""
 
@@ -109,24 +109,24 @@ def _invalid_parameters(request: Request, error: Exception) -> Response:
 
 
 def _store_away(request: Request, error: Exception) -> Response:
-    detail = "A store does not answer; nothing was decided."
-    hints = (f"Send the same request again in {RETRY_SECONDS} seconds; an Idempotency-Key makes that safe for new jobs.",)
+    detail = "The job store is not responding, so the request was not processed."
+    hints = (f"Repeat the request in {RETRY_SECONDS} seconds. For new jobs, an Idempotency-Key makes this safe.",)
     return answer(request, Refusal("store-unavailable", detail, hints=hints, headers={"Retry-After": str(RETRY_SECONDS)}))
 
 
 def _another_request(request: Request, error: Exception) -> Response:
-    detail = "This Idempotency-Key was used before with another job."
+    detail = "This Idempotency-Key was already used for another job."
     return answer(request, Refusal("idempotency-mismatch", detail, hints=("Use a new key for a new job.",)))
 
 
 def _queue_full(request: Request, error: Exception) -> Response:
-    detail = "So many jobs wait or run that no more are taken for now; this one was not recorded."
-    return answer(request, Refusal("queue-full", detail, hints=("Send it again later.",), headers={"Retry-After": "10"}))
+    detail = "Too many jobs are waiting or running. This job was not accepted."
+    return answer(request, Refusal("queue-full", detail, hints=("Submit it again later.",), headers={"Retry-After": "10"}))
 
 
 def _too_many_jobs(request: Request, error: Exception) -> Response:
-    detail = "So many of your jobs wait or run that no more of them are taken for now; this one was not recorded."
-    hints = ("Send it again when some have ended, or cancel some.",)
+    detail = "Too many of your jobs are waiting or running. This job was not accepted."
+    hints = ("Submit it again when some of them have ended, or cancel some.",)
     return answer(request, Refusal("too-many-jobs", detail, hints=hints, headers={"Retry-After": "5"}))
 
 
@@ -134,21 +134,21 @@ def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     match error.status_code:
         case 404:
-            refusal = Refusal("not-found", "Nothing lives at this address.", hints=("GET /docs lists the addresses.",))
+            refusal = Refusal("not-found", "There is nothing at this address.", hints=("GET /docs lists the addresses.",))
         case 405:
-            refusal = Refusal("method-not-allowed", f"{request.method} is not understood here.", headers=error.headers)
+            refusal = Refusal("method-not-allowed", f"This address does not support {request.method}.", headers=error.headers)
         case _:
             refusal = Refusal("invalid-request", str(error.detail), headers=error.headers)
     return answer(request, refusal, status=error.status_code)
 
 
 def _forgotten(request: Request, error: Exception) -> Response:
-    return answer(request, Refusal("gone", "This job was deleted, or its time was over.", hints=("Send the job again.",)))
+    return answer(request, Refusal("gone", "This job was deleted or has expired.", hints=("Submit the job again.",)))
 
 
 def _bad_cursor(request: Request, error: Exception) -> Response:
-    detail = "No page gave this cursor."
-    fault = ProblemError(detail="query parameter `cursor`: is not one we gave")
+    detail = "This cursor is not valid."
+    fault = ProblemError(detail="query parameter `cursor`: is not a cursor of this service")
     return answer(request, Refusal("invalid-request", detail, errors=(fault,), hints=("Start again without a cursor.",)))
 
 
@@ -163,8 +163,8 @@ def _disk_trouble(request: Request, error: Exception) -> Response:
 
 
 def _storage_full(request: Request, error: Exception) -> Response:
-    detail = "The disk, or the memory of the store of jobs, is full; nothing was kept."
-    hints = ("Delete datasets and jobs that are no longer needed, or tell the operator.",)
+    detail = "The disk or the memory of the job store is full. Nothing was saved."
+    hints = ("Delete datasets and jobs that are no longer needed, or contact the operator.",)
     return answer(request, Refusal("storage-full", detail, hints=hints, headers={"Retry-After": "60"}))
 
 

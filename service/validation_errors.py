@@ -15,7 +15,10 @@ _QUOTED = [f"`{name}`" for name in KINDS]
 _ANY_KIND = f"{', '.join(_QUOTED[:-1])} or {_QUOTED[-1]}"
 _WORDS = {
     "missing": "is required",
-    "extra_forbidden": "is not a field known here",
+    "extra_forbidden": "is not a known field",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_parsing": "must be a number",
     "model_type": "must be an object",
     "model_attributes_type": "must be an object",
     "dict_type": "must be an object",

@@ -9,10 +9,10 @@ def worker_lost(attempts: int) -> Problem:
         500,
         "worker-lost",
         "The worker was lost",
-        f"The job was started {attempts} times and each time its worker vanished before it could answer.",
+        f"The job was started {attempts} times, and each time its worker stopped without a result.",
         hints=(
             "The computation may need more memory than the worker has: try fewer samples, kernels or terms.",
-            "If smaller jobs fail in this way too, the workers themselves are in trouble: tell whoever runs the service.",
+            "If smaller jobs fail in the same way, the workers have a problem: contact the operator.",
         ),
     )
 
@@ -23,7 +23,7 @@ def timed_out(timeout_seconds: float | None = None) -> Problem:
     return problem(
         504,
         "timed-out",
-        "The job ran out of time",
+        "The job exceeded its time limit",
         f"The job was still running after {limit}.",
-        hints=("Raise `timeout_seconds`, or ask for less: fewer samples, terms or eigenpairs.",),
+        hints=("Increase `timeout_seconds`, or reduce the job: fewer samples, terms or eigenpairs.",),
     )

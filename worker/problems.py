@@ -18,13 +18,13 @@ TITLES: dict[str, str] = {
     "constant-data": "The data do not vary",
     "collinear-variables": "The variables depend on each other",
     "wrapped-variable": "A variable is an angle",
-    "dimension-not-supported": "More than one variable",
-    "sampling-too-coarse": "The samples are not close enough in time",
+    "dimension-not-supported": "Number of variables not supported",
+    "sampling-too-coarse": "The sampling interval is too long",
     "second-order-dynamics": "The process is of second order",
-    "no-data-under-kernels": "The kernels lie away from the data",
-    "unknown-term": "A term is not understood",
+    "no-data-under-kernels": "No data under the kernels",
+    "unknown-term": "Invalid term",
     "invalid-library": "The library does not fit the data",
-    "invalid-windows": "The windows do not fit the record",
+    "invalid-windows": "The windows do not fit the time series",
 }
 
 

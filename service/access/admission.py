@@ -60,8 +60,8 @@ class Admission:
         if count > limit:
             raise Refusal(
                 "too-many-requests",
-                f"This key may send {allowance.limit} requests a minute.",
-                hints=("Wait with Prefer: wait=60 instead of asking often.",),
+                f"This API key is limited to {allowance.limit} requests per minute.",
+                hints=("Wait for jobs with Prefer: wait=60 instead of frequent requests.",),
                 headers={**allowance.headers, "Retry-After": str(allowance.reset)},
             )
         return allowance
@@ -71,8 +71,8 @@ class Admission:
         if self._memory.value("", self._stores.jobs.memory_used) > MEMORY_MARK:
             raise Refusal(
                 "storage-full",
-                "The store of jobs is nearly full.",
-                hints=("Delete jobs that are no longer needed (DELETE /v1/jobs/{id}), or tell the operator.",),
+                "The job store is nearly full.",
+                hints=("Delete jobs that are no longer needed (DELETE /v1/jobs/{id}), or contact the operator.",),
                 headers={"Retry-After": "60"},
             )
 
@@ -82,8 +82,8 @@ class Admission:
         if shutil.disk_usage(_existing(self._settings.data_dir)).free < self._settings.min_free_bytes + 3 * size:
             raise Refusal(
                 "storage-full",
-                "The disk is nearly full; nothing was kept.",
-                hints=("Delete datasets that are no longer needed, or tell the operator.",),
+                "The disk is nearly full. Nothing was saved.",
+                hints=("Delete datasets that are no longer needed, or contact the operator.",),
                 headers={"Retry-After": "60"},
             )
 
@@ -93,8 +93,8 @@ class Admission:
         if stored + size > self._settings.max_stored_bytes:
             raise Refusal(
                 "quota-exceeded",
-                f"Your datasets take {stored / 1e6:.0f} MB, and may take {self._settings.max_stored_bytes / 1e6:.0f} MB.",
-                hints=("DELETE /v1/datasets/{id} makes room; results computed from a dataset stay.",),
+                f"Your datasets use {stored / 1e6:.0f} MB; the quota is {self._settings.max_stored_bytes / 1e6:.0f} MB.",
+                hints=("Delete datasets with DELETE /v1/datasets/{id}; results computed from them are kept.",),
             )
 
     def kept(self, tenant: str, size: int) -> None:

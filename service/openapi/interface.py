@@ -25,36 +25,36 @@ _HAND_MADE: dict[str, TypeAdapter[Any]] = {
 }
 """Bodies that the routes read or write themselves, so that FastAPI does not know them."""
 
-_DESCRIPTION = """Upload a trajectory, start a job, follow it, fetch the model. Everything that is not a success is a problem
-document (RFC 9457) with a stable `code`, the fields at fault and hints."""
+_DESCRIPTION = """Upload trajectories, start a job, follow its progress and fetch the model. Every error response is a problem
+document (RFC 9457) with a stable `code`, the invalid fields and hints."""
 
 
 _JOB_ENDED = {
     "summary": "A job has ended",
-    "description": "Sent to the `webhook` of a job: its record, as `GET /v1/jobs/{job_id}` gives it. Signed as Standard Webhooks "
-    "says, with the secret at `/v1/webhooks/secret`. At least once: `webhook-id` is the same each time. Answer within five "
-    "seconds with 2xx, or it comes again, for three days; 410 stops it.",
+    "description": "The job's record, as returned by `GET /v1/jobs/{job_id}`, sent to the job's `webhook`. It is signed "
+    "according to Standard Webhooks with the secret from `/v1/webhooks/secret`. It is delivered at least once, always with the "
+    "same `webhook-id`. Respond with 2xx within five seconds; otherwise delivery is repeated for three days. 410 stops it.",
     "operationId": "job_ended",
     "parameters": [
         {"name": name, "in": "header", "required": True, "description": description, "schema": {"type": "string"}}
         for name, description in {
-            "webhook-id": "Of this end of this job.",
-            "webhook-timestamp": "When it was sent, in seconds since 1970.",
-            "webhook-signature": "`v1,` and the HMAC-SHA256 of id, timestamp and body, with points between, in base64.",
+            "webhook-id": "Identifier of this message, the same for every delivery.",
+            "webhook-timestamp": "Time of sending, in seconds since 1970.",
+            "webhook-signature": "`v1,` followed by the base64 HMAC-SHA256 of id, timestamp and body, joined by full stops.",
         }.items()
     ],
     "requestBody": {
         "required": True,
         "content": {"application/json": {"schema": {"$ref": "#/components/schemas/JobRecord"}}},
     },
-    "responses": {"2XX": {"description": "Taken."}, "410": {"description": "Do not tell me again."}},
+    "responses": {"2XX": {"description": "The message was received."}, "410": {"description": "Stop delivery of this message."}},
 }
 _DEPRECATION = {
     name: {"description": description, "schema": {"type": "string"}}
     for name, description in {
-        "Deprecation": "Since when this is deprecated (RFC 9745).",
-        "Sunset": "From when on it may be gone (RFC 8594).",
-        "Link": 'What to do instead: `rel="deprecation"`.',
+        "Deprecation": "Date of deprecation (RFC 9745).",
+        "Sunset": "Date from which this may be removed (RFC 8594).",
+        "Link": 'Explanation of the deprecation and what to use instead: `rel="deprecation"`.',
     }.items()
 }
 
@@ -91,7 +91,7 @@ def _finish(path: str, operation: dict[str, Any]) -> None:
         if len(response.get("content", {})) > 1 and not response["content"].get("application/json", {"": ""}).get("schema"):
             del response["content"]["application/json"]  # which FastAPI adds where it does not know the answer
         response.setdefault("headers", {})["X-Request-Id"] = {
-            "description": "Names this exchange in the logs.",
+            "description": "Identifier of this request in the logs.",
             "schema": {"type": "string"},
         }
         if status >= "400":

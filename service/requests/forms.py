@@ -38,7 +38,7 @@ async def reading(
     except MultiPartException as error:
         raise Refusal("invalid-multipart", error.message) from None
     except (UnicodeError, ValueError, LookupError):
-        raise Refusal("invalid-multipart", "The parts' headers cannot be read.") from None
+        raise Refusal("invalid-multipart", "The headers of a part cannot be read.") from None
     try:
         yield await _form_of(data, accepted, field_limit)
     finally:
@@ -50,9 +50,9 @@ async def _form_of(data: FormData, accepted: tuple[str, ...], field_limit: int) 
     fields: dict[str, bytes] = {}
     for name, part in data.multi_items():
         if name != "file" and name not in accepted:
-            raise _at(name, "is not a part known here", f"Send the data as `file`; the other parts may be {', '.join(accepted)}.")
+            raise _at(name, "is not a known part", f"Send the data as `file`; the other parts may be {', '.join(accepted)}.")
         if name in fields or (name == "file" and file is not None):
-            raise _at(name, "came twice", "Send one file a request; long form with an id column holds many trajectories.")
+            raise _at(name, "was sent twice", "Send one file per request. A file with an id column can hold many trajectories.")
         if name == "file":
             if isinstance(part, str):
                 raise _at("file", "must be a file", "With curl: -F file=@data.csv")

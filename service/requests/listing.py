@@ -23,9 +23,9 @@ class JobPage(Page):
     kind: KindName | None = None
     """Only jobs of this kind."""
     dataset: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    """Only jobs on the dataset of this id."""
+    """Only jobs that use the dataset with this id."""
     labels: Labels = {}
-    """Only jobs with these labels: `label.NAME=VALUE`, once for each."""
+    """Only jobs with these labels, as `label.NAME=VALUE`; repeat for several labels."""
 
     @property
     def wanted(self) -> JobFilter:

@@ -64,8 +64,8 @@ class ExchangeMiddleware:
                     raise
                 refusal = Refusal(
                     "internal-error",
-                    "The service made a mistake; your request may be fine.",
-                    hints=(f"Tell the operator the request id {request_id}.",),
+                    "An error occurred in the service. Your request may be correct.",
+                    hints=(f"Report the request id {request_id} to the operator.",),
                 )
                 await answer(request, refusal)(scope, receive, send_with_id)
             finally:

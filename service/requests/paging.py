@@ -8,9 +8,9 @@ from contract.base import Document
 
 
 class Page(Document):
-    """Which part of a list."""
+    """One page of a list."""
 
     limit: Annotated[int, Field(ge=1, le=200)] = 50
-    """Entries a page."""
+    """Number of entries per page."""
     cursor: Annotated[str, Field(max_length=200)] | None = None
-    """`next_cursor` of the page before."""
+    """Value of `next_cursor` from the previous page."""

@@ -23,7 +23,7 @@ async def chunks(request: Request, limit: int, idle_seconds: float) -> AsyncGene
             with anyio.fail_after(idle_seconds):
                 chunk = await anext(stream, b"")
         except TimeoutError:
-            detail = f"Nothing came for {idle_seconds:g} seconds after {size} bytes."
+            detail = f"No data arrived for {idle_seconds:g} seconds after the first {size} bytes."
             raise Refusal("body-timeout", detail, hints=("Send the request again.",), headers={"Connection": "close"}) from None
         if not chunk:
             return
@@ -46,6 +46,6 @@ async def whole(request: Request, limit: int, idle_seconds: float) -> bytes:
 
 def too_large(limit: int) -> Refusal:
     """The refusal of a body that is larger than `limit` bytes."""
-    detail = f"The body may hold at most {limit / 1e6:g} MB."
+    detail = f"The body may not exceed {limit / 1e6:g} MB."
     hints = ("Split the trajectories over several datasets, or upload a denser format such as NPY or Parquet.",)
     return Refusal("body-too-large", detail, hints=hints, headers={"Connection": "close"})

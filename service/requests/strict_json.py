@@ -28,12 +28,12 @@ def parse(body: bytes) -> Any:
     except json.JSONDecodeError as error:
         raise _refusal(
             f"{error.msg} at line {error.lineno}, column {error.colno}",
-            "Check that the document is complete; a JSON library writes it without such faults.",
+            "Check that the document is complete, or write it with a JSON library.",
         ) from None
     except RecursionError:
         raise _too_deep() from None
     except UnicodeEncodeError:
-        raise _refusal("it holds half of a surrogate pair") from None
+        raise _refusal("it contains an unpaired surrogate") from None
     return value
 
 
@@ -46,17 +46,17 @@ def canonical(value: Any) -> bytes:
 
 
 def _refusal(reason: str, *hints: str) -> Refusal:
-    return Refusal("invalid-json", f"The body is not JSON: {reason}.", hints=hints)
+    return Refusal("invalid-json", f"The body is not valid JSON: {reason}.", hints=hints)
 
 
 def _too_deep() -> Refusal:
-    return _refusal("it is nested too deeply", "Send arrays of numbers or of lists of numbers; nothing here needs more levels.")
+    return _refusal("it is nested too deeply", "Send arrays of numbers or of lists of numbers; no document needs more levels.")
 
 
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(members)
     if len(value) != len(members):
-        raise _refusal("an object names the same member twice")
+        raise _refusal("an object has the same member twice")
     return value
 
 

@@ -97,7 +97,7 @@ def _without_data(given: Any) -> tuple[Any, dict[str, Any] | None]:
     if not isinstance(data, dict):
         raise _fault("#/data", "must be an object")
     faults = [
-        ProblemError(detail="is not a field known here", pointer=pointer("data", name))
+        ProblemError(detail="is not a known field", pointer=pointer("data", name))
         for name in data
         if name not in InlineData.model_fields
     ]
@@ -110,7 +110,7 @@ def _without_data(given: Any) -> tuple[Any, dict[str, Any] | None]:
 
 def _parsed(given: Any, limit: int) -> Job:
     if isinstance(given, dict) and len(strict_json.canonical(given)) > limit:
-        raise Refusal("body-too-large", f"A job without its data may hold at most {limit} bytes.")
+        raise Refusal("body-too-large", f"A job without inline data is limited to {limit} bytes.")
     try:
         return JOB_REQUEST.validate_python(given)
     except ValidationError as error:
@@ -125,14 +125,14 @@ def _check_webhook(job: Job, settings: ServiceSettings) -> None:
             raise _fault("#/webhook/url", "must begin with https://")
         return
     if not settings.webhook_hosts:
-        raise _fault("#/webhook", "this service sends no webhooks", "Wait with Prefer: wait=60, or follow the job's events.")
+        raise _fault("#/webhook", "webhooks are disabled here", "Wait with Prefer: wait=60, or follow the job's events.")
     raise _fault("#/webhook/url", "the operator has not allowed this host", "The setting is ITOSCOPE_WEBHOOK_HOSTS.")
 
 
 async def _known_dataset(context: Context, tenant: str, dataset_id: str) -> Dataset:
     dataset = await run_sync(context.stores.datasets.get, tenant, dataset_id)
     if dataset is None:
-        raise _fault("#/dataset", "there is no such dataset", "POST /v1/datasets makes one; GET /v1/datasets lists yours.")
+        raise _fault("#/dataset", "there is no such dataset", "POST /v1/datasets uploads one; GET /v1/datasets lists yours.")
     return dataset
 
 
@@ -155,9 +155,9 @@ async def _check_model(context: Context, tenant: str, model: ModelOfJob) -> None
     try:
         record = await run_sync(context.stores.jobs.get, tenant, model.job)
     except Forgotten:
-        raise _fault("#/model/job", "this job is no longer kept", "Give the model by its terms.") from None
+        raise _fault("#/model/job", "this job is no longer stored", "Give the model by its terms.") from None
     if record is None:
-        raise _fault("#/model/job", "there is no such job", "GET /v1/jobs lists yours.")
+        raise _fault("#/model/job", "there is no such job", "GET /v1/jobs lists your jobs.")
     if record.state != "succeeded":
         raise _fault("#/model/job", f"this job has no model: it is {record.state}", "Wait for it with Prefer: wait=60.")
 

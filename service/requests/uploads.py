@@ -125,7 +125,7 @@ def check_digest(upload: Upload, content_digest: str | None) -> None:
     claims = [claim.strip() for claim in (content_digest or "").split(",")]
     theirs = [claim for claim in claims if claim.startswith("sha-256=")]
     if theirs and ours not in theirs:
-        raise Refusal("digest-mismatch", "The body that arrived is not the one that was sent.", hints=("Send it again.",))
+        raise Refusal("digest-mismatch", "The body was changed during transfer.", hints=("Send the file again.",))
 
 
 def _label(filename: str | None) -> str | None:

@@ -17,8 +17,8 @@ def chosen(request: Request, offered: Sequence[str]) -> str:
     if liking[best] == 0:
         raise Refusal(
             "not-acceptable",
-            f"This is there as {' and as '.join(offered)}.",
-            hints=(f"Send Accept: {offered[0]}, or none.",),
+            f"This is available as {' and as '.join(offered)}.",
+            hints=(f"Send Accept: {offered[0]}, or no Accept header.",),
             headers={"Vary": "Accept"},
         )
     return best

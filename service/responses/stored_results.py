@@ -11,7 +11,7 @@ RETRY_AFTER = "1"
 def known(record: JobRecord | None) -> JobRecord:
     """The record. Raises Refusal (not-found)."""
     if record is None:
-        raise Refusal("not-found", "There is no such job.", hints=("GET /v1/jobs lists yours.",))
+        raise Refusal("not-found", "There is no such job.", hints=("GET /v1/jobs lists your jobs.",))
     return record
 
 
@@ -26,7 +26,7 @@ def stored_result(context: Context, tenant: str, job_id: str) -> tuple[JobRecord
     name = context.stores.jobs.result_name(tenant, job_id)
     body = context.stores.results.get(tenant, name) if name is not None else None
     if body is None:
-        raise Refusal("gone", "The result is no longer kept.", hints=("Send the job again.",))
+        raise Refusal("gone", "The result is no longer available.", hints=("Submit the job again.",))
     return record, body
 
 

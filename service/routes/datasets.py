@@ -52,8 +52,12 @@ _ACCEPTED: dict[str, Any] = {
     response_model=Dataset,
     responses={
         201: {
-            "description": "A new dataset.",
-            "headers": headers(Location="Its address.", ETag="Its version.", Content_Digest="SHA-256 of the answer (RFC 9530)."),
+            "description": "A new dataset was created.",
+            "headers": headers(
+                Location="Address of the dataset.",
+                ETag="Version of the dataset.",
+                Content_Digest="SHA-256 of the response (RFC 9530).",
+            ),
         },
         200: {"model": Dataset, "description": "The same bytes with the same layout were uploaded before."},
         **problems(400, 401, 408, 413, 415, 422, 503, 507),
@@ -91,7 +95,7 @@ def list_datasets(request: Request, context: Context, tenant: Tenant, page: Anno
     "/{dataset_id}",
     summary="Describe a dataset",
     response_model=Dataset,
-    responses={200: {"headers": headers(ETag="Its version.")}, **problems(401, 404, 503)},
+    responses={200: {"headers": headers(ETag="Version of the dataset.")}, **problems(401, 404, 503)},
 )
 def get_dataset(request: Request, context: Context, tenant: Tenant, dataset_id: str) -> Response:
     """What was read from the upload, and what was assumed to read it. Honours `If-None-Match`."""
@@ -111,4 +115,4 @@ def delete_dataset(context: Context, tenant: Tenant, dataset_id: str) -> Respons
 
 
 def _unknown() -> Refusal:
-    return Refusal("not-found", "There is no such dataset.", hints=("GET /v1/datasets lists yours.",))
+    return Refusal("not-found", "There is no such dataset.", hints=("GET /v1/datasets lists your datasets.",))

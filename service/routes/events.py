@@ -23,21 +23,21 @@ RETRY_MILLISECONDS = 1000
 
 _EVENT = {
     "type": "object",
-    "description": "One event of the stream.",
+    "description": "An event of the stream.",
     "required": ["event", "id", "data"],
     "properties": {
         "event": {"const": "job"},
-        "id": {"type": "string", "description": "For `Last-Event-ID`."},
+        "id": {"type": "string", "description": "Identifier of the event, for `Last-Event-ID`."},
         "data": {
             "type": "string",
-            "description": "A `JobEvent`.",
+            "description": "A `JobEvent` as JSON.",
             "contentMediaType": "application/json",
             "contentSchema": {"$ref": "#/components/schemas/JobEvent"},
         },
-        "retry": {"type": "integer", "description": "Milliseconds before connecting again; with the first event."},
+        "retry": {"type": "integer", "description": "Milliseconds to wait before reconnecting; sent with the first event."},
     },
 }
-LastEvent = Annotated[str | None, Header(alias="Last-Event-ID", description="The last event you have seen.")]
+LastEvent = Annotated[str | None, Header(alias="Last-Event-ID", description="Identifier of the last event received.")]
 
 
 @router.get(
@@ -46,10 +46,10 @@ LastEvent = Annotated[str | None, Header(alias="Last-Event-ID", description="The
     response_model=None,
     responses={
         200: {
-            "description": "Server-sent events named `job`; the data of each is a `JobEvent`. The stream ends with the job.",
+            "description": "Server-sent events named `job`, each with a `JobEvent` as data. The stream ends when the job ends.",
             "content": {"text/event-stream": {"schema": _EVENT}},
         },
-        204: {"description": "The job has ended, and you have seen it all: do not connect again."},
+        204: {"description": "The job has ended and all events have been received: do not reconnect."},
         **problems(401, 404, 410, 422, 503),
     },
 )
@@ -62,8 +62,8 @@ async def follow_events(
     try:
         seen = await run_sync(context.stores.jobs.events, tenant, job_id, last_event_id)
     except ValueError:
-        fault = ProblemError(detail="header `Last-Event-ID`: is not one we gave")
-        raise Refusal("invalid-request", "No event has this id.", errors=(fault,)) from None
+        fault = ProblemError(detail="header `Last-Event-ID`: is not an event of this job")
+        raise Refusal("invalid-request", "There is no event with this id.", errors=(fault,)) from None
     if seen is None:
         raise Refusal("not-found", "There is no such job.", hints=("GET /v1/jobs lists yours.",))
     if not seen and await _over(context, tenant, job_id):

@@ -18,26 +18,27 @@ LONGEST_LOOK = 3.0
 
 
 class Health(Document):
-    """A sign of life."""
+    """Status of the process."""
 
     status: str
-    """`ok`."""
+    """Status, always `ok`."""
 
 
 class Readiness(Document):
-    """A sign of life of the whole."""
+    """Status of the whole service."""
 
     status: str
-    """`ready`."""
+    """Status, always `ready`."""
     workers: int
-    """Workers heard of lately."""
+    """Number of workers that reported recently."""
     queues: dict[QueueName, int]
-    """How many of them serve each queue: jobs of a queue that has none are accepted, and wait."""
+    """Number of workers that serve each queue. Jobs of a queue without workers are accepted and
+    wait."""
 
 
-@router.get("/healthz", summary="Is the process alive?")
+@router.get("/healthz", summary="Check that the process runs")
 async def healthz() -> Health:
-    """Always 200 while the process runs; looks at nothing else."""
+    """Returns 200 as long as the process runs, without checking anything else."""
     return Health(status="ok")
 
 
@@ -56,13 +57,13 @@ async def readyz(context: Context, response: Response) -> Readiness:
     except TimeoutError:
         raise Refusal(
             "store-unavailable",
-            f"The store of jobs has not answered within {LONGEST_LOOK:g} seconds.",
+            f"The job store did not respond within {LONGEST_LOOK:g} seconds.",
             headers={"Retry-After": str(RETRY_SECONDS)},
         ) from None
     if workers == 0:
         raise Refusal(
             "not-ready",
-            f"No worker has been heard of in the last {silence:g} seconds; jobs are accepted and wait.",
+            f"No worker has reported in the last {silence:g} seconds. Jobs are accepted and wait.",
             hints=("Start a worker: python -m worker.",),
             headers={"Retry-After": str(RETRY_SECONDS)},
         )
@@ -71,11 +72,11 @@ async def readyz(context: Context, response: Response) -> Readiness:
 
 @router.get(
     "/metrics",
-    summary="Numbers for the operator",
+    summary="Metrics for the operator",
     response_model=None,
     dependencies=[Administered],
     responses={
-        200: {"description": "In Prometheus's text format.", "content": {"text/plain": {"schema": {"type": "string"}}}},
+        200: {"description": "Metrics in the Prometheus text format.", "content": {"text/plain": {"schema": {"type": "string"}}}},
         **problems(401),
     },
 )

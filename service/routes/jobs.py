@@ -40,7 +40,7 @@ _WAIT = {
     "name": "Prefer",
     "in": "header",
     "required": False,
-    "description": "`wait=N`: answer when the job has ended, or after N seconds (at most 60).",
+    "description": "`wait=N`: respond when the job has ended, or after N seconds (at most 60).",
     "schema": {"type": "string", "examples": ["wait=30"]},
 }
 _ACCEPTED: dict[str, Any] = {
@@ -60,9 +60,9 @@ _ACCEPTED: dict[str, Any] = {
 }
 _FOLLOWED = headers(
     Location="Address of the job.",
-    Retry_After="Seconds until it is worth asking again; absent once the job has ended.",
-    Preference_Applied="The wait that was granted.",
-    ETag="Version of the record.",
+    Retry_After="Recommended number of seconds before the next request; absent once the job has ended.",
+    Preference_Applied="The waiting time that was applied.",
+    ETag="Version of the job record.",
 )
 IdempotencyKey = Annotated[
     str | None,
@@ -70,18 +70,18 @@ IdempotencyKey = Annotated[
         alias="Idempotency-Key",
         min_length=1,
         max_length=255,
-        description="A name you make up for this job. The same job sent again under it gives the first one's record.",
+        description="A key that you choose for this job. A repeated request with the same key returns the first job's record.",
     ),
 ]
 
 
 class JobCheck(Document):
-    """A job that would be accepted."""
+    """A valid job."""
 
     request: JobRequest
     """The job as it would be recorded."""
     estimated_seconds: float
-    """About how long it will take on one core, once a worker has it; right to a factor of three or so [s]."""
+    """Estimated computing time on one core, to within a factor of about three [s]."""
 
 
 @router.post(
@@ -90,8 +90,8 @@ class JobCheck(Document):
     summary="Start a job",
     response_model=JobRecord,
     responses={
-        202: {"description": "Accepted; it will run.", "headers": _FOLLOWED},
-        200: {"model": JobRecord, "description": "Ended within the wait asked for.", "headers": _FOLLOWED},
+        202: {"description": "The job was accepted and will run.", "headers": _FOLLOWED},
+        200: {"model": JobRecord, "description": "The job ended within the requested waiting time.", "headers": _FOLLOWED},
         **problems(400, 401, 408, 413, 415, 422, 503, 507),
     },
     openapi_extra={"requestBody": {"required": True, "content": _ACCEPTED}, "parameters": [_WAIT]},
@@ -99,9 +99,9 @@ class JobCheck(Document):
 async def create_job(
     request: Request, context: Context, tenant: Tenant, query: Annotated[Layout, Query()], idempotency_key: IdempotencyKey = None
 ) -> Response:
-    """Send the job as JSON, naming a `dataset` or holding the `data`; or send the file along, in a multipart form with the
-    parts `file`, `job` (JSON) and, if need be, `layout` (JSON, or as query parameters).
-    """
+    """Send the job as JSON, with the id of a `dataset` or with the `data` themselves. To upload
+    a file in the same request, send a multipart form with the parts `file`, `job` (JSON) and, if
+    needed, `layout` (JSON, or as query parameters)."""
 
     began = time.time_ns()
 
@@ -174,11 +174,11 @@ def list_jobs(request: Request, context: Context, tenant: Tenant, page: Annotate
 
 @router.get(
     "/{job_id}",
-    summary="Follow a job",
+    summary="Get a job",
     response_model=JobRecord,
     responses={
         200: {"headers": _FOLLOWED},
-        304: {"description": "Unchanged since the version you named."},
+        304: {"description": "Not modified."},
         **problems(401, 404, 410, 503),
     },
     openapi_extra={"parameters": [_WAIT]},
@@ -195,14 +195,14 @@ async def get_job(request: Request, context: Context, tenant: Tenant, job_id: st
     response_model=None,
     responses={
         200: {
-            "description": "The result; it never changes.",
+            "description": "The result. It never changes.",
             "content": {
                 **json_content("Result"),
                 npz.MEDIA_TYPE: {"schema": {"type": "string", "contentMediaType": npz.MEDIA_TYPE}},
             },
-            "headers": headers(ETag="Its version, in this form.", Cache_Control="Immutable.", Vary="`Accept`."),
+            "headers": headers(ETag="Version of the result in this format.", Cache_Control="Immutable.", Vary="`Accept`."),
         },
-        304: {"description": "You have it already."},
+        304: {"description": "Not modified."},
         **problems(401, 404, 406, 409, 410, 503),
     },
 )
@@ -238,7 +238,7 @@ def delete_job(context: Context, tenant: Tenant, job_id: str) -> Response:
     record = known(context.stores.jobs.get(tenant, job_id))
     if not retention_sweep.delete_job(context.stores, tenant, job_id, context.settings.retention):
         hints = (f"POST /v1/jobs/{job_id}/cancel first.",)
-        raise Refusal("job-not-finished", f"The job is {record.state}; only a job that has ended can be deleted.", hints=hints)
+        raise Refusal("job-not-finished", f"The job is {record.state}. Only a job that has ended can be deleted.", hints=hints)
     return Response(status_code=204)
 
 
@@ -249,7 +249,7 @@ async def _received(request: Request, context: Context, tenant: str, query: Layo
     if media_type != "application/json" and not (media_type.startswith("application/") and media_type.endswith("+json")):
         raise Refusal(
             "unsupported-media-type",
-            "A job is application/json, or multipart/form-data with the parts `file` and `job`.",
+            "A job must be sent as application/json, or as multipart/form-data with the parts `file` and `job`.",
             hints=("With curl: -H 'Content-Type: application/json'",),
         )
     body = await request_body.whole(request, context.settings.max_json_bytes, context.settings.body_idle_seconds)

@@ -10,7 +10,7 @@ router = APIRouter(prefix="/v1/presets", tags=["schemas"])
 
 
 class PresetList(Document):
-    """Every preset of this version."""
+    """All presets of this version."""
 
     items: tuple[Preset, ...]
     """The presets."""
@@ -18,5 +18,6 @@ class PresetList(Document):
 
 @router.get("", summary="List the presets", response_model=PresetList)
 async def list_presets(request: Request) -> Response:
-    """Sets of parameters that a job may ask for by name (`"preset": "paper"`), and what each stands for."""
+    """Named sets of parameters that a job can request (`"preset": "paper"`), each with its
+    parameters."""
     return document(request, PresetList(items=PRESET_LIST))

@@ -14,7 +14,7 @@ from service.routes.responses import headers, problems
 
 router = APIRouter(prefix="/v1/datasets", tags=["datasets"])
 
-Points = Annotated[int, Query(ge=10, le=10_000, description="Pieces into which the stretches are cut, all together.")]
+Points = Annotated[int, Query(ge=10, le=10_000, description="Total number of time bins for all segments.")]
 
 
 @router.get(
@@ -22,8 +22,8 @@ Points = Annotated[int, Query(ge=10, le=10_000, description="Pieces into which t
     summary="Preview a dataset",
     response_model=DatasetPreview,
     responses={
-        200: {"headers": headers(ETag="Its version.", Cache_Control="Immutable.")},
-        304: {"description": "You have it already."},
+        200: {"headers": headers(ETag="Version of the preview.", Cache_Control="Immutable.")},
+        304: {"description": "Not modified."},
         **problems(401, 404, 422, 503),
     },
 )
@@ -52,4 +52,4 @@ async def previewed(context: Context, tenant: str, dataset: Dataset, points: int
 
 def unknown_dataset() -> Refusal:
     """As it is everywhere."""
-    return Refusal("not-found", "There is no such dataset.", hints=("GET /v1/datasets lists yours.",))
+    return Refusal("not-found", "There is no such dataset.", hints=("GET /v1/datasets lists your datasets.",))

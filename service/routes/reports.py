@@ -19,11 +19,11 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
     response_model=None,
     responses={
         200: {
-            "description": "HTML in one file: equations, numbers with errors, plots, warnings. It loads nothing.",
+            "description": "A self-contained HTML file: equations, numbers with errors, plots and warnings.",
             "content": {"text/html": {"schema": {"type": "string"}}},
-            "headers": headers(ETag="Its version.", Cache_Control="Private."),
+            "headers": headers(ETag="Version of the report.", Cache_Control="Private."),
         },
-        304: {"description": "You have it already."},
+        304: {"description": "Not modified."},
         **problems(401, 404, 409, 410, 503),
     },
 )

@@ -6,19 +6,19 @@ from contract.problems import Problem
 
 _WHEN = {
     400: "The body cannot be parsed.",
-    401: "An API key is needed.",
-    403: "The key may not do that.",
-    404: "There is no such thing, or it is another tenant's.",
-    406: "It is not there in a form that `Accept` names.",
-    408: "The body stopped coming.",
-    409: "The job has no result (yet).",
-    410: "The result is no longer kept.",
-    413: "The body or the data are too large.",
-    415: "This kind of content is not accepted.",
-    422: "Something in the request cannot be done; `errors` names the fields.",
-    429: "Too many requests, or too many of your jobs wait or run. Try again after `Retry-After` seconds.",
-    503: "The store does not answer, or no worker does. Try again after `Retry-After` seconds.",
-    507: "There is no room to keep it.",
+    401: "A valid API key is required.",
+    403: "The API key lacks the required scope.",
+    404: "Not found, or owned by another tenant.",
+    406: "Not available in a format that `Accept` names.",
+    408: "The upload stalled.",
+    409: "The job is in a state that does not allow this.",
+    410: "The result is no longer available.",
+    413: "The body or the dataset is too large.",
+    415: "The content type is not supported.",
+    422: "The request is invalid; `errors` names the fields.",
+    429: "Too many requests, or too many of your jobs are waiting or running. Repeat after `Retry-After` seconds.",
+    503: "The job store is unavailable, or no worker is running. Repeat after `Retry-After` seconds.",
+    507: "The storage is full, or your quota is exceeded.",
 }
 
 Responses = dict[int | str, dict[str, Any]]

@@ -14,19 +14,19 @@ router = APIRouter(prefix="/v1/schemas", tags=["schemas"])
 
 
 class SchemaLink(Document):
-    """Where a schema is."""
+    """Name and address of a schema."""
 
     name: str
-    """With its version, e.g. `layout-1.0`."""
+    """Name of the schema with its version, e.g. `layout-1.0`."""
     href: str
-    """Its address."""
+    """Address of the schema."""
 
 
 class SchemaList(Document):
-    """Every schema of this version."""
+    """All schemas of this version."""
 
     items: tuple[SchemaLink, ...]
-    """Every schema."""
+    """The schemas."""
 
 
 @router.get("", summary="List the schemas", response_model=SchemaList)
@@ -46,7 +46,8 @@ async def list_schemas(request: Request) -> Response:
     },
 )
 async def get_schema(request: Request, name: str) -> Response:
-    """A JSON Schema (2020-12) with defaults and descriptions; `layout` and `layout-1.0` are the same."""
+    """A JSON Schema (2020-12) with defaults and descriptions. `layout` and `layout-1.0` name the
+    same schema."""
     found = schema(name)
     if found is None:
         raise Refusal("not-found", "There is no such schema.", hints=("GET /v1/schemas lists them.",))

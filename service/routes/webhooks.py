@@ -13,10 +13,11 @@ router = APIRouter(prefix="/v1/webhooks", tags=["webhooks"])
 
 
 class WebhookSecret(Document):
-    """What your webhooks are signed with."""
+    """The secret that your webhooks are signed with."""
 
     key: str
-    """`whsec_…`: give it to a library of Standard Webhooks, which checks signatures with it. Keep it to yourself."""
+    """Secret, beginning with `whsec_`. Give it to a Standard Webhooks library, which verifies
+    signatures with it. Keep it confidential."""
 
 
 @router.get("/secret", summary="Show the webhook secret", response_model=WebhookSecret, responses=problems(401, 503))

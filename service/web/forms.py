@@ -22,17 +22,26 @@ BASIC = (
 ON_THE_PAGE = {"analysis/eigenfunctions": True}
 """What is asked for from here and not by default, as it is drawn."""
 NAMED = {
-    "parameters/selection/method": "Selection of terms",
+    "parameters/selection/method": "Selection method",
     "parameters/kernels/count": "Number of kernels",
-    "parameters/kernels/range": "Range of centres",
-    "analysis/passages": "Further passages to time",
+    "parameters/kernels/range": "Range of kernel centres",
+    "analysis/passages": "Additional first-passage times",
+    "analysis/committors": "Additional committors",
+    "analysis/exits": "Exit from intervals",
+    "analysis/eigenpairs": "Number of eigenvalues",
+    "analysis/confidence": "Confidence level",
+    "analysis/reflecting_ends": "Reflecting boundaries",
+    "analysis/model_only": "Fit only",
+    "parameters/selection/z_threshold": "Threshold of STLSQ",
+    "dt": "Sampling interval Δt",
+    "id_column": "Trajectory ID column",
 }
 """What a field is called where the words around its schema are not seen."""
 LEFT_OUT = ("parameters/selection/threshold", "parameters/seed")
 """Of the paper's preset only, and of no interest to a reader."""
 BY_VARIABLE: dict[str, tuple[Kind, str]] = {
-    "parameters/periodic": ("number", "Period of {}, if it is an angle"),
-    "parameters/domain": ("pair", "Bounds of {}, if it has any"),
+    "parameters/periodic": ("number", "Period of {}, if periodic"),
+    "parameters/domain": ("pair", "Bounds of {}, if any"),
 }
 
 
@@ -81,7 +90,7 @@ def layout_fields() -> list[Field]:
 def _heading(steps: Sequence[str]) -> str:
     if len(steps) > 2:
         return steps[1].replace("_", " ").capitalize()
-    return "Estimation" if steps[0] == "parameters" else "Analysis of the model"
+    return "Estimation" if steps[0] == "parameters" else "Derived quantities"
 
 
 @cache

@@ -55,7 +55,7 @@ def figures(result: Result, units: Units) -> Iterator[Figure]:
         note = passage.mean_time.reason or ""
         if passage.kramers.value is not None:
             note = f"Kramers’ formula: {plain(passage.kramers.value)}"
-        label = f"Mean passage {place(passage.from_)} → {place(passage.to)}"
+        label = f"Mean first-passage time {place(passage.from_)} → {place(passage.to)}"
         yield Figure(label, value, time if passage.mean_time.value is not None else "", interval, note)
     law = generator.stationary
     if law is None:
@@ -76,7 +76,7 @@ def figures(result: Result, units: Units) -> Iterator[Figure]:
         yield Figure("Mean velocity", plain(law.mean_velocity), unit or "")
     if law.circulation is not None:
         value, interval = with_interval(law.circulation, law.circulation_ci)
-        yield Figure("Area swept per time", value, units.circulation(names) or "", interval)
+        yield Figure("Circulation (area per unit time)", value, units.circulation(names) or "", interval)
     if law.entropy_production is not None:
         value, interval = with_interval(law.entropy_production, law.entropy_production_ci)
         yield Figure("Entropy production", value, units.rate() or "", interval)
@@ -87,11 +87,11 @@ def trend_figures(result: RollingResult, units: Units) -> Iterator[Figure]:
     trend = result.trend
     if trend.factor.value is not None:
         value, interval = with_interval(trend.factor.value, trend.factor.ci)
-        yield Figure("Gap at the end over that at the beginning", value, "", interval)
+        yield Figure("Ratio of last to first spectral gap", value, "", interval)
     if trend.slope is not None:
         value, interval = with_interval(trend.slope, trend.ci)
         yield Figure("Slope of log λ₁", value, units.rate() or "", interval)
     if trend.p_value is not None:
         yield Figure(
-            "Scatter about a straight line", f"p = {plain(trend.p_value, 2)}", "", "", f"{trend.n_windows} separate windows"
+            "Test of a linear trend", f"p = {plain(trend.p_value, 2)}", "", "", f"{trend.n_windows} non-overlapping windows"
         )

@@ -42,23 +42,23 @@ def what_was_read(dataset: Dataset) -> Iterator[str]:
     one = report.n_trajectories == 1
     names = ", ".join(v.name if v.column in (None, v.name) else f"{v.name} ({v.column})" for v in report.variables)
     tracks = "one trajectory" if one else f"{count(report.n_trajectories)} trajectories"
-    yield f"{count(report.n_samples)} samples of {names} in {tracks}, {exact(report.duration)}{time} in all."
-    clock = {"time_column": "read from the file", "given": "as you said", "assumed": "assumed, as nothing says what it is"}
-    how = "even" if report.dt.jitter < UNEVEN else f"uneven by {percent(report.dt.jitter)}"
+    yield f"{count(report.n_samples)} samples of {names} in {tracks}, total duration {exact(report.duration)}{time}."
+    clock = {"time_column": "from the time column", "given": "as specified", "assumed": "assumed, because it was not specified"}
+    how = "regular" if report.dt.jitter < UNEVEN else f"irregular, jitter {percent(report.dt.jitter)}"
     yield f"Sampling interval {exact(report.dt.median)}{time}, {how} ({clock[report.dt.source]})."
     if report.dt.max > 1.01 * report.dt.min:
-        yield f"The shortest step is {exact(report.dt.min)}, the longest {exact(report.dt.max)}."
+        yield f"Time steps range from {exact(report.dt.min)} to {exact(report.dt.max)}{time}."
     if not one:
-        yield f"Trajectories have {count(report.lengths.min)} to {count(report.lengths.max)} samples."
+        yield f"Trajectories have between {count(report.lengths.min)} and {count(report.lengths.max)} samples."
     if report.n_gaps:
-        yield f"{count(report.n_gaps)} {'gaps' if report.n_gaps > 1 else 'gap'}, over which no increment is taken."
+        yield f"{count(report.n_gaps)} {'gaps' if report.n_gaps > 1 else 'gap'}, across which no increment is taken."
     if report.n_missing:
-        yield f"{count(report.n_missing)} missing values were left out."
+        yield f"{count(report.n_missing)} samples with missing values were dropped."
     if report.n_duplicate_times:
-        yield f"{count(report.n_duplicate_times)} repeated times."
+        yield f"{count(report.n_duplicate_times)} samples with repeated times were dropped."
     for variable, (low, high) in zip(report.variables, report.range, strict=True):
         unit = f" {variable.unit}" if variable.unit else ""
-        yield f"{variable.name} lies between {exact(low)} and {exact(high)}{unit}."
+        yield f"{variable.name} ranges from {exact(low)} to {exact(high)}{unit}."
 
 
 def heading_of(code: str) -> str:
@@ -67,8 +67,8 @@ def heading_of(code: str) -> str:
 
 
 def without_law(reason: str | None) -> str:
-    """Why there is no stationary law, as a sentence behind those very words."""
-    said = (reason or "").removeprefix("no stationary law: ").rstrip(".")
+    """Why there is no stationary distribution, as a sentence that follows these words."""
+    said = (reason or "").removeprefix("no stationary distribution: ").rstrip(".")
     return f"{said[:1].upper()}{said[1:]}." if said else ""
 
 
@@ -76,10 +76,10 @@ def trend(result: RollingResult) -> str:
     """Whether the gap closes along the record."""
     found = result.trend
     if found.slope is None or found.ci is None:
-        return f"Whether the spectral gap closes cannot be said: {found.reason or 'there are too few windows'}."
+        return f"There is no trend of the spectral gap: {found.reason or 'there are too few windows'}."
     low, high = found.ci
     if high is not None and high < 0:
-        return "The spectral gap closes along the record: the process recovers ever more slowly, as it does before a transition."
+        return "The spectral gap closes over time: relaxation becomes slower, as it does before a transition."
     if low is not None and low > 0:
-        return "The spectral gap opens along the record: the process recovers ever faster."
-    return "No change of the spectral gap along the record is seen beyond chance."
+        return "The spectral gap opens over time: relaxation becomes faster."
+    return "The spectral gap shows no significant trend."

@@ -21,7 +21,7 @@ def sets_of_parameters(result: SweepResult) -> Table:
     """One row for each set: what it put in place, the equations, the slowest relaxation time."""
     rows: list[tuple[str | Markup, ...]] = []
     for item in result.items:
-        put = json.dumps(item.parameters, ensure_ascii=False) if item.parameters else "the job's parameters"
+        put = json.dumps(item.parameters, ensure_ascii=False) if item.parameters else "unchanged"
         if item.model is None or item.generator is None:
             rows.append((put, "–", "–", "–", "–" if item.error is None else item.error.detail))
             continue
@@ -38,4 +38,6 @@ def sets_of_parameters(result: SweepResult) -> Table:
             slowest, interval = with_interval(spectrum.relaxation_times[0], ends)
             slowest += f" ({interval})" if interval else ""
         rows.append((put, drift, diffusion, slowest, ", ".join(notice.code for notice in item.warnings) or "none"))
-    return Table("sets", "Sets of parameters", ("in place", "drift", "diffusion", "relaxation time", "warnings"), tuple(rows))
+    return Table(
+        "sets", "Parameter sets", ("changed parameters", "drift", "diffusion", "relaxation time", "warnings"), tuple(rows)
+    )

@@ -49,9 +49,13 @@ def _coefficients(result: Result) -> Table:
         for key, component in components.items():
             rows += _terms(f"{kind} {key}", component)
     left_out = sum(not t.active for c in (*result.model.drift.values(), *result.model.diffusion.values()) for t in c.terms)
-    note = f"{left_out} further candidate terms were considered and left out." if left_out else ""
+    note = f"{left_out} further candidate terms were considered but not selected." if left_out else ""
     return Table(
-        "coefficients", "Coefficients", ("of", "term", "value", "± error", "interval", "value / error"), tuple(rows), note
+        "coefficients",
+        "Coefficients",
+        ("component", "term", "value", "± standard error", "confidence interval", "value / error"),
+        tuple(rows),
+        note,
     )
 
 
@@ -80,7 +84,7 @@ def _rates(result: Result, units: Units) -> Iterator[Table]:
         period = plain(eigenvalue.period) if eigenvalue.period is not None else "–"
         rows.append((rate, rate_interval or "–", time, time_interval or "–", period))
     unit, per = (f" ({units.time})", f" ({units.rate()})") if units.time else ("", "")
-    headings = (f"rate{per}", "interval", f"relaxation time{unit}", "interval", f"period{unit}")
+    headings = (f"rate{per}", "confidence interval", f"relaxation time{unit}", "confidence interval", f"period{unit}")
     yield Table("rates", "Relaxation rates", headings, tuple(rows), spectrum.reason or "")
 
 
@@ -103,8 +107,8 @@ def _passages(result: Result, units: Units) -> Iterator[Table]:
                 plain(quantiles.get(0.5)),
             )
         )
-    headings = ("from", "to", f"mean time{unit}", "interval", "spread", "Kramers’ formula", "median")
-    yield Table("passages", "First passages", headings, tuple(rows))
+    headings = ("from", "to", f"mean{unit}", "confidence interval", "standard deviation", "Kramers’ formula", "median")
+    yield Table("passages", "First-passage times", headings, tuple(rows))
 
 
 def _exits(result: Result, units: Units) -> Iterator[Table]:
@@ -117,8 +121,17 @@ def _exits(result: Result, units: Units) -> Iterator[Table]:
         rows.append((plain(e.from_), plain(e.low), plain(e.high), *said, reason or ""))
     if rows:
         unit = f" ({units.time})" if units.time else ""
-        headings = ("from", "low end", "high end", "left at the high end", "interval", f"mean time{unit}", "interval", "")
-        yield Table("exits", "How intervals are left", headings, tuple(rows))
+        headings = (
+            "start",
+            "lower end",
+            "upper end",
+            "P(exit at upper end)",
+            "confidence interval",
+            f"mean exit time{unit}",
+            "confidence interval",
+            "",
+        )
+        yield Table("exits", "Exit from intervals", headings, tuple(rows))
 
 
 def _places(result: Result) -> Iterator[Table]:
@@ -126,14 +139,14 @@ def _places(result: Result) -> Iterator[Table]:
     if points:
         least = smallest(result)
         rows = tuple((*_where(p, least), "stable" if p.stable else "unstable") for p in points)
-        yield Table("fixed-points", "Fixed points of the drift", ("at", "interval", ""), rows)
+        yield Table("fixed-points", "Fixed points", ("position", "confidence interval", "stability"), rows)
     if barriers:
         rows4 = []
         for b in barriers:
             height, interval = with_interval(b.height_over_noise, b.height_over_noise_ci)
             shown = height if interval else plain(b.height_over_noise, 3)
             rows4.append((plain(b.from_), plain(b.over), plain(b.to), shown, interval or "–"))
-        headings = ("from the well at", "over", "to", "height (kT)", "interval")
+        headings = ("well", "barrier top", "neighbouring well", "height (kT)", "confidence interval")
         yield Table("barriers", "Barriers", headings, tuple(rows4))
 
 
@@ -168,7 +181,7 @@ def _moments(result: Result) -> Iterator[Table]:
         kurtosis = law.kurtosis[k] if k < len(law.kurtosis) else None
         skewness = 0.0 if skewness is not None and abs(skewness) < ROUNDING else skewness
         rows.append((name, mean, mean_interval or "–", spread, spread_interval or "–", plain(skewness, 3), plain(kurtosis, 3)))
-    headings = ("variable", "mean", "interval", "variance", "interval", "skewness", "kurtosis")
+    headings = ("variable", "mean", "confidence interval", "variance", "confidence interval", "skewness", "kurtosis")
     yield Table("moments", "Stationary moments", headings, tuple(rows), law.reason or "")
 
 
@@ -179,22 +192,22 @@ def _checks(result: IdentificationResult) -> Table:
         of = f" of {name}" if name else ""
         rows += [
             (f"mean of the residuals{of}", plain(r.mean, 3), "0"),
-            (f"variance{of}", plain(r.variance, 3), "1"),
-            (f"skewness{of}", plain(r.skewness, 3), "0"),
-            (f"kurtosis{of}", plain(r.kurtosis, 3), "3"),
-            (f"correlation of neighbouring residuals{of}", plain(r.lag_one_correlation, 3), "0"),
+            (f"variance of the residuals{of}", plain(r.variance, 3), "1"),
+            (f"skewness of the residuals{of}", plain(r.skewness, 3), "0"),
+            (f"kurtosis of the residuals{of}", plain(r.kurtosis, 3), "3"),
+            (f"correlation of consecutive residuals{of}", plain(r.lag_one_correlation, 3), "0"),
         ]
     if d.density_total_variation is not None:
-        rows.append(("total variation between the densities", plain(d.density_total_variation, 2), "0"))
+        rows.append(("total variation distance between data and model density", plain(d.density_total_variation, 2), "0"))
     if d.measurement_noise_variance is not None:
-        rows.append(("variance of the measurement noise", plain(d.measurement_noise_variance, 3), "0"))
+        rows.append(("measurement noise variance", plain(d.measurement_noise_variance, 3), "0"))
     if result.generator.ergodic_share is not None:
-        rows.append(("sampled models with a stationary law", percent(result.generator.ergodic_share), "100 %"))
+        rows.append(("sampled models with a stationary distribution", percent(result.generator.ergodic_share), "100 %"))
     if d.condition_number is not None:
-        rows.append(("condition number of the drift’s equations", plain(d.condition_number, 3), "small"))
+        rows.append(("condition number of the drift’s design matrix", plain(d.condition_number, 3), "small"))
     if d.coverage is not None:
-        rows.append(("kernels that saw little", f"{d.coverage.n_sparse} of {d.coverage.n_kernels}", "0"))
-    return Table("checks", "Checks", ("", "found", "of a right model"), tuple(rows))
+        rows.append(("kernels with too few samples", f"{d.coverage.n_sparse} of {d.coverage.n_kernels}", "0"))
+    return Table("checks", "Checks", ("", "observed", "expected if the model is correct"), tuple(rows))
 
 
 def _text(estimate: Estimate | None) -> str:

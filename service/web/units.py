@@ -15,9 +15,14 @@ class Units:
     columns: Mapping[str, str | None] = field(default_factory=dict)
 
     def label(self, name: str) -> str:
-        """`x – voltage`."""
+        """`x: voltage`; a unit that the column's name ends with is not repeated."""
         column = self.columns.get(name)
-        return name if not column or column == name else f"{name} – {column[:LONGEST_COLUMN]}"
+        if not column or column == name:
+            return name
+        unit = self.state.get(name)
+        for end in (f"({unit})", f"[{unit}]") if unit else ():
+            column = column.removesuffix(end)
+        return f"{name}: {column.strip()[:LONGEST_COLUMN]}"
 
     def of_variable(self, name: str) -> str | None:
         """[state]"""

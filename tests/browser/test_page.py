@@ -75,9 +75,9 @@ def test_from_a_file_to_the_answer_its_report_and_a_comparison(visit: Any, jobs:
     expect(page.locator("#job-form")).to_be_visible()
     expect(page.locator(".read")).to_contain_text("6001 samples of x in one trajectory")
     expect(page.locator("#plot-course-x canvas")).to_be_visible()
-    expect(page.locator("#estimate")).to_contain_text("It will take about")
+    expect(page.locator("#estimate")).to_contain_text("Estimated time")
     page.fill("#f-name", "my <b>first</b> job")
-    page.click("text=Find the equation >> nth=-1")
+    page.click("#job-form [type=submit]")
     expect(page.locator("#progress, .answer").first).to_be_visible()
     expect(page.locator(".answer")).to_be_visible(timeout=60_000)
     expect(page.locator("h1:visible")).to_have_text("my <b>first</b> job")
@@ -119,7 +119,7 @@ def test_from_a_file_to_the_answer_its_report_and_a_comparison(visit: Any, jobs:
         page.get_by_label(f"Compare {name}").check()
     page.click("#compare")
     expect(page.locator(".side")).to_have_count(2)
-    expect(page.locator("#plot-drift .legend")).to_contain_text("95 % interval")
+    expect(page.locator("#plot-drift .legend")).to_contain_text("95 % confidence interval")
     expect(page.locator("#plot-drift .legend li")).to_have_count(3)
 
 
@@ -249,7 +249,7 @@ def test_a_refused_file_says_why_and_what_to_try(visit: Any) -> None:
     page = visit.open()
     page.click("#paste")
     page.fill("#pasted", "t,x\n" + "0,1\n" * 30)
-    page.click("text=Read them")
+    page.click("text=Read numbers")
     expect(page.locator("#upload-problem .problem")).to_contain_text("What to try")
     expect(page.locator("#layout")).to_have_attribute("open", "")
     # The browser itself notes every answer that is no success.
@@ -282,7 +282,7 @@ def test_where_keys_are_needed_the_page_asks_once_and_forgets_with_the_tab(visit
     expect(page.locator("#key-dialog")).to_be_visible()
     page.fill("#key", "wrong")
     page.press("#key", "Enter")
-    expect(page.locator("#key-fault")).to_contain_text("not known")
+    expect(page.locator("#key-fault")).to_contain_text("not valid")
     page.fill("#key", key)
     page.press("#key", "Enter")
     expect(page.locator("#plot-drift canvas")).to_be_visible()

@@ -36,19 +36,20 @@ def _selection(result: IdentificationResult) -> Iterator[Plot]:
         layers.line(name, sizes, losses, style)
         layers.dots(name, sizes, losses, None, style)
         best = int(np.nanargmin(losses))
-        said.append(f"{name}: {int(sizes[best])} terms are best")
+        said.append(f"{name}: best with {int(sizes[best])} terms")
     if said:
         values = np.concatenate([np.array(layer["y"], dtype=float) for layer in layers.made])
         # What matters is near the best; wrong models are worse by thousands.
         top = float(np.clip(np.nanquantile(values, 0.75), 20, 200))
         yield Plot(
             "selection",
-            "Loss of score to the best set of terms",
+            "Model selection: score below the best model",
             Axis("number of terms"),
-            Axis("loss", None, (-0.04 * top, top)),
+            Axis("score difference", None, (-0.04 * top, top)),
             layers.tuple(),
-            f"How much worse the best model of each number of terms scores than the chosen one. {'; '.join(said)}.",
-            "The score is a gain in log-likelihood less what the terms cost: a loss of 3 makes a model twenty times less likely.",
+            f"Score of the best model with each number of terms, relative to the best model overall. {'; '.join(said)}.",
+            "The score is the gain in log-likelihood minus the penalty for the number of terms. A difference of 3 corresponds to "
+            "a likelihood ratio of about 20.",
         )
 
 
@@ -84,13 +85,13 @@ def _residuals(result: IdentificationResult) -> Iterator[Plot]:
     u = np.linspace(-5, 5, 161)
     layers.line("standard normal", u, np.exp(-(u**2) / 2) / np.sqrt(2 * np.pi), "model", dashed=len(observed.residuals) > 1)
     moments = result.diagnostics.residuals
-    summary = "Residuals of the model over their standard deviation beside the standard normal density."
+    summary = "Standardised residuals of the model, compared with the standard normal density."
     if moments.kurtosis is not None:
-        summary += f" Their kurtosis is {plain(moments.kurtosis, 3)}, of a normal law 3."
+        summary += f" Their kurtosis is {plain(moments.kurtosis, 3)}; 3 is expected for a normal distribution."
     yield Plot(
         "residuals",
-        "Residuals",
-        Axis("residual over its standard deviation", None, (-5.0, 5.0)),
+        "Standardised residuals",
+        Axis("standardised residual", None, (-5.0, 5.0)),
         Axis("density"),
         layers.tuple(),
         summary,
@@ -113,15 +114,15 @@ def _chapman_kolmogorov(result: IdentificationResult, units: Units) -> Iterator[
     layers.rule(y=1e-3)
     worst = min(tests, key=lambda test: test.p_value)
     summary = (
-        "Does the model, run for longer, predict the mean and the spread of the later state? Probability of such an error if "
-        f"it is right, by lag; the smallest is {plain(worst.p_value, 2)} at lag {plain(worst.lag, 3)}."
+        "Chapman–Kolmogorov test: p-value of the error in the predicted mean and variance, by lag, under the null hypothesis "
+        f"that the model is correct. The smallest is {plain(worst.p_value, 2)} at lag {plain(worst.lag, 3)}."
     )
     yield Plot(
         "chapman-kolmogorov",
-        "Prediction at longer times",
+        "Chapman–Kolmogorov test: prediction at longer times",
         Axis("lag", units.time, log=True),
         Axis("p-value", None, (5e-7, 1.5), log=True),
         layers.tuple(),
         summary,
-        "A small probability (below the line) says that the model fails at that lag.",
+        "A p-value below the line means that the model is rejected at that lag.",
     )

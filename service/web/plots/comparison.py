@@ -43,7 +43,7 @@ def together(first: Sequence[Plot], second: Sequence[Plot]) -> Iterator[Plot]:
                 x=_joined(plot.x, other.x),
                 y=_joined(plot.y, other.y),
                 layers=rules + layers,
-                summary=f"{plot.title} of both models.",
+                summary=f"{plot.title}: both models.",
                 note="",
             )
 

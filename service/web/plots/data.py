@@ -30,10 +30,12 @@ def data_plots(dataset: Dataset, preview: DatasetPreview, units: Units) -> Itera
         peak = int(np.argmax(bins.counts))
         summary = (
             f"Histogram of {count(report.n_samples)} samples of {units.label(name)} between {exact(bins.edges[0])} and "
-            f"{exact(bins.edges[-1])}; most are near {plain((bins.edges[peak] + bins.edges[peak + 1]) / 2, 3)}."
+            f"{exact(bins.edges[-1])}; the highest bin is near {plain((bins.edges[peak] + bins.edges[peak + 1]) / 2, 3)}."
         )
         across = Axis(units.label(name), units.of_variable(name))
-        yield Plot(f"histogram-{name}", f"Histogram of {units.label(name)}", across, Axis("samples"), layers.tuple(), summary)
+        yield Plot(
+            f"histogram-{name}", f"Histogram of {units.label(name)}", across, Axis("number of samples"), layers.tuple(), summary
+        )
 
 
 def _course(dataset: Dataset, preview: DatasetPreview, units: Units, name: str) -> Plot:
@@ -51,16 +53,16 @@ def _course(dataset: Dataset, preview: DatasetPreview, units: Units, name: str) 
             across = np.repeat(times, 2)
             up = np.stack([low, high], axis=1).ravel()
         place = trajectories.index(stretch.trajectory)
-        label = "record" if len(trajectories) == 1 else f"trajectory {stretch.trajectory + 1}"
+        label = "time series" if len(trajectories) == 1 else f"trajectory {stretch.trajectory + 1}"
         layers.course(label, across, up, "model" if many or len(trajectories) == 1 else SERIES[place])
     shown, total = len(preview.stretches), preview.n_segments
     notes = []
     if shown < total:
-        notes.append(f"The {shown} longest of {count(total)} stretches.")
+        notes.append(f"The {shown} longest of {count(total)} segments are shown.")
     if shortened:
-        notes.append("Each piece of time shows its smallest and its largest sample.")
+        notes.append("Downsampled for display: minimum and maximum of each time bin.")
     low_end, high_end = dataset.report.range[[v.name for v in dataset.report.variables].index(name)]
-    summary = f"{units.label(name)} against time, between {exact(low_end)} and {exact(high_end)}."
+    summary = f"{units.label(name)} against time, ranging from {exact(low_end)} to {exact(high_end)}."
     return Plot(
         f"course-{name}",
         f"{units.label(name)} against time",

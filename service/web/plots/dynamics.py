@@ -37,14 +37,14 @@ def _autocorrelations(result: Result, units: Units) -> Iterator[Plot]:
         if seen is not None and seen.lags:
             band = array(seen.band)
             if band.size:
-                layers.band("95 % interval of the data", seen.lags, band[:, 0], band[:, 1], "data")
+                layers.band("95 % confidence interval of the data", seen.lags, band[:, 0], band[:, 1], "data")
             layers.dots("data", seen.lags, seen.data)
             end = float(seen.lags[-1])
         if model is not None and name in model.values:
             lags, values = numbers(model.lags), numbers(model.values[name])
             if name in model.values_ci:
                 low, high = model.values_ci[name]
-                layers.band(f"{confidence_of(result)} interval of the model", lags, low, high)
+                layers.band(f"{confidence_of(result)} confidence interval of the model", lags, low, high)
             layers.line("model", lags, values)
             end = end or float(lags[-1])
         elif seen is not None and seen.model:
@@ -53,12 +53,10 @@ def _autocorrelations(result: Result, units: Units) -> Iterator[Plot]:
             continue
         summary = f"Autocorrelation function of {name}"
         if seen is not None and seen.p_value is not None:
-            summary += (
-                f", data and model: the probability of such a difference, if the model is right, is {plain(seen.p_value, 2)}"
-            )
+            summary += f" of data and model; p = {plain(seen.p_value, 2)} under the null hypothesis that the model is correct"
         label = "Autocorrelation" if len(names) == 1 else f"Autocorrelation of {name}"
         across = Axis("lag", units.time, (0.0, end))
-        note = f"Of the data there is none: {seen.reason}." if seen is not None and not seen.lags and seen.reason else ""
+        note = f"No empirical curve: {seen.reason}." if seen is not None and not seen.lags and seen.reason else ""
         yield Plot(f"autocorrelation-{name}", label, across, Axis(label), layers.tuple(), summary + ".", note)
 
 
@@ -75,13 +73,13 @@ def _eigenfunctions(result: Result, units: Units) -> Iterator[Plot]:
     for ends, style in zip(spectrum.eigenfunctions_ci, SERIES, strict=False):
         if ends is not None:
             low, high = (numbers(end)[inhabited] for end in ends)
-            layers.band(f"{confidence_of(result)} interval", x[inhabited], low, high, style)
+            layers.band(f"{confidence_of(result)} confidence interval", x[inhabited], low, high, style)
     for k, (values, time, style) in enumerate(pairs, start=1):
         unit = f" {units.time}" if units.time else ""
         layers.line(f"mode {k}, relaxation time {plain(time, 3)}{unit}", x[inhabited], numbers(values)[inhabited], style)
     summary = (
-        f"The {len(spectrum.eigenfunctions)} slowest eigenfunctions where the process is. A step between two levels marks states "
-        "that are seldom left; a slope marks a drift along the line."
+        f"The {len(spectrum.eigenfunctions)} slowest eigenfunctions over the range of the stationary density. A step between two "
+        "plateaus separates metastable states."
     )
     across = Axis(units.label("x"), units.of_variable("x"))
     yield Plot("eigenfunctions", "Slowest eigenfunctions", across, Axis("eigenfunction"), layers.tuple(), summary)
@@ -94,7 +92,7 @@ def _committors(result: Result, units: Units) -> Iterator[Plot]:
         x = numbers(committor.grid[0])
         if committor.values_ci is not None:
             low, high = (numbers(end) for end in committor.values_ci)
-            layers.band(f"{confidence_of(result)} interval", x, low, high, style)
+            layers.band(f"{confidence_of(result)} confidence interval", x, low, high, style)
         name = f"{place(committor.to)} before {place(committor.from_)}"
         layers.line(name, x, numbers(committor.values), style)
         said.append(name)
@@ -102,7 +100,7 @@ def _committors(result: Result, units: Units) -> Iterator[Plot]:
     if said:
         ends = result.curves.grid if result.curves is not None else seen
         across = Axis(units.label("x"), units.of_variable("x"), (float(min(ends)), float(max(ends))))
-        summary = f"From each state the probability that the process comes to {'; to '.join(said)}."
+        summary = f"Committors: probability, by starting state, of reaching {'; '.join(said)}."
         yield Plot("committors", "Committors", across, Axis("probability", None, (0.0, 1.0)), layers.tuple(), summary)
 
 
@@ -116,9 +114,9 @@ def _passages(result: Result, units: Units) -> Iterator[Plot]:
         layers.line(name, law.times, law.cumulative, style)
         said.append(name)
     if said:
-        summary = f"Probability that the passage is over by a given time: {'; '.join(said)}."
+        summary = f"Cumulative distribution of the first-passage time: {'; '.join(said)}."
         across, up = Axis("time", units.time, log=True), Axis("probability", None, (0.0, 1.0))
-        yield Plot("passages", "Passage is over by a time", across, up, layers.tuple(), summary)
+        yield Plot("passages", "First-passage time distribution (cumulative)", across, up, layers.tuple(), summary)
 
 
 def _power_spectrum(result: Result, units: Units) -> Iterator[Plot]:
@@ -130,13 +128,18 @@ def _power_spectrum(result: Result, units: Units) -> Iterator[Plot]:
         power, frequencies = numbers(values), numbers(spectrum.frequencies)
         if name in spectrum.values_ci:
             low, high = (np.where(frequencies > 0, numbers(end), np.nan) for end in spectrum.values_ci[name])
-            layers.band(f"{confidence_of(result)} interval", frequencies, low, high, style)
+            layers.band(f"{confidence_of(result)} confidence interval", frequencies, low, high, style)
         layers.line(name, frequencies, np.where((power > 0) & (frequencies > 0), power, np.nan), style)
     if layers.made:
         across = Axis("frequency", units.rate(), log=True)
         summary = "One-sided power spectral density of the model; its integral is the variance."
         yield Plot(
-            "power-spectrum", "Power spectral density of the model", across, Axis("power", log=True), layers.tuple(), summary
+            "power-spectrum",
+            "Power spectral density of the model",
+            across,
+            Axis("power spectral density", log=True),
+            layers.tuple(),
+            summary,
         )
 
 

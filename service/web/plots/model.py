@@ -56,7 +56,7 @@ def _curve(
     shown = [values[np.isfinite(values)]]
     if curve.band:
         low, high = array(curve.band).T
-        layers.band(f"{confidence_of(result)} interval", x, low, high)
+        layers.band(f"{confidence_of(result)} confidence interval", x, low, high)
         shown += [low[np.isfinite(low)], high[np.isfinite(high)]]
     if is_drift:
         layers.rule(y=0.0)
@@ -65,22 +65,22 @@ def _curve(
     note = ""
     if moments is not None:
         y, error = (moments.drift, moments.drift_std_error) if is_drift else (moments.diffusion, moments.diffusion_std_error)
-        layers.dots("increments, averaged in bins (± 1 standard error)", moments.at, y, error)
+        layers.dots("Kramers–Moyal estimates from the data (± 1 standard error)", moments.at, y, error)
         points, errors = numbers(y), numbers(error)
         # Where hardly anything was seen the points scatter far; they shall not squeeze the rest.
         sure = errors < 4 * np.nanmedian(errors) if np.isfinite(errors).any() else np.zeros(0, dtype=bool)
         shown.append(points[sure & np.isfinite(points)])
         note = (
-            "Points are averages of the increments one sample later, less the measurement noise's share."
+            "Points are binned averages of the increments one sample later, corrected for measurement noise."
             if moments.noise_corrected
-            else "Points are raw averages of the increments: not corrected for the length of the sampling interval."
+            else "Points are binned averages of the increments, not corrected for the finite sampling interval."
         )
     layers.line(f"model {'b(x)' if is_drift else 'a(x)'}", x, values)
     every = np.concatenate([*shown, [0.0]])
     span = _padded(float(every.min()), float(every.max()))
     if not is_drift:
         span = (min(0.0, float(every.min())), span[1])
-    summary = f"{title} from {plain(x[0], 3)} to {plain(x[-1], 3)}: it goes from {_first_last(values)}."
+    summary = f"{title} for x from {plain(x[0], 3)} to {plain(x[-1], 3)}, with values from {_first_last(values)}."
     if is_drift:
         summary += _roots(result)
     return Plot(name, title, across, Axis(title, unit, span), layers.tuple(), summary, note)
@@ -96,7 +96,9 @@ def _potential(result: Result, across: Axis) -> Iterator[Plot]:
         return
     layers = Layers()
     if potential.values_ci is not None:
-        layers.band(f"{confidence_of(result)} interval", x, numbers(potential.values_ci[0]), numbers(potential.values_ci[1]))
+        layers.band(
+            f"{confidence_of(result)} confidence interval", x, numbers(potential.values_ci[0]), numbers(potential.values_ci[1])
+        )
     layers.line("effective potential Φ(x)", x, values)
     places = sorted(
         {(p.at[0], "well" if p.stable else "barrier") for p in result.generator.fixed_points if x[0] <= p.at[0] <= x[-1]}
@@ -106,7 +108,7 @@ def _potential(result: Result, across: Axis) -> Iterator[Plot]:
     low, high = float(values[inside].min()), float(values[inside].max())
     if high - low < FLAT:
         low, high = low - 0.5, low + 0.5
-    summary = "Effective potential in kT, minus the logarithm of the stationary density where there is one."
+    summary = "Effective potential in units of kT: minus the logarithm of the stationary density, if there is one."
     for barrier in result.generator.barriers:
         summary += (
             f" The barrier at {plain(barrier.over, 3)} is {plain(barrier.height_over_noise, 3)} kT"
@@ -129,7 +131,7 @@ def _density(result: Result, across: Axis, units: Units, histogram: Bins | None)
         highest = values
         if law.density.values_ci is not None:
             low, high = (numbers(end) for end in law.density.values_ci)
-            layers.band(f"{confidence_of(result)} interval", x, low, high)
+            layers.band(f"{confidence_of(result)} confidence interval", x, low, high)
             highest = np.fmax(values, high)
         layers.line("stationary density of the model", x, values)
         inside = highest[
@@ -182,10 +184,10 @@ def _roots(result: Result) -> str:
     unstable = [plain(cleaned(p.at[0], least), 3) for p in result.generator.fixed_points if not p.stable]
     said = []
     if stable:
-        said.append(f"it pulls towards {' and '.join(stable)}")
+        said.append(f"stable fixed points at {', '.join(stable)}")
     if unstable:
-        said.append(f"pushes away from {' and '.join(unstable)}")
-    return f" Of its zeros, {', and '.join(said)}." if said else ""
+        said.append(f"unstable fixed points at {', '.join(unstable)}")
+    return f" It has {' and '.join(said)}." if said else ""
 
 
 def _first_last(values: np.ndarray) -> str:

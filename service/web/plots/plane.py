@@ -49,7 +49,7 @@ def _maps(result: Result, units: Units, variables: Sequence[str]) -> Iterator[Pl
     _heat(layers, law, with_interval=True)
     _drift(layers, field)
     layers.marks("fixed points", *points)
-    summary = f"Map of {variables[0]} and {variables[1]}: stationary density of the model and arrows of its drift."
+    summary = f"Map of {variables[0]} and {variables[1]}: stationary density of the model, with arrows for its drift."
     summary += _highest(law, result) if with_law and law is not None else ""
     for p in result.generator.fixed_points:
         summary += f" A{' stable' if p.stable else 'n unstable'} fixed point is at ({', '.join(plain(v, 3) for v in p.at)})."
@@ -60,7 +60,7 @@ def _maps(result: Result, units: Units, variables: Sequence[str]) -> Iterator[Pl
         layers.heat(
             "samples", (edges[0][0], edges[0][-1]), (edges[1][0], edges[1][-1]), np.array(joint.counts, dtype=float), smooth=False
         )
-        said = f"Where the samples are: two-dimensional histogram of {variables[0]} and {variables[1]}."
+        said = f"Two-dimensional histogram of the samples of {variables[0]} and {variables[1]}."
         yield Plot("density-of-data", "Density of the data", axes[0], axes[1], layers.tuple(), said, square=True)
     if law is not None and law.current is not None and with_law:
         yield _current(law, axes, units)
@@ -82,11 +82,11 @@ def _highest(law: Stationary, result: Result) -> str:
     """The density where it is highest, and how sure that is."""
     values = array(law.density.values)
     at = np.unravel_index(np.nanargmax(values), values.shape)
-    said = f" It is highest at ({', '.join(plain(numbers(g)[k], 3) for g, k in zip(law.density.grid, at, strict=True))})"
+    said = f" Its maximum is at ({', '.join(plain(numbers(g)[k], 3) for g, k in zip(law.density.grid, at, strict=True))})"
     if law.density.values_ci is None:
         return f"{said}: {plain(values[at], 3)}."
     low, high = (plain(array(end)[at], 3) for end in law.density.values_ci)
-    return f"{said}: {plain(values[at], 3)}, {confidence_of(result)} interval {low} to {high}."
+    return f"{said}: {plain(values[at], 3)}, {confidence_of(result)} confidence interval {low} to {high}."
 
 
 def _committor(
@@ -98,11 +98,11 @@ def _committor(
     there, back = place(committor.to), place(committor.from_)
     layers.heat("committor", _cells(first), _cells(second), _coarse(array(committor.values)), interval)
     layers.marks("fixed points", *points)
-    summary = f"From each state the probability that the process enters {there} before {back}."
+    summary = f"Probability that the process reaches {there} before {back}, by starting state."
     note = ""
     if ends is not None:
         widest = float(np.nanmax(array(ends[1]) - array(ends[0])))
-        note = f"Its {confidence_of(result)} interval is at most {plain(widest, 2)} wide."
+        note = f"The {confidence_of(result)} confidence interval is at most {plain(widest, 2)} wide."
     title = f"Committor: {there} before {back}"
     return Plot(f"committor-{number}", title, axes[0], axes[1], layers.tuple(), summary, note, square=True)
 
@@ -124,12 +124,12 @@ def _current(law: Stationary, axes: Sequence[Axis], units: Units) -> Plot:
     layers = Layers()
     _heat(layers, law)
     layers.arrows("probability current", x.ravel(), y.ravel(), taken[..., 0].ravel(), taken[..., 1].ravel())
-    summary = "Stationary probability current of the model, over its density."
+    summary = "Stationary probability current of the model, drawn over its density."
     if law.circulation is not None:
         turns = "counter-clockwise" if law.circulation > 0 else "clockwise"
-        summary += f" It turns {turns}: the process sweeps an area of {plain(law.circulation, 3)} per unit of time."
+        summary += f" It circulates {turns}, with a circulation (area per unit time) of {plain(law.circulation, 3)}."
     if law.entropy_production is not None:
-        summary += f" Entropy production: {plain(law.entropy_production, 3)} {units.rate() or 'per unit of time'}."
+        summary += f" Entropy production: {plain(law.entropy_production, 3)} {units.rate() or 'per unit time'}."
     return Plot(
         "current", "Probability current", axes[0], axes[1], layers.tuple(), summary, summary.split(". ", 1)[-1], square=True
     )
@@ -147,7 +147,7 @@ def _marginals(result: Result, units: Units, variables: Sequence[str]) -> Iterat
         _bars(layers, observed.histograms.get(name) if observed is not None else None)
         _marginal(layers, result, k)
         if layers.made:
-            said = f"Density of {name}: of the model where it is known, and of the data."
+            said = f"Stationary density of {name}: model, if known, and data."
             across = Axis(units.label(name), units.of_variable(name))
             up = Axis("density", units.density(name))
             yield Plot(f"density-{name}", f"Stationary density of {name}", across, up, layers.tuple(), said)
@@ -169,13 +169,13 @@ def _marginal(layers: Layers, result: Result, k: int) -> None:
     elif simulated is not None and k < len(simulated.marginals):
         marginal = simulated.marginals[k]
         edges = np.array(marginal.edges)
-        layers.line("simulated paths of the model", (edges[1:] + edges[:-1]) / 2, marginal.density)
+        layers.line("model (simulated paths)", (edges[1:] + edges[:-1]) / 2, marginal.density)
     elif law is not None and k < len(law.covariance):
         mean, variance = law.mean[k], law.covariance[k][k]
         if mean is not None and variance:
             x = mean + np.sqrt(variance) * np.linspace(-4, 4, 121)
             layers.line(
-                "model, linear and so Gaussian", x, np.exp(-((x - mean) ** 2) / 2 / variance) / np.sqrt(2 * np.pi * variance)
+                "linearised model (Gaussian)", x, np.exp(-((x - mean) ** 2) / 2 / variance) / np.sqrt(2 * np.pi * variance)
             )
 
 

@@ -6,10 +6,10 @@ let asked = null;
 /** A refusal, as the service explains it. */
 export class Problem extends Error {
   constructor(status, body) {
-    super(body.detail ?? body.title ?? `The service answered ${status}.`);
+    super(body.detail ?? body.title ?? `The service responded with status ${status}.`);
     this.status = status;
     this.code = body.code ?? '';
-    this.title = body.title ?? 'Something went wrong';
+    this.title = body.title ?? 'An error occurred';
     this.errors = body.errors ?? [];
     this.hints = body.hints ?? [];
   }
@@ -25,10 +25,10 @@ export async function request(path, options = {}) {
       response = await fetch(path, { ...options, headers });
     } catch (error) {
       if (error.name === 'AbortError') throw error;
-      throw new Problem(0, { title: 'The service cannot be reached', detail: 'The connection failed; nothing is known of what became of the request.', hints: ['Is the service running? Try again in a moment.'] });
+      throw new Problem(0, { title: 'The service cannot be reached', detail: 'Connection lost. Your request may or may not have been processed.', hints: ['Check that the service is running, then try again.'] });
     }
     if (response.status === 401 && options.ask !== false) {
-      await askForKey(key ? 'This key is not known here.' : '');
+      await askForKey(key ? 'This API key is not valid.' : '');
       continue;
     }
     if (!response.ok) throw new Problem(response.status, await response.json().catch(() => ({})));

@@ -50,7 +50,7 @@ function reveal(view, title) {
 
 function explain(place, error) {
   const box = element('div', 'problem');
-  box.append(element('h2', '', error.title ?? 'Something went wrong'), element('p', '', error.message || error.detail || ''));
+  box.append(element('h2', '', error.title ?? 'An error occurred'), element('p', '', error.message || error.detail || ''));
   const more = (error.errors ?? []).map((fault) => fault.pointer ? `${fault.pointer.replace(/^#\//, '')}: ${fault.detail}` : fault.detail).filter((text) => text && text !== error.message);
   for (const [heading, lines] of [['', more], ['What to try', error.hints ?? []]]) {
     if (!lines.length) continue;
@@ -128,11 +128,11 @@ async function showData(id, signal) {
   const estimate = async () => {
     try {
       const { estimated_seconds: seconds } = await post('/v1/jobs/validate', job(), { signal });
-      estimated.textContent = `It will take about ${inWords(seconds)}.`;
+      estimated.textContent = `Estimated time: ${inWords(seconds)}.`;
       clearFaults(form);
     } catch (error) {
       estimated.textContent = '';
-      if (error.errors || error instanceof FieldFault) estimated.textContent = 'Something in the form cannot be done as it is.';
+      if (error.errors || error instanceof FieldFault) estimated.textContent = 'Some values need correction.';
     }
   };
   form.addEventListener('input', () => { clearTimeout(waiting); waiting = setTimeout(estimate, 400); });
@@ -193,7 +193,7 @@ function outcome(record) {
   by('outcome').replaceChildren(title, element('p', 'subtitle', record.id));
   const place = element('div');
   by('outcome').append(place);
-  if (record.state === 'cancelled') place.append(element('p', 'verdict', 'This job was cancelled. It has no result.'));
+  if (record.state === 'cancelled') place.append(element('p', 'verdict', 'This job was cancelled and has no result.'));
   else explain(place, { ...record.error, message: record.error.detail });
 }
 
@@ -252,7 +252,7 @@ async function showJobs(signal) {
     cursor = next;
     by('more').hidden = !next;
     const shown = body.rows.length;
-    by('jobs-status').textContent = shown ? `${shown} ${shown === 1 ? 'job' : 'jobs'}${next ? ', and older ones' : ''}` : 'No jobs yet, or none like this.';
+    by('jobs-status').textContent = shown ? `${shown} ${shown === 1 ? 'job' : 'jobs'}${next ? ' shown; there are older ones' : ''}` : 'No matching jobs.';
     chosen();
   };
   const safely = (anew) => load(anew).catch((error) => { if (error.name !== 'AbortError') explain(by('message'), error); });

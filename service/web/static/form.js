@@ -39,7 +39,7 @@ function valueOf(input) {
 /** `0, …` → [0, null]; `…` or nothing is an open end. */
 function pair(input, text) {
   const ends = text.replace(/^\[|\]$/g, '').split(/[,;]|\bto\b/).map((end) => end.trim());
-  if (ends.length !== 2) throw new FieldFault(input, 'Two ends with a comma between them: 0, 1; leave one out where it is open: 0,');
+  if (ends.length !== 2) throw new FieldFault(input, 'Enter the lower and upper bound separated by a comma, e.g. 0, 1. Leave one blank if there is none, e.g. 0,');
   return ends.map((end) => {
     if (['', '…', '...', 'null', '-inf', 'inf'].includes(end)) return null;
     if (!Number.isFinite(Number(end))) throw new FieldFault(input, `${end} is not a number.`);
@@ -52,7 +52,7 @@ function parsed(input, text) {
   try {
     return JSON.parse(text);
   } catch {
-    throw new FieldFault(input, `This is JSON, such as ${input.placeholder.replace('e.g. ', '')}`);
+    throw new FieldFault(input, `Enter a JSON value, e.g. ${input.placeholder.replace('e.g. ', '')}`);
   }
 }
 

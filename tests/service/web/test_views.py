@@ -141,7 +141,7 @@ def test_wells_barriers_and_densities_are_shown_with_their_intervals() -> None:
         assert text in shown
         assert text not in without
     # One band more each in the potential's and in the density's plot.
-    assert shown.count("95 % interval") - without.count("95 % interval") >= 2
+    assert shown.count("95 % confidence interval") - without.count("95 % confidence interval") >= 2
 
 
 def test_curves_of_the_model_are_drawn_with_their_bands() -> None:
@@ -173,7 +173,7 @@ def test_committors_of_one_variable_are_curves_with_bands() -> None:
     for given in (committor | ends, committor):
         plots = {plot.name: plot for plot in plots_of(finished(committors=[given, nowhere]).result)}
         shown.append([layer["kind"] for layer in plots["committors"].layers])
-        assert "probability that the process comes to 1.00 before −1.00" in plots["committors"].summary
+        assert "of reaching 1.00 before −1.00" in plots["committors"].summary
     assert shown == [["band", "line"], ["line"]]
     assert "committors" not in {plot.name for plot in plots_of(finished(committors=[nowhere]).result)}
 
@@ -181,9 +181,9 @@ def test_committors_of_one_variable_are_curves_with_bands() -> None:
 def test_how_an_interval_is_left_is_in_the_tables() -> None:
     left = {"probability_high": {"value": 0.66, "ci": [0.61, 0.71]}, "mean_time": {"value": 3.2, "ci": [2.9, 3.5]}}
     html = result_view(finished(exits=[{"from": 0.1, "low": -1.0, "high": 1.0} | left]))
-    assert "How intervals are left" in html
+    assert "Exit from intervals" in html
     assert "0.610 to 0.710" in html
-    assert "How intervals are left" not in result_view(finished())
+    assert "Exit from intervals" not in result_view(finished())
 
 
 def test_maps_of_the_plane_say_how_sure_they_are() -> None:
@@ -214,21 +214,23 @@ def test_maps_of_the_plane_say_how_sure_they_are() -> None:
         np.testing.assert_allclose(low, np.ravel(ends[0]), atol=0.5 / 255)
         np.testing.assert_allclose(high, np.ravel(ends[1]), atol=0.5 / 255)
         assert [layer["ends"] for layer in without[name].layers if layer["kind"] == "heat"] == [None]
-    assert "highest at (1.00, 1.00): 0.400, 95 % interval 0.300 to 0.500" in shown["density-and-drift"].summary
+    assert "maximum is at (1.00, 1.00): 0.400, 95 % confidence interval 0.300 to 0.500" in shown["density-and-drift"].summary
     assert "95 %" not in without["density-and-drift"].summary + without["committor-1"].note
     assert "at most 0.30 wide" in shown["committor-1"].note
 
 
 def test_why_there_is_no_law_is_said_once() -> None:
-    html = result_view(finished(ergodic=False, reason="no stationary law: nothing holds it back", spectrum=None, stationary=None))
+    html = result_view(
+        finished(ergodic=False, reason="no stationary distribution: nothing holds it back", spectrum=None, stationary=None)
+    )
     assert html.count("othing holds it back") == 1
-    assert "<strong>No stationary law.</strong> Nothing holds it back." in html
+    assert "<strong>No stationary distribution.</strong> Nothing holds it back." in html
 
 
 def test_of_the_model_alone_nothing_is_said_about_its_law() -> None:
     nothing = {"fixed_points": [], "spectrum": None, "stationary": None}
     html = result_view(finished(ergodic=None, reason="the model alone was asked for", **nothing))
-    assert "No stationary law" not in html
+    assert "No stationary distribution" not in html
     assert html.count("The model alone was asked for.") == 1
     assert "Relaxation time" not in html
 
@@ -370,9 +372,9 @@ def rolling(**trend: Any) -> Finished:
 
 def test_a_rolling_result_says_whether_the_gap_closes_and_draws_every_window() -> None:
     html = result_view(rolling())
-    assert "The spectral gap closes along the record" in html
+    assert "The spectral gap closes over time" in html
     assert "0.20 to 0.40" in html
     assert {"plot-gap", "plot-fixed-points", "plot-drift-x", "plot-diffusion-1"} <= set(re.findall(r'id="(plot-[^"]+)"', html))
-    assert "beyond chance" in result_view(rolling(ci=[-0.06, 0.01]))
-    assert "too short" in result_view(rolling(slope=None, ci=None, reason="the record is too short"))
+    assert "no significant trend" in result_view(rolling(ci=[-0.06, 0.01]))
+    assert "too short" in result_view(rolling(slope=None, ci=None, reason="the time series is too short"))
     assert len(report.report(rolling())[0]) < 1_000_000
