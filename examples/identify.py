@@ -88,7 +88,7 @@ def show(result: dict[str, Any]) -> None:
     show_terms(model)
 
     if generator["ergodic"] is False:
-        console.print(f"\nNo stationary law: {generator['reason']}")
+        console.print(f"\nNo stationary distribution: {generator['reason']}")
     facts = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     if generator.get("spectrum") and generator["spectrum"]["eigenvalues"]:
         rate = generator["spectrum"]["eigenvalues"][0]

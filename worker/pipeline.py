@@ -52,7 +52,7 @@ N_DRAWS, N_DRAWS_SEVERAL = 500, 100
 """Models drawn around the estimate for the intervals of derived quantities, in one variable and in several."""
 
 FEW_CROSSINGS = 10
-MODEL_ONLY = "the model alone was asked for (analysis.model_only)"
+MODEL_ONLY = "derived quantities were skipped (analysis.model_only)"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +118,7 @@ def _identify_several(data: Trajectories, parameters: IdentificationParameters, 
         if unusable:
             raise DimensionNotSupported(
                 f"{what} is for one variable, and the dataset has {data.dimension}: {', '.join(variables)}.",
-                hints=("Leave it to the defaults, or name one column in layout.state_columns and upload again.",),
+                hints=("Use the default, or name one column in layout.state_columns and upload again.",),
             )
     periods = tuple(period_of(parameters.periodic, v) for v in variables)
     space = measure_space(data, periods)
@@ -163,7 +163,7 @@ def _some_states(data: Trajectories) -> NDArray[np.float64]:
 
 def analyse_answer(answer: Answer | JointAnswer, data: Trajectories, wanted: AnalysisParameters, report: Report) -> Analysed:
     """An identified model → its time scales, with intervals from the coefficients' covariance."""
-    report(0.7, "analysing", "spectrum, stationary law and passage times")
+    report(0.7, "analysing", "spectrum, stationary distribution and first-passage times")
     if isinstance(answer, JointAnswer):
         return _analyse_several(answer, wanted, report)
     observed = (answer.scales.low, answer.scales.high)
@@ -173,7 +173,7 @@ def analyse_answer(answer: Answer | JointAnswer, data: Trajectories, wanted: Ana
     except GeneratorError as error:
         # The model stands; what cannot be had is its analysis, and the reason is an answer too.
         return Analysed(GeneratorReport(False, error.args[0], answer.process.bounds, "natural"), None)
-    report(0.8, "analysing", "intervals of derived quantities")
+    report(0.8, "analysing", "confidence intervals of derived quantities")
     uncertainty = spread(answer.draws, generator, wanted.confidence, observed) if answer.draws else None
     findings = (
         *_cut(narrowed.sentences),
@@ -190,7 +190,7 @@ def _analyse_several(answer: JointAnswer, wanted: AnalysisParameters, report: Re
     except GeneratorError as error:
         everywhere = (-np.inf, np.inf)
         return Analysed(GeneratorReport(False, error.args[0], everywhere, "natural", domains=answer.process.domain), None)
-    report(0.8, "analysing", "intervals of derived quantities")
+    report(0.8, "analysing", "confidence intervals of derived quantities")
     uncertainty = spread(answer.draws, generator, wanted.confidence)
     findings = (*_cut(generator.cut), *_extrapolated(generator), *_rarely_ergodic(generator, uncertainty, wanted.confidence))
     return Analysed(generator, uncertainty, findings)
@@ -228,17 +228,17 @@ def _rarely_ergodic(generator: GeneratorReport, spread: GeneratorSpread | None, 
     if share is not None and generator.ergodic and share < confidence:
         yield Finding(
             "ergodic-share",
-            f"Of the models that fit the data as well as chance allows, {100 * (1 - share):.2g} % have no stationary law: terms "
-            "that the data hardly determine turn their drift outward. Where that is beyond the data, rates and times are those "
-            "before the process gets there. A lower library.polynomial_degree, a selection of terms in place of all of them, a "
-            "domain, or a longer record settles it.",
+            f"{100 * (1 - share):.2g} % of the models within the fit's uncertainty have no stationary distribution: poorly "
+            "determined terms make the drift point outward. If that happens outside the range of the data, rates and times are "
+            "those before the process gets there. Try a lower library.polynomial_degree, a selection of terms instead of all of "
+            "them, a domain, or a longer time series.",
             {"ergodic_share": share},
         )
 
 
 def analyse_terms(model: ModelTerms, wanted: AnalysisParameters, report: Report) -> Analysed:
     """A model given by its terms → its time scales. Raises GeneratorError, IdentificationError."""
-    report(0.3, "analysing", "spectrum, stationary law and passage times")
+    report(0.3, "analysing", "spectrum, stationary distribution and first-passage times")
     return Analysed(_analyse(process_of(model), wanted, None), None)
 
 

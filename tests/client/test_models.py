@@ -164,16 +164,16 @@ class TestPages:
     def test_of_a_model_alone_it_is_not_said_that_it_has_no_law(self) -> None:
         nothing = result({"x": {"x": -1.0}}, {"x,x": {"1": 1.0}}, ergodic=None, reason="the model alone was asked for")
         assert Model(nothing).ergodic is None
-        assert "No stationary law" not in Model(nothing)._repr_html_()
+        assert "No stationary distribution" not in Model(nothing)._repr_html_()
         without = result({"x": {"x": 1.0}}, {"x,x": {"1": 1.0}}, ergodic=False, reason="it is pushed out")
         assert Model(without).ergodic is False
-        assert "No stationary law" in Model(without)._repr_html_()
+        assert "No stationary distribution" in Model(without)._repr_html_()
 
-    @pytest.mark.parametrize("reason", ["no stationary law: it runs away", "it runs away"])
+    @pytest.mark.parametrize("reason", ["no stationary distribution: it runs away", "it runs away"])
     def test_that_there_is_no_law_is_said_once(self, reason: str) -> None:
         model = Model(result({"x": {"x": 1.0}}, {"x,x": {"1": 1.0}}, ergodic=False, reason=reason))
-        assert "<p>No stationary law: it runs away</p>" in model._repr_html_()
-        assert "\nno stationary law: it runs away" in of_model(model)
+        assert "<p>No stationary distribution: it runs away</p>" in model._repr_html_()
+        assert "\nno stationary distribution: it runs away" in of_model(model)
 
     def test_what_comes_from_outside_is_escaped(self) -> None:
         evil: dict[str, Any] = {**OU, "warnings": [{"code": "<b>", "message": "<script>alert(1)</script>"}]}

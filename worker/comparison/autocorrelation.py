@@ -69,14 +69,14 @@ def compared(
     room = min(reach, data.longest * data.step / 4)
     if duration < ROOM * reach or room < relaxation:
         return nothing(
-            f"the record, {duration:.4g} units of time in pieces of up to {data.longest * data.step:.4g}, is too short to show "
-            f"the autocorrelation of a process that relaxes in {relaxation:.4g}"
+            f"the time series ({duration:.4g}, in segments of up to {data.longest * data.step:.4g}) is too short for a "
+            f"relaxation time of {relaxation:.4g}"
         )
     unit = max(1, int(room / data.step / LAGS))
     lags = np.arange(0, min(LAGS, int(room / data.step) // unit) + 1) * unit
     n_blocks = min(MOST_BLOCKS, int(len(data.states) * data.step / (2 * reach)))
     if n_blocks < FEWEST or len(lags) < 3:
-        return nothing("the sampling interval is too long, or the record too short, for several lags")
+        return nothing("the sampling interval is too long, or the time series too short, for several lags")
     g = measure.values(data.states[:, variable])
     columns = g.T if measure.period is not None else g.T[:1]
     strides = np.maximum(1, lags // THINNING)

@@ -83,10 +83,10 @@ def compare(data: Trajectories, answer: Answer | JointAnswer, generator: Generat
 
 def _no_prediction(answer: Answer | JointAnswer) -> str:
     if isinstance(answer, Answer):
-        return "drift or diffusion has no finite value at some state that was observed"
+        return "drift or diffusion is not finite at an observed state"
     if len(answer.drift) == 2:
-        return "the model has no stationary law in the plane, on whose cells conditional means would be computed"
-    return "of three variables and more, conditional means are computed of a linear model only"
+        return "the model has no stationary distribution in the plane, which conditional means require"
+    return "in three or more variables, conditional means are computed for a linear model only"
 
 
 def _slowest(generator: GeneratorReport) -> float | None:
@@ -104,12 +104,12 @@ def _longest_lag(scales: Scales, relaxation: float | None) -> float:
 def _not_comparable(sample: Stretches, answer: Answer | JointAnswer) -> str | None:
     codes = {finding.code for finding in answer.findings}
     if sample.even < MOSTLY_EVEN:
-        return "the clock is uneven, so there are no pairs of samples a fixed time apart"
+        return "sampling is irregular, so there are no pairs of samples a fixed time apart"
     if "no-noise" in codes:
-        return "there is no noise: the record is deterministic, and no law to compare"
+        return "there is no noise: the time series is deterministic, so there is no distribution to compare"
     for code, why in (
         ("motion-blur", "every sample is an average over an exposure (motion blur)"),
-        ("quantised", "the values are quantised, coarser than the process moves in one sampling interval"),
+        ("quantised", "the values are quantised more coarsely than the process moves in one sampling interval"),
     ):
         if code in codes:
             return f"{why}, so that the state itself was not observed"
@@ -137,7 +137,7 @@ def _prediction(answer: Answer | JointAnswer, scales: tuple[Scales, ...], genera
 
 
 def _on_the_line(answer: Answer) -> Prediction | None:
-    """None where drift or diffusion has no finite value at some state that was observed."""
+    """None where drift or diffusion is not finite at an observed state."""
     scales, process = answer.scales, answer.process
     (low, high), margin = process.bounds, MARGIN * (scales.high - scales.low)
     walls = [float(w) for f in answer.findings if f.code == "wall" for w in f.details["walls"]]  # type: ignore[attr-defined]
@@ -175,7 +175,7 @@ def _total_variation(sample: Stretches, answer: Answer | JointAnswer, generator:
 
 
 def _too_short(scales: Scales) -> str:
-    return f"a record of {scales.duration:.4g} units of time gives too few blocks for an error"
+    return f"the time series ({scales.duration:.4g}) is too short to be divided into blocks"
 
 
 def _elsewhere(distance: float | None) -> Iterator[Finding]:
@@ -183,10 +183,10 @@ def _elsewhere(distance: float | None) -> Iterator[Finding]:
     if distance is not None and distance > ELSEWHERE:
         yield Finding(
             "stationary-density",
-            f"The model's stationary density is not that of the data: their total variation is {distance:.2g}, 0 being the same "
-            "and 1 nothing in common. Its mean, variance and rates say little about where the data were: the record had not "
-            "settled into the law, or terms that the data hardly determine draw the law elsewhere. A longer record, a lower "
-            "library.polynomial_degree, a domain, or trajectories that start further out settle it.",
+            f"The model's stationary density differs from that of the data: the total variation distance is {distance:.2g} (0: "
+            "identical, 1: disjoint). Its mean, variance and rates may not describe the data: either the time series is not yet "
+            "stationary, or poorly determined terms shift the distribution. Try a longer time series, a lower "
+            "library.polynomial_degree, a domain, or trajectories that start further out.",
             {"total_variation": distance},
         )
 
@@ -198,10 +198,10 @@ def _findings(tests: tuple[LagTest, ...], memory: tuple[Autocorrelation, ...]) -
         worst = max(failed, key=lambda test: max(test.mean_difference, test.spread_difference))
         yield Finding(
             "chapman-kolmogorov",
-            f"Run for {worst.lag:.4g} units of time, the model misses what the data do: the mean later state by up to "
-            f"{worst.mean_difference:.2g} standard deviations of the state, its square by {worst.spread_difference:.2g} "
-            f"variances (p = {worst.p_value:.1g}). Its coefficients depend on the time scale they are fitted at: a hidden "
-            "variable or other memory, noise of the instrument, or a sampling interval too coarse for the sampling rule. "
+            f"The model does not predict the data {worst.lag:.4g} units of time ahead: the mean differs by up to "
+            f"{worst.mean_difference:.2g} standard deviations of the state, the mean square by {worst.spread_difference:.2g} "
+            f"variances (p = {worst.p_value:.1g}). The coefficients depend on the time scale of the fit. Possible causes are a "
+            "hidden variable or other memory, measurement noise, or a sampling interval too coarse for the sampling rule. "
             "Relaxation times are those of this model, not of the data.",
             {"lags": [test.lag for test in failed], "lag": worst.lag, "p_value": worst.p_value},
         )
@@ -211,8 +211,8 @@ def _findings(tests: tuple[LagTest, ...], memory: tuple[Autocorrelation, ...]) -
         worst_of = max(compared, key=lambda a: a.difference)
         yield Finding(
             "autocorrelation",
-            f"The data's autocorrelation is not the model's: they differ by up to {worst_of.difference:.2g}, beyond the data's "
-            f"band (p = {worst_of.p_value:.1g}). The data remember for longer or shorter than this model: a hidden variable, a "
-            "trend, or a record that had not settled.",
+            f"The autocorrelation of the data differs from that of the model by up to {worst_of.difference:.2g} "
+            f"(p = {worst_of.p_value:.1g}). The data have a longer or shorter memory than this model. Possible causes are a "
+            "hidden variable, a trend, or a time series that is not yet stationary.",
             {"difference": worst_of.difference, "p_value": worst_of.p_value},
         )

@@ -27,8 +27,8 @@ from worker.generator.quantities.report import (
 
 __all__ = ["GeneratorReport", "analyse"]
 
-FOR_ONE = "intervals are left in one coordinate; ask for the passage to a region"
-FOR_NUMBERS = "in one coordinate passages are between two numbers; give these"
+FOR_ONE = "exits from intervals are for one variable; request the passage to a region instead"
+FOR_NUMBERS = "in one variable a passage is between two numbers; give two numbers"
 
 
 def analyse(
@@ -94,7 +94,7 @@ def _closed(model: ScalarProcess, questions: Questions, report: GeneratorReport)
     """The analysis between reflecting ends of a model that has no stationary law, labelled so."""
     interval = reflecting_interval(model, questions.observed_range)
     if interval is None:
-        raise NoFiniteRangeError("reflecting ends need a finite place to stand; give a finite domain, or an observed range")
+        raise NoFiniteRangeError("reflecting boundaries need a finite interval; give a finite domain or an observed range")
     inner = analysed_on_the_line(replace(model, bounds=interval), questions)
-    reason = report.reason if inner.ergodic else f"{report.reason}. With reflecting ends: {inner.reason}"
+    reason = report.reason if inner.ergodic else f"{report.reason}. With reflecting boundaries: {inner.reason}"
     return replace(inner, ergodic=False, reason=reason, boundaries="reflecting")

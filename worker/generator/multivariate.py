@@ -25,7 +25,7 @@ from worker.generator.simulation.comparison import with_simulation
 LATTICE = {3: 7, 4: 5, 5: 4, 6: 3}
 """Starts of Newton's method along each coordinate."""
 NO_PRODUCTION = "the noise does not act in every direction, so entropy production is not defined"
-UNCHECKED = "what the drift does far away was not looked at"
+UNCHECKED = "the drift far away was not examined"
 DEVIATIONS = 4.5
 """Half width of a Gaussian density's grid, in standard deviations."""
 
@@ -54,7 +54,7 @@ def analysed_as_linear(process: DiffusionProcess, linear: LinearProcess, questio
         mean = linear.mean
         found = (fixed_point_at(process, mean),)
     except np.linalg.LinAlgError:
-        return without_law(process, (), problem or "no stationary law: the drift has no fixed point", questions)
+        return without_law(process, (), problem or "no stationary distribution: the drift has no fixed point", questions)
     if problem is not None:
         return without_law(process, found, problem, questions)
     covariance = linear.covariance
@@ -83,12 +83,13 @@ def analysed_at_fixed_points(process: DiffusionProcess, fixed: tuple[FixedPoint,
     """Three coordinates and more: the law and the rates of the linear process next to the stable fixed point."""
     stable = [point for point in fixed if point.stable]
     if not stable:
-        reason = f"no stable fixed point was found, and with {process.dimension} coordinates only its surroundings are analysed"
+        reason = f"no stable fixed point was found, and in {process.dimension} variables only its neighbourhood can be analysed"
         return without_law(process, fixed, reason, questions)
     report = replace(without_law(process, fixed, None, questions), ergodic=True)
     if len(stable) > 1:
         return replace(
-            report, approximation=f"{len(stable)} stable fixed points: linear next to each, see their rates; {UNCHECKED}"
+            report,
+            approximation=f"{len(stable)} stable fixed points: the process is linearised at each, see their rates; {UNCHECKED}",
         )
     at = np.array(stable[0].at)
     jacobian, noise = process.drift_jacobian(at[None])[0], process.diffusion(at[None])[0]
@@ -98,7 +99,7 @@ def analysed_at_fixed_points(process: DiffusionProcess, fixed: tuple[FixedPoint,
         return replace(report, ergodic=False, reason=_linear_problem(linear))
     rates = linear.rates(questions.eigenpairs)
     where = ", ".join(f"{value:.6g}" for value in at)
-    approximation = f"linear next to the stable fixed point ({where}): right for weak noise; {UNCHECKED}"
+    approximation = f"linearised at the stable fixed point ({where}): valid for weak noise; {UNCHECKED}"
     return replace(
         report,
         stationary=gaussian_law(at, covariance, questions, approximation),
@@ -117,17 +118,17 @@ def closed_in_space(process: DiffusionProcess, questions: Questions, report: Gen
     """
     if process.dimension > 2:
         raise UnsupportedDimensionError(
-            f"reflecting ends are for one or two coordinates, and the process has {process.dimension}; leave them out"
+            f"reflecting boundaries are for one or two variables, and the process has {process.dimension}; omit reflecting_ends"
         )
     ranges = process.domain if questions.observed_ranges is None else questions.observed_ranges
     inside = [(max(low, first), min(high, last)) for (low, high), (first, last) in zip(ranges, process.domain, strict=True)]
     if not all(np.isfinite(pair).all() or turn is not None for pair, turn in zip(inside, process.periods, strict=True)):
-        raise NoFiniteRangeError("reflecting ends need a finite place to stand; give a finite domain, or observed ranges")
+        raise NoFiniteRangeError("reflecting boundaries need finite intervals; give a finite domain or observed ranges")
     domain = tuple(
         ends if turn is not None else pair for ends, pair, turn in zip(process.domain, inside, process.periods, strict=True)
     )
     inner = analysed_in_the_plane(WithDomain(process, domain), questions)
-    reason = report.reason if inner.ergodic else f"{report.reason}. With reflecting ends: {inner.reason}"
+    reason = report.reason if inner.ergodic else f"{report.reason}. With reflecting boundaries: {inner.reason}"
     return replace(inner, ergodic=False, reason=reason, boundaries="reflecting")
 
 
@@ -161,20 +162,18 @@ def _linear_problem(linear: LinearProcess) -> str | None:
     rates = np.linalg.eigvals(linear.jacobian)
     growth, size = float(np.max(rates.real)), float(np.max(np.abs(rates), initial=0.0))
     if growth > 1e-10 * size:
-        return (
-            f"no stationary law: the linear drift pushes outward, at the rate {growth:.4g} per unit of time along one direction"
-        )
+        return f"no stationary distribution: the linear drift pushes outward, at rate {growth:.4g} along one direction"
     scale = np.sqrt(np.maximum(np.diag(linear.noise), 0.0))
     scale = np.where(scale > 0, scale, 1.0)
     if np.linalg.eigvalsh(linear.noise / np.outer(scale, scale))[0] < -1e-9:
-        return "no stationary law: the diffusion tensor is negative in one direction, as no noise is; refit it with fewer terms"
+        return "no stationary distribution: the diffusion tensor is negative in one direction; refit with fewer terms"
     if growth >= -1e-10 * size:
         if np.max(np.abs(rates[rates.real >= -1e-10 * size].imag)) > 1e-10 * size:
-            return "no stationary law: an oscillation is not damped, and its amplitude grows like that of Brownian motion"
-        return "no stationary law: nothing holds the process back along one direction, in which it moves like Brownian motion"
+            return "no stationary distribution: an oscillation is undamped, and its amplitude grows like Brownian motion"
+        return "no stationary distribution: nothing holds the process back along one direction (Brownian motion)"
     covariance = linear.covariance
     if covariance is None or not linear.has_density(covariance):
-        return "no stationary law with a density: the noise does not reach every direction, along one the motion is deterministic"
+        return "no stationary distribution with a density: the noise does not reach every direction"
     return None
 
 

@@ -12,8 +12,8 @@ from worker.generator.quantities.report import (
     untimed,
 )
 
-NO_LAW = "there is no stationary law, which tells where the process goes"
-FOR_TWO = "passages and committors between regions are for two coordinates"
+NO_LAW = "there is no stationary distribution to start from"
+FOR_TWO = "passages and committors between regions are for two variables"
 
 
 def without_law(

@@ -21,8 +21,8 @@ def with_support(report: GeneratorReport, ranges: tuple[Range, ...] | None) -> G
     if mass is not None and mass > MUCH:
         said = (
             *said,
-            f"{100 * mass:.3g} % of the model's stationary probability lies where the data never were: its law, rates and times "
-            "rest on terms that were fitted elsewhere; record longer, or start trajectories further out",
+            f"{100 * mass:.3g} % of the model's stationary probability lies outside the range of the data: its distribution, "
+            "rates and times are extrapolated; record longer, or start trajectories further out",
         )
     return replace(report, observed_ranges=ranges, unseen_mass=mass, extrapolated=said)
 

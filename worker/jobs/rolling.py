@@ -41,7 +41,7 @@ def roll_along(data: Trajectories, parameters: IdentificationParameters, asked: 
     report(0.05, "reading", f"{data.n_increments} increments")
     if data.dimension > 1:
         raise DimensionNotSupported(
-            f"A window is moved along one variable, and the dataset has {data.dimension}.",
+            f"Rolling windows need a single variable, and the dataset has {data.dimension}.",
             hints=("Name one column in layout.state_columns and upload again.",),
         )
     period, bounds = period_of(parameters.periodic), bounds_of(parameters.domain)

@@ -214,12 +214,12 @@ def _out_of_memory(most_bytes: float) -> Problem:
     return problem(
         507,
         "out-of-memory",
-        "The job needs more memory than it may have",
-        "The job was stopped when it asked for more memory than "
-        + (f"the {most_bytes / 1e9:.3g} GB that a job may take here." if most_bytes < float("inf") else "the worker has."),
+        "Out of memory",
+        "The job was stopped because it needed more memory than "
+        + (f"the {most_bytes / 1e9:.3g} GB allowed per job." if most_bytes < float("inf") else "the worker has."),
         hints=(
-            "Ask for less: fewer kernels or terms, a coarser analysis.",
-            "Whoever runs the service can raise ITOSCOPE_JOB_MEMORY_BYTES.",
+            "Reduce the job: fewer kernels or terms, or a coarser analysis.",
+            "The operator can raise ITOSCOPE_JOB_MEMORY_BYTES.",
         ),
     )
 
@@ -228,7 +228,7 @@ def _internal_error(job_id: str) -> Problem:
     return problem(
         500,
         "internal-error",
-        "The computation failed by a fault of ours",
-        "The computation stopped at a point that should not be reached. The cause is in the worker's log.",
-        hints=(f"Report this with the job's id, {job_id}.",),
+        "Internal error",
+        "An unexpected error stopped the computation. The worker's log has the details.",
+        hints=(f"Report the job id {job_id} to the operator.",),
     )

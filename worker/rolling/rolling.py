@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 SIGNIFICANT = 3.0
 """Standard errors of the slope from which the gap is said to change: by chance once in 370 stationary records."""
-NOT_TOLD = "the window holds too few increments to tell its coefficients"
+NOT_TOLD = "the window has too few increments to determine its coefficients"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def _trend(found: Sequence[Window], windows: MovingWindows) -> tuple[Trend | Non
     )
     if trend is not None:
         return trend, None
-    return None, f"{len(known)} windows that share no sample have a gap, and a trend needs 4: ask for shorter windows"
+    return None, f"{len(known)} non-overlapping windows have a spectral gap, and a trend needs 4: use shorter windows"
 
 
 def _findings(found: Sequence[Window], trend: Trend | None) -> Iterator[Finding]:
@@ -149,9 +149,9 @@ def _findings(found: Sequence[Window], trend: Trend | None) -> Iterator[Finding]
         closes = trend.slope < 0
         yield Finding(
             "gap-closing" if closes else "gap-opening",
-            f"The spectral gap {'falls' if closes else 'grows'} along the record, {factor:.3g}-fold from the first window to the "
-            f"last ({abs(trend.z):.1f} standard errors): the process "
-            + ("relaxes ever more slowly, as before a transition." if closes else "relaxes ever faster."),
+            f"The spectral gap {'falls' if closes else 'grows'} over time, by a factor of {factor:.3g} from the first window to "
+            f"the last ({abs(trend.z):.1f} standard errors): the process "
+            + ("relaxes more and more slowly, as before a transition." if closes else "relaxes faster and faster."),
             {"z": trend.z, "change": trend.change},
         )
     without = [w for w in found if w.gap.log_rate is None]
@@ -160,6 +160,6 @@ def _findings(found: Sequence[Window], trend: Trend | None) -> Iterator[Finding]
         yield Finding(
             "windows-without-gap",
             f"{len(without)} of {len(found)} windows have no spectral gap; the first begins at {without[0].begin:g}: {reason}. "
-            "Longer windows (windows.length), or fewer terms, may have one.",
+            "Try longer windows (windows.length) or fewer terms.",
             {"count": len(without)},
         )

@@ -31,7 +31,7 @@ BEYOND = 0.25
 """How far beyond the record's range the reflecting ends stand, as a share of it: there the law of most has nothing left."""
 LOOKS = 20
 """Points at which it is seen whether a model turns back there."""
-NO_LAW = "the window's model has no stationary law"
+NO_LAW = "the window's model has no stationary distribution"
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,15 +52,15 @@ def along(data: Trajectories, count: int, length: float | None, share: float) ->
     trajectories = np.unique(data.segments[:, 2])
     if len(trajectories) > 1:
         raise DimensionNotSupported(
-            f"A window is moved along one record, and the dataset has {len(trajectories)} trajectories.",
-            hints=("Upload the record on its own, or leave id_column out where all rows are one record.",),
+            f"Rolling windows need a single time series, and the dataset has {len(trajectories)} trajectories.",
+            hints=("Upload one trajectory on its own, or omit id_column if all rows belong to one time series.",),
         )
     begin, end = float(data.times[data.segments[0, 0]]), float(data.times[data.segments[-1, 1] - 1])
     whole = end - begin
     if length is not None and not length < whole:
         raise InvalidWindows(
-            f"windows.length is {length:g}, and the record is {whole:g} long [time units of the data].",
-            hints=("Give a shorter length, or leave it out and give windows.share.",),
+            f"windows.length is {length:g}, but the time series is only {whole:g} long [time units of the data].",
+            hints=("Give a shorter length, or give windows.share instead.",),
         )
     share = share if length is None else length / whole
     if count == 1:

@@ -52,7 +52,7 @@ def of_warnings(warnings: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _facts(model: Model) -> list[str]:
     if model.ergodic is False:
-        return [f"no stationary law: {why_there_is_no_law(model)}"]
+        return [f"no stationary distribution: {why_there_is_no_law(model)}"]
     rows: list[tuple[str, ...]] = []
     spectrum = model.document["generator"].get("spectrum") or {}
     if len(model.relaxation_times):

@@ -23,7 +23,7 @@ def page(model: ModelDocument) -> str:
 
 def why_there_is_no_law(model: ModelDocument) -> str:
     """The reason, which may begin with what it is the reason of."""
-    return (model.reason or "no reason was given").removeprefix("no stationary law: ")
+    return (model.reason or "no reason was given").removeprefix("no stationary distribution: ")
 
 
 def _equations(model: ModelDocument) -> list[str]:
@@ -64,7 +64,7 @@ def _times(model: ModelDocument) -> str:
         if time.value is not None and isinstance(passage.start, float) and isinstance(passage.end, float):
             rows.append((f"mean time {passage.start:.3g} → {passage.end:.3g}", rounded(time.value, time.ci), interval(time.ci)))
     if not rows:
-        return f"<p>No stationary law: {escape(why_there_is_no_law(model))}</p>" if model.ergodic is False else ""
+        return f"<p>No stationary distribution: {escape(why_there_is_no_law(model))}</p>" if model.ergodic is False else ""
     body = "".join(f"<tr>{''.join(f'<td {_CELL}>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
     note = f"<caption {_CELL}>[{escape(unit)}]</caption>" if unit else ""
     return f"<table>{note}{body}</table>"

@@ -59,7 +59,7 @@ def test_ends_say_why_there_is_no_law() -> None:
     model = {"drift": {"x": {"x": 1.0}}, "diffusion": {"x,x": {"x": 0.5}}, "domain": {"x": [0, None]}}
     found = document(model)
     assert [(end.at, end.kind) for end in found.ends] == [(0, "exit"), (None, "natural")]
-    assert "stays for ever" in str(found.ends[0].reason)
+    assert "is absorbed" in str(found.ends[0].reason)
     assert found.autocorrelation is None
     assert found.effective_potential is not None
 
@@ -91,7 +91,7 @@ def test_circle_has_a_current_and_a_mean_velocity() -> None:
 def test_several_coordinates_have_no_exits_but_a_reason() -> None:
     model = {"drift": {"x": {"x": -1.0}, "y": {"y": -1.0}}, "diffusion": {"x,x": {"1": 1.0}, "y,y": {"1": 1.0}}}
     (way,) = document(model, exits=[{"from": 0, "low": -1, "high": 1}]).exits
-    assert "one coordinate" in str(way.probability_high.reason)
+    assert "one variable" in str(way.probability_high.reason)
 
 
 def test_documents_written_before_these_fields_are_still_read() -> None:

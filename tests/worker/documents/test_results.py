@@ -70,7 +70,7 @@ def test_cells_of_the_plane_give_a_current() -> None:
 def test_three_variables_are_said_to_be_linear_next_to_their_fixed_point() -> None:
     drift = {"x": {"x": -1.0, "x^3": -1.0}, "y": {"y": -2.0}, "z": {"z": -3.0}}
     found = document(drift, {f"{v},{v}": {"1": 0.1} for v in "xyz"})
-    assert "linear next to the stable fixed point" in str(found.approximation)
+    assert "linearised at the stable fixed point" in str(found.approximation)
     assert found.stationary is not None
     assert found.stationary.density.values == ()
 

@@ -72,10 +72,10 @@ def test_damped_oscillator_driven_through_its_velocity() -> None:
 @pytest.mark.parametrize(
     ("matrix", "noise", "why"),
     [
-        ([[0.5, 0], [0, -1]], [[1, 0], [0, 1]], "outward, at the rate 0.5"),
+        ([[0.5, 0], [0, -1]], [[1, 0], [0, 1]], "outward, at rate 0.5"),
         ([[0, 0], [0, -1]], [[1, 0], [0, 1]], "Brownian motion"),
         ([[0, 0], [0, 0]], [[1, 0], [0, 1]], "Brownian motion"),
-        ([[0, 1], [-1, 0]], [[1, 0], [0, 1]], "oscillation is not damped"),
+        ([[0, 1], [-1, 0]], [[1, 0], [0, 1]], "oscillation is undamped"),
         ([[-1, 0], [0, -1]], [[1, 0.6], [0.6, 0.2]], "negative in one direction"),
         ([[-1, 0], [0, -2]], [[1, 0], [0, 0]], "does not reach every direction"),
     ],
@@ -95,7 +95,7 @@ def test_three_coordinates_that_are_not_linear_are_answered_next_to_their_fixed_
     assert report.ergodic
     assert report.spectrum is not None
     assert report.spectrum.eigenvalues.real == pytest.approx([1, 2, 2])
-    assert "linear next to the stable fixed point (0, 0, 0)" in str(report.approximation)
+    assert "linearised at the stable fixed point (0, 0, 0)" in str(report.approximation)
     assert report.stationary is not None
     assert report.stationary.covariance[2][2] == pytest.approx(0.01 / 6)
     assert report.stationary.grid == ()

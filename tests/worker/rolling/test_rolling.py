@@ -184,7 +184,7 @@ def test_where_the_record_has_a_hole_the_window_says_that_it_is_empty() -> None:
 
 def test_windows_that_do_not_fit_the_record_are_refused_with_what_to_try() -> None:
     x = records(0.8, 0.8, 1, seed=7)[0]
-    with pytest.raises(InvalidWindows, match=r"windows\.length is 5000, and the record is 1000 long"):
+    with pytest.raises(InvalidWindows, match=r"windows\.length is 5000, but the time series is only 1000 long"):
         rolled(x, length=5000.0)
     with pytest.raises(DimensionNotSupported, match="2 trajectories"):
         roll_along(from_arrays([x, x], DT), IdentificationParameters(), RollingWindows(), lambda *_: None)

@@ -35,7 +35,7 @@ from worker.generator.quantities.report import (
 SCAN = 2048
 """Points of one turn at which fixed points are looked for."""
 SETTLED = 1e-8
-ANGLE = "the coordinate is an angle: its moments depend on where the circle is cut, so none are given"
+ANGLE = "the variable is an angle: its moments depend on the choice of origin, so they are omitted"
 
 
 def analysed_on_the_circle(model: ScalarProcess, questions: Questions) -> GeneratorReport:
@@ -122,9 +122,11 @@ def circular_spectrum(model: ScalarProcess, low: float, count: int) -> Spectrum:
     reason = None
     if not settled.all():
         first = (
-            f"only the {settled.sum()} slowest of {count} rates settle" if settled.any() else "the slowest rate does not settle"
+            f"only the {settled.sum()} slowest of {count} rates converge"
+            if settled.any()
+            else "the slowest rate does not converge"
         )
-        reason = f"{first}: the noise is too weak for Fourier's method; the passage times do not depend on it"
+        reason = f"{first}: the noise is too weak for the Fourier method; first-passage times are not affected"
     rates, error = rates[settled], error[settled]
     return Spectrum(read_only(rates), read_only(1 / rates.real), None, read_only(error), reason)
 

@@ -96,7 +96,7 @@ def memory_on_the_circle(
 ) -> Memory | NoMemory:
     """Autocorrelation, power spectrum and integrated time of an angle."""
     if not len(spectrum.eigenvalues):
-        return NoMemory("the noise is too weak for Fourier's method, which the autocorrelation of an angle is found by")
+        return NoMemory("the noise is too weak for the Fourier method that computes the autocorrelation of an angle")
     slowest, fastest = float(spectrum.eigenvalues[0].real), float(np.max(np.abs(spectrum.eigenvalues)))
     previous: tuple[CircleCorrelations, Memory] | None = None
     for modes in MODES:
@@ -116,4 +116,4 @@ def memory_on_the_circle(
                 same = np.all(away < SETTLED_RATES * np.abs(spectrum.eigenvalues))
                 return replace(memory, correlations=replace(found, few=coarse.modes if same else modes))
         previous = found, memory
-    return NoMemory("the autocorrelation does not settle: the noise is too weak for Fourier's method")
+    return NoMemory("the autocorrelation does not converge: the noise is too weak for the Fourier method")

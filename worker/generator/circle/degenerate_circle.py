@@ -14,8 +14,8 @@ from worker.generator.process import ScalarProcess, values
 from worker.generator.quantities.committor import Committor
 from worker.generator.quantities.report import GeneratorReport, Questions
 
-NO_NOISE = "the noise is not positive all the way round, so nothing can be said"
-DETERMINISTIC = "no stationary law with a density: the diffusion a is zero everywhere, the process is deterministic"
+NO_NOISE = "the diffusion is not positive everywhere on the circle, so these quantities are undefined; give other terms"
+DETERMINISTIC = "no stationary distribution with a density: the diffusion a is zero everywhere, the process is deterministic"
 
 
 def circle_without_noise(
@@ -51,6 +51,6 @@ def circle_without_noise(
 def _reason(zeros: list[float]) -> str:
     places = " and ".join(f"x = {zero:.6g}" for zero in zeros)
     return (
-        f"no stationary law on the circle: the diffusion a is zero or negative at {places}, but has to be positive all the way "
-        "round; give other terms"
+        f"no stationary distribution on the circle: the diffusion a is zero or negative at {places}, but must be positive "
+        "everywhere; give other terms"
     )

@@ -9,7 +9,7 @@ from worker.generator.quantities.passage_time import Timing
 
 RESOLVED = 0.1
 """Change of a variance on doubling the cells, relative to it, up to which its error can be extrapolated."""
-STEEP = "the landscape is too steep for its spread to be resolved"
+STEEP = "the potential is too steep for the standard deviation to be resolved"
 
 
 def deviation_round(landscape: Landscape, at: float, mean: Timing) -> Timing:

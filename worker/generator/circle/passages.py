@@ -24,7 +24,7 @@ from worker.generator.quantities.committor import Committor
 from worker.generator.quantities.passage_time import Timing
 from worker.generator.quantities.regions import Pair, facing_numbers
 
-TWO_WAYS = "on a circle a passage may go either way round, over either barrier; only the exact time is given"
+TWO_WAYS = "an angle can pass in either direction, over either barrier; only the exact time is given"
 
 
 def circular_times(circle: Turn, start: float, to: float) -> tuple[Timing, Timing]:

@@ -53,7 +53,7 @@ def opened(model: ScalarProcess, low: float, points: Iterable[float] = ()) -> Tu
     window = choose_window(line, None, for_noise=True)
     if not np.all(window.diffusion > 0):
         at = float(window.points[np.argmin(window.diffusion)])
-        raise InvalidDomainError(f"the diffusion is not positive at x = {at:g}, and an angle has to pass there; give other terms")
+        raise InvalidDomainError(f"the diffusion is not positive at x = {at:g}, which an angle must pass; give other terms")
     ends = classify_end(line, window, -1), classify_end(line, window, 1)
     breaks = (low + float(np.mod(point - low, period)) for point in points)
     landscape = build_landscape(line, window, ends, (*line.bounds, *breaks), (), np.inf)

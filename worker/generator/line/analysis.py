@@ -48,7 +48,7 @@ from worker.generator.quantities.report import (
     pairs_to_time,
 )
 
-NO_NOISE = "the noise is not positive in the domain, so nothing can be said"
+NO_NOISE = "the diffusion is not positive in the domain, so these quantities are undefined; give another domain or other terms"
 
 
 def analysed_on_the_line(model: ScalarProcess, questions: Questions) -> GeneratorReport:

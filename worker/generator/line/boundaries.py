@@ -134,7 +134,7 @@ def _simple_zero(model: ScalarProcess, window: Window, side: int, at: float, pla
         width /= 2
     if exponent <= ZERO:
         why = "the drift pushes outward" if exponent < -ZERO else "drift and noise both vanish"
-        return End(at, "exit", place, f"{why}, and the process stays for ever, at", power=exponent - 1, zone=zone)
+        return End(at, "exit", place, f"{why}, and the process is absorbed at", power=exponent - 1, zone=zone)
     return End(at, "regular" if exponent < 1 - TOLERANCE else "entrance", place, power=exponent - 1, zone=zone)
 
 
@@ -147,7 +147,7 @@ def _far_end(model: ScalarProcess, at: float, place: str, base: float, sign: int
         growth = np.diff(np.log(a[:last])) / np.diff(np.log(distances[:last]))  # d log a / d log o
         push = (2 * sign * b / a * distances)[:last]  # d log(1/s') / d log o
     if last < 4:
-        return End(at, "natural", place, "drift or diffusion is no finite number towards")
+        return End(at, "natural", place, "drift or diffusion is not finite towards")
     # The last doubling shows the limits.
     gamma, beta = float(growth[-1]), float(push[-1])
     power = beta - gamma
@@ -165,12 +165,12 @@ def _far_end(model: ScalarProcess, at: float, place: str, base: float, sign: int
     if kind == "regular" and not infinite:
         return End(at, kind, place, power=power, growth=gamma, threshold=threshold)
     if kind == "exit" and not infinite:
-        why = "the drift pushes outward, or does not hold it off, and the process stays for ever, at"
+        why = "the drift pushes outward, or does not push the process back, and the process is absorbed at"
         return End(at, kind, place, why, power=power, threshold=threshold)
     if outwards * (beta - 1) > TOLERANCE:
-        return End(at, kind, place, "the drift pushes outward, without return, towards", power=power, threshold=threshold)
+        return End(at, kind, place, "the drift pushes outward, with no return, towards", power=power, threshold=threshold)
     if outwards * (power + 1) > -TOLERANCE:
-        return End(at, kind, place, "nothing holds the process back from", power=power, threshold=threshold)
+        return End(at, kind, place, "nothing holds the process back towards", power=power, threshold=threshold)
     return End(at, kind, place, power=None if light else power, growth=gamma, threshold=threshold)
 
 

@@ -122,7 +122,7 @@ def memory_on_the_line(
     cells = cut_into_cells(landscape, 2 * parts, rows)
     fine, coarse = Network.of(cells), Network.of(cells.halved())
     if abs((4 * fine.variance - coarse.variance) / 3 - variance) > HELD * variance:
-        return NoMemory("the density's tail is too heavy: most of the variance comes from values that are hardly ever taken")
+        return NoMemory("the density's tail is too heavy: most of the variance comes from extremely rare values")
     time = integrated_time(landscape, ends, log_total, mean, variance)
     slowest = (
         float(spectrum.eigenvalues[0].real) if len(spectrum.eigenvalues) else min(decay, 1 / (time.value or np.inf) or decay)

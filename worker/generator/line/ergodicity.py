@@ -24,14 +24,14 @@ def noise_verdict(model: ScalarProcess, window: Window, observed: tuple[float, f
     """Whether a is positive inside the domain."""
     low, high = model.bounds
     if not np.any(window.diffusion):
-        reason = "no stationary law with a density: the diffusion a is zero everywhere, the process is deterministic"
+        reason = "no stationary distribution with a density: the diffusion a is zero everywhere, the process is deterministic"
         return Verdict(False, False, reason)
     zeros = [zero for zero in dict.fromkeys(zeros_of_diffusion(model, window)) if zero is not None]
     if not zeros:
         return Verdict(True, True)
     places = " and ".join(f"x = {zero:.6g}" for zero in zeros)
     reason = (
-        f"no stationary law on the domain ({low:g}, {high:g}): the diffusion a is zero or negative from {places} on, "
+        f"no stationary distribution on the domain ({low:g}, {high:g}): the diffusion a is zero or negative from {places} on, "
         "but has to be positive inside the domain; give a domain that ends there, or other terms"
     )
     return Verdict(False, False, reason + _beyond(zeros, observed))
@@ -54,7 +54,7 @@ def ends_verdict(ends: tuple[End, End], fixed: tuple[FixedPoint, ...], observed:
     turning = "".join(f"; it turns outward at x = {point:.6g}" for point in dict.fromkeys(outermost))
     # The range supports the verdict only where the drift turns outward inside it.
     unseen = outermost if len(outermost) == sum(end.problem is not None for end in ends) else []
-    reason = f"no stationary law: {causes}, so the density is not normalisable{turning}{_beyond(unseen, observed)}"
+    reason = f"no stationary distribution: {causes}, so the density is not normalisable{turning}{_beyond(unseen, observed)}"
     return Verdict(False, True, reason)
 
 
@@ -62,6 +62,6 @@ def _beyond(places: list[float], observed: tuple[float, float] | None) -> str:
     if observed is None or not places or any(observed[0] <= place <= observed[1] for place in places):
         return ""
     return (
-        f". This lies beyond the observed range [{observed[0]:.6g}, {observed[1]:.6g}]: the data never went there, it is "
-        "extrapolation; fewer terms, a domain, or reflecting ends give an answer for the range that was seen"
+        f". This lies beyond the observed range [{observed[0]:.6g}, {observed[1]:.6g}]: the data never reached it, so this "
+        "is extrapolation; fewer terms, a domain, or reflecting boundaries give a result for the observed range"
     )

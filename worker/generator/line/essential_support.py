@@ -62,7 +62,8 @@ def wells_left_out(span: Span, eigenpairs: int, wells: Sequence[float]) -> str |
         return None
     depth = depth_for(eigenpairs, DEPTH)
     which = f"well at {beyond[0]} holds" if len(beyond) == 1 else f"wells at {', '.join(beyond)} hold"
-    return f"the {which} less than e^-{depth:.0f} of the probability: how it is left is a passage, not among these rates"
+    how_much = f"the {which} less than e^-{depth:.0f} of the probability"
+    return f"{how_much}: its escape rate is not among these rates, see the first-passage times"
 
 
 def span_of_light_tails(span: Span, landscape: Landscape) -> Span:

@@ -14,8 +14,8 @@ from worker.generator.process import ScalarProcess
 from worker.generator.quantities.report import GeneratorReport, Questions, Range
 
 BEFORE_ESCAPE = (
-    "the drift pushes outward only where the data never were: law, rates and times are those of the process before it gets "
-    "there, held where the drift turns outward"
+    "the drift pushes outward only outside the range of the data: distribution, rates and times are those of the process "
+    "inside, with a reflecting boundary where the drift turns outward"
 )
 SMALLEST_BARRIER = 4.0
 """Height in kT of the barrier before the unseen part below which nothing that the model says holds the process."""

@@ -187,7 +187,7 @@ def _refined(stretch: _Stretch, points: FloatArray, near: float) -> tuple[FloatA
             return low, high, slope, log_a
         if len(low) + split.sum() > MAX_PANELS:
             raise UnresolvedLandscapeError(
-                f"drift over diffusion is too large near x = {stretch.base + float(low[np.argmax(split)]):g} to be followed: "
+                f"drift over diffusion is too large near x = {stretch.base + float(low[np.argmax(split)]):g} to be resolved: "
                 "the noise is too weak, or a term too steep; narrow the domain, or check the model's terms"
             )
         middle = (low + half)[split]

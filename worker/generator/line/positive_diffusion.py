@@ -94,7 +94,7 @@ def narrowed_to_positive(process: DiffusionProcess, around: tuple[float, float])
     below, above = zeros_of_diffusion(model, window)
     if below is not None and below == above:
         raise InvalidDomainError(
-            f"the diffusion is not positive at x = {window.centre:g}, in the middle of the data; refit it with fewer terms"
+            f"the diffusion is not positive at x = {window.centre:g}, in the middle of the data; refit with fewer terms"
         )
     low, high = model.bounds
     bounds = (low if below is None else below, high if above is None else above)

@@ -88,7 +88,7 @@ def spectrum_of(
     reason = None
     if not np.all(rates > TINY):
         rates, error = rates[rates > TINY], error[rates > TINY]
-        reason = "the slowest rates are below the smallest floating number: the barriers are too high for it"
+        reason = "the slowest rates are below the smallest floating-point number, because the barriers are too high"
     isolated = rates < threshold * (1 - CLOSE)
     if not isolated.all():
         rates, error = rates[isolated], error[isolated]

@@ -41,8 +41,8 @@ from worker.generator.quantities.report import GeneratorReport, Questions
 LATTICE = 9
 """Newton's method starts from a lattice of this many points along each coordinate."""
 BEFORE_ESCAPE = (
-    "the drift pushes outward only where the data never were: law and rates are those of the process before it gets there, held "
-    "by the drift where it was seen"
+    "the drift pushes outward only outside the range of the data: distribution and rates are those of the process inside, "
+    "where the drift pushes it back"
 )
 GATES = 100
 """Starting points on each side of the rectangle where no law was found."""
@@ -145,14 +145,16 @@ def law_of(solution: Solution, questions: Questions, spread: float = 0.0) -> Spa
     def known(value: float | None, *axes: int) -> float | None:
         return None if value is None or any(angle[axis] for axis in axes) else float(value)
 
-    reasons = ["an angle's moments depend on where the circle is cut, so none are given"] if any(angle) else []
+    reasons = ["the moments of an angle depend on the choice of origin, so they are omitted"] if any(angle) else []
     if solution.unsettled:
         reasons.append(
-            f"the covariance still changes by {solution.unsettled:.1%} on the finest cells, and more beyond: the law is infinite "
-            "at an end or too narrow for them, and moments are only approximate"
+            f"the covariance still changes by {solution.unsettled:.1%} on the finest cells, and more beyond: the density is "
+            "infinite at a boundary or too narrow for them, and moments are only approximate"
         )
     if spread > HEAVY:
-        reasons.append(f"a variance still changes by {spread:.1%} as the box grows: the tails are heavy, and moments approximate")
+        reasons.append(
+            f"a variance still changes by {spread:.1%} as the box grows: the tails are heavy, and moments are only approximate"
+        )
     if numbers.entropy_production is None:
         reasons.append("the noise does not act in every direction, so entropy production is not defined")
     return SpatialLaw(
@@ -175,17 +177,17 @@ def spectrum_of_plane(solution: Solution, change: float = 0.0) -> Spectrum:
     settled = np.logical_and.accumulate((errors < LARGEST_ERROR) & (rates.real > SMALLEST_RATE * solution.rate))
     reason = None
     if not settled.all():
-        reason = f"only the {settled.sum()} slowest of {len(rates)} rates settle to {LARGEST_ERROR:.0%} on the finest cells"
+        reason = f"only the {settled.sum()} slowest of {len(rates)} rates converge to {LARGEST_ERROR:.0%} on the finest cells"
         if not settled.any():
             reason = (
-                f"the slowest rate does not settle to {LARGEST_ERROR:.0%} on the finest cells: the noise is too weak for them"
+                f"the slowest rate does not converge to {LARGEST_ERROR:.0%} on the finest cells: the noise is too weak for them"
             )
     if change > LARGEST_ERROR:
         settled[:] = False
     if change > SETTLED:
         reason = (
-            f"the slowest rate still changes by {change:.1%} as the box grows: the law's tails are heavy, and rates may be part "
-            "of a continuous spectrum"
+            f"the slowest rate still changes by {change:.1%} as the box grows: the distribution has heavy tails, and rates may "
+            "be part of a continuous spectrum"
         )
     rates = rates[settled]
     return Spectrum(read_only(rates), read_only(1 / rates.real), None, read_only(errors[settled]), reason)

@@ -108,20 +108,20 @@ def memory_in_the_plane(solution: Solution, n_lags: int, n_frequencies: int) -> 
     """Autocorrelation, power spectrum and integrated times of both coordinates."""
     rates = solution.numbers.rates
     if not len(rates) or not solution.errors[0] < LARGEST_ERROR:
-        return NoMemory("the slowest rate does not settle on the finest cells, and so no autocorrelation does")
+        return NoMemory("the slowest rate does not converge on the finest cells, so there is no autocorrelation")
     levels = [level for level in solution.ladder if level.grid.shape[0] <= LARGEST_CELLS][-3:]
     chart, schemes, slowest = solution.box.chart, solution.schemes, float(rates[0].real)
     models = [level_model(chart, level, schemes, solution.rate, slowest) for level in levels]
     found = PlaneCorrelations(tuple(model for model in models if model is not None), weights_of(levels, solution.schemes))
     if len(found.models) < len(levels):
-        return NoMemory("the autocorrelation does not settle: rates differ too much from place to place")
+        return NoMemory("the autocorrelation does not converge: rates differ too much between regions")
     fastest = float(np.max(np.abs(rates)))
     times = tuple(Timing(float(time)) for time in found.integrated_times)
     memory = memory_of(found, times, slowest=slowest, fastest=fastest, n_lags=n_lags, n_frequencies=n_frequencies)
     finest = found.models[-1]
     on_cells = finest.covariances(memory.lags) / finest.covariances(np.zeros(1))
     if not np.max(np.abs(memory.autocorrelation - on_cells)) < LARGEST_ERROR:
-        return NoMemory("the autocorrelation does not settle on the finest cells: the noise is too weak for them")
+        return NoMemory("the autocorrelation does not converge on the finest cells: the noise is too weak for them")
     return memory
 
 

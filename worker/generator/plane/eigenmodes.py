@@ -16,7 +16,7 @@ RESTARTS = 30
 NOT_ZERO = 1e-5
 """Size of the eigenvalue that should be zero, in typical rates, above which the factorisation has lost its digits."""
 UNSOLVED = (
-    "the cells' matrix could not be solved: drift or noise differ too much from place to place; narrow the domain, or check the "
+    "the cells' matrix could not be solved: drift or noise vary too much across the domain; narrow the domain, or check the "
     "model's terms"
 )
 TOLERANCE = 1e-8

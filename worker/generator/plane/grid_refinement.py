@@ -184,8 +184,8 @@ def _check_the_law(covariance: FloatArray, on_cells: FloatArray) -> float:
     change = np.linalg.norm(covariance - on_cells) / size
     if not (change < UNSETTLED and np.linalg.eigvalsh(covariance.reshape(2, 2))[0] > 0):
         raise UnresolvedLandscapeError(
-            f"the stationary law is too narrow for {LEVELS[-1]}² cells: its covariance still changes by {change:.1%} there, "
-            "the noise being too weak beside the drift; check the diffusion, or narrow the domain"
+            f"the stationary distribution is too narrow for {LEVELS[-1]}² cells: its covariance still changes by {change:.1%}, "
+            "because the noise is too weak compared with the drift; check the diffusion, or narrow the domain"
         )
     return float(change)
 

@@ -36,12 +36,12 @@ class Region:
     def problem(self) -> str | None:
         """Why it is no region of positive area; None where it is one."""
         if self.unknown:
-            return f"the region names {', '.join(self.unknown)}, which the model has not"
+            return f"the region names {', '.join(self.unknown)}, which the model does not have"
         for low, high in self.intervals:
             if not low < high:
                 return f"the interval [{low:g}, {high:g}] of a region is empty; give a lower end below the upper end"
         if not np.isfinite(np.array(self.intervals)).any():
-            return "a region without any end is the whole plane; give one of its variables an interval"
+            return "a region without any bound is the whole plane; give an interval for at least one variable"
         return None
 
 

@@ -26,14 +26,14 @@ def with_simulation(process: DiffusionProcess, report: GeneratorReport, rectangl
     if law is None:
         return report
     if law.n_escaped:
-        beside = "law and rates are those next to the stable fixed point, before the paths run away" if report.ergodic else None
+        beside = "distribution and rates are those near the stable fixed point, before paths escape" if report.ergodic else None
         return replace(report, simulated=law, ergodic=False, reason=law.reason, approximation=beside)
     if law.reason is not None or report.stationary is not None:
         return replace(report, simulated=law)
     if report.ergodic:
         return replace(report, simulated=law, approximation=f"{report.approximation}; simulated paths went between them")
     if not any(point.stable for point in report.fixed_points):
-        shown = "no stable fixed point was found: what is known of the law are the moments of simulated paths"
+        shown = "no stable fixed point was found: only the moments of simulated paths are known"
         return replace(report, simulated=law, ergodic=True, reason=None, approximation=shown)
     return replace(report, simulated=law)
 

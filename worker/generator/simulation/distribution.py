@@ -87,8 +87,8 @@ def _escape(paths: Run, whole: float) -> str:
     sides = {"positive" if value > 0 else "negative" for value in away[:, along]}
     where = f"large {next(iter(sides))} values" if len(sides) == 1 else "large values of both signs"
     return (
-        f"{len(away)} of {len(paths.escaped)} simulated paths ran away within {whole:.4g} units of time, towards {where} of "
-        f"coordinate {along + 1}: not ergodic as far as was seen"
+        f"{len(away)} of {len(paths.escaped)} simulated paths escaped within {whole:.4g} units of time, towards {where} of "
+        f"coordinate {along + 1}, so the process does not appear to be ergodic"
     )
 
 
@@ -105,7 +105,7 @@ def _unsettled(
     for part in (half // 2, half):
         moved = powers[part:].mean(axis=0) - powers[:part].mean(axis=0)
         if np.max(np.abs(moved.mean(axis=0)) / (moved.std(axis=0) / np.sqrt(len(moved)))) > most:
-            return f"the simulated paths had not settled within {whole:.4g} units of time: their law still changed"
+            return f"the simulated paths did not become stationary within {whole:.4g} units of time"
     for start in range(int(group.max()) + 1):
         own, rest = second[group == start], second[group != start]
         if not len(rest):
@@ -114,6 +114,6 @@ def _unsettled(
         if np.max(np.abs(own.mean(axis=0) - rest.mean(axis=0)) / error) > most:
             return (
                 f"after {whole:.4g} units of time the simulated paths still depended on the stable fixed point that they "
-                "started from: passages between the wells are too rare to be simulated, and how often each is visited is unknown"
+                "started from: transitions between the wells are too rare to be simulated, and the population of each is unknown"
             )
     return None

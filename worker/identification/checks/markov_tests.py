@@ -57,7 +57,7 @@ def check_consecutive_samples(walk: Iterator[Chunk], scales: Scales) -> float:
     if correlation < limit:
         raise IndependentSamples(
             f"Consecutive samples are independent (correlation {correlation:.3f}): the sampling interval is far too coarse, "
-            "longer than the process remembers. Only the stationary law could be had, not drift or diffusion.",
+            "longer than the correlation time. Only the stationary distribution can be estimated from these samples.",
             hints=("Sample several times within one relaxation time.",),
         )
     return correlation

@@ -68,9 +68,9 @@ def collinear(library: Library, y: Floats) -> Iterator[Finding]:
         sentences = [f"{d.term} is a combination of {', '.join(d.of)}" for d in found]
         yield Finding(
             "collinear-terms",
-            f"On these data {'; '.join(sentences)}. Such terms are collinear: of the many ways to write their sum one is given, "
-            "with the fewest terms and then of the lowest degree. Take them out of library.extra_terms, or lower "
-            "library.polynomial_degree if you want them instead.",
+            f"On these data {'; '.join(sentences)}. Such terms are collinear: equivalent forms exist; the one with fewest terms "
+            "and lowest degree is shown. Remove them from library.extra_terms, or lower library.polynomial_degree to keep them "
+            "instead.",
             {d.term: list(d.of) for d in found},
         )
 

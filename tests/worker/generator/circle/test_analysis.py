@@ -119,7 +119,7 @@ def test_a_circle_where_the_noise_vanishes_has_no_law(noise: Callable[[FloatArra
     report = analyse(model, passages=[(0.5, 2.0)], committors=[(0.5, 2.0)], exits=[(1.0, 0.5, 2.0)])
     assert not report.ergodic
     assert report.reason is not None
-    assert "no stationary law" in report.reason
+    assert "no stationary distribution" in report.reason
     assert where in report.reason
     assert [(round(point.at[0], 9), point.stable) for point in report.fixed_points][-1] == (0.0, True)
     assert report.stationary is None
@@ -172,5 +172,5 @@ def test_a_gap_that_rounding_hides_is_not_given_for_a_faster_rate() -> None:
     # At 22 kT it is 1e-10 of the fastest on 16 modes; the next, 1.5, is not the gap.
     assert hidden.spectrum is not None
     assert len(hidden.spectrum.eigenvalues) == 0
-    assert "slowest rate does not settle" in str(hidden.spectrum.reason)
+    assert "slowest rate does not converge" in str(hidden.spectrum.reason)
     assert hidden.passages[0].mean_time.value is not None

@@ -33,7 +33,7 @@ def test_outward_drift_has_no_stationary_law() -> None:
     assert not report.ergodic
     assert report.spectrum is None
     assert report.stationary is None
-    assert "no stationary law: the drift pushes outward" in str(report.reason)
+    assert "no stationary distribution: the drift pushes outward" in str(report.reason)
     assert "not normalisable" in str(report.reason)
     assert [point.stable for point in report.fixed_points] == [False]
     assert report.local_relaxation is not None
@@ -42,16 +42,16 @@ def test_outward_drift_has_no_stationary_law() -> None:
 def test_brownian_motion_has_no_stationary_law() -> None:
     report = analyse(model(zero, one, zero))
     assert not report.ergodic
-    assert "no stationary law: nothing holds the process back" in str(report.reason)
+    assert "no stationary distribution: nothing holds the process back" in str(report.reason)
 
 
 @pytest.mark.parametrize(
     ("b", "a", "bounds", "word"),
     [
         (lambda x: x**3, lambda x: 1 + x**4, (-INF, INF), "outward"),  # normalisable density, but the process explodes
-        (zero, lambda x: x * (1 - x), (0.0, 1.0), "stays for ever"),  # genetic drift without mutation: both ends are traps
+        (zero, lambda x: x * (1 - x), (0.0, 1.0), "is absorbed"),  # genetic drift without mutation: both ends are traps
         (lambda x: x, lambda x: x**2, (0.0, INF), "x → +∞"),  # geometric Brownian motion
-        (lambda x: -x, lambda x: 4 * x, (0.0, INF), "stays for ever"),  # branching: zero is a trap
+        (lambda x: -x, lambda x: 4 * x, (0.0, INF), "is absorbed"),  # branching: zero is a trap
         (lambda x: -0.4 * x, lambda x: 1 + x**2, (-INF, INF), None),  # π ~ |x|^−2.8: still normalisable
         (lambda x: 0.6 * x, lambda x: 1 + x**2, (-INF, INF), "outward"),  # π ~ |x|^−0.8: not
         (lambda x: -x, lambda x: 1 / (1 + x**2) ** 2, (-INF, INF), None),  # noise that vanishes at infinity
@@ -100,7 +100,7 @@ def test_reflecting_ends_give_the_range_an_analysis_that_stays_labelled() -> Non
     assert not report.ergodic
     assert report.boundaries == "reflecting"
     assert report.domain == (0.0, 2.0)
-    assert "no stationary law" in str(report.reason)
+    assert "no stationary distribution" in str(report.reason)
     assert report.spectrum is not None
     assert report.spectrum.eigenvalues[0].real == pytest.approx(np.pi**2 / 8, rel=1e-6)
 
@@ -148,7 +148,7 @@ def test_unseen_tail_that_turns_outward_leaves_the_law_before_the_escape_labelle
     report = analyse(quartic_tail(0.0002), observed_range=(-1.8, 1.8))
     assert not report.ergodic
     assert "beyond the observed range" in str(report.reason)
-    assert "before it gets there" in str(report.approximation)
+    assert "outside the range of the data" in str(report.approximation)
     assert report.spectrum is not None
     assert report.spectrum.eigenvalues[0].real == pytest.approx(0.0568183, rel=1e-3)  # that of x − x³
     assert len(report.fixed_points) == 4

@@ -59,7 +59,7 @@ def test_an_unseen_tail_does_not_decide_but_is_named(seen_wells: GeneratorReport
     assert not far.ergodic
     assert "pushes outward" in str(far.reason)
     assert "beyond the observed ranges" in str(far.reason)
-    assert "before it gets there" in str(far.approximation)
+    assert "outside the range of the data" in str(far.approximation)
     assert far.spectrum is not None
     assert near.spectrum is not None
     # The term is 2 % of the others at the wells.
@@ -76,7 +76,7 @@ def test_what_lies_beyond_the_data_is_named_as_extrapolation(seen_wells: Generat
     assert half_seen.ergodic
     well, mass = half_seen.extrapolated
     assert well == "the well at (1, 0) lies outside the observed ranges: extrapolation"
-    assert "stationary probability lies where the data never were" in mass
+    assert "stationary probability lies outside the range of the data" in mass
     assert seen_wells.extrapolated == ()
 
 
@@ -90,7 +90,7 @@ def test_reflecting_ends_give_the_range_that_was_seen() -> None:
     assert report.spectrum is not None
     assert alone.spectrum is not None
     assert report.spectrum.eigenvalues[0] == pytest.approx(alone.spectrum.eigenvalues[0], rel=2e-3)
-    with pytest.raises(NoFiniteRangeError, match="finite place"):
+    with pytest.raises(NoFiniteRangeError, match="finite intervals"):
         analyse(far, reflecting_ends=True)
 
 
@@ -100,7 +100,7 @@ def test_bad_ranges_are_errors() -> None:
     with pytest.raises(InvalidDomainError, match="no length"):
         analyse(model(WELLS, NOISE, domain={"x": [0.0, None]}), observed_range=((-2.0, -1.0), (-1.0, 1.0)))
     three = model({"x": {"x": 1}, "y": {"y": -1}, "z": {"z": -1}}, {f"{name},{name}": {"1": 1.0} for name in "xyz"})
-    with pytest.raises(UnsupportedDimensionError, match="one or two coordinates"):
+    with pytest.raises(UnsupportedDimensionError, match="one or two variables"):
         analyse(three, observed_range=((-1.0, 1.0),) * 3, reflecting_ends=True)
 
 

@@ -15,7 +15,7 @@ from worker.generator.quantities.regions import Pair, facing_numbers
 
 N_POINTS = 101
 """Points at equal distances on which a committor is given, both places included."""
-NUMBERS = "in one variable a committor is between two numbers, or two intervals that lie apart; give these"
+NUMBERS = "in one variable a committor is between two numbers or two disjoint intervals; give those"
 
 
 def committors_on_the_line(

@@ -37,7 +37,7 @@ MOST_EDGES = 6_000
 """Edges of a chain that is still followed."""
 RESOLVED = 0.03
 """Change of the density with the cells, relative to its peak, up to which it can be extrapolated to a thousandth."""
-RARE = "the passage begins where the process hardly ever is, and the law of its time is not resolved"
+RARE = "the passage starts where the process hardly ever is, so the distribution of its time is not resolved"
 
 Law = Callable[[FloatArray], FloatArray]
 """Times (k,) → density and distribution function there, (2, k)."""
@@ -103,10 +103,10 @@ def passage_curve(
     mean, deviation  of the passage time; `deviation` is needed where the process comes from a very rare state only
     """
     if mean.value is None or not mean.value > 0:
-        return NoCurve(mean.reason or "the passage is over at once")
+        return NoCurve(mean.reason or "the passage takes no time")
     chains = chain_of(cells), chain_of(cells.halved())
     if len(chains[0].ahead) > MOST_EDGES:
-        return NoCurve("the landscape on the way is too steep for the law to be resolved")
+        return NoCurve("the potential along the passage is too steep for the distribution to be resolved")
     points = points_for(chains[0].log_amplification)
     if points is None and deviation is not None and deviation.value is not None and deviation.value < NARROW * mean.value:
         fine, coarse = (_narrow(chain, mean.value, deviation.value) for chain in chains)
@@ -120,7 +120,7 @@ def passage_curve(
     times = _times(fine, first_look)
     law, rougher = fine(times), coarse(times)
     if np.max(np.abs(law - rougher)[0]) > RESOLVED * np.max(law[0]):
-        return NoCurve("the passage is over so soon that its law is not resolved")
+        return NoCurve("the passage is so short that its distribution is not resolved")
     if abs(law[1, 0] - TAIL) > TAIL or abs(law[1, -1] - (1 - TAIL)) > TAIL or np.any(np.diff(law[1]) < -TAIL / 10):
         return NoCurve((None if deviation is None else deviation.reason) or RARE)
     # The error goes with the square of the cells' length.

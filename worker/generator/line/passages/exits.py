@@ -45,7 +45,9 @@ def exit_on_the_line(cells: Cells, ends: tuple[End, End], asked: Triple) -> Exit
         if not ends[0].at <= point <= ends[1].at:
             return Exit.without(asked, f"x = {point:g} lies outside the domain [{ends[0].at:g}, {ends[1].at:g}]")
         if point == end.at and end.kind in ("natural", "entrance"):
-            return Exit.without(asked, f"the end x = {point:g} of the domain is never reached; time the passage to the other")
+            return Exit.without(
+                asked, f"the end x = {point:g} of the domain is never reached; request the first-passage time to the other end"
+            )
         if not cells.edges[0] <= point <= cells.edges[-1] and point != end.at:
             return Exit.without(asked, "the density at an end of the interval is below e^-2000 of its peak")
     return exit_between(cells, asked, gaps_beyond(cells, asked))

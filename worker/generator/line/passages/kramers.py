@@ -66,7 +66,7 @@ def kramers_time(extrema: Extrema, start: float, to: float) -> Timing:
         return Timing(None, f"no well holds the process at x = {start:g} before the barrier; the formula does not apply")
     if not np.isfinite(extrema.log_width[tops | wells]).all():
         return Timing(None, "the drift is too flat at a well or a barrier, or the noise too strong; the formula does not apply")
-    return Timing(None, "a well or barrier lies where the density is below e^-2000 of its peak; the formula does not apply")
+    return Timing(None, "the density at a well or barrier is below e^-2000 of its peak; the formula does not apply")
 
 
 def log_kramers_time(extrema: Extrema, start: float, to: float) -> FloatArray:

@@ -44,7 +44,9 @@ def mean_time(cells: Cells, ends: tuple[End, End], start: float, to: float) -> T
     # Points beyond the cells: the density there is below any floating number, or they are the open ends themselves.
     if not all(cells.edges[0] <= point <= cells.edges[-1] or point in (ends[0].at, ends[1].at) for point in (start, to)):
         return Timing(
-            None, "the passage leaves the range where the density is above e^-2000 of its peak; no floating number holds its time"
+            None,
+            "the passage leaves the range where the density is above e^-2000 of its peak; its time exceeds any floating-point "
+            "number",
         )
     log_time = log_mean_time(cells, start, to)
     if to == ahead.at:

@@ -27,7 +27,7 @@ def standard_deviation(cells: Cells, ends: tuple[End, End], start: float, to: fl
         return Timing(None, f"the variance is infinite: excursions towards {behind.place} are too long")
     fine, coarse = (float(_log_variance(level, ends, start, to)) for level in (cells, cells.halved()))
     if not abs(coarse - fine) < RESOLVED:
-        return Timing(None, "the landscape is too steep for its spread to be resolved")
+        return Timing(None, "the potential is too steep for the standard deviation to be resolved")
     return Timing.from_log(float(_extrapolated(fine, coarse)) / 2)
 
 

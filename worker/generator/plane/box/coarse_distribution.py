@@ -14,8 +14,8 @@ from worker.generator.process import FloatArray
 FINE = 96
 """Cells along each axis where drift dominates noise and coarse cells would blur the law."""
 TOO_STEEP = (
-    "no rectangle that holds the stationary law was found: the noise is too weak to be seen beside the drift, or a term too "
-    "steep; narrow the domain, or check the model's terms"
+    "no rectangle that contains the stationary distribution was found: the noise is too weak compared with the drift, or a "
+    "term is too steep; narrow the domain, or check the model's terms"
 )
 
 

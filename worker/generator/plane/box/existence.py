@@ -21,7 +21,7 @@ def noise_problem(box: Box) -> str | None:
     a, jacobian = box.chart.diffusion(u), box.chart.jacobian(u)
     size = np.max(np.abs(a))
     if not size > 0:
-        return "no stationary law with a density: the diffusion is zero everywhere, the process is deterministic"
+        return "no stationary distribution with a density: the diffusion is zero everywhere, the process is deterministic"
     turned = jacobian / np.max(np.abs(jacobian), initial=np.finfo(float).tiny)
     # The drift carries noise into other directions: those of J a Jᵀ.
     reached = a / size + turned @ (a / size) @ np.swapaxes(turned, 1, 2)
@@ -34,8 +34,8 @@ def noise_problem(box: Box) -> str | None:
         if abs(weight) > 1e-9
     ]
     return (
-        f"no stationary law with a density: the noise never reaches the direction {' '.join(names)}, along which the motion is "
-        "deterministic"
+        f"no stationary distribution with a density: the noise never reaches the direction {' '.join(names)}, along which the "
+        "motion is deterministic"
     )
 
 
@@ -57,13 +57,13 @@ def escape_of(box: Box, questions: Questions, starts: int = STARTS) -> Escape | 
     if start is None:
         return None
     reason = (
-        f"no stationary law: the drift pushes outward, without return, for instance from {words(start)}, so the density is not "
-        "normalisable"
+        f"no stationary distribution: the drift pushes outward, without return, for instance from {words(start)}, so the "
+        "density is not normalisable"
     )
     ranges = questions.observed_ranges
     if ranges is None or all(low <= x <= high for x, (low, high) in zip(start, ranges, strict=True)):
         return Escape(reason, False)
-    return Escape(f"{reason}. This lies beyond the observed ranges: the data never went there, it is extrapolation", True)
+    return Escape(f"{reason}. This lies beyond the observed ranges: the data never reached it, so this is extrapolation", True)
 
 
 def hold_problem(box: Box) -> str | None:
@@ -71,7 +71,7 @@ def hold_problem(box: Box) -> str | None:
     if box.open_towards is None:
         return None
     place = words(box.open_towards)
-    return f"no stationary law: nothing holds the process back towards {place}, so the density is not normalisable"
+    return f"no stationary distribution: nothing holds the process back towards {place}, so the density is not normalisable"
 
 
 def negative_share(box: Box) -> float:
@@ -88,6 +88,6 @@ def negative_problem(box: Box) -> str | None:
     negative = lowest_diffusion(box.chart.raw_diffusion(centres)) < -1e-9
     at = box.chart.state(centres[negative][[np.argmax(box.masses[negative])]])[0]
     return (
-        f"no stationary law: the diffusion tensor is not positive at {words(at)} and elsewhere, where the process would spend "
-        f"{share:.1%} of its time; give a domain that ends before, or other terms"
+        f"no stationary distribution: the diffusion tensor is not positive at {words(at)} and elsewhere, where the process "
+        f"would spend {share:.1%} of its time; give a domain that ends before, or other terms"
     )

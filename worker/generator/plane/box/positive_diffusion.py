@@ -51,7 +51,7 @@ def narrowed_to_positive_plane(process: DiffusionProcess, questions: Questions) 
     share = negative_share(box)
     pressed = _pressed(box, process)
     if pressed is not None:
-        return f"no stationary law: nothing holds the process back along {pressed} within the observed range"
+        return f"no stationary distribution: nothing holds the process back along {pressed} within the observed range"
     if not share < MOST:
         return None
     centres = box.grid(CELLS).centres
@@ -62,8 +62,8 @@ def narrowed_to_positive_plane(process: DiffusionProcess, questions: Questions) 
         at = f", for instance at {words(box.chart.state(first[None])[0])},"
     sentence = (
         f"the fitted diffusion tensor is not positive in part of the observed ranges or just beyond{at} where the process would "
-        f"be for {share:.1%} of its time; the analysis is of the process that is reflected at the edge of that part and of the "
-        "observed ranges"
+        f"spend {share:.1%} of its time; the analysed process is reflected at the boundary of that part and of the observed "
+        "ranges"
     )
     return Narrowed(inside, with_law(replace(box, chart=replace(box.chart, cut=True))), sentence)
 

@@ -46,7 +46,7 @@ def committed(scene: Scene, start: Region) -> SolvedCommittor | str:
     values = (ratio * fine - coarse) / (ratio - 1)
     known = np.isfinite(values)
     if not known.any() or not np.max(np.abs(values - fine)[known]) < LARGEST_ERROR:
-        return "the committor does not settle on the finest cells: a region is too narrow for them, or the noise too weak"
+        return "the committor does not converge on the finest cells: a region is too narrow for them, or the noise too weak"
     grid = scene.grid(LEVELS[0])
     x, y = (scene.chart.state(np.column_stack([axis.edges] * 2))[:, k] for k, axis in enumerate(grid.axes))
     return SolvedCommittor(

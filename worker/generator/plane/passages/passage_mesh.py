@@ -77,13 +77,13 @@ def scene_of(stage: Stage, start: Point | Region, goal: Region) -> Scene | str:
         else:
             wide = _reaching(span, lines, process.domain[axis])
             if wide is None:
-                return "a place of the passage lies so far out that the process is never seen near it"
+                return "a region of the passage lies so far out that the process never comes near it"
             span = wide
         low, high, middle = (float((end - origin[axis]) / scale[axis]) for end in (span.low, span.high, span.middle))
         scaled = Span(low, high, middle, float(span.core / scale[axis]), span.circle)
         fitted = aligned(scaled, [float((line - origin[axis]) / scale[axis]) for line in lines])
         if fitted is None:
-            return "the places of the passage have too many edges"
+            return "the regions of the passage have too many edges"
         spans.append(fitted)
     chart = make_chart(process, origin, np.diag(scale**2), np.eye(2), free=False)
     return Scene(replace(chart, cut=stage.cut), (spans[0], spans[1]), stage.peak, start, goal)

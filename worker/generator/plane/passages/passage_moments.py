@@ -32,7 +32,7 @@ CORNERED = (4 / 3, 2)
 """Likewise where the goal has corners, from which the time grows like the distance to the power 2/3."""
 FITTED: Schemes = ("exponential", "exponential")
 UNSETTLED = (
-    "the time does not settle on the finest cells: a place is too narrow for them, the noise too weak, or the time too long"
+    "the time does not converge on the finest cells: a region is too narrow for them, the noise too weak, or the time too long"
 )
 UPWIND: Schemes = ("upwind", "upwind")
 LIGHT = 1e-12

@@ -18,7 +18,7 @@ from worker.generator.quantities.regions import Pair, Place, Region
 
 MOST_WELLS = 6
 """Stable fixed points above which no passages are timed unless they are asked for."""
-NOT_HIT = "a single point is never hit by a process of two coordinates with noise; give a region as the goal"
+NOT_HIT = "a process of two variables with noise never hits a single point; give a region as the target"
 NUMBERS = "two numbers name no states of a process of {dimension} coordinates; give points or regions"
 
 
@@ -112,7 +112,7 @@ def _passage(stage: Stage, start: Place, to: Place) -> SpatialPassage:
 
 def _committor(stage: Stage, start: Place, to: Place) -> Committor:
     if not isinstance(start, Region) or not isinstance(to, Region):
-        return Committor(start, to, None, "a committor of two coordinates is between two regions; a point is never hit")
+        return Committor(start, to, None, "a committor of two variables is between two regions; a single point is never hit")
     problem = _problem(start) or _problem(to) or ("the two regions overlap" if _overlap(start, to) else None)
     scene = problem if problem is not None else scene_of(stage, start, to)
     found = scene if isinstance(scene, str) else committed(scene, start)
@@ -126,7 +126,7 @@ def _problem(place: Place) -> str | None:
         return NUMBERS.format(dimension=2)
     if isinstance(place, Region):
         return place.problem
-    return None if len(place) == 2 else f"a point of two coordinates has two numbers, not {len(place)}"
+    return None if len(place) == 2 else f"a point in two variables has two numbers, not {len(place)}"
 
 
 def _overlap(first: Region, second: Region) -> bool:
