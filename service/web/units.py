@@ -15,14 +15,16 @@ class Units:
     columns: Mapping[str, str | None] = field(default_factory=dict)
 
     def label(self, name: str) -> str:
-        """`x: voltage`; a unit that the column's name ends with is not repeated."""
+        """`x: voltage`."""
         column = self.columns.get(name)
-        if not column or column == name:
-            return name
-        unit = self.state.get(name)
+        return name if not column or column == name else f"{name}: {self.column(name)[:LONGEST_COLUMN]}"
+
+    def column(self, name: str) -> str:
+        """The name in the file, without the unit that it may end with; `name` where there is none."""
+        column, unit = self.columns.get(name) or name, self.state.get(name)
         for end in (f"({unit})", f"[{unit}]") if unit else ():
             column = column.removesuffix(end)
-        return f"{name}: {column.strip()[:LONGEST_COLUMN]}"
+        return column.strip()
 
     def of_variable(self, name: str) -> str | None:
         """[state]"""

@@ -69,8 +69,8 @@ def compared(
     room = min(reach, data.longest * data.step / 4)
     if duration < ROOM * reach or room < relaxation:
         return nothing(
-            f"the time series ({duration:.4g}, in segments of up to {data.longest * data.step:.4g}) is too short for a "
-            f"relaxation time of {relaxation:.4g}"
+            f"the blocks that are compared (up to {data.longest * data.step:.4g} of {duration:.4g} units of time) are too short "
+            f"for a relaxation time of {relaxation:.4g}"
         )
     unit = max(1, int(room / data.step / LAGS))
     lags = np.arange(0, min(LAGS, int(room / data.step) // unit) + 1) * unit
