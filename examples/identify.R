@@ -1,4 +1,4 @@
-# From a file to the model in R, with httr2.
+# Identify a model from a file in R, with httr2.
 #   Rscript examples/identify.R data.csv        ITOSCOPE_URL, ITOSCOPE_API_KEY
 library(httr2)
 

@@ -1,4 +1,4 @@
-# From a file to the model in Julia, with HTTP.jl and JSON.jl.
+# Identify a model from a file in Julia, with HTTP.jl and JSON.jl.
 #   julia examples/identify.jl data.csv        ITOSCOPE_URL, ITOSCOPE_API_KEY
 using HTTP, JSON
 

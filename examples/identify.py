@@ -1,6 +1,6 @@
-"""Upload trajectories, follow the job, print the model. Speaks plain HTTP; needs only httpx and rich.
+"""Upload trajectories, follow the job, print the model. It uses plain HTTP and needs only httpx and rich.
 
-python examples/identify.py examples/double_well.csv --url http://127.0.0.1:8000
+.venv/bin/python examples/identify.py examples/double_well.csv --url http://127.0.0.1:8000
 """
 
 import argparse
@@ -173,7 +173,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path, help="CSV, JSON, NPY, NPZ, Parquet or Arrow")
     parser.add_argument("--url", default="http://127.0.0.1:8000")
-    parser.add_argument("--dt", type=float, help="sampling interval, where the file has no time column")
+    parser.add_argument("--dt", type=float, help="sampling interval, for files without a time column")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave the terminal tidy
     key = os.environ.get("ITOSCOPE_API_KEY")  # not an argument, which every user of the machine could read

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A step of a shell pipeline: submit a file, wait until the job has ended, print the result; fails where the job did.
+# A step of a shell pipeline: submit a file, wait until the job has ended, print the result. It fails if the job fails.
 #   sh examples/pipeline.sh data.csv > result.json        ITOSCOPE_URL, ITOSCOPE_API_KEY
 set -eu
 file=${1:-"$(dirname -- "$0")/double_well.csv"}
@@ -8,11 +8,11 @@ url=${ITOSCOPE_URL:-http://127.0.0.1:8000}
 ask() {
   curl --fail-with-body --silent --show-error --retry 5 ${ITOSCOPE_API_KEY:+--header "Authorization: Bearer $ITOSCOPE_API_KEY"} "$@"
 }
-field() { # the first string of this name in a record
+field() { # the first string with this name in a record
   sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p;q"
 }
 
-# The key makes it one job, however often curl has to send it.
+# With the key, repeated attempts of curl start only one job.
 key=pipeline-$$-$(date +%s)
 record=$(ask --header "Idempotency-Key: $key" --form "file=@$file" --form 'job={"kind": "identification"}' "$url/v1/jobs")
 id=$(printf '%s' "$record" | sed 's/,.*//' | field id)

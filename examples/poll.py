@@ -1,6 +1,6 @@
-"""The shortest script that polls: submit a file, wait for the job, print parts of its result as JSON.
+"""A minimal client that polls: submit a file, wait for the job, print parts of its result as JSON.
 
-python examples/poll.py examples/double_well.csv        ITOSCOPE_URL, ITOSCOPE_API_KEY
+.venv/bin/python examples/poll.py examples/double_well.csv        ITOSCOPE_URL, ITOSCOPE_API_KEY
 """
 
 import json
@@ -27,7 +27,7 @@ result = client.get(answer.json()["links"]["result"]).json()
 
 
 def short(value: Any) -> Any:
-    """The same with five digits."""
+    """Round every number to five digits."""
     if isinstance(value, float):
         return float(f"{value:.5g}")
     if isinstance(value, dict):
@@ -38,8 +38,8 @@ def short(value: Any) -> Any:
 generator = result["generator"]
 for name, shown in (
     ("drift", [term for term in result["model"]["drift"]["x"]["terms"] if term["active"]]),
-    ("relaxation times", generator["spectrum"]["relaxation_times"][:2]),
-    ("escape time", generator["passages"][0]["mean_time"]),
+    ("relaxation times", (generator["spectrum"] or {}).get("relaxation_times", [])[:2]),
+    ("escape time", generator["passages"][0]["mean_time"] if generator["passages"] else None),
     ("warnings", result["warnings"]),
 ):
     print(name, json.dumps(short(shown), indent=1))

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Trajectories and the job in one request; the answer is the job, finished or not after ten seconds.
+# Upload trajectories and start a job in one request. The response is the job's record, after at most ten seconds.
 #   sh examples/upload.sh [FILE]        ITOSCOPE_URL, ITOSCOPE_API_KEY
 set -eu
 file=${1:-"$(dirname -- "$0")/double_well.csv"}
