@@ -9,6 +9,7 @@ from typing import Any
 from contract.generator import ModelOfJob, ModelTerms
 from contract.jobs import GeneratorJob
 from contract.results import Component, GeneratorResult, Model, Provenance, Term
+from grammar.terms import variable_name
 from storage.stores import Forgotten, Stores
 from worker import pipeline
 from worker.comparison import plot_data
@@ -16,7 +17,6 @@ from worker.comparison.plot_data import Picture
 from worker.documents.curves import curves_document, field_document
 from worker.documents.generator import findings_of
 from worker.documents.results import generator_of, version_of_this, warning_of
-from worker.identification.data.variables import variable_name
 from worker.identification.sums.block_sums import Summing
 from worker.identification.symbolic_process import expression
 from worker.jobs.sources import check_variables, invalid
