@@ -1,4 +1,4 @@
-"""The application over stores in memory, with a reader that reads nothing but says it did."""
+"""The application over stores that are quick, with a reader that reads nothing but says it did."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,7 +14,6 @@ from contract.problems import ProblemError
 from service.app import create_app
 from service.readers.errors import UnreadableData
 from service.settings import ServiceSettings
-from storage.memory import memory_stores
 from storage.stores import Stores
 
 REPORT = DatasetReport(
@@ -110,12 +109,12 @@ def settings(tmp_path: Path) -> ServiceSettings:
 @pytest.fixture(scope="session")
 def client() -> Iterator[TestClient]:
     """One application for all: FastAPI works out its routes with the first request, which takes longer than most tests."""
-    with TestClient(create_app(ServiceSettings(), stores=memory_stores()), base_url="http://127.0.0.1") as client:
+    with TestClient(create_app(ServiceSettings()), base_url="http://127.0.0.1") as client:
         yield client
 
 
 @pytest.fixture
-def service(client: TestClient, settings: ServiceSettings) -> Service:
-    stores, reader, queue = memory_stores(), RecordingReader(), RecordingQueue()
+def service(client: TestClient, settings: ServiceSettings, stores: Stores) -> Service:
+    reader, queue = RecordingReader(), RecordingQueue()
     client.app.state.context = create_app(settings, stores=stores, reader=reader, queue=queue).state.context  # type: ignore[attr-defined]
     return Service(client, stores, reader, queue, settings)

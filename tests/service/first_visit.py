@@ -15,7 +15,6 @@ from pydantic import TypeAdapter
 from service.app import create_app
 from service.routes import pages
 from service.settings import ServiceSettings
-from storage.memory import memory_stores
 
 MAKING = ((jinja2.Environment, "compile"), (TypeAdapter, "json_schema"), (gzip, "compress"))
 """What takes long, and is done once a process."""
@@ -62,7 +61,7 @@ def main(*, prepared: bool) -> None:
     """Print how many things were asked for, and what was made for them, as JSON."""
     if not prepared:
         pages.prepare = lambda: None
-    app = create_app(ServiceSettings(), stores=memory_stores())
+    app = create_app(ServiceSettings(redis_url="redis://127.0.0.1:1/0"))  # no page needs it
     with TestClient(app, base_url="http://127.0.0.1") as client:
         client.get("/readyz")  # as whoever starts a service asks before anybody comes
         answers: list[Any] = []

@@ -1,4 +1,4 @@
-"""Laws of the dataset store, for the real one and its twin."""
+"""Laws of the dataset store, in a folder and in a bucket."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor

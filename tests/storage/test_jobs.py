@@ -1,4 +1,4 @@
-"""Laws of the job record, for the real store and its twin."""
+"""Laws of the job record."""
 
 import threading
 import time
@@ -285,7 +285,6 @@ def test_a_lost_workers_job_is_queued_and_published_again(jobs: JobStore) -> Non
 
 def test_attempts_given_back_do_not_count_but_so_many_only(open_jobs: OpenJobs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("storage.redis.jobs.MOST_EXCUSED", 3)
-    monkeypatch.setattr("storage.memory_jobs.MOST_EXCUSED", 3)
     jobs = open_jobs(attempt_cap=2, queued_grace=0.0)
     job_id = submitted(jobs)
     for attempt in range(1, 6):

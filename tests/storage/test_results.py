@@ -1,4 +1,4 @@
-"""Laws of the result store, for the real one and its twin."""
+"""Laws of the result store, in a folder and in a bucket."""
 
 import os
 from pathlib import Path

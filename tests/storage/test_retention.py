@@ -1,4 +1,4 @@
-"""Laws of what is deleted and when, for stores in memory and for real ones."""
+"""Laws of what is deleted and when."""
 
 import time
 from collections.abc import Callable
@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from contract.jobs import IdentificationJob
-from storage.memory import MemoryDatasetStore
-from storage.results import LocalResultStore
+from storage.blobs import open_blobs
 from storage.retention import Retention
 from storage.retention_sweep import delete_job, sweep
 from storage.stores import Forgotten, JobStore, Stores, StoreUnavailable
@@ -20,7 +19,7 @@ FOR_EVER = float("inf")
 
 @pytest.fixture
 def stores(jobs: JobStore, tmp_path: Path) -> Stores:
-    return Stores(jobs=jobs, datasets=MemoryDatasetStore(), results=LocalResultStore(tmp_path))
+    return Stores(jobs, *open_blobs(tmp_path, None))
 
 
 @pytest.fixture

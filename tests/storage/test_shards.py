@@ -1,4 +1,4 @@
-"""Laws of a job whose sums are shared out, for the real store and its twin."""
+"""Laws of a job whose sums are shared out."""
 
 import time
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import pytest
 
 from contract.jobs import IdentificationJob
 from contract.messages import HELP_JOB, RUN_JOB
-from storage.memory import MemoryDatasetStore
+from storage.blobs import Blobs
 from storage.names import new_job_id, part_name, result_name
 from storage.redis.jobs import ATTEMPT_CAP
 from storage.retention import Retention
@@ -246,8 +246,9 @@ def test_no_parts_name_is_a_path(results: ResultStore, odd: str) -> None:
         results.put_part(TENANT, "..", part_name(PASS), b"")
 
 
-def test_what_is_left_of_a_job_that_ended_is_found_and_deleted(jobs: JobStore, results: ResultStore) -> None:
-    stores = Stores(jobs=jobs, datasets=MemoryDatasetStore(), results=results)
+def test_what_is_left_of_a_job_that_ended_is_found_and_deleted(jobs: JobStore, blobs: Blobs) -> None:
+    stores = Stores(jobs, *blobs)
+    results = stores.results
     for_ever = Retention(float("inf"), float("inf"))
     ended, goes_on = shared(jobs), shared(jobs)
     for job_id in (ended, goes_on):

@@ -10,7 +10,6 @@ from fastapi.testclient import TestClient
 from service.access import keyring
 from service.app import create_app
 from service.settings import ServiceSettings
-from storage.memory import memory_stores
 
 _JOB = {"kind": "generator", "model": {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 1}}}}
 
@@ -90,7 +89,7 @@ def test_a_key_file_that_turns_bad_keeps_the_last_good_keys(service: Any) -> Non
 
 def test_an_address_open_to_others_never_lets_in_without_keys(tmp_path: Path) -> None:
     settings = ServiceSettings(host="0.0.0.0", data_dir=tmp_path)
-    with TestClient(create_app(settings, stores=memory_stores())) as client:
+    with TestClient(create_app(settings)) as client:
         assert client.get("/v1/jobs").status_code == 401
 
 

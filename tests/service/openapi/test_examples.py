@@ -37,7 +37,7 @@ def furnished(service: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     dataset = Dataset.model_validate(example("get", "/v1/datasets/{dataset_id}", "200"))
     service.stores.datasets.put("default", dataset, folder)
     with monkeypatch.context() as patch:
-        patch.setattr("storage.memory_jobs.new_job_id", lambda: examples.JOB)
+        patch.setattr("storage.redis.jobs.new_job_id", lambda: examples.JOB)
         service.stores.jobs.submit("default", IdentificationJob.model_validate(examples.IDENTIFICATION))
     service.finish(examples.JOB, examples.RESULT.model_dump_json(by_alias=True).encode())
     service.stores.jobs.beat("worker")

@@ -15,7 +15,6 @@ from service.errors import Refusal
 from service.openapi import interface
 from service.responses import deprecation
 from service.settings import ServiceSettings
-from storage.memory import memory_stores
 
 OLD = Deprecation(date(2027, 1, 1), "https://example.org/instead", sunset=date(2028, 1, 1))
 OLDER = Deprecation(date(2026, 6, 1), "https://example.org/older")
@@ -24,7 +23,7 @@ OLDER = Deprecation(date(2026, 6, 1), "https://example.org/older")
 @pytest.fixture(scope="module")
 def client() -> Any:
     """An application with an operation that is deprecated and one that is not."""
-    app = create_app(ServiceSettings(), stores=memory_stores())
+    app = create_app(ServiceSettings())
 
     @app.get("/v1/old", summary="Old", openapi_extra=OLD.extra)
     async def old(refused: bool = False) -> str:

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from contract.jobs import Progress
 from contract.records import Progress
-from storage.memory_jobs import MemoryJobStore
+from storage.redis.jobs import RedisJobStore
 
 
 def told(text: str) -> list[dict[str, Any]]:
@@ -86,14 +87,14 @@ def test_an_id_that_no_event_has_is_refused(service: Any, odd: str) -> None:
 
 
 def test_many_followers_read_the_store_only_when_there_is_news(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    job_id, followers, read = service.job(), 8, MemoryJobStore.events
+    job_id, followers, read = service.job(), 8, RedisJobStore.events
     reads: list[Any] = []
 
     def counted(*asked: Any) -> Any:
         reads.append(asked)
         return read(*asked)
 
-    monkeypatch.setattr(MemoryJobStore, "events", counted)
+    monkeypatch.setattr(RedisJobStore, "events", counted)
 
     def work() -> None:
         service.stores.jobs.claim(job_id, "test", 30.0)
@@ -117,7 +118,7 @@ def test_many_followers_read_the_store_only_when_there_is_news(service: Any, mon
 def test_who_names_an_event_of_the_future_keeps_nobody_busy_and_is_let_go_with_the_job(service: Any) -> None:
     job_id = service.job()
     threading.Timer(0.4, service.finish, (job_id,)).start()
-    answer = service.client.get(f"/v1/jobs/{job_id}/events", headers={"Last-Event-ID": "1-99999"})
+    answer = service.client.get(f"/v1/jobs/{job_id}/events", headers={"Last-Event-ID": "9999999999999-0"})
     assert told(answer.text) == []
     assert answer.text.count("\n\n") < 4
 

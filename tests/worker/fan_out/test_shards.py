@@ -1,14 +1,16 @@
-"""Laws of a pass that is shared out, with stores in memory and sums that can be told right from wrong."""
+"""Laws of a pass that is shared out, with sums that can be told right from wrong."""
 
 import errno
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import pytest
+from redis import Redis
 
 from contract.generator import ModelTerms
 from contract.jobs import GeneratorJob
@@ -16,9 +18,10 @@ from contract.messages import HELP_JOB, Message
 from contract.problems import problem
 from contract.records import JobRecord
 from contract.results import Component, GeneratorAnalysis, GeneratorResult, Model, Provenance, Result
-from storage.memory import MemoryResultStore, memory_stores
-from storage.memory_jobs import MemoryJobStore
-from storage.stores import Claim, Stores, StoreUnavailable
+from storage.names import parts_place
+from storage.objects import ObjectResultStore
+from storage.redis.jobs import RedisJobStore
+from storage.stores import Claim, ShardClaim, Stores, StoreUnavailable
 from worker.fan_out.shards import (
     Publish,
     Share,
@@ -56,7 +59,7 @@ def no_job(claim: Claim, stores: Stores, report: Report, share: Share) -> Result
 class Workplace:
     """One job, its runner, and helpers that come when asked, or do not."""
 
-    stores: Stores = field(default_factory=memory_stores)
+    stores: Stores
     lease: float = 30.0
     messages: list[Message] = field(default_factory=list)
     summed: list[tuple[str, int]] = field(default_factory=list)
@@ -117,15 +120,20 @@ class Workplace:
     @property
     def parts_kept(self) -> int:
         results = self.stores.results
-        assert isinstance(results, MemoryResultStore)
-        return sum(place.startswith("parts/") for place, _ in results._bodies)
+        assert isinstance(results, ObjectResultStore)
+        return len(results._bucket.list(f"{parts_place(TENANT, self.job_id)}/"))
+
+
+@pytest.fixture
+def workplace(stores: Stores) -> Callable[..., Workplace]:
+    return partial(Workplace, stores)
 
 
 WHOLE = [part(number) for number in range(SHARDS)]
 
 
-def test_a_runner_that_nobody_helps_sums_all_and_asks_for_help_on_the_jobs_queue() -> None:
-    place = Workplace()
+def test_a_runner_that_nobody_helps_sums_all_and_asks_for_help_on_the_jobs_queue(workplace: Callable[..., Workplace]) -> None:
+    place = workplace()
     assert place.run() == "succeeded"
     assert place.got == [WHOLE]
     assert sorted(place.summed) == [("runner", number) for number in range(SHARDS)]
@@ -133,8 +141,8 @@ def test_a_runner_that_nobody_helps_sums_all_and_asks_for_help_on_the_jobs_queue
     assert place.parts_kept == 0
 
 
-def test_helpers_share_the_work_and_each_shard_is_summed_once() -> None:
-    place = Workplace(passes=2)
+def test_helpers_share_the_work_and_each_shard_is_summed_once(workplace: Callable[..., Workplace]) -> None:
+    place = workplace(passes=2)
     runner = place.in_background()
     while runner.is_alive():
         place.help()
@@ -146,8 +154,10 @@ def test_helpers_share_the_work_and_each_shard_is_summed_once() -> None:
     assert place.parts_kept == 0
 
 
-def test_a_helper_that_vanishes_costs_its_lease_and_what_it_says_afterwards_counts_for_nothing() -> None:
-    place = Workplace(lease=0.15)
+def test_a_helper_that_vanishes_costs_its_lease_and_what_it_says_afterwards_counts_for_nothing(
+    workplace: Callable[..., Workplace],
+) -> None:
+    place = workplace(lease=0.15)
     runner = place.in_background()
     lost = place.stores.jobs.claim_shard(place.job_id, "lost", 0.15)
     assert lost is not None
@@ -158,8 +168,10 @@ def test_a_helper_that_vanishes_costs_its_lease_and_what_it_says_afterwards_coun
 
 
 @pytest.mark.parametrize("trouble", [StoreUnavailable("away"), OSError(errno.ENOSPC, "full")])
-def test_a_helper_that_cannot_go_on_gives_its_shard_to_others_and_the_job_loses_nothing(trouble: Exception) -> None:
-    place = Workplace()
+def test_a_helper_that_cannot_go_on_gives_its_shard_to_others_and_the_job_loses_nothing(
+    workplace: Callable[..., Workplace], trouble: Exception
+) -> None:
+    place = workplace()
     runner = place.in_background()
 
     def away(number: int, wanted: Wanted) -> bytes:
@@ -171,10 +183,16 @@ def test_a_helper_that_cannot_go_on_gives_its_shard_to_others_and_the_job_loses_
     assert place.record.state == "succeeded"
 
 
-def test_were_a_lost_shard_not_given_to_another_its_job_would_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_were_a_lost_shard_not_given_to_another_its_job_would_wait_for_ever(
+    workplace: Callable[..., Workplace], job_client: Redis
+) -> None:
     # The negative control of the test above: the same fault, and a store that believes in every holder.
-    monkeypatch.setattr("storage.memory_shards._is_free", lambda shard, at: shard.part is None and shard.owner is None)
-    place = Workplace(lease=0.15)
+    class Believing(RedisJobStore):
+        def claim_shard(self, job_id: str, owner: str, lease_seconds: float, *, last: bool = False) -> ShardClaim | None:
+            return super().claim_shard(job_id, owner, 1000, last=last)
+
+    place = workplace(lease=0.15)
+    place.stores = replace(place.stores, jobs=Believing(job_client))
     runner = place.in_background()
     assert place.stores.jobs.claim_shard(place.job_id, "lost", 0.15)
     runner.join(1.5)
@@ -189,8 +207,8 @@ class Gone(BaseException):
     """As if the process were killed."""
 
 
-def test_of_a_lost_runner_the_next_one_takes_what_is_there() -> None:
-    place = Workplace(lease=0.05)
+def test_of_a_lost_runner_the_next_one_takes_what_is_there(workplace: Callable[..., Workplace]) -> None:
+    place = workplace(lease=0.05)
 
     def dies(number: int, wanted: Wanted) -> bytes:
         if number == 2:
@@ -206,26 +224,20 @@ def test_of_a_lost_runner_the_next_one_takes_what_is_there() -> None:
     assert sorted(place.summed) == [("first", 3), ("first", 4), ("first", 5), ("runner", 0), ("runner", 1), ("runner", 2)]
 
 
-def test_a_part_that_is_gone_is_summed_again() -> None:
-    place = Workplace()
-    results = place.stores.results
-
-    class Forgetful(MemoryResultStore):
-        def get_part(self, tenant: str, job_id: str, name: str) -> bytes | None:
-            return None if "-3-" in name else results.get_part(tenant, job_id, name)
-
-        def put_part(self, *given: Any) -> None:
-            results.put_part(*given)
-
-    place.stores = replace(place.stores, results=Forgetful())
+def test_a_part_that_is_gone_is_summed_again(workplace: Callable[..., Workplace], monkeypatch: pytest.MonkeyPatch) -> None:
+    place = workplace()
+    get = place.stores.results.get_part
+    monkeypatch.setattr(place.stores.results, "get_part", lambda *part: None if "-3-" in part[-1] else get(*part))
     assert place.run() == "succeeded"
     assert place.got == [WHOLE]
     assert place.summed.count(("runner", 3)) == 2
 
 
-def test_a_cancelled_job_ends_its_runner_and_its_helpers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cancelled_job_ends_its_runner_and_its_helpers(
+    workplace: Callable[..., Workplace], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("worker.fan_out.shards.WANTED_SECONDS", 0.0)
-    place = Workplace()
+    place = workplace()
     went_on = []
 
     def cancels(number: int, wanted: Wanted) -> bytes:
@@ -239,7 +251,7 @@ def test_a_cancelled_job_ends_its_runner_and_its_helpers(monkeypatch: pytest.Mon
     assert not went_on
     assert place.parts_kept == 0
 
-    place = Workplace()
+    place = workplace()
     runner = place.in_background()
     assert place.help(cancels) == "fenced"
     runner.join(5)
@@ -248,8 +260,8 @@ def test_a_cancelled_job_ends_its_runner_and_its_helpers(monkeypatch: pytest.Mon
     assert place.parts_kept == 0
 
 
-def test_what_fails_at_a_helper_fails_the_job_for_the_same_reason() -> None:
-    place = Workplace()
+def test_what_fails_at_a_helper_fails_the_job_for_the_same_reason(workplace: Callable[..., Workplace]) -> None:
+    place = workplace()
     runner = place.in_background()
     why = problem(422, "dataset-gone", "t", "d")
 
@@ -263,16 +275,15 @@ def test_what_fails_at_a_helper_fails_the_job_for_the_same_reason() -> None:
     assert place.parts_kept == 0
 
 
-def test_progress_counts_shards_and_never_goes_back() -> None:
-    place = Workplace(passes=3)
+def test_progress_counts_shards_and_never_goes_back(stores: Stores, job_client: Redis) -> None:
     seen: list[tuple[float, str]] = []
 
-    class Watching(MemoryJobStore):
+    class Watching(RedisJobStore):
         def report(self, job_id: str, attempt: int, progress: Any) -> bool:
             seen.append((progress.fraction, progress.message))
             return super().report(job_id, attempt, progress)
 
-    place = Workplace(stores=replace(memory_stores(), jobs=Watching()), passes=3)
+    place = Workplace(replace(stores, jobs=Watching(job_client)), passes=3)
     place.run(lambda n, w: (time.sleep(0.21), part(n))[1])
     assert [message for _, message in seen[:3]] == [f"{n} of 6 parts of the sums" for n in range(3)]
     fractions = [fraction for fraction, _ in seen]
@@ -280,8 +291,8 @@ def test_progress_counts_shards_and_never_goes_back() -> None:
     assert 0.15 <= fractions[0] < fractions[-1] < 0.7
 
 
-def test_a_broker_that_is_away_costs_the_help_and_not_the_job() -> None:
-    place = Workplace()
+def test_a_broker_that_is_away_costs_the_help_and_not_the_job(workplace: Callable[..., Workplace]) -> None:
+    place = workplace()
 
     def away(message: Message) -> None:
         raise StoreUnavailable("the broker is away")

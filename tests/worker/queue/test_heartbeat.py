@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from storage.memory_jobs import MemoryJobStore
+from storage.redis.jobs import RedisJobStore
 from worker.queue.broker_watchdog import Pulse
 from worker.queue.heartbeat import Beating
 
@@ -15,17 +15,19 @@ def wait(until: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_a_worker_gives_no_sign_of_life_before_its_queue_is_connected_and_then_at_once() -> None:
-    jobs, pulse = MemoryJobStore(), Pulse()
-    Beating(jobs, pulse, 60).start("worker")
+def test_a_worker_gives_no_sign_of_life_before_its_queue_is_connected_and_then_at_once(jobs: RedisJobStore) -> None:
+    pulse = Pulse()
+    beating = Beating(jobs, pulse, 60)
+    beating.start("worker")
     time.sleep(0.05)
     assert jobs.workers_alive(60) == 0
     pulse.tick()
     wait(lambda: jobs.workers_alive(60) == 1)
+    beating.end()
 
 
-def test_a_worker_that_stops_says_farewell_and_does_not_come_back() -> None:
-    jobs, pulse = MemoryJobStore(), Pulse()
+def test_a_worker_that_stops_says_farewell_and_does_not_come_back(jobs: RedisJobStore) -> None:
+    pulse = Pulse()
     beating = Beating(jobs, pulse, 0.01)
     pulse.tick()
     beating.start("worker")
@@ -36,8 +38,8 @@ def test_a_worker_that_stops_says_farewell_and_does_not_come_back() -> None:
     assert jobs.workers_alive(60) == 0
 
 
-def test_a_worker_that_never_heard_its_queue_ends_without_waiting() -> None:
-    beating = Beating(MemoryJobStore(), Pulse(), 0.01)
+def test_a_worker_that_never_heard_its_queue_ends_without_waiting(jobs: RedisJobStore) -> None:
+    beating = Beating(jobs, Pulse(), 0.01)
     beating.start("worker")
     begun = time.monotonic()
     beating.end()

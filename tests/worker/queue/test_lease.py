@@ -1,13 +1,14 @@
 """Laws of what the main process does beside Celery."""
 
 import time
+from collections.abc import Callable
 from typing import NoReturn
 
 import pytest
 
 from contract.jobs import IdentificationJob
 from contract.messages import Message
-from storage.memory_jobs import MemoryJobStore
+from storage.redis.jobs import RedisJobStore
 from storage.stores import StoreUnavailable
 from worker.queue.lease import (
     Reaper,
@@ -20,8 +21,7 @@ TENANT = "lab"
 JOB = IdentificationJob(kind="identification", dataset="ds_abc", timeout_seconds=7)
 
 
-def test_a_lease_is_renewed_in_the_name_it_was_claimed_in() -> None:
-    jobs = MemoryJobStore()
+def test_a_lease_is_renewed_in_the_name_it_was_claimed_in(jobs: RedisJobStore) -> None:
     mine, other = (jobs.submit(TENANT, JOB).record.id for _ in range(2))
     jobs.claim(mine, owner("host", "message"), 0.05)
     jobs.claim(other, owner("elsewhere", "message"), 0.05)
@@ -31,8 +31,8 @@ def test_a_lease_is_renewed_in_the_name_it_was_claimed_in() -> None:
     assert [again.job_id for again in jobs.reap()] == [other]
 
 
-def test_a_lost_job_is_published_with_its_time_limit() -> None:
-    jobs, published = MemoryJobStore(), list[Message]()
+def test_a_lost_job_is_published_with_its_time_limit(jobs: RedisJobStore) -> None:
+    published = list[Message]()
     job_id = jobs.submit(TENANT, JOB, queue="large").record.id
     jobs.claim(job_id, "lost", 0.01)
     time.sleep(0.05)
@@ -41,16 +41,16 @@ def test_a_lost_job_is_published_with_its_time_limit() -> None:
 
 
 def test_after_the_store_was_away_those_who_live_renew_before_anybody_looks_for_lost_jobs(
-    monkeypatch: pytest.MonkeyPatch,
+    jobs: RedisJobStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    jobs, published = MemoryJobStore(), list[Message]()
+    published = list[Message]()
     reaper = Reaper(jobs, published.append, 0.05)
     alive, lost = (jobs.submit(TENANT, JOB).record.id for _ in range(2))
     for job_id in (alive, lost):
         jobs.claim(job_id, job_id, 0.01)
     with monkeypatch.context() as patch:
-        patch.setattr(MemoryJobStore, "reap", unavailable)
-        patch.setattr(MemoryJobStore, "open_jobs", unavailable)
+        patch.setattr(RedisJobStore, "reap", unavailable)
+        patch.setattr(RedisJobStore, "open_jobs", unavailable)
         for _ in range(2):
             with pytest.raises(StoreUnavailable):
                 reaper.look()
@@ -63,8 +63,8 @@ def test_after_the_store_was_away_those_who_live_renew_before_anybody_looks_for_
     assert [again.job_id for again in published] == [lost]
 
 
-def test_a_publication_that_fails_is_told_and_keeps_the_reaper_from_nothing() -> None:
-    jobs, published = MemoryJobStore(queued_grace=0.0), list[Message]()
+def test_a_publication_that_fails_is_told_and_keeps_the_reaper_from_nothing(open_jobs: Callable[..., RedisJobStore]) -> None:
+    jobs, published = open_jobs(queued_grace=0.0), list[Message]()
     jobs.submit(TENANT, JOB)
 
     def publish(message: Message) -> None:

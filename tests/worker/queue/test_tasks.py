@@ -1,4 +1,4 @@
-"""Laws of one job from claim to commit, with a stub for the computation and stores in memory."""
+"""Laws of one job from claim to commit, with a stub for the computation."""
 
 import errno
 import json
@@ -12,15 +12,14 @@ from typing import Any
 import pytest
 import structlog
 from celery.exceptions import SoftTimeLimitExceeded
+from redis import Redis
 
 from contract.generator import ModelTerms
 from contract.jobs import GeneratorJob
 from contract.problems import Problem, problem
 from contract.records import JobRecord
 from contract.results import Component, GeneratorAnalysis, GeneratorResult, Model, Provenance, Result
-from storage.memory import MemoryResultStore, memory_stores
-from storage.memory_jobs import MemoryJobStore
-from storage.redis.jobs import ATTEMPT_CAP
+from storage.redis.jobs import ATTEMPT_CAP, RedisJobStore
 from storage.stores import Claim, Stores, StoreUnavailable
 from worker.fan_out.shards import Share, Sum
 from worker.problems import JobProblem
@@ -83,8 +82,8 @@ class Bench:
 
 
 @pytest.fixture
-def bench() -> Bench:
-    return Bench(memory_stores())
+def bench(stores: Stores) -> Bench:
+    return Bench(stores)
 
 
 def test_every_line_of_the_log_about_a_job_carries_its_id_and_attempt(bench: Bench) -> None:
@@ -173,15 +172,15 @@ def test_progress_reaches_the_record_lies_between_zero_and_one_and_never_goes_ba
     assert [progress.stage for progress in seen] == [f"stage {number}" for number in range(4)]
 
 
-def test_reports_in_quick_succession_are_not_all_written(bench: Bench) -> None:
+def test_reports_in_quick_succession_are_not_all_written(stores: Stores, job_client: Redis) -> None:
     written = []
 
-    class Counting(MemoryJobStore):
+    class Counting(RedisJobStore):
         def report(self, *arguments: Any) -> bool:
             written.append(arguments)
             return super().report(*arguments)
 
-    counted = Bench(replace(memory_stores(), jobs=Counting()))
+    counted = Bench(replace(stores, jobs=Counting(job_client)))
 
     def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
         for block in range(1000):
@@ -279,13 +278,13 @@ class Away:
 
 
 @pytest.mark.parametrize("method", ["claim", "report", "succeed"])
-def test_a_job_survives_a_job_store_that_is_away_for_a_moment(method: str) -> None:
-    class Flaky(MemoryJobStore):
+def test_a_job_survives_a_job_store_that_is_away_for_a_moment(stores: Stores, job_client: Redis, method: str) -> None:
+    class Flaky(RedisJobStore):
         pass
 
-    jobs = Flaky()
+    jobs = Flaky(job_client)
     setattr(Flaky, method, Away(getattr(jobs, method), 3))
-    bench = Bench(replace(memory_stores(), jobs=jobs))
+    bench = Bench(replace(stores, jobs=jobs))
 
     def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
         report(0.5, "stage", "")
@@ -294,21 +293,19 @@ def test_a_job_survives_a_job_store_that_is_away_for_a_moment(method: str) -> No
     assert bench.run(execute) == "succeeded"
 
 
-def test_a_job_survives_a_result_store_that_is_away_for_a_moment() -> None:
-    class Flaky(MemoryResultStore):
-        pass
-
-    results = Flaky()
-    setattr(Flaky, "put", Away(results.put, 3))  # noqa: B010
-    assert Bench(replace(memory_stores(), results=results)).run(succeeds) == "succeeded"
+def test_a_job_survives_a_result_store_that_is_away_for_a_moment(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench.stores.results, "put", Away(bench.stores.results.put, 3))
+    assert bench.run(succeeds) == "succeeded"
 
 
 PASSING = [StoreUnavailable("away"), OSError(errno.ENOSPC, "full"), OSError(errno.EIO, "the file server is away")]
 
 
 @pytest.mark.parametrize("trouble", PASSING)
-def test_a_job_is_given_back_where_what_it_needs_is_away_however_often(trouble: Exception) -> None:
-    bench = Bench(replace(memory_stores(), jobs=MemoryJobStore(queued_grace=0.0)))
+def test_a_job_is_given_back_where_what_it_needs_is_away_however_often(
+    stores: Stores, open_jobs: Callable[..., RedisJobStore], trouble: Exception
+) -> None:
+    bench = Bench(replace(stores, jobs=open_jobs(queued_grace=0.0)))
     for _ in range(2 * ATTEMPT_CAP):
         assert bench.run(raises(trouble)) == "given back"
         assert bench.record.state == "queued"
@@ -320,13 +317,15 @@ def test_a_fault_of_the_job_itself_is_no_trouble_that_passes(bench: Bench) -> No
     assert bench.run(raises(OSError(errno.ENOENT, "no such file"))) == "failed"
 
 
-def test_a_job_that_cannot_be_given_back_either_is_left_to_the_reaper(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Flaky(MemoryJobStore):
+def test_a_job_that_cannot_be_given_back_either_is_left_to_the_reaper(
+    stores: Stores, job_client: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Flaky(RedisJobStore):
         def give_back(self, job_id: str, attempt: int) -> bool:
             raise StoreUnavailable("away")
 
     monkeypatch.setattr("worker.queue.tasks.CLAIM_PATIENCE_SECONDS", 0.1)
-    bench = Bench(replace(memory_stores(), jobs=Flaky()))
+    bench = Bench(replace(stores, jobs=Flaky(job_client)))
     with pytest.raises(StoreUnavailable):
         bench.run(raises(StoreUnavailable("away")))
     assert bench.record.state == "running"

@@ -20,12 +20,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from standardwebhooks import Webhook, WebhookVerificationError
 
+from contract.jobs import JOB_REQUEST, JobRecord
 from contract.kinds import JOB_REQUEST
 from contract.records import JobRecord
-from storage.memory_jobs import MemoryJobStore
 from storage.names import result_name
-from storage.redis.connection import connect
-from storage.redis.jobs import RedisJobStore
 from storage.stores import JobStore
 from worker.queue.ssrf_guard import AddressRefused, is_permitted, permitted_addresses
 from worker.queue.webhooks import WebhookSender
@@ -73,12 +71,13 @@ def receiving(*statuses: int, delay: float = 0.0, tls: ssl.SSLContext | None = N
         server.server_close()
 
 
-@pytest.fixture(params=["memory", "redis"])
-def open_jobs(request: pytest.FixtureRequest) -> Callable[..., JobStore]:
-    if request.param == "memory":
-        return lambda waits=(0.05, 0.05): MemoryJobStore(webhook_waits=waits)
-    client = connect(request.getfixturevalue("restricted_url"))
-    return lambda waits=(0.05, 0.05): RedisJobStore(client, webhook_waits=waits)
+BRIEF = (0.05, 0.05)
+"""How long to wait before a webhook is sent again [s]."""
+
+
+@pytest.fixture
+def jobs(open_jobs: Callable[..., JobStore]) -> JobStore:
+    return open_jobs(webhook_waits=BRIEF)
 
 
 @pytest.fixture(scope="module")
@@ -114,8 +113,7 @@ def sender(jobs: JobStore, hosts: tuple[str, ...] = ("*",), networks: Any = LOOP
     return WebhookSender(jobs, hosts, networks, **options)
 
 
-def test_the_record_is_sent_as_a_get_would_give_it_and_signed(open_jobs: Any) -> None:
-    jobs = open_jobs()
+def test_the_record_is_sent_as_a_get_would_give_it_and_signed(jobs: JobStore) -> None:
     with receiving(200) as receiver:
         job_id = ended(jobs, f"http://localhost:{receiver.port}/hooks?lab=1")
         sender(jobs).send_due()
@@ -140,8 +138,7 @@ def test_the_record_is_sent_as_a_get_would_give_it_and_signed(open_jobs: Any) ->
     assert jobs.tally().happened["webhook_delivered"] == 1
 
 
-def test_every_end_is_told_and_no_job_is_told_of_that_did_not_ask(open_jobs: Any) -> None:
-    jobs = open_jobs()
+def test_every_end_is_told_and_no_job_is_told_of_that_did_not_ask(jobs: JobStore) -> None:
     with receiving() as receiver:
         url = f"http://127.0.0.1:{receiver.port}/"
         ended(jobs, None)
@@ -156,14 +153,14 @@ def test_every_end_is_told_and_no_job_is_told_of_that_did_not_ask(open_jobs: Any
 
 
 def test_a_receiver_that_is_down_is_told_when_it_is_up_again_by_whoever_then_runs(open_jobs: Any) -> None:
-    jobs = open_jobs()
+    jobs = open_jobs(webhook_waits=BRIEF)
     with receiving() as receiver:
         port = receiver.port
     ended(jobs, f"http://127.0.0.1:{port}/")
     sender(jobs).send_due()
     time.sleep(0.06)
     with receiving(500, 204, port=port) as receiver:
-        another = open_jobs() if isinstance(jobs, RedisJobStore) else jobs  # nothing is remembered outside the store
+        another = open_jobs(webhook_waits=BRIEF)  # nothing is remembered outside the store
         for _ in range(4):
             sender(another).send_due()
             time.sleep(0.06)
@@ -172,8 +169,7 @@ def test_a_receiver_that_is_down_is_told_when_it_is_up_again_by_whoever_then_run
     assert len({body for _, body in receiver.received}) == 1
 
 
-def test_a_sender_that_dies_is_followed_by_another(open_jobs: Any) -> None:
-    jobs = open_jobs()
+def test_a_sender_that_dies_is_followed_by_another(jobs: JobStore) -> None:
     with receiving() as receiver:
         ended(jobs, f"http://127.0.0.1:{receiver.port}/")
         assert len(jobs.webhooks_due()) == 1, "taken by who then dies"
@@ -185,8 +181,7 @@ def test_a_sender_that_dies_is_followed_by_another(open_jobs: Any) -> None:
 
 
 @pytest.mark.parametrize(("status", "times"), [(500, 3), (302, 3), (410, 1)])
-def test_it_is_given_up_after_the_last_attempt_or_when_told_to(open_jobs: Any, status: int, times: int) -> None:
-    jobs = open_jobs()
+def test_it_is_given_up_after_the_last_attempt_or_when_told_to(jobs: JobStore, status: int, times: int) -> None:
     with receiving(status) as receiver:
         ended(jobs, f"http://127.0.0.1:{receiver.port}/")
         for _ in range(5):
@@ -196,8 +191,7 @@ def test_it_is_given_up_after_the_last_attempt_or_when_told_to(open_jobs: Any, s
     assert jobs.tally().happened["webhook_given_up"] == 1
 
 
-def test_a_forgotten_job_is_not_told_of(open_jobs: Any) -> None:
-    jobs = open_jobs()
+def test_a_forgotten_job_is_not_told_of(jobs: JobStore) -> None:
     with receiving() as receiver:
         job_id = ended(jobs, f"http://127.0.0.1:{receiver.port}/")
         jobs.forget(TENANT, job_id, 30.0)
@@ -205,9 +199,8 @@ def test_a_forgotten_job_is_not_told_of(open_jobs: Any) -> None:
     assert receiver.received == []
 
 
-def test_a_receiver_that_does_not_answer_costs_five_seconds_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_receiver_that_does_not_answer_costs_five_seconds_at_most(jobs: JobStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("worker.queue.webhooks.SECONDS", 0.2)
-    jobs = MemoryJobStore()
     with receiving(delay=2.0) as slow, receiving() as quick:
         ended(jobs, f"http://127.0.0.1:{slow.port}/")
         ended(jobs, f"http://127.0.0.1:{quick.port}/")
@@ -217,9 +210,9 @@ def test_a_receiver_that_does_not_answer_costs_five_seconds_at_most(monkeypatch:
     assert len(quick.received) == 1
 
 
-def test_a_name_server_that_does_not_answer_costs_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_server_that_does_not_answer_costs_no_more(jobs: JobStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("worker.queue.webhooks.SECONDS", 0.2)
-    look, jobs = socket.getaddrinfo, MemoryJobStore()
+    look = socket.getaddrinfo
 
     def mute(host: str, *given: Any, **more: Any) -> Any:
         if host == "localhost":
@@ -239,8 +232,8 @@ def test_a_name_server_that_does_not_answer_costs_no_more(monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "localhost", "127.1", "2130706433", "0x7f000001", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "[::]"]
 )
-def test_an_address_that_is_not_public_is_not_told(host: str) -> None:
-    jobs = MemoryJobStore(webhook_waits=())
+def test_an_address_that_is_not_public_is_not_told(open_jobs: Any, host: str) -> None:
+    jobs = open_jobs(webhook_waits=())
     with receiving() as receiver:
         ended(jobs, f"http://{host}:{receiver.port}/")
         # A network must be allowed, or http would not be; not this one.
@@ -282,8 +275,8 @@ def test_a_name_with_an_address_inside_is_refused_whatever_else_it_has(monkeypat
     assert asyncio.run(ask((ip_network("10.0.0.0/8"),))) == ["93.184.215.14", "10.0.0.1"]
 
 
-def test_the_operators_list_holds_when_it_is_sent_too() -> None:
-    jobs = MemoryJobStore(webhook_waits=(0.0, 0.0))
+def test_the_operators_list_holds_when_it_is_sent_too(open_jobs: Any) -> None:
+    jobs = open_jobs(webhook_waits=(0.0, 0.0))
     with receiving() as receiver:
         ended(jobs, f"http://localhost:{receiver.port}/")
         for hosts, told in (((), 0), (("127.0.0.1", "*.localhost"), 0), (("example.org", "LocalHost."), 1)):
@@ -291,9 +284,9 @@ def test_the_operators_list_holds_when_it_is_sent_too() -> None:
             assert len(receiver.received) == told
 
 
-def test_by_tls_the_certificate_must_be_the_names(certificates: Any) -> None:
+def test_by_tls_the_certificate_must_be_the_names(open_jobs: Any, certificates: Any) -> None:
     server, trusted = certificates
-    jobs = MemoryJobStore(webhook_waits=())
+    jobs = open_jobs(webhook_waits=())
     with receiving(tls=server) as receiver:
         ended(jobs, f"https://localhost:{receiver.port}/")
         sender(jobs, trusted=trusted).send_due()
