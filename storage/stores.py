@@ -1,4 +1,4 @@
-"""What a store must do, whatever it is made of. Implementations: jobs, datasets, results, and their twins in memory."""
+"""What a store must do, whatever it is made of. Implementations: jobs; datasets and results; objects."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager

@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from moto.server import ThreadedMotoServer
 from obstore.store import MemoryStore
 from redis import Redis
 from redis.exceptions import RedisError
@@ -61,6 +60,28 @@ class ByInstallation(LoadFileScheduling):  # type: ignore[misc]
     def _split_scope(self, nodeid: str) -> str:
         file: str = super()._split_scope(nodeid)
         return "served" if file in SHARING else "browser" if file.startswith("tests/browser/") else file
+
+
+WHOLE_INSTALLATION = {"acceptance", "browser", "chaos", "hostile"}
+"""Folders whose tests need everything at once."""
+
+STARTING = {"served", "s3", "own_redis", "surroundings_of"}
+"""Fixtures that start more than one Valkey, which is there in 60 ms."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--fast", action="store_true", help="leave out what starts servers, and what is marked `slow`")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    return (collection_path.name in WHOLE_INSTALLATION and config.getoption("fast")) or None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("fast"):
+        slow = [item for item in items if item.get_closest_marker("slow") or STARTING.intersection(item.fixturenames)]  # type: ignore[attr-defined]
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if item not in set(slow)]
 
 
 def pytest_collection_finish() -> None:
@@ -180,6 +201,8 @@ def _restricted(admin: Redis, url: str) -> str:
 @pytest.fixture(scope="session")
 def s3() -> Iterator[str]:
     """Address of an S3-speaking server of this session's own."""
+    from moto.server import ThreadedMotoServer  # 0.25 s, for the one file or two that need it
+
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()

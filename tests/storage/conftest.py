@@ -21,7 +21,7 @@ def set_messages_waiting(job_client: Redis) -> Callable[[bool], None]:
     return set_queue
 
 
-@pytest.fixture(params=["local", "s3"])
+@pytest.fixture(params=["local", pytest.param("s3", marks=pytest.mark.slow)])
 def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> Blobs:
     if request.param == "local":
         return open_blobs(tmp_path / "data", None)
