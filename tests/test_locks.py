@@ -44,6 +44,7 @@ def normal(distribution: str) -> str:
     return re.sub(r"[-_.]+", "-", distribution).lower()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("process", PROCESSES)
 def test_a_process_needs_only_what_the_runtime_lock_installs(process: str) -> None:
     # Here the development tools are installed, too; what only they bring is missing everywhere else.

@@ -30,6 +30,7 @@ def outline(text: str) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_the_committed_document_has_the_parts_and_tables_that_the_command_makes(parts: list[Part]) -> None:
     made = document(parts, "how")
     assert outline(made) == outline(COMMITTED)
@@ -37,6 +38,7 @@ def test_the_committed_document_has_the_parts_and_tables_that_the_command_makes(
     assert outline(document(parts[:-1], "how")) != outline(COMMITTED)
 
 
+@pytest.mark.slow
 def test_every_claim_is_in_the_committed_summary_with_its_published_value(parts: list[Part]) -> None:
     for claim in (c for p in parts for c in p.claims):
         assert f"| {claim.said} | {claim.where} | {claim.published} |" in COMMITTED, claim

@@ -98,6 +98,7 @@ def test_the_readme_shows_the_scripts_and_their_output(command: str) -> None:
     assert any(shown == command and output.strip() for shown, output in EXAMPLES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "command", "printed"), COMMANDS, ids=[f"{page.relative_to(ROOT)}: {command}" for page, command, _ in COMMANDS]
 )
@@ -129,6 +130,7 @@ def test_a_command_prints_what_the_page_says(
     assert says(printed, real), f"{page.name} says\n{printed}\nbut it printed\n{real}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "code", "printed"), SCRIPTS, ids=[str(page.relative_to(ROOT)) for page, *_ in SCRIPTS])
 def test_the_python_of_a_page_prints_what_it_says(page: Path, code: str, printed: str, serving: Served, tmp_path: Path) -> None:
     command = [sys.executable, "-c", code]
@@ -151,6 +153,7 @@ def test_commands_and_outputs_are_told_apart() -> None:
     assert examples(text) == [("sh a --b", "out\n"), ("c", "")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("printed", "real", "same"),
     [

@@ -81,6 +81,7 @@ def test_the_key_is_no_argument() -> None:
         assert not any("key" in option for parameter in command.params for option in parameter.opts)
 
 
+@pytest.mark.slow
 def test_without_click_it_is_said_how_to_get_it() -> None:
     code = "import sys; sys.modules['click'] = None; from itoscope_client.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT / "client", capture_output=True, text=True)

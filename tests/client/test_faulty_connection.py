@@ -43,6 +43,7 @@ def submit_all(url: str, number: int) -> Sequence[str]:
         return [*threads.map(lambda n: submit(client, datasets[n // 10], n), range(number))]
 
 
+@pytest.mark.slow
 def test_200_submissions_over_a_faulty_connection_are_200_jobs(service_url: str) -> None:
     with FaultyProxy(service_url, delay=LATE) as proxy:
         ids = submit_all(proxy.url, SUBMISSIONS)
@@ -54,6 +55,7 @@ def test_200_submissions_over_a_faulty_connection_are_200_jobs(service_url: str)
         assert len(client.datasets(limit=10_000)) == SUBMISSIONS // 10
 
 
+@pytest.mark.slow
 def test_without_the_idempotency_key_the_same_submissions_make_duplicates(service_url: str) -> None:
     with FaultyProxy(service_url, delay=LATE, kept_away=["Idempotency-Key"]) as proxy:
         submit_all(proxy.url, 40)

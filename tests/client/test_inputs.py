@@ -178,6 +178,7 @@ class TestFiles:
         assert report.dt.median == 0.25
         np.testing.assert_array_equal(states[:, 0], X[:, 0])
 
+    @pytest.mark.slow
     def test_zarr(self, tmp_path: Path, read: Read) -> None:
         zarr = pytest.importorskip("zarr")
         group = zarr.open_group(str(tmp_path / "d.zarr"), mode="w")

@@ -189,6 +189,7 @@ class TestPages:
 
 
 class TestPictures:
+    @pytest.mark.slow
     @pytest.mark.parametrize("document", [OU, ROTATING], ids=["line", "plane"])
     def test_a_model_is_drawn(self, document: dict[str, Any]) -> None:
         import matplotlib

@@ -30,6 +30,7 @@ TERMS = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(TERMS)
 def test_every_term_has_the_value_that_the_worker_gives_it(text: str) -> None:

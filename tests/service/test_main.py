@@ -21,6 +21,8 @@ from storage.redis.connection import connect
 from storage.redis.jobs import RedisJobStore
 from storage.results import LocalResultStore
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

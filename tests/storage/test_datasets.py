@@ -79,6 +79,7 @@ def test_another_tenant_sees_nothing_of_a_dataset(datasets: DatasetStore, folder
     assert datasets.put("stranger", a_dataset(), folder) == "created"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("odd", ODD_IDS)
 def test_no_id_is_a_path(datasets: DatasetStore, folder: Path, odd: str) -> None:
     datasets.put(TENANT, a_dataset(), folder)

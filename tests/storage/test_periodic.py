@@ -5,6 +5,8 @@ import sys
 import threading
 from pathlib import Path
 
+import pytest
+
 from storage.periodic import every
 from storage.stores import StoreUnavailable
 
@@ -41,10 +43,12 @@ def hung_children(how: str) -> int:
     return int(ended.stdout)
 
 
+@pytest.mark.slow
 def test_no_process_is_forked_while_one_acts() -> None:
     assert hung_children("with the others") == 0
 
 
+@pytest.mark.slow
 def test_beside_a_thread_that_forks_do_not_wait_for_children_hang() -> None:
     assert hung_children("by itself") > 0
 

@@ -75,6 +75,7 @@ def test_spans_arrive_at_the_address_that_opentelemetrys_own_variable_names(monk
     assert {int.from_bytes(span.trace_id, "big") for span in spans} == {trace_of(job)[0]}
 
 
+@pytest.mark.slow
 def test_without_being_asked_nothing_is_told_and_no_sdk_is_loaded() -> None:
     program = """
 import sys

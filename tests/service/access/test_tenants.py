@@ -66,6 +66,7 @@ def tenants(service: Any) -> Tenants:
     return Tenants(service)
 
 
+@pytest.mark.slow
 def test_two_hundred_attempts_at_anothers_things_are_answered_as_if_they_had_never_been(service: Any, tenants: Tenants) -> None:
     attempts = 0
     variants: list[dict[str, Any]] = [

@@ -73,6 +73,7 @@ def body(media_type: str, value: Any) -> dict[str, Any]:
     return {"content": text, "headers": {"Content-Type": media_type}}
 
 
+@pytest.mark.slow
 def test_the_document_is_valid() -> None:
     assert list(OpenAPIV31SpecValidator(DOCUMENT).iter_errors()) == []
     broken = {**DOCUMENT, "paths": {"/v1/jobs/{job_id}": {"get": {"responses": {"200": {}}}}}}
@@ -94,6 +95,7 @@ def test_every_operation_shows_what_is_sent_and_what_comes_back(operation: tuple
                 assert "example" in content, (status, media_type)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS, ids=name)
 def test_every_example_of_an_answer_fits_its_schema(operation: tuple[str, str, Any]) -> None:
     for response in operation[2]["responses"].values():

@@ -46,6 +46,7 @@ def test_every_reference_leads_somewhere(service: Any) -> None:
         assert name.split('"')[0] in document["components"]["schemas"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(schemas.names()))
 def test_schemas_are_valid_and_served(service: Any, name: str) -> None:
     schema = service.client.get(f"/v1/schemas/{name}").json()

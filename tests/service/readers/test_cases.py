@@ -56,6 +56,7 @@ def cases() -> list[Any]:
     return [pytest.param(case, id=case["id"]) for case in known if case["kind"] != "model"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", cases())
 def test_public_case(case: dict[str, Any], read_data: Reads, refused: Reads) -> None:
     layout = {"dt": case["given"]["dt"]} if "dt" in case["given"] else {}

@@ -51,6 +51,7 @@ def test_a_child_reads_as_this_process_does(upload: Any, read_data: Callable[...
     assert sorted(file.name for file in folder.iterdir()) == ["segments.npy", "states.npy", "times.npy"]
 
 
+@pytest.mark.slow
 def test_a_refusal_comes_back_whole(upload: Any) -> None:
     path, folder = upload(TABLE.encode())
     with pytest.raises(UnreadableData) as caught:
@@ -72,6 +73,7 @@ def test_a_full_disk_is_no_fault_of_the_data(name: str, upload: Any) -> None:
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_data_beyond_the_memory_of_a_child_cost_one_request(upload: Any) -> None:
     path, folder = upload(b"")
     header = np.lib.format.header_data_from_array_1_0(np.empty(0, np.float32)) | {"shape": (40_000_000,)}
@@ -90,6 +92,7 @@ def test_for_more_numbers_a_child_has_more_memory_and_time_and_for_fewer_no_less
     assert fewer == Limits(numbers=1000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limits", [Limits(wall_seconds=0.01), Limits(cpu_seconds=1)])
 def test_a_child_that_takes_too_long_is_ended(limits: Limits, upload: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     path, folder = upload(TABLE.encode())
@@ -142,6 +145,7 @@ def test_the_child_sees_none_of_the_service_s_environment(upload: Any, monkeypat
     assert "ITOSCOPE_REDIS_URL" not in process._environment()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "absent"),
     [

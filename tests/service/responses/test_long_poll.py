@@ -75,6 +75,7 @@ def test_waiting_ends_at_once_when_the_process_is_asked_to_stop(service: Any) ->
     assert time.monotonic() - started < 15
 
 
+@pytest.mark.slow
 def test_a_hundred_waiting_callers_hold_up_nobody(service: Any) -> None:
     job_id = service.job()
     answers: list[int] = []

@@ -101,6 +101,7 @@ def test_a_hidden_slow_variable_is_named() -> None:
     assert max(found.chapman_kolmogorov, key=lambda test: test.mean_difference).mean_difference > 0.05
 
 
+@pytest.mark.slow
 def test_measurement_noise_passes_when_corrected_and_is_found_when_ignored() -> None:
     paths = double_well(0.05, 5_000, 1)
     data = from_arrays(list(paths + 0.1 * np.random.default_rng(1).standard_normal(paths.shape)), 0.05)

@@ -31,6 +31,7 @@ ROTATING = {"x": {"x": -1.0, "y": 2.0}, "y": {"x": -2.0, "y": -1.0}}
 CORRELATED = {"x,x": {"1": 1.0}, "x,y": {"1": 0.6}, "y,y": {"1": 0.5}}
 
 
+@pytest.mark.slow
 def test_complex_rates_have_a_period_and_their_overtones_stand_apart() -> None:
     spectrum = document(ROTATING, CORRELATED).spectrum
     assert spectrum is not None
@@ -57,6 +58,7 @@ def test_law_of_two_variables_has_a_table_of_its_density() -> None:
     assert law.circulation == pytest.approx(-0.75)
 
 
+@pytest.mark.slow
 def test_cells_of_the_plane_give_a_current() -> None:
     drift = {"x": {"x": -1.0, "x^3": -1.0, "y": 2.0}, "y": {"x": -2.0, "y": -1.0}}
     found = document(drift, CORRELATED, density_points=20)
@@ -91,6 +93,7 @@ def test_no_law_no_numbers() -> None:
     assert "outward" in str(found.reason)
 
 
+@pytest.mark.slow
 def test_a_passage_has_a_spread_and_quantiles() -> None:
     (out, *_) = document({"x": {"x": 1.0, "x^3": -1.0}}, {"x,x": {"1": 0.25}}).passages
     assert out.standard_deviation is not None

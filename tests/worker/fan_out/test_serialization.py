@@ -51,6 +51,7 @@ def same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_every_pass_survives_the_way_and_the_model_of_its_parts_is_the_same_to_the_last_bit(case: str) -> None:
     made, parameters = CASES[case]

@@ -1,6 +1,7 @@
 """A share of sampled models without a law is said in words where it matters, and only there."""
 
 import numpy as np
+import pytest
 
 from benchmarks.simulation import simulate
 from contract.generator import AnalysisParameters
@@ -27,6 +28,7 @@ def analysed(data: Trajectories, method: str) -> Analysed:
     return pipeline.analyse_answer(answer, data, AnalysisParameters(), lambda *_: None)
 
 
+@pytest.mark.slow
 def test_a_cubic_term_that_may_have_either_sign_is_a_warning_with_what_to_try() -> None:
     found = analysed(linear_record(0), "none")
     assert found.generator.ergodic
@@ -37,5 +39,6 @@ def test_a_cubic_term_that_may_have_either_sign_is_a_warning_with_what_to_try() 
     assert "polynomial_degree" in finding.message
 
 
+@pytest.mark.slow
 def test_terms_that_were_selected_give_no_warning() -> None:
     assert not [f for f in analysed(linear_record(0), "bic").findings if f.code == "ergodic-share"]

@@ -27,6 +27,7 @@ def identified(paths, dt, **parameters):
     return pipeline.identify(from_arrays(list(paths), dt), IdentificationParameters.model_validate(parameters), lambda *_: None)
 
 
+@pytest.mark.slow
 def test_with_additive_noise_eulers_rule_is_ordinary_least_squares(paths) -> None:
     declared = {"sampling_rule": "euler", "measurement_noise": "none", "selection": {"method": "none"}}
     library = {"polynomial_degree": 1, "diffusion_degree": 0}
@@ -43,6 +44,7 @@ def test_with_additive_noise_eulers_rule_is_ordinary_least_squares(paths) -> Non
     assert abs(weighted.drift["x"].active()["x"] - ordinary[0, 1]) > 0.1 * errors[0, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("degree", [0, 1])
 def test_only_terms_of_the_diffusions_own_degree_are_tried(paths, degree: int) -> None:
     answer = identified(paths, 0.05, library={"polynomial_degree": 3, "diffusion_degree": degree})
@@ -53,6 +55,7 @@ def test_only_terms_of_the_diffusions_own_degree_are_tried(paths, degree: int) -
     assert any("x^2" in c.active() for c in identified(paths, 0.05, library={"polynomial_degree": 3}).diffusion.values())
 
 
+@pytest.mark.slow
 def test_one_variable_has_it_too_and_the_paper_preset_says_that_it_has_not() -> None:
     line = simulate(*SYSTEMS["multiplicative"], np.zeros(10), dt=0.02, n_steps=2_000, burn_in=300, seed=2)
     assert set(identified(line, 0.02).diffusion.active()) == {"1", "x^2"}

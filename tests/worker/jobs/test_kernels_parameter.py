@@ -55,6 +55,7 @@ def test_the_schema_says_both_spellings() -> None:
     assert {"const": "auto", "type": "string"} in field["anyOf"]
 
 
+@pytest.mark.slow
 def test_the_result_holds_the_surface_in_the_datas_units(wells: Trajectories) -> None:
     answer = pipeline.identify(wells, IdentificationParameters.model_validate({"kernels": "auto"}), _silent)
     analysed = pipeline.analyse_answer(answer, wells, AnalysisParameters(), _silent)
@@ -81,6 +82,7 @@ def test_without_asking_there_is_no_choice(wells: Trajectories) -> None:
     assert "wide-kernels" not in {f.code for f in answer.findings}
 
 
+@pytest.mark.slow
 def test_in_several_variables_the_number_is_chosen(wells: Trajectories) -> None:
     both = Trajectories(np.stack([wells.states[:, 0], wells.states[::-1, 0]], axis=1), wells.times, wells.segments)
     answer = pipeline.identify(both, IdentificationParameters.model_validate({"kernels": "auto"}), _silent)

@@ -57,6 +57,7 @@ def answered(data: Trajectories, **analysis: object) -> IdentificationResult:
     return IdentificationResult.model_validate(json.loads(made.model_dump_json(by_alias=True)))
 
 
+@pytest.mark.slow
 def test_the_model_is_that_of_the_whole_analysis_and_nothing_is_read_off_it(record: Trajectories) -> None:
     whole, alone = answered(record, confidence=0.9), answered(record, confidence=0.9, model_only=True)
     for part in ("data", "model", "selection", "curves", "observed"):

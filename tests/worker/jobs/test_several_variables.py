@@ -17,6 +17,8 @@ from worker.identification.errors import DimensionNotSupported
 from worker.jobs.generator import describe
 from worker.retry import LeaseLost
 
+pytestmark = pytest.mark.slow
+
 MATRIX = np.array([[-1.0, 2.0], [-2.0, -1.0]])
 ROOT = np.linalg.cholesky(np.array([[1.0, 0.6], [0.6, 0.5]]))
 

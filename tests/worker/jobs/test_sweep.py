@@ -39,6 +39,7 @@ def quiet(*_: object) -> None:
     """No progress."""
 
 
+@pytest.mark.slow
 def test_each_set_answers_as_it_would_alone_and_the_sums_are_taken_once() -> None:
     data = record()
     sets = parameters({}, {"selection": {"method": "pastis"}}, {"library": {"polynomial_degree": 2}}, {"sampling_rule": "euler"})

@@ -22,6 +22,8 @@ from storage.results import LocalResultStore
 from storage.stores import StoreUnavailable
 from worker.queue.app import publisher
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 Surroundings = Any  # the class of tests/worker/conftest.py, which cannot be imported from here
 

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from worker.queue import precompile
 
 ROOT = Path(__file__).parents[3]
@@ -21,6 +23,7 @@ print(sum(total.stats.cache_hits.values()), sum(total.stats.cache_misses.values(
 """
 
 
+@pytest.mark.slow
 def test_what_was_compiled_elsewhere_is_used_and_not_compiled_again(tmp_path: Path) -> None:
     (tmp_path / "loops.py").write_text("import numba\n\n\n@numba.njit(cache=True)\ndef total(n):\n    return n + n\n")
     image, mine = tmp_path / "image", tmp_path / "mine"
@@ -84,6 +87,7 @@ CALLED_BY_OTHERS = {
 }
 
 
+@pytest.mark.slow
 def test_every_loop_that_jobs_run_is_compiled() -> None:
     """In a process of its own, where no other test has run any of them."""
     command = [sys.executable, "-c", IDLE]

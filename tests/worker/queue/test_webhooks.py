@@ -284,6 +284,7 @@ def test_the_operators_list_holds_when_it_is_sent_too(open_jobs: Any) -> None:
             assert len(receiver.received) == told
 
 
+@pytest.mark.slow
 def test_by_tls_the_certificate_must_be_the_names(open_jobs: Any, certificates: Any) -> None:
     server, trusted = certificates
     jobs = open_jobs(webhook_waits=())

@@ -71,6 +71,7 @@ def errors_of_log_gap(found: list[Rolling], begin: float, end: float) -> tuple[F
     return np.array(errors), np.array(claimed)
 
 
+@pytest.mark.slow
 def test_the_gap_of_a_falling_barrier_is_within_its_interval_in_nine_windows_of_ten(falling: list[Rolling]) -> None:
     error, claimed = errors_of_log_gap(falling, 1.0, 0.5)
     assert np.mean(np.abs(error) < 1.96 * claimed) >= 0.9
@@ -78,6 +79,7 @@ def test_the_gap_of_a_falling_barrier_is_within_its_interval_in_nine_windows_of_
     assert np.mean(np.abs(error) < 0.98 * claimed) < 0.8
 
 
+@pytest.mark.slow
 def test_a_falling_barrier_opens_the_gap_and_a_constant_one_does_not(falling: list[Rolling], stationary: list[Rolling]) -> None:
     trends = [rolling.trend for rolling in falling]
     slopes = np.array([trend.slope for trend in trends if trend is not None])
@@ -99,6 +101,7 @@ def test_a_rising_barrier_closes_the_gap_and_the_warning_says_so() -> None:
     assert "ever more slowly" in warning.message
 
 
+@pytest.mark.slow
 def test_wells_move_with_the_barrier_and_stay_within_their_errors(falling: list[Rolling]) -> None:
     z = []
     for rolling in falling:
@@ -124,6 +127,7 @@ def linear(seed: int) -> Floats:
     return x
 
 
+@pytest.mark.slow
 def test_windows_whose_models_push_outward_beyond_the_data_have_a_gap_all_the_same() -> None:
     z, outward = [], 0
     for seed in range(6):

@@ -107,6 +107,7 @@ def test_a_law_much_narrower_than_the_references_is_not_had_from_as_few_modes() 
     assert np.max(np.abs(coarse - curve)) > 0.01
 
 
+@pytest.mark.slow
 def test_weak_noise_has_no_memory_and_no_band_but_settled_rates() -> None:
     reference = analyse(driven(0.1, 1.0, 0.5, 0.02))
     assert not isinstance(reference.memory, Memory)

@@ -101,6 +101,7 @@ def hard(name: str, *, observed: bool) -> GeneratorReport:
     return analyse(polynomial_process(b, a), eigenpairs=3, observed_range=data if observed else None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HARD)
 def test_models_drawn_at_random_are_the_same_for_any_data(name: str) -> None:
     alone, found = hard(name, observed=False), hard(name, observed=True)
@@ -160,6 +161,7 @@ def gauss(edges: FloatArray) -> tuple[FloatArray, FloatArray]:
     return (edges[:-1, None] + half[:, None] * (NODES + 1)).ravel(), (half[:, None] * WEIGHTS).ravel()
 
 
+@pytest.mark.slow
 def test_without_points_between_close_zeros_wells_are_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(domain_scan, "separators", lambda function, breaks: np.empty(0))
     name = "two more wells than a coarse scan shows"

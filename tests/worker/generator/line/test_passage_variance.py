@@ -34,6 +34,7 @@ def variance(psi: Function, a: Function, low: float, start: float, to: float) ->
     return 4 * quad(v, start, to, limit=200, epsabs=0, epsrel=1e-8)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "psi", "a", "low", "start", "to"),
     [
@@ -103,6 +104,7 @@ def test_too_long_excursions_have_no_variance(depth: float, finite: bool) -> Non
         assert "variance is infinite" in str(found.deviation.reason)
 
 
+@pytest.mark.slow
 def test_simulated_passages_have_this_mean_spread_and_these_quantiles() -> None:
     """Euler steps with the bridge's chance to have crossed between two samples: what is left of the step's error is O(Δt)."""
     n, dt, a = 1_000, 2e-3, 0.25

@@ -52,6 +52,7 @@ def test_square_root_process_hits_a_level_from_its_end() -> None:
     assert passage.mean_time.value == pytest.approx(expected, rel=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kt", [20.0, 40.0, 400.0, 1500.0])
 def test_high_barriers_keep_their_digits(kt: float) -> None:
     # Barrier in kT: 2 ΔV / a = 1/(2a). Laplace's series for both integrals of (G14) in powers of a.

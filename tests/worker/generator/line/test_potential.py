@@ -105,6 +105,7 @@ def test_together_they_are_those_of_the_own_analysis() -> None:
         assert np.max(np.abs(other.potential - there.potential)) > 0.1
 
 
+@pytest.mark.slow
 def test_where_most_samples_have_one_well_the_other_has_no_interval() -> None:
     """s < 0 leaves the middle alone."""
     reference = analyse(double_well(0.25, 0.1))

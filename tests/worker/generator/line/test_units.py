@@ -46,6 +46,7 @@ def numbers(report: GeneratorReport, length: float, origin: float, time: float) 
     return np.array([(mean - origin) / length, variance / length**2, *fixed, *times, *kramers, *heights, *noise, *rates])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BASES)
 @settings(max_examples=12, deadline=None, derandomize=True)
 @given(

@@ -18,6 +18,8 @@ from worker.generator.quantities.multivariate_distribution import SpatialLaw
 from worker.generator.quantities.report import GeneratorReport, Questions
 from worker.pipeline import process_of
 
+pytestmark = pytest.mark.slow
+
 Terms = dict[str, dict[str, float]]
 
 

@@ -12,6 +12,8 @@ from worker.generator.plane.grid_refinement import solve
 from worker.generator.process import DiffusionProcess
 from worker.pipeline import process_of
 
+pytestmark = pytest.mark.slow
+
 Terms = dict[str, dict[str, float]]
 
 

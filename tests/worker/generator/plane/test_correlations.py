@@ -45,6 +45,7 @@ def test_rotating_process_in_closed_form() -> None:
     is_rotating(memory_of(analyse(ROTATING)), 1e-9)
 
 
+@pytest.mark.slow
 def test_rotating_process_on_cells() -> None:
     is_rotating(memory_of(analysed_in_the_plane(ROTATING, Questions())), 1e-4)
     with pytest.raises(AssertionError):
@@ -53,6 +54,7 @@ def test_rotating_process_on_cells() -> None:
         )
 
 
+@pytest.mark.slow
 def test_independent_coordinates_have_their_own() -> None:
     report = analyse(model({"x": {"x": 1, "x^3": -1}, "y": {"y": -2}}, {"x,x": {"1": 0.25}, "y,y": {"1": 0.25}}))
     alone = memory_of(analyse(model({"x": {"x": 1, "x^3": -1}}, {"x,x": {"1": 0.25}})))
@@ -71,6 +73,7 @@ def test_an_angle_is_remembered_by_its_cosine_and_sine() -> None:
     assert memory.autocorrelation[1] == pytest.approx(np.exp(-memory.lags), abs=1e-3)
 
 
+@pytest.mark.slow
 def test_the_spectrum_of_an_oscillator_holds_its_variance_and_peaks_at_its_turn() -> None:
     report = analyse(model({"x": {"y": 1}, "y": {"x": -1, "x^3": -0.5, "y": -0.4}}, {"y,y": {"1": 0.5}}))
     memory = memory_of(report)

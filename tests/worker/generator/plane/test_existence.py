@@ -10,6 +10,8 @@ from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.report import GeneratorReport
 from worker.pipeline import process_of
 
+pytestmark = pytest.mark.slow
+
 Terms = dict[str, dict[str, float]]
 WELLS: Terms = {"x": {"x": 1, "x^3": -1}, "y": {"y": -1}}
 FAR_TERM = {"x": 1.0, "x^3": -1.0, "x^4": 0.02}

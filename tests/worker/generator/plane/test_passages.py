@@ -64,10 +64,12 @@ def on_the_line(drift: dict[str, float], a: float, start: float, to: float, **mo
     return timed.mean_time.value, timed.deviation.value
 
 
+@pytest.mark.slow
 def test_a_separable_double_well_takes_as_long_as_on_the_line(two_wells: GeneratorReport) -> None:
     is_on_the_line(two_wells.between[len(REFUSED)], 0.25)
 
 
+@pytest.mark.slow
 def test_so_it_does_over_a_barrier_of_twenty_kt() -> None:
     is_on_the_line(passage(wells(0.025), (-1.0, 0.1), from_x(0.8)), 0.025)
 
@@ -136,6 +138,7 @@ def line_committor(x: FloatArray, a: float) -> FloatArray:
     return np.repeat(np.array(values)[:, None] / max(values), len(x), axis=1)
 
 
+@pytest.mark.slow
 def test_the_committor_of_a_separable_double_well_is_that_of_the_line(two_wells: GeneratorReport) -> None:
     found = two_wells.committors[0].found
     assert found is not None
@@ -161,6 +164,7 @@ def test_passages_between_the_wells_are_there_unasked_for(two_wells: GeneratorRe
     assert committor.found.values[24, 24] == pytest.approx(0.5, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_a_region_to_start_from_is_a_mean_over_the_law_in_it() -> None:
     process = model(ALONE, {"x,x": {"1": 1.0}, "y,y": {"1": 1.0}})
     low, high = -0.8, 0.2
@@ -212,6 +216,7 @@ def test_samples_on_coarse_cells_have_the_times_and_committors_of_their_own_line
     assert there.mean_time.log_value != pytest.approx(together[1, 0], abs=0.1)
 
 
+@pytest.mark.slow
 def test_times_their_deviations_and_committors_have_intervals(two_wells: GeneratorReport) -> None:
     noises = np.linspace(0.22, 0.28, 21)
     found = spread([wells(a) for a in noises], two_wells, 0.9999)
@@ -227,6 +232,7 @@ def test_times_their_deviations_and_committors_have_intervals(two_wells: Generat
     assert band[1] == pytest.approx(np.maximum(*lines), abs=4e-3)
 
 
+@pytest.mark.slow
 def test_an_angle_is_hit_from_both_sides() -> None:
     circle = {"periodic": {"x": 2 * np.pi}}
     process = model({"x": {"1": 0.4}, "y": {"y": -1}}, {"x,x": {"1": 0.5}, "y,y": {"1": 0.5}}, **circle)

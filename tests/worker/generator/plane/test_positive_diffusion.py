@@ -29,6 +29,7 @@ def cut_in_the_corners() -> GeneratorReport:
     return analyse(model(noise(0.32)), observed_range=SEEN)
 
 
+@pytest.mark.slow
 def test_rates_and_law_are_those_of_moment_equations(cut_in_the_corners: GeneratorReport) -> None:
     report = cut_in_the_corners
     assert report.ergodic
@@ -47,6 +48,7 @@ def test_rates_and_law_are_those_of_moment_equations(cut_in_the_corners: Generat
     assert covariance[0, 1] == pytest.approx(0, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_a_tensor_that_is_positive_everywhere_is_not_cut() -> None:
     report = analyse(
         model({"x,x": {"1": 0.5, "y^2": 0.1}, "x,y": {"x*y": 0.05}, "y,y": {"1": 0.5, "x^2": 0.1}}), observed_range=SEEN
@@ -83,6 +85,7 @@ def test_without_data_nothing_says_where_to_cut() -> None:
     assert "not positive" in str(analyse(model(noise(0.7))).reason)
 
 
+@pytest.mark.slow
 def test_samples_are_cut_too(cut_in_the_corners: GeneratorReport) -> None:
     report = cut_in_the_corners
     found = spread([model(noise(mixed)) for mixed in np.linspace(0.28, 0.36, 21)], report, 0.9)

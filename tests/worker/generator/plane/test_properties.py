@@ -69,6 +69,7 @@ def plain() -> FloatArray:
     return numbers(analyse(PLAIN), PLAIN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seen",
     [
@@ -88,6 +89,7 @@ def test_numbers_do_not_depend_on_how_the_state_is_written(seen: Seen, plain: Fl
     assert found == pytest.approx(plain, rel=2e-3, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_the_law_above_would_see_a_wrong_noise(plain: FloatArray) -> None:
     class Wrong(Seen):
         def diffusion(self, y: FloatArray) -> FloatArray:

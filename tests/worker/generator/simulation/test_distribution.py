@@ -63,6 +63,7 @@ def test_the_same_seed_gives_the_same_answer_and_another_seed_another() -> None:
     assert end(1) != end(2)
 
 
+@pytest.mark.slow
 def test_a_product_law_with_multiplicative_noise_against_one_dimension() -> None:
     drift = {"x": {"x": -1.0, "x^3": -1.0}, "y": {"y": 1.0, "y^3": -1.0}, "z": {"z": -1.0}}
     noise = {"x,x": {"1": 0.5}, "y,y": {"1": 1.0}, "z,z": {"1": 0.2, "z^2": 0.15}}
@@ -91,6 +92,7 @@ def test_a_product_law_with_multiplicative_noise_against_one_dimension() -> None
         assert np.sqrt(np.mean(z**2)) < 1.5
 
 
+@pytest.mark.slow
 def test_reflecting_ends_hold_the_paths() -> None:
     drift = {"x": {"1": -1.0, "x*y": 0.001}, "y": {"y": -1.0}, "z": {"z": -1.0}}
     process = model(drift, {f"{v},{v}": {"1": 1.0} for v in NAMES}, {"x": (0.0, None)})
@@ -102,6 +104,7 @@ def test_reflecting_ends_hold_the_paths() -> None:
     assert law.estimates.marginals[0].edges[0] >= 0
 
 
+@pytest.mark.slow
 def test_paths_that_run_away_are_counted_and_named() -> None:
     report = analyse(model({"x": {"x": -1.0, "x^2": 1.0}, "y": {"y": -1.0}, "z": {"z": -1.0}}, QUIET))
     assert not report.ergodic
@@ -119,6 +122,7 @@ def test_paths_that_stay_in_their_wells_give_no_numbers() -> None:
     assert "still depended on the stable fixed point" in str(law.reason)
 
 
+@pytest.mark.slow
 def test_chaos_without_a_stable_fixed_point_has_moments() -> None:
     drift = {"x": {"x": -10.0, "y": 10.0}, "y": {"x": 28.0, "y": -1.0, "x*z": -1.0}, "z": {"x*y": 1.0, "z": -8 / 3}}
     report = analyse(model(drift, {f"{v},{v}": {"1": 1.0} for v in NAMES}), observed_range=[(-20, 20), (-25, 25), (0, 50)])

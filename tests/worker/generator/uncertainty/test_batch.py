@@ -111,6 +111,7 @@ def test_a_model_unlike_the_reference_is_left_to_be_analysed_alone(stranger: Sca
     assert strange is None
 
 
+@pytest.mark.slow
 def test_models_without_any_fixed_point_are_sampled_too() -> None:
     # No drift, and noise that grows outwards: ergodic, with nowhere to rest.
     process = ScalarProcess(np.zeros_like, lambda x: 1 + x**4, np.zeros_like)

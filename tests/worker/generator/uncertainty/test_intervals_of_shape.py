@@ -60,6 +60,7 @@ def test_kurtosis_of_multiplicative_noise_and_no_skewness() -> None:
     assert gaussian.kurtosis[0] == pytest.approx((3, 3), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_fourth_moment_that_does_not_exist_has_no_interval() -> None:
     result = spread([multiplicative(g) for g in np.linspace(1.1, 1.25, 25)], analyse(multiplicative(1.2)), 0.9)
     assert result.covariance[0][0] is not None

@@ -1,6 +1,7 @@
 """Bands of density, autocorrelation and power spectrum in several coordinates: closed forms, and the samples' own analysis."""
 
 import numpy as np
+import pytest
 from scipy.linalg import expm
 
 from contract.generator import ModelTerms
@@ -91,6 +92,7 @@ def test_linear_models_have_the_bands_of_their_matrix_exponentials_and_gaussians
     np.testing.assert_allclose(np.array(found.power_spectrum)[:, 1], [of_y, of_y], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_on_cells_the_bands_are_those_of_the_closed_forms() -> None:
     turns, reference = np.linspace(1.85, 2.15, 21), analysed_in_the_plane(turning(2.0), Questions())
     found, memory = spread([turning(t) for t in turns], reference, 0.9999), memory_of(reference)
@@ -110,6 +112,7 @@ def test_on_cells_the_bands_are_those_of_the_closed_forms() -> None:
     np.testing.assert_allclose(density_band(found), [expected, expected], atol=2e-3 * expected.max())
 
 
+@pytest.mark.slow
 def test_a_samples_curves_and_density_are_those_of_its_own_analysis() -> None:
     cubic, pull = 0.93, 2.05
     reference, own = analyse(coupled(1.0)), analyse(coupled(cubic, pull))
@@ -149,6 +152,7 @@ def test_a_band_of_memories_holds_the_share_of_samples_at_a_lag_that_it_says() -
     assert np.max(np.abs(inside[width] - 0.8)) < 4 * np.sqrt(0.16 / 100 + 0.16 / 4000)
 
 
+@pytest.mark.slow
 def test_three_coordinates_have_the_memory_of_their_linear_process() -> None:
     def cubic(rate: float) -> DiffusionProcess:
         drift: Terms = {"x": {"x": -rate, "x^3": -1}, "y": {"y": -2}, "z": {"z": -3}}

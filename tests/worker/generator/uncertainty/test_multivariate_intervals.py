@@ -12,6 +12,8 @@ from worker.generator.quantities.report import Questions
 from worker.generator.uncertainty.confidence_intervals import spread
 from worker.pipeline import process_of
 
+pytestmark = pytest.mark.slow
+
 Terms = dict[str, dict[str, float]]
 
 

@@ -80,6 +80,7 @@ def test_one_wild_reading_does_not_stretch_the_bulk() -> None:
     assert wild.unit < 4 * plain.unit
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_data(tmp_path: Path) -> None:
     peaks = []
     for n in (400_000, 1_600_000):

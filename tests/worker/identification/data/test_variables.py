@@ -22,6 +22,7 @@ def test_dependent_columns_are_refused_in_any_order_and_unit() -> None:
     check_independent(from_arrays([x], 1.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("period", "named"), [(360.0, "360"), (2 * np.pi, "6.28319")])
 def test_an_undeclared_angle_is_refused_and_its_period_named(period: float, named: str) -> None:
     angle = (_walk() * period / 360 + period / 2) % period - period / 2

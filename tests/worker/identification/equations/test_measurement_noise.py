@@ -21,6 +21,7 @@ def _values(fitted) -> tuple[dict[str, tuple[float, float]], dict[str, tuple[flo
     return out[0], out[1], identified.noise_variance * scales.unit**2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deviation", [0.02, 0.05, 0.1])
 def test_noise_is_found_and_corrected(deviation: float, paths, fit) -> None:
     x = paths("double-well", 20, 0.01, 10_000)
@@ -54,6 +55,7 @@ def _exposed(share: float, seed: int) -> np.ndarray:
     return np.asarray(fine[:, : max(1, round(20 * share))].mean(axis=1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [1.0, 0.5])
 def test_motion_blur_is_found_and_corrected(share: float, fit) -> None:
     fitted = fit(from_arrays([_exposed(share, 3)], 0.05))
@@ -93,6 +95,7 @@ def test_auto_takes_a_rule_of_fourth_order_where_the_trapezoid_is_too_coarse(pat
         assert abs(value - true) < 4 * error + 0.01 * abs(true)
 
 
+@pytest.mark.slow
 def test_how_the_diffusion_varies_is_known_through_noise_as_well_as_the_instrument_lets_it(paths, fit) -> None:
     x = paths("multiplicative", 40, 0.05, 2_000)
     y = x + 0.1 * np.random.default_rng(2).standard_normal(x.shape)

@@ -28,6 +28,7 @@ def _model(fitted) -> tuple[dict[str, tuple[float, float]], dict[str, tuple[floa
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", TRUE)
 def test_right_terms_within_four_standard_errors(system: str, paths, fit) -> None:
     model = _model(fit(from_arrays(list(paths(system, 20, 0.01, 10_000)), 0.01)))
@@ -38,6 +39,7 @@ def test_right_terms_within_four_standard_errors(system: str, paths, fit) -> Non
             assert abs(value - true[term]) < 4 * error + step * abs(true[term])
 
 
+@pytest.mark.slow
 def test_standard_error_of_the_drift_is_the_cramer_rao_bound(paths, fit) -> None:
     X = paths("double-well", 20, 0.01, 10_000)
     drift, _ = _model(fit(from_arrays(list(X), 0.01)))
@@ -68,6 +70,7 @@ def test_changing_units_rescales_the_coefficients_and_changes_no_support(paths, 
     assert abs(diffusion["1"][0] * time / scale**2 - plain_diffusion["1"][0]) < tolerance
 
 
+@pytest.mark.slow
 def test_far_from_the_origin_the_lowest_degree_is_taken_and_the_others_listed(paths, fit) -> None:
     x = paths("ornstein-uhlenbeck", 20, 0.01, 10_000)
     identified, library, scales = fit(from_arrays(list(1e6 + x), 0.01))
@@ -104,6 +107,7 @@ def test_trapezoid_beats_euler_on_coarse_samples(paths, fit) -> None:
     assert errors["trapezoid"] < 0.12
 
 
+@pytest.mark.slow
 def test_exact_euler_paths_get_no_false_term_from_the_trapezoid_rule(paths, fit) -> None:
     data = from_arrays(list(paths("double-well", 24, 0.002, 50_000, substeps=1)), 0.002)
     identified, library, _ = fit(data)
@@ -126,6 +130,7 @@ def test_an_angle_is_identified_across_its_seam(fit) -> None:
     assert abs(diffusion["1"][0] - 1.2 * np.degrees(1) ** 2) < 4 * diffusion["1"][1] + 0.005 * 3940
 
 
+@pytest.mark.slow
 def test_on_exact_euler_steps_the_rules_disagreement_covers_the_bias_of_the_trapezoid(paths, fit) -> None:
     data = from_arrays(list(paths("double-well", 24, 0.002, 50_000, substeps=1)), 0.002)
     identified, _, scales = fit(data)

@@ -138,6 +138,7 @@ def wells_at_nodes(wells: Trajectories):
     return problem.library.internal(statistics.nodes), statistics, weights, problem.kernels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", ["ornstein-uhlenbeck", "double-well", "multiplicative"])
 def test_the_default_kernels_are_at_the_bound_and_others_are_no_better(paths, system: str) -> None:
     problem = _problem(from_arrays(list(paths(system, 20, 0.01, 10_000)), 0.01))
@@ -176,6 +177,7 @@ def test_chosen_kernels_are_as_good_as_the_default(wells: Trajectories) -> None:
         assert np.all(np.abs(one.estimate.raw - other.estimate.raw) < 0.4 * one.estimate.std_error)
 
 
+@pytest.mark.slow
 @given(
     scale=st.sampled_from([1e-9, 0.31, 1.0, 7.3, 1e6]),
     offset=st.sampled_from([0.0, 1.0, -20.0]),
@@ -209,6 +211,7 @@ def ripples() -> Trajectories:
     )
 
 
+@pytest.mark.slow
 def test_ripples_under_a_kernel_are_missed_with_a_warning_and_found_by_choosing(ripples: Trajectories) -> None:
     library = {"polynomial_degree": 2, "extra_terms": ("sin(70*x)", "cos(70*x)")}
     missed, found = (_problem(ripples, choosing=c, **library) for c in (False, True))
@@ -236,6 +239,7 @@ def test_too_few_samples_leave_the_default_with_a_word(paths) -> None:
     assert [f.code for f in kernel_findings(identified, problem.library)] == ["kernels-not-chosen"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["simpson", "auto"])
 def test_kernels_are_chosen_for_the_rule_that_fits(paths, rule: str) -> None:
     x = paths("ornstein-uhlenbeck", 20, 0.01, 10_000)

@@ -5,6 +5,8 @@ import pytest
 
 from worker.identification.checks.multivariate_findings import joint_findings
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", ["rotating", "double well", "multiplicative"])
 def test_right_terms_within_four_standard_errors(name: str, system_paths, fit_jointly, as_data, coefficients, systems) -> None:

@@ -24,6 +24,7 @@ def ice_core() -> Trajectories:
     return from_arrays([s for s in stretches if np.isfinite(s).all() and len(s) > 1], 10.0)
 
 
+@pytest.mark.slow
 def test_four_variables_of_degree_four_are_identified(ice_core: Trajectories) -> None:
     # As it is, without the five rounds that measurement noise takes.
     asked = IdentificationParameters.model_validate({"sampling_rule": "euler", "measurement_noise": "none"})

@@ -10,6 +10,8 @@ from worker.identification.estimation.fit import N_BLOCKS, walk
 from worker.identification.sums.rules import SIMPSON, THROUGH_NOISE, TRAPEZOID
 from worker.identification.sums.window_statistics import gather
 
+pytestmark = pytest.mark.slow
+
 SWAPPED = {"x": "y", "y": "x", "x^3": "y^3", "y^3": "x^3", "x^2": "y^2", "y^2": "x^2", "1": "1", "x*y": "x*y"}
 
 

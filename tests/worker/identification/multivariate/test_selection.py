@@ -3,6 +3,7 @@
 import pytest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("selection", ["pastis", "stlsq", "lasso_cv"])
 @pytest.mark.parametrize("name", ["double well", "inertial"])
 def test_right_terms(name: str, selection: str, system_paths, fit_jointly, as_data, coefficients, systems) -> None:
@@ -14,6 +15,7 @@ def test_right_terms(name: str, selection: str, system_paths, fit_jointly, as_da
     assert false <= (2 if selection == "lasso_cv" else 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("selection", ["pastis", "stlsq"])
 def test_overlapping_windows_get_no_false_term(selection: str, system_paths, fit_jointly, as_data, coefficients, systems) -> None:
     got = coefficients(fit_jointly(as_data(system_paths("rotating", n=12)), selection=selection, rule="simpson"))

@@ -28,6 +28,7 @@ def persistent_paths():
     return paths[..., :2]
 
 
+@pytest.mark.slow
 def test_the_long_time_model_is_found_at_steps_where_residuals_are_uncorrelated(
     persistent_paths, fit_jointly, as_data, coefficients
 ) -> None:
@@ -46,6 +47,7 @@ def test_the_long_time_model_is_found_at_steps_where_residuals_are_uncorrelated(
         assert 1 - TAU / fit.least_step - 4 * error < value < 1 + 4 * error
 
 
+@pytest.mark.slow
 def test_a_sampling_rule_that_is_named_is_taken_at_its_word(persistent_paths, fit_jointly, as_data, coefficients) -> None:
     fitted = fit_jointly(as_data(persistent_paths, 0.02), rule="trapezoid", polynomial_degree=2)
     fit, problem = fitted
@@ -56,6 +58,7 @@ def test_a_sampling_rule_that_is_named_is_taken_at_its_word(persistent_paths, fi
     assert coefficients(fitted)["x,x"]["1"][0] == pytest.approx(ballistic, rel=0.1)
 
 
+@pytest.mark.slow
 def test_a_diffusion_is_fitted_at_every_step(system_paths, fit_jointly, as_data) -> None:
     fit, problem = fit_jointly(as_data(system_paths("rotating")))
     assert fit.least_step == 0

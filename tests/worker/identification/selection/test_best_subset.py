@@ -60,6 +60,7 @@ def of_double_well(paths) -> tuple[NormalEquations, Library, int]:
     return drift_equations(from_arrays(list(paths("double-well", 20, 0.01, 10_000)), 0.01), degree=7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", [{}, K8], ids=["K=5", "K=8"])
 @pytest.mark.parametrize("system", TRUE)
 @pytest.mark.parametrize("method", EXACT)
@@ -78,6 +79,7 @@ def test_cross_validation_loses_no_true_term_and_keeps_few_others(system: str, p
     assert sum(map(len, found)) <= sum(map(len, TRUE[system])) + 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["pastis", "stlsq", "lasso_cv"])
 @given(scale=st.sampled_from([1e-9, 1e-3, 7.3, 1e6]), time=st.sampled_from([1e-6, 1.0, 3600.0]))
 @settings(max_examples=4, deadline=None)
@@ -116,6 +118,7 @@ def random_walks() -> list[tuple[NormalEquations, Library, int]]:
     return [drift_equations(brownian(seed)) for seed in range(60)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "promised"), [("bic", 5 * 0.0021), ("pastis", 1e-3), ("stlsq", 5 * 6.3e-5), ("lasso_cv", 0.15)]
 )
@@ -214,6 +217,7 @@ def test_only_what_was_held_out_tells_that_a_term_is_false(of_double_well) -> No
     assert seen[1] < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_a_term_that_only_one_sampling_rule_wants_is_left_out(method: str, paths, fit) -> None:
     data = from_arrays(list(paths("double-well", 24, 0.002, 50_000, substeps=1)), 0.002)
@@ -239,6 +243,7 @@ def test_too_few_blocks_cannot_be_cross_validated(of_double_well) -> None:
     assert choose(few, None, library, n, Criterion("stlsq")).estimate.support == (1, 3)
 
 
+@pytest.mark.slow
 def test_collinear_terms_stop_no_method(paths, fit) -> None:
     data = from_arrays(list(paths("ornstein-uhlenbeck", 20, 0.01, 10_000)), 0.01)
     for method in METHODS:
@@ -246,12 +251,14 @@ def test_collinear_terms_stop_no_method(paths, fit) -> None:
         assert drift
 
 
+@pytest.mark.slow
 def test_scikit_learn_is_imported_where_it_is_used_only() -> None:
     code = "import sys, worker.identification.selection.support_selection; print('sklearn' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "False"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_trajectories", [10, 40])
 def test_correlated_windows_of_a_few_trajectories_are_not_taken_for_a_drift(n_trajectories: int, fit) -> None:
     false, n = 0, 20

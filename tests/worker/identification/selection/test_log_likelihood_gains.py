@@ -46,6 +46,7 @@ def on_states(library: Library, seed: int, n: int = 400) -> NormalEquations:
     return equations_of(library.internal(y), seed)
 
 
+@pytest.mark.slow
 @given(origins, st.integers(0, 10_000), st.data())
 @settings(max_examples=60, deadline=None)
 def test_one_term_more_or_less_gains_what_the_support_gains_by_itself(where: list[float], seed: int, data: st.DataObject) -> None:
@@ -109,6 +110,7 @@ def plain_stepwise(equations: NormalEquations, library: Library) -> list[dict[tu
     return levels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", [[0.0, 0.0], [40.0, -1e3], [1e6, 0.25]])
 def test_forward_and_backward_steps_are_those_of_every_support_by_itself(where: list[float]) -> None:
     library = library_of(where, 4)

@@ -59,6 +59,7 @@ def _solved(matrix: Sequence[Sequence[Fraction]], right: Sequence[Sequence[Fract
     return [row[k:] for row in rows]
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.sampled_from([9.0, -40.0, 1e3 + 1 / 3, 1e6, -1e9]), min_size=1, max_size=2),
     st.sampled_from([2.0**-20, 0.3, 48.0]),

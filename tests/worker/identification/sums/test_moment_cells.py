@@ -64,6 +64,7 @@ def test_moments_on_different_cells_do_not_add() -> None:
         one + other
 
 
+@pytest.mark.slow
 def test_statistics_of_split_trajectories_add_up_to_those_of_the_whole() -> None:
     x = [np.cumsum(np.random.default_rng(s).normal(0, 0.1, 400)) for s in range(4)]
     whole = from_arrays(x, 0.1)
