@@ -71,7 +71,6 @@ def test_linear_processes_in_closed_form_agree_with_the_chain() -> None:
     assert np.allclose(closed, OnTheLine(chain_of(OU, -6, 6), measure).increments(0, STATES, 0.5), atol=1e-3)
 
 
-@pytest.mark.slow
 def test_cells_of_the_plane_agree_with_the_closed_form_where_the_process_is_linear_but_for_a_trace() -> None:
     def process(trace: float) -> SymbolicSystem:
         fields = [

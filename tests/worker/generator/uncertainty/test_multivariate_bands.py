@@ -92,7 +92,6 @@ def test_linear_models_have_the_bands_of_their_matrix_exponentials_and_gaussians
     np.testing.assert_allclose(np.array(found.power_spectrum)[:, 1], [of_y, of_y], rtol=1e-9)
 
 
-@pytest.mark.slow
 def test_on_cells_the_bands_are_those_of_the_closed_forms() -> None:
     turns, reference = np.linspace(1.85, 2.15, 21), analysed_in_the_plane(turning(2.0), Questions())
     found, memory = spread([turning(t) for t in turns], reference, 0.9999), memory_of(reference)
