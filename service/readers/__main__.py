@@ -68,7 +68,11 @@ def _bind(limits: dict[str, int]) -> None:
         try:
             # A second between the soft and the hard limit of CPU time lets the signal say which limit it was.
             resource.setrlimit(
-                kind, (value, value + 1 if kind == resource.RLIMIT_CPU and hard == resource.RLIM_INFINITY else value)
+                kind,
+                (
+                    value,
+                    value + 1 if kind == resource.RLIMIT_CPU and hard == resource.RLIM_INFINITY else value,
+                ),
             )
         except (ValueError, OSError):  # macOS refuses some of them
             continue

@@ -16,7 +16,9 @@ def elapsed(column: Column) -> Floats:
         if not present.any():
             return np.full(len(column.values), np.nan)
         first = int(column.values[present].min())
-        return np.where(present, column.values - first, 0).astype(np.float64) + np.where(present, 0.0, np.nan)
+        return np.where(present, column.values - first, 0).astype(np.float64) + np.where(
+            present, 0.0, np.nan
+        )
     values = column.numbers()
     if not np.isfinite(values).any():
         return values.copy()
@@ -31,7 +33,9 @@ def decimals_of(values: Floats) -> int | None:
     values = values[np.isfinite(values)]
     sample = values[:: max(1, len(values) // 2000)]
     for decimals in range(_MOST_DECIMALS + 1):
-        if np.array_equal(np.round(sample, decimals), sample) and np.array_equal(np.round(values, decimals), values):
+        if np.array_equal(np.round(sample, decimals), sample) and np.array_equal(
+            np.round(values, decimals), values
+        ):
             fine = np.spacing(np.abs(values).max(initial=0.0)) < 0.25 * 10.0**-decimals
             return decimals if fine else None
     return None
@@ -54,7 +58,11 @@ def _single_precision(values: Floats) -> Floats:
     """(n,) spacing of float32 at each value where all are float32 numbers; 0 otherwise."""
     with np.errstate(over="ignore"):
         single = values.astype(np.float32)
-    return np.spacing(np.abs(single)).astype(np.float64) if np.array_equal(single, values) else np.zeros(len(values))
+    return (
+        np.spacing(np.abs(single)).astype(np.float64)
+        if np.array_equal(single, values)
+        else np.zeros(len(values))
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +74,9 @@ class UniformClock:
     largest_shift: float
 
 
-def uniform_clock(times: Floats, piece: Integers, resolution: Floats, step: float | None = None) -> UniformClock | None:
+def uniform_clock(
+    times: Floats, piece: Integers, resolution: Floats, step: float | None = None
+) -> UniformClock | None:
     """The uniform clock whose rounding the stamps are, or None.
 
     times       (n,) non-decreasing inside a piece
@@ -85,7 +95,10 @@ def uniform_clock(times: Floats, piece: Integers, resolution: Floats, step: floa
     coarsest = np.maximum(resolution[1:], resolution[:-1])[inside]
     shift = np.abs(times - on_grid)
     noise = 8 * np.spacing(np.abs(times).max())
-    rounded = bool(np.all(shift <= resolution + noise) and np.all(np.abs(np.diff(times)[inside] - step) < coarsest * (1 - 1e-6)))
+    rounded = bool(
+        np.all(shift <= resolution + noise)
+        and np.all(np.abs(np.diff(times)[inside] - step) < coarsest * (1 - 1e-6))
+    )
     return UniformClock(step, on_grid, float(shift.max())) if rounded else None
 
 
@@ -106,7 +119,9 @@ def steady_clock(times: Floats, piece: Integers, step: float | None = None) -> U
     return UniformClock(step, on_grid, float(np.abs(shift).max())) if steady else None
 
 
-def _fit(times: Floats, piece: Integers, resolution: Floats, step: float | None = None) -> tuple[float, Floats] | None:
+def _fit(
+    times: Floats, piece: Integers, resolution: Floats, step: float | None = None
+) -> tuple[float, Floats] | None:
     if not np.all(resolution > 0):
         return None
     n_pieces = int(piece[-1]) + 1

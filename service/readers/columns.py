@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from service.readers.cells import LOOKS_GROUPED
 from service.readers.clock import elapsed
 from service.readers.errors import UnreadableData, layout_fault
-from service.readers.grouping import LOOKS_GROUPED
 from service.readers.layout import Layout
 from service.readers.limits import Limits
 from service.readers.names import (
@@ -53,14 +53,21 @@ def record_of(table: Table, layout: Layout, limits: Limits, notes: Notes) -> Rec
         frame = counting[0] if counting else None
         if frame is not None:
             notes.assume(f"{frame.title} counts samples")
-    states = _state_columns(table, names, [c for c in (identity, time, frame) if c is not None], layout, limits, notes)
-    variables = tuple(Variable(column.name or f"column {column.position}", column.unit or layout.state_unit) for column in states)
+    states = _state_columns(
+        table, names, [c for c in (identity, time, frame) if c is not None], layout, limits, notes
+    )
+    variables = tuple(
+        Variable(column.name or f"column {column.position}", column.unit or layout.state_unit)
+        for column in states
+    )
     values = np.column_stack([_exact(column, table) for column in states])
     if not np.isfinite(values).any():
         raise UnreadableData(
             f"Every value of {states[0].title} is missing.",
             code="too-few-samples",
-            hints=["Check the delimiter and the decimal mark, or name other columns with state_columns."],
+            hints=[
+                "Check the delimiter and the decimal mark, or name other columns with state_columns."
+            ],
         )
     chosen = time or frame
     times, unit, printed = (None, None, None) if chosen is None else _times(chosen, layout, notes)
@@ -90,10 +97,17 @@ def record_of(table: Table, layout: Layout, limits: Limits, notes: Notes) -> Rec
 
 
 def _state_columns(
-    table: Table, names: Sequence[str | None], taken: Sequence[Column], layout: Layout, limits: Limits, notes: Notes
+    table: Table,
+    names: Sequence[str | None],
+    taken: Sequence[Column],
+    layout: Layout,
+    limits: Limits,
+    notes: Notes,
 ) -> list[Column]:
     if layout.state_columns is not None:
-        chosen = [table.columns[locate(given, names, "state_columns")] for given in layout.state_columns]
+        chosen = [
+            table.columns[locate(given, names, "state_columns")] for given in layout.state_columns
+        ]
         for column in chosen:
             if column.kind != "number":
                 raise layout_fault("state_columns", f"{column.title} does not hold numbers.")
@@ -103,7 +117,10 @@ def _state_columns(
     for column in left:
         if column.kind != "number":
             if column.kind == "stamp" or len(column.labels) > 1:
-                notes.warn("ignored-column", f"{column.title} does not hold numbers and was left out.{_grouped(column)}")
+                notes.warn(
+                    "ignored-column",
+                    f"{column.title} does not hold numbers and was left out.{_grouped(column)}",
+                )
             else:
                 notes.assume(f"{column.title} holds the same word in every row and was left out")
         elif _is_other_clock(column, taken, table):
@@ -114,7 +131,10 @@ def _state_columns(
         raise UnreadableData(
             f"No column is left for the state: {', '.join(column.title for column in table.columns) or 'there is none'}."
             + "".join(_grouped(column) for column in left),
-            hints=["A table needs at least one column of numbers besides time and identity.", "Name it with state_columns."],
+            hints=[
+                "A table needs at least one column of numbers besides time and identity.",
+                "Name it with state_columns.",
+            ],
         )
     if len(states) > 1:
         empty = [column for column in states if bool(np.isnan(column.numbers()).all())]
@@ -125,7 +145,10 @@ def _state_columns(
     if len(states) > limits.state_columns:
         raise UnreadableData(
             f"The table has {len(states)} state columns; at most {limits.state_columns} are read.",
-            hints=["Name the columns with state_columns.", "If rows are trajectories, say orientation=rows."],
+            hints=[
+                "Name the columns with state_columns.",
+                "If rows are trajectories, say orientation=rows.",
+            ],
         )
     return states
 
@@ -133,7 +156,11 @@ def _state_columns(
 def _grouped(column: Column) -> str:
     """What to say of words like `1,234`: digits in groups of three, or three decimals."""
     words = [word for word in column.labels if word]
-    if column.kind != "text" or not words or not all(LOOKS_GROUPED.match(word) for word in words[:1000]):
+    if (
+        column.kind != "text"
+        or not words
+        or not all(LOOKS_GROUPED.match(word) for word in words[:1000])
+    ):
         return ""
     return f" Is the mark in '{words[0]}' a thousands separator or a decimal mark? Write numbers without the first."
 
@@ -153,7 +180,9 @@ def _is_other_clock(column: Column, taken: Sequence[Column], table: Table) -> bo
 
 def _is_temperature(column: Column) -> bool:
     """Whether a column called T, beside the one that is time, is a state: it falls as well as rises."""
-    return split_unit(column.name or "")[0].strip() == "T" and bool(np.any(np.diff(column.numbers()) < 0))
+    return split_unit(column.name or "")[0].strip() == "T" and bool(
+        np.any(np.diff(column.numbers()) < 0)
+    )
 
 
 def _exact(column: Column, table: Table) -> Floats:
@@ -183,7 +212,9 @@ def _tick_of(column: Column, unit: str | None) -> float:
     return 1.0
 
 
-def _times(column: Column, layout: Layout, notes: Notes) -> tuple[Floats, str | None, Floats | None]:
+def _times(
+    column: Column, layout: Layout, notes: Notes
+) -> tuple[Floats, str | None, Floats | None]:
     """Elapsed time, its unit, and the numbers as printed (None for calendar stamps)."""
     since = elapsed(column)
     if column.kind == "stamp":
@@ -191,7 +222,9 @@ def _times(column: Column, layout: Layout, notes: Notes) -> tuple[Floats, str | 
         seconds = SECONDS.get(wanted.strip().lower())
         if seconds is None:
             raise layout_fault(
-                "time_unit", f"Calendar stamps cannot be converted to '{wanted}'.", "Use s, min, h, day, week, month or year."
+                "time_unit",
+                f"Calendar stamps cannot be converted to '{wanted}'.",
+                "Use s, min, h, day, week, month or year.",
             )
         unit = standard_time_unit(wanted) or wanted
         if layout.time_unit is None:
@@ -216,7 +249,15 @@ def _own_unit(column: Column, notes: Notes) -> str | None:
     if column.unit or unit_of_time_name(name):
         return standard_time_unit(column.unit) or unit_of_time_name(name)
     largest = float(np.nanmax(np.abs(column.numbers()), initial=0.0))
-    if bare(name) in ("epoch", "unix", "unixtime", "unix_time", "timestamp", "timestamps", "time_stamp"):
+    if bare(name) in (
+        "epoch",
+        "unix",
+        "unixtime",
+        "unix_time",
+        "timestamp",
+        "timestamps",
+        "time_stamp",
+    ):
         for power, unit in ((1e8, "s"), (1e11, "ms"), (1e14, "us"), (1e17, "ns")):
             if power <= largest < power * 1000:
                 notes.assume(f"{column.title} counts {unit} since 1970")

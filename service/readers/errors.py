@@ -59,5 +59,8 @@ def layout_fault(field: str, detail: str, *hints: str) -> UnreadableData:
     from contract.problems import ProblemError
 
     return UnreadableData(
-        detail, code="layout-mismatch", errors=[ProblemError(detail=detail, pointer=f"#/layout/{field}")], hints=hints
+        detail,
+        code="layout-mismatch",
+        errors=[ProblemError(detail=detail, pointer=f"#/layout/{field}")],
+        hints=hints,
     )

@@ -45,7 +45,13 @@ _STANDARD: Final = {
     3600.0: "h",
     86400.0: "day",
 }
-_STANDARD_LONG: Final = {604800.0: "week", 2629800.0: "month", 31557600.0: "year", 31557600e3: "kyr", 31557600e6: "Myr"}
+_STANDARD_LONG: Final = {
+    604800.0: "week",
+    2629800.0: "month",
+    31557600.0: "year",
+    31557600e3: "kyr",
+    31557600e6: "Myr",
+}
 
 _STATE_UNITS: Final = _words(
     "m km cm mm um µm μm nm pm v mv uv µv a ma ua na pa n mn un pn k c degc mk deg degree degrees rad hz khz mhz ghz "
@@ -81,7 +87,9 @@ def split_unit(name: str) -> tuple[str, str | None]:
         return match["name"].strip(), match["unit"].strip()
     if match := _SUFFIXED.match(name):
         unit = match["unit"].lower()
-        if unit in _STATE_UNITS - _AMBIGUOUS_SUFFIXES or (unit in SECONDS and bare(match["name"]) in _TIME | _AGE):
+        if unit in _STATE_UNITS - _AMBIGUOUS_SUFFIXES or (
+            unit in SECONDS and bare(match["name"]) in _TIME | _AGE
+        ):
             return match["name"], match["unit"]
     return name, None
 
@@ -134,4 +142,8 @@ def has_role(name: str | None) -> bool:
 def looks_like_unit(cell: str) -> bool:
     """Whether a cell under a header is a unit: `[s]`, `(nm)`, `mV`."""
     cell = cell.strip()
-    return bool(re.fullmatch(r"[\[({].{0,30}[\])}]", cell)) or cell.lower() in _STATE_UNITS or cell.lower() in SECONDS
+    return (
+        bool(re.fullmatch(r"[\[({].{0,30}[\])}]", cell))
+        or cell.lower() in _STATE_UNITS
+        or cell.lower() in SECONDS
+    )

@@ -51,7 +51,12 @@ def ordered(record: Record, notes: Notes) -> Ordered:
         trajectory = trajectory[index]
     if record.times is None:
         starts = np.searchsorted(trajectory, np.arange(int(trajectory[-1]) + 1))
-        return Ordered(index, trajectory, (index_in(trajectory, starts)).astype(np.float64), np.zeros(n, dtype=bool))
+        return Ordered(
+            index,
+            trajectory,
+            (index_in(trajectory, starts)).astype(np.float64),
+            np.zeros(n, dtype=bool),
+        )
     samples = Ordered(index, trajectory, record.times[index], np.zeros(n, dtype=bool))
     stamped = np.isfinite(samples.times)
     if not stamped.all():
@@ -64,9 +69,15 @@ def ordered(record: Record, notes: Notes) -> Ordered:
     if not falls.any():
         return samples
     if not np.any(samples.joined & (steps > 0)):
-        notes.warn("unsorted", f"{record.time_name} falls from row to row; the samples were put in order of increasing time.")
+        notes.warn(
+            "unsorted",
+            f"{record.time_name} falls from row to row; the samples were put in order of increasing time.",
+        )
         return _sorted(samples)
-    if record.trajectory is None and (restarted := _restarts(samples, falls, record, notes)) is not None:
+    if (
+        record.trajectory is None
+        and (restarted := _restarts(samples, falls, record, notes)) is not None
+    ):
         return restarted
     n_falls = int(np.count_nonzero(falls))
     first = record.place(int(samples.index[1:][falls][0]))
@@ -86,14 +97,18 @@ def index_in(trajectory: Integers, starts: Integers) -> Integers:
 
 def _sorted(samples: Ordered) -> Ordered:
     order = np.lexsort((np.arange(len(samples.times)), samples.times, samples.trajectory))
-    return Ordered(samples.index[order], samples.trajectory[order], samples.times[order], samples.apart[order])
+    return Ordered(
+        samples.index[order], samples.trajectory[order], samples.times[order], samples.apart[order]
+    )
 
 
 def _along_age(samples: Ordered, record: Record, notes: Notes) -> Ordered:
     """Decreasing age is increasing time; increasing age is read as it stands, with a warning."""
     steps = np.diff(samples.times)
     if not np.any(samples.joined & (steps > 0)):
-        notes.assume(f"{record.time_name} is an age that falls from row to row: time runs forward in file order")
+        notes.assume(
+            f"{record.time_name} is an age that falls from row to row: time runs forward in file order"
+        )
         times = np.nanmax(samples.times, initial=0.0) - samples.times
         return Ordered(samples.index, samples.trajectory, times, samples.apart)
     notes.warn(
@@ -103,7 +118,9 @@ def _along_age(samples: Ordered, record: Record, notes: Notes) -> Ordered:
         "To follow time forward, reverse the rows.",
     )
     if np.any(samples.joined & (steps < 0)):
-        notes.warn("unsorted", f"The rows are not in order of {record.time_name}; they were sorted.")
+        notes.warn(
+            "unsorted", f"The rows are not in order of {record.time_name}; they were sorted."
+        )
         return _sorted(samples)
     return samples
 

@@ -10,7 +10,9 @@ from service.readers.table import Column, Floats, Lines, Record, Table, Variable
 _MANY_COLUMNS = 20
 
 
-def rows_are_trajectories(matrix: Floats, layout: Layout, notes: Notes, *, wide_is_rows: bool) -> bool:
+def rows_are_trajectories(
+    matrix: Floats, layout: Layout, notes: Notes, *, wide_is_rows: bool
+) -> bool:
     """Whether each row of a nameless (rows, columns) matrix is a trajectory.
 
     wide_is_rows: more columns than rows is enough (arrays); otherwise more than 20 columns are (text).
@@ -56,7 +58,10 @@ def record_of_rows(matrix: Floats, lines: Lines, layout: Layout, notes: Notes) -
         notes.assume("column 1 numbers the rows and was left out")
     notes.assume("each row is one trajectory")
     n_rows, n_columns = matrix.shape
-    starts = Lines([n_columns * row for row in range(n_rows)], [lines[row + first_row] for row in range(n_rows)])
+    starts = Lines(
+        [n_columns * row for row in range(n_rows)],
+        [lines[row + first_row] for row in range(n_rows)],
+    )
     return Record(
         states=np.ascontiguousarray(matrix).reshape(-1, 1),
         variables=(Variable(None, layout.state_unit),),
@@ -97,7 +102,10 @@ def _is_time(row: Floats) -> bool:
     usual = float(np.median(steps))
     return (
         bool(np.all(steps > 0))
-        and float(np.mean(np.abs(steps - usual) <= 0.01 * usual + 4 * np.spacing(np.abs(row).max()))) >= 0.9
+        and float(
+            np.mean(np.abs(steps - usual) <= 0.01 * usual + 4 * np.spacing(np.abs(row).max()))
+        )
+        >= 0.9
     )
 
 

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 
 from contract.datasets import DatasetReport, Layout
 from service.readers.errors import UnreadableData, too_large
+from service.readers.formats.sniffing import format_of
 from service.readers.limits import Limits
-from service.readers.sniffing import format_of
 
 _ROOT = Path(__file__).resolve().parents[2]
 _COMMAND = (sys.executable, "-m", "service.readers")
@@ -24,7 +24,12 @@ _FILES = ("states.npy", "times.npy", "segments.npy")
 
 
 def read_upload(
-    path: Path, media_type: str | None, filename: str | None, layout: Layout, folder: Path, limits: Limits | None = None
+    path: Path,
+    media_type: str | None,
+    filename: str | None,
+    layout: Layout,
+    folder: Path,
+    limits: Limits | None = None,
 ) -> DatasetReport:
     """Read an upload in a child process and fill `folder` with the three files of a dataset (storage.stores.DatasetStore).
 
@@ -73,7 +78,10 @@ def _ask(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
     if done.returncode == -signal.SIGXCPU:
         raise _too_slow(limits.cpu_seconds)
     if done.returncode == -signal.SIGKILL or (done.returncode and b"MemoryError" in done.stderr):
-        raise too_large("Reading the data took more memory than one upload may take.", "Upload fewer samples, or NPY or Parquet.")
+        raise too_large(
+            "Reading the data took more memory than one upload may take.",
+            "Upload fewer samples, or NPY or Parquet.",
+        )
     if done.returncode != 0:
         raise _failed(done.stderr)
     try:
@@ -88,18 +96,25 @@ def _failed(said: bytes) -> UnreadableData:
     structlog.get_logger().error("reader_failed", said=said[-4000:].decode("utf-8", "replace"))
     return UnreadableData(
         "The file could not be read: the reader failed on it.",
-        hints=["Upload it as CSV or NPY written by another program, and report this file to the service's operator."],
+        hints=[
+            "Upload it as CSV or NPY written by another program, and report this file to the service's operator."
+        ],
     )
 
 
 def _too_slow(seconds: float) -> UnreadableData:
     return too_large(
-        f"Reading the data took longer than {seconds:g} s.", "Upload fewer samples, or NPY or Parquet, which read faster."
+        f"Reading the data took longer than {seconds:g} s.",
+        "Upload fewer samples, or NPY or Parquet, which read faster.",
     )
 
 
 def _environment() -> dict[str, str]:
     """Nothing of the service's own: no secrets, and one thread per library."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LD_LIBRARY_PATH", "SYSTEMROOT") if name in os.environ}
+    kept = {
+        name: os.environ[name]
+        for name in ("PATH", "LANG", "LD_LIBRARY_PATH", "SYSTEMROOT")
+        if name in os.environ
+    }
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     return {**kept, **threads, "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1"}

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from service.readers import csv
-from service.readers.codes import without_missing_codes
 from service.readers.columns import record_of
+from service.readers.formats import csv
+from service.readers.formats.sniffing import Format
 from service.readers.layout import Layout
 from service.readers.limits import Limits
+from service.readers.missing_value_codes import without_missing_codes
 from service.readers.names import standard_time_unit
 from service.readers.notes import Notes
 from service.readers.orientation import record_of_rows, rows_are_trajectories
 from service.readers.report import refuse_hopeless, report_of
 from service.readers.segments import segmented
-from service.readers.sniffing import Format
 from service.readers.table import Record
 
 
@@ -51,34 +51,50 @@ def _record(path: Path, form: Format, layout: Layout, limits: Limits, notes: Not
     match form:
         case "csv":
             table = csv.read(path, layout, limits, notes)
-            matrix_like = not table.named and all(column.kind == "number" for column in table.columns)
+            matrix_like = not table.named and all(
+                column.kind == "number" for column in table.columns
+            )
             if layout.orientation == "rows" or matrix_like:
                 numeric = [column for column in table.columns if column.kind == "number"]
-                matrix = np.column_stack([column.numbers() for column in numeric]) if numeric else np.empty((0, 0))
+                matrix = (
+                    np.column_stack([column.numbers() for column in numeric])
+                    if numeric
+                    else np.empty((0, 0))
+                )
                 if numeric and rows_are_trajectories(matrix, layout, notes, wide_is_rows=False):
                     return record_of_rows(matrix, table.lines, layout, notes)
         case "parquet" | "arrow":
-            from service.readers import arrow  # half a second that other formats need not pay
+            from service.readers.formats import (
+                arrow,
+            )  # half a second that other formats need not pay
 
-            table = arrow.read_parquet(path, limits, notes) if form == "parquet" else arrow.read_arrow(path, limits, notes)
+            table = (
+                arrow.read_parquet(path, limits, notes)
+                if form == "parquet"
+                else arrow.read_arrow(path, limits, notes)
+            )
         case "json":
-            from service.readers import json
+            from service.readers.formats import json
 
             return json.read(path, layout, limits, notes)
         case _:
-            from service.readers import bundle, numpy
+            from service.readers.formats import bundle, numpy
 
             if form == "npy":
                 return bundle.record_of_array(numpy.read_npy(path, limits), layout, limits, notes)
             if form == "mat":
-                from service.readers import matlab
+                from service.readers.formats import matlab
 
-                return bundle.record_of_bundle(matlab.read_mat(path, limits, notes), layout, limits, notes)
+                return bundle.record_of_bundle(
+                    matlab.read_mat(path, limits, notes), layout, limits, notes
+                )
             return bundle.record_of_bundle(numpy.read_npz(path, limits), layout, limits, notes)
     return record_of(table, layout, limits, notes)
 
 
-def _sampling_interval(record: Record, layout: Layout, notes: Notes) -> tuple[float | None, str | None]:
+def _sampling_interval(
+    record: Record, layout: Layout, notes: Notes
+) -> tuple[float | None, str | None]:
     """dt as given, or as the file names it, and its unit; with a warning where it is needed and unknown."""
     if layout.dt is not None:
         return layout.dt, None

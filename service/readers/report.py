@@ -74,7 +74,11 @@ def report_of(read: Segmented, record: Record, form: str, layout: Layout, dt: fl
         "layout": resolved,
         "assumptions": notes.assumptions,
         "variables": [
-            {"name": variable_name(j), "column": (variable.column or "")[:200] or None, "unit": variable.unit}
+            {
+                "name": variable_name(j),
+                "column": (variable.column or "")[:200] or None,
+                "unit": variable.unit,
+            }
             for j, variable in enumerate(record.variables)
         ],
         "time_unit": record.time_unit,
@@ -83,9 +87,16 @@ def report_of(read: Segmented, record: Record, form: str, layout: Layout, dt: fl
         "n_samples": len(read.states),
         "n_increments": len(steps),
         "duration": float(steps.sum()),
-        "lengths": {"min": int(samples_of.min()), "median": float(np.median(samples_of)), "max": int(samples_of.max())},
+        "lengths": {
+            "min": int(samples_of.min()),
+            "median": float(np.median(samples_of)),
+            "max": int(samples_of.max()),
+        },
         "dt": sampling,
-        "range": [[float(low), float(high)] for low, high in zip(read.states.min(axis=0), read.states.max(axis=0), strict=True)],
+        "range": [
+            [float(low), float(high)]
+            for low, high in zip(read.states.min(axis=0), read.states.max(axis=0), strict=True)
+        ],
         "n_gaps": notes.n_gaps,
         "n_missing": notes.n_missing,
         "n_duplicate_times": notes.n_duplicate_times,
@@ -104,7 +115,13 @@ def _sampling(steps: Floats, read: Segmented) -> dict[str, Any]:
     if high - low <= 1e-9 * median + 8 * float(np.spacing(read.times.max())):
         # A regular clock: its interval from the whole record, without the last digits of single steps.
         interval = float(f"{steps.sum() / len(steps):.12g}")
-        return {"median": interval, "min": interval, "max": interval, "jitter": 0.0, "source": read.source}
+        return {
+            "median": interval,
+            "min": interval,
+            "max": interval,
+            "jitter": 0.0,
+            "source": read.source,
+        }
     with np.errstate(over="ignore"):
         jitter = float(np.std(steps / median))
     if not np.isfinite(jitter):

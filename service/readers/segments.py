@@ -81,7 +81,9 @@ def _without_padding(samples: Ordered, record: Record) -> Ordered:
     return replace(kept, apart=kept.apart & ~starts)
 
 
-def _on_a_uniform_clock(samples: Ordered, record: Record, dt: float | None, notes: Notes) -> Ordered:
+def _on_a_uniform_clock(
+    samples: Ordered, record: Record, dt: float | None, notes: Notes
+) -> Ordered:
     """Stamps that are a uniform clock's, rounded, get that clock's times back."""
     inside = samples.joined
     steps = np.diff(samples.times)[inside]
@@ -92,7 +94,11 @@ def _on_a_uniform_clock(samples: Ordered, record: Record, dt: float | None, note
     n_zero = int(np.count_nonzero(steps == 0))
     if n_zero == 0 and float(np.mean(even)) >= _REGULAR_SHARE:
         return samples
-    if n_zero and not np.any(_repeats(samples, record)[1]) and _usual_step(steps[steps > 0], 0.0) is not None:
+    if (
+        n_zero
+        and not np.any(_repeats(samples, record)[1])
+        and _usual_step(steps[steps > 0], 0.0) is not None
+    ):
         return samples  # rows written twice
     resolution = _resolution(samples, record)
     coarsest = np.maximum(resolution[1:], resolution[:-1])
@@ -112,7 +118,9 @@ def _on_a_uniform_clock(samples: Ordered, record: Record, dt: float | None, note
         )  # fmt: skip
     if n_zero > _FEW_DUPLICATES * len(steps):
         whole = np.concatenate(([0], np.cumsum(~inside)))
-        clock = (steady_clock(samples.times, whole, dt) if dt else None) or steady_clock(samples.times, whole)
+        clock = (steady_clock(samples.times, whole, dt) if dt else None) or steady_clock(
+            samples.times, whole
+        )
         if clock is not None:
             return _restored(
                 samples, clock, notes,
@@ -175,7 +183,11 @@ def _distinct(samples: Ordered, record: Record, dt: float | None, notes: Notes) 
         group = np.cumsum(np.diff(samples.trajectory, prepend=samples.trajectory[:1]) != 0)
         return replace(samples, times=np.asarray(index_in(group, starts) * dt, dtype=np.float64))
     notes.n_duplicate_times = n_repeated
-    kind = "with the same state" if n_different == 0 else f"({n_different} of them with another state; the first was kept)"
+    kind = (
+        "with the same state"
+        if n_different == 0
+        else f"({n_different} of them with another state; the first was kept)"
+    )
     notes.warn(
         "duplicate-times",
         f"{n_repeated} samples repeat a time stamp {kind}, first at {record.place(int(samples.index[repeated][0]))}; "
@@ -227,12 +239,22 @@ def _float_noise(times: Floats) -> float:
     return 8 * float(np.spacing(np.abs(times).max(initial=0.0)))
 
 
-def _cut(samples: Ordered, record: Record, source: Literal["time_column", "given", "assumed"]) -> Segmented:
+def _cut(
+    samples: Ordered, record: Record, source: Literal["time_column", "given", "assumed"]
+) -> Segmented:
     n = len(samples.times)
     new_trajectory = np.diff(samples.trajectory, prepend=-1) != 0
     starts = np.flatnonzero(new_trajectory | samples.apart)
     number = np.cumsum(new_trajectory) - 1
-    segments = np.column_stack([starts, np.append(starts[1:], n)[: len(starts)], number[starts]]).astype(np.int64)
-    states = record.states if np.array_equal(samples.index, np.arange(len(record.states))) else record.states[samples.index]
+    segments = np.column_stack(
+        [starts, np.append(starts[1:], n)[: len(starts)], number[starts]]
+    ).astype(np.int64)
+    states = (
+        record.states
+        if np.array_equal(samples.index, np.arange(len(record.states)))
+        else record.states[samples.index]
+    )
     times = samples.times - samples.times.min(initial=np.inf) if n else samples.times
-    return Segmented(states, times, segments.reshape(-1, 3), int(number[-1]) + 1 if n else 0, source)
+    return Segmented(
+        states, times, segments.reshape(-1, 3), int(number[-1]) + 1 if n else 0, source
+    )

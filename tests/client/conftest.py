@@ -14,10 +14,10 @@ from contract.datasets import DatasetReport, Layout
 from itoscope_client import Client, Retries
 from itoscope_client.inputs import LayoutOptions, upload_of
 from service.app import create_app
+from service.readers.formats.sniffing import format_of
 from service.readers.layout import Layout as ReaderLayout
 from service.readers.limits import Limits
 from service.readers.reading import read as read_file
-from service.readers.sniffing import format_of
 from service.settings import ServiceSettings
 from standalone.preflight import free_port
 from tests.acceptance.served import Served

@@ -96,7 +96,7 @@ def test_our_own_mistakes_are_admitted_without_detail(service: Any, monkeypatch:
 def test_every_code_is_explained_in_the_documentation() -> None:
     root = Path(__file__).resolve().parents[2]
     explained = set(re.findall(r"^\| `([a-z-]+)` \|", (root / "docs" / "problems.md").read_text("utf-8"), re.MULTILINE))
-    drawn = "".join(path.read_text("utf-8") for path in [*root.glob("worker/*/errors.py"), *root.glob("service/readers/*.py")])
+    drawn = "".join(path.read_text("utf-8") for path in [*root.glob("worker/*/errors.py"), *root.glob("service/readers/**/*.py")])
     codes = set(re.findall(r"\bcode ?= ?\"([a-z-]+)\"", drawn))
     assert {"constant-data", "layout-mismatch"} <= codes, "the pattern still finds them"
     assert set(CODES) | codes <= explained

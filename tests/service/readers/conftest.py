@@ -12,10 +12,10 @@ import pytest
 from contract.datasets import DatasetReport
 from contract.datasets import Layout as GivenLayout
 from service.readers.errors import UnreadableData
+from service.readers.formats.sniffing import format_of
 from service.readers.layout import Layout
 from service.readers.limits import Limits
 from service.readers.reading import read
-from service.readers.sniffing import format_of
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,11 @@ def read_data(tmp_path_factory: pytest.TempPathFactory) -> Reader:
         if not isinstance(data, Path):
             path.write_bytes(data.encode() if isinstance(data, str) else data)
         given = GivenLayout(**layout).model_dump(mode="json")
-        form = format_of(path.read_bytes()[:4096], media_type, filename or (path.name if isinstance(data, Path) else None))
+        form = format_of(
+            path.read_bytes()[:4096],
+            media_type,
+            filename or (path.name if isinstance(data, Path) else None),
+        )
         raw = read(path, form, Layout.from_json(given), limits or Limits(), folder)
         found = Read(
             DatasetReport.model_validate(json.loads(json.dumps(raw))),

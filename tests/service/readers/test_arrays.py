@@ -31,23 +31,32 @@ def npz(**arrays: Any) -> bytes:
 
 
 def claim(shape: str, payload: bytes = bytes(80)) -> bytes:
-    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".encode().ljust(117) + b"\n"
+    header = (
+        f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".encode().ljust(117)
+        + b"\n"
+    )
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + payload
 
 
-@pytest.mark.parametrize("kind", ["<f8", ">f8", "<f4", ">f4", "<f2", "<i4", ">i2", "<u8", "<i8", "longdouble"])
+@pytest.mark.parametrize(
+    "kind", ["<f8", ">f8", "<f4", ">f4", "<f2", "<i4", ">i2", "<u8", "<i8", "longdouble"]
+)
 def test_real_number_types_become_doubles(kind: str, read_data: Reads) -> None:
     array = (10 * X).astype(kind)
     assert np.array_equal(read_data(npy(array), dt=0.1).states[:, 0], array.astype(float))
 
 
 def test_booleans_are_zero_and_one(read_data: Reads) -> None:
-    assert np.array_equal(read_data(npy(X.mean() < X), dt=0.1).states[:, 0], (X.mean() < X).astype(float))
+    assert np.array_equal(
+        read_data(npy(X.mean() < X), dt=0.1).states[:, 0], (X.mean() < X).astype(float)
+    )
 
 
 def test_counts_do_not_overflow(read_data: Reads) -> None:
     counts = (100_000 + np.round(X)).astype(np.int32)
-    assert np.array_equal(read_data(npy(counts), dt=0.1).states[:, 0] ** 4, counts.astype(float) ** 4)
+    assert np.array_equal(
+        read_data(npy(counts), dt=0.1).states[:, 0] ** 4, counts.astype(float) ** 4
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,12 +105,16 @@ def test_whole_numbers_beyond_exactness_are_refused(refused: Reads) -> None:
         (npy(X) + b"more", 422),
     ],
 )
-def test_a_header_that_lies_is_caught_before_memory_is_taken(data: bytes, status: int, refused: Reads) -> None:
+def test_a_header_that_lies_is_caught_before_memory_is_taken(
+    data: bytes, status: int, refused: Reads
+) -> None:
     assert refused(data).status == status
 
 
 def test_a_zip_bomb_is_refused_from_its_declared_sizes(refused: Reads) -> None:
-    refusal = refused(npz(a=np.zeros(900_000), b=np.zeros(200_000)), limits=Limits(numbers=1_000_000))
+    refusal = refused(
+        npz(a=np.zeros(900_000), b=np.zeros(200_000)), limits=Limits(numbers=1_000_000)
+    )
     assert (refusal.status, refusal.code) == (413, "too-large-data")
 
 
@@ -126,7 +139,9 @@ def test_three_axes_are_trajectory_time_state(layout: dict[str, str], read_data:
 def test_axes_may_come_in_any_order(axes: str, read_data: Reads) -> None:
     array = RNG.normal(size=(4, 30, 2))
     turned = np.transpose(array, ["ntd".index(axis) for axis in axes])
-    assert np.array_equal(read_data(npy(np.asfortranarray(turned)), axes=axes, dt=0.1).states, array.reshape(-1, 2))
+    assert np.array_equal(
+        read_data(npy(np.asfortranarray(turned)), axes=axes, dt=0.1).states, array.reshape(-1, 2)
+    )
 
 
 def test_axes_must_fit_the_array(refused: Reads) -> None:

@@ -47,10 +47,15 @@ def feather(table: pa.Table) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("write", "form"), [(parquet, "parquet"), (ipc_file, "arrow"), (ipc_stream, "arrow"), (feather, "arrow")]
+    ("write", "form"),
+    [(parquet, "parquet"), (ipc_file, "arrow"), (ipc_stream, "arrow"), (feather, "arrow")],
 )
-def test_every_container_gives_the_same_numbers(write: Callable[[pa.Table], bytes], form: str, read_data: Reads) -> None:
-    table = pa.table({"cell": ["a"] * 30 + ["b"] * 30, "t": [0.5 * k for k in range(30)] * 2, "x_um": X})
+def test_every_container_gives_the_same_numbers(
+    write: Callable[[pa.Table], bytes], form: str, read_data: Reads
+) -> None:
+    table = pa.table(
+        {"cell": ["a"] * 30 + ["b"] * 30, "t": [0.5 * k for k in range(30)] * 2, "x_um": X}
+    )
     found = read_data(write(table))
     assert found.report.format == form
     assert np.array_equal(found.states[:, 0], X)
@@ -58,7 +63,9 @@ def test_every_container_gives_the_same_numbers(write: Callable[[pa.Table], byte
     assert found.report.variables[0].unit == "um"
 
 
-@pytest.mark.parametrize("kind", [pa.float32(), pa.float16(), pa.int16(), pa.uint64(), pa.decimal128(12, 3), pa.bool_()])
+@pytest.mark.parametrize(
+    "kind", [pa.float32(), pa.float16(), pa.int16(), pa.uint64(), pa.decimal128(12, 3), pa.bool_()]
+)
 def test_every_kind_of_number_becomes_a_double(kind: pa.DataType, read_data: Reads) -> None:
     whole = [abs(int(10 * x)) % 2 for x in X]
     values: list[Any] = [Decimal(value) for value in whole] if pa.types.is_decimal(kind) else whole
@@ -73,7 +80,9 @@ def test_every_kind_of_number_becomes_a_double(kind: pa.DataType, read_data: Rea
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 def test_time_stamps_of_every_resolution(unit: str, read_data: Reads) -> None:
     start = datetime(2024, 3, 31, tzinfo=UTC)
-    stamps = pa.array([start + timedelta(seconds=10 * k) for k in range(N)], pa.timestamp(unit, "Europe/Berlin"))
+    stamps = pa.array(
+        [start + timedelta(seconds=10 * k) for k in range(N)], pa.timestamp(unit, "Europe/Berlin")
+    )
     found = read_data(parquet(pa.table({"when": stamps, "x": X})))
     assert found.times.tolist() == [10.0 * k for k in range(N)]
     assert found.report.time_unit == "s"
@@ -125,16 +134,31 @@ def test_rows_are_counted_before_they_are_decoded(refused: Reads) -> None:
 @pytest.mark.parametrize("write", [parquet, ipc_file, ipc_stream])
 def test_damaged_files_are_refused(write: Callable[[pa.Table], bytes], refused: Reads) -> None:
     data = write(pa.table({"t": np.arange(N) * 0.5, "x": X}))
-    broken_ends = [data[:-9] + bytes(9)] if write is not ipc_stream else []  # a stream ends in padding
-    for broken in (data[: len(data) // 2], data[:8], data[:40] + bytes(len(data) - 40), *broken_ends):
+    broken_ends = (
+        [data[:-9] + bytes(9)] if write is not ipc_stream else []
+    )  # a stream ends in padding
+    for broken in (
+        data[: len(data) // 2],
+        data[:8],
+        data[:40] + bytes(len(data) - 40),
+        *broken_ends,
+    ):
         assert refused(broken).status == 422
 
 
 def test_an_empty_table_is_refused(refused: Reads) -> None:
-    assert refused(parquet(pa.table({"t": pa.array([], pa.float64()), "x": pa.array([], pa.float64())}))).code == "empty-file"
+    assert (
+        refused(
+            parquet(pa.table({"t": pa.array([], pa.float64()), "x": pa.array([], pa.float64())}))
+        ).code
+        == "empty-file"
+    )
 
 
 def test_infinity_is_refused_with_its_sample(refused: Reads) -> None:
     values = X.copy()
     values[9] = np.inf
-    assert "Sample 10, column 2 ('x')" in refused(parquet(pa.table({"t": np.arange(N) * 0.5, "x": values}))).detail
+    assert (
+        "Sample 10, column 2 ('x')"
+        in refused(parquet(pa.table({"t": np.arange(N) * 0.5, "x": values}))).detail
+    )

@@ -12,7 +12,9 @@ SHARED = Path(__file__).resolve().parents[3] / ".." / "shared"
 CASES, DATA = SHARED / "cases" / "open", SHARED / "data"
 EXPECTED = CASES / "expected.json"
 
-pytestmark = pytest.mark.skipif(not EXPECTED.exists(), reason="the public cases are not beside this checkout")
+pytestmark = pytest.mark.skipif(
+    not EXPECTED.exists(), reason="the public cases are not beside this checkout"
+)
 
 Reads = Callable[..., Any]
 
@@ -73,9 +75,15 @@ def test_public_case(case: dict[str, Any], read_data: Reads, refused: Reads) -> 
             n_samples, n_trajectories, dt = SAMPLES[case["id"]]
             assert found.report.n_samples == n_samples == case.get("n_samples", n_samples)
             assert found.report.n_samples == case.get("n_valid", n_samples)
-            assert found.report.n_trajectories == n_trajectories == case.get("n_trajectories", n_trajectories)
+            assert (
+                found.report.n_trajectories
+                == n_trajectories
+                == case.get("n_trajectories", n_trajectories)
+            )
             # A rounded clock is known to one digit of its stamps (0.01) over the length of its record (207).
-            assert found.report.dt.median == pytest.approx(dt, rel=0.01 / 207 if "rounded" in case["id"] else 1e-9)
+            assert found.report.dt.median == pytest.approx(
+                dt, rel=0.01 / 207 if "rounded" in case["id"] else 1e-9
+            )
 
 
 def test_a_file_and_its_int32_array_hold_the_same_numbers(read_data: Reads) -> None:
@@ -95,14 +103,27 @@ def test_a_file_and_its_int32_array_hold_the_same_numbers(read_data: Reads) -> N
         ("d07_neuron_all240_every6th.csv", {}, 80_160, 240, 9e-4, {"orientation-assumed"}),
         ("d07_neuron_first60.csv", {"orientation": "rows"}, 120_000, 60, 1.5e-4, set()),
         ("d08_buffalo_gps.csv", {}, 17_342, 6, 3600.0, {"uneven-sampling"}),
-        ("d10_ngrip_10yr.csv", {"state_columns": ("d18O",)}, 4_975, 1, 10.0, {"age-axis", "missing-values"}),
+        (
+            "d10_ngrip_10yr.csv",
+            {"state_columns": ("d18O",)},
+            4_975,
+            1,
+            10.0,
+            {"age-axis", "missing-values"},
+        ),
         ("d11_do_events.csv", {}, 999, 1, 0.05, {"age-axis"}),
         ("d17_alanine_phi_psi.xvg", {"dt": 0.02}, 80_000, 1, 0.02, set()),
         ("d19_dgs10.csv", {"time_unit": "year"}, 14_802, 1, 1 / 365.25, {"uneven-sampling"}),
     ],
 )
 def test_real_data(
-    name: str, layout: dict[str, Any], n_samples: int, n_trajectories: int, dt: float, codes: set[str], read_data: Reads
+    name: str,
+    layout: dict[str, Any],
+    n_samples: int,
+    n_trajectories: int,
+    dt: float,
+    codes: set[str],
+    read_data: Reads,
 ) -> None:
     report = read_data(DATA / name, **layout).report
     assert (report.n_samples, report.n_trajectories) == (n_samples, n_trajectories)

@@ -20,7 +20,19 @@ def rows(*columns: Any, header: str | None = None) -> str:
 
 
 @pytest.mark.parametrize(
-    "name", ["t", "Time", "time (s)", "t_ps", "Zeit [ms]", "elapsed", "timestamp", "t/s", "seconds", "t_years"]
+    "name",
+    [
+        "t",
+        "Time",
+        "time (s)",
+        "t_ps",
+        "Zeit [ms]",
+        "elapsed",
+        "timestamp",
+        "t/s",
+        "seconds",
+        "t_years",
+    ],
 )
 def test_time_is_known_by_its_name(name: str, read_data: Reads) -> None:
     found = read_data(rows(X, T, header=f"x,{name}"))
@@ -30,17 +42,36 @@ def test_time_is_known_by_its_name(name: str, read_data: Reads) -> None:
 
 @pytest.mark.parametrize(
     ("name", "unit"),
-    [("t_ps", "ps"), ("time (s)", "s"), ("Zeit [ms]", "ms"), ("t_years", "year"), ("t/h", "h"), ("seconds", "s"), ("t", None)],
+    [
+        ("t_ps", "ps"),
+        ("time (s)", "s"),
+        ("Zeit [ms]", "ms"),
+        ("t_years", "year"),
+        ("t/h", "h"),
+        ("seconds", "s"),
+        ("t", None),
+    ],
 )
-def test_the_unit_of_time_is_read_off_its_name(name: str, unit: str | None, read_data: Reads) -> None:
+def test_the_unit_of_time_is_read_off_its_name(
+    name: str, unit: str | None, read_data: Reads
+) -> None:
     assert read_data(rows(T, X, header=f"{name},x")).report.time_unit == unit
 
 
 @pytest.mark.parametrize(
     ("name", "unit"),
-    [("x_um", "um"), ("v [mV]", "mV"), ("phi_deg", "deg"), ("dev_mHz", "mHz"), ("force/pN", "pN"), ("x_a", None)],
+    [
+        ("x_um", "um"),
+        ("v [mV]", "mV"),
+        ("phi_deg", "deg"),
+        ("dev_mHz", "mHz"),
+        ("force/pN", "pN"),
+        ("x_a", None),
+    ],
 )
-def test_the_unit_of_the_state_is_read_off_its_name(name: str, unit: str | None, read_data: Reads) -> None:
+def test_the_unit_of_the_state_is_read_off_its_name(
+    name: str, unit: str | None, read_data: Reads
+) -> None:
     variable = read_data(rows(T, X, header=f"t,{name}")).report.variables[0]
     assert (variable.name, variable.column, variable.unit) == ("x", name, unit)
 
@@ -77,18 +108,34 @@ def test_trajectories_are_told_apart_by_a_named_column(name: str, read_data: Rea
 
 
 def test_words_tell_trajectories_apart(read_data: Reads) -> None:
-    found = read_data(rows([("Cilla", "Gabs", "Toni")[k // 40] for k in range(N)], T[:40] * 3, X, header="buffalo,t,x"))
+    found = read_data(
+        rows(
+            [("Cilla", "Gabs", "Toni")[k // 40] for k in range(N)],
+            T[:40] * 3,
+            X,
+            header="buffalo,t,x",
+        )
+    )
     assert found.report.n_trajectories == 3
     assert "tells trajectories apart" in found.said
 
 
-def test_whole_numbers_that_change_where_time_restarts_tell_trajectories_apart(read_data: Reads) -> None:
+def test_whole_numbers_that_change_where_time_restarts_tell_trajectories_apart(
+    read_data: Reads,
+) -> None:
     found = read_data(rows([k // 40 for k in range(N)], T[:40] * 3, X))
-    assert (found.report.n_trajectories, found.report.layout.id_column, found.report.layout.time_column) == (3, "1", "2")
+    assert (
+        found.report.n_trajectories,
+        found.report.layout.id_column,
+        found.report.layout.time_column,
+    ) == (3, "1", "2")
 
 
 def test_interleaved_trajectories_are_gathered(read_data: Reads) -> None:
-    found = read_data(rows([k // 2 for k in range(N)], [k % 2 for k in range(N)], X, header="frame,particle,x"), dt=0.1)
+    found = read_data(
+        rows([k // 2 for k in range(N)], [k % 2 for k in range(N)], X, header="frame,particle,x"),
+        dt=0.1,
+    )
     assert np.array_equal(found.states[:60, 0], X[::2])
     assert np.array_equal(found.states[60:, 0], X[1::2])
     assert found.codes == set()
@@ -105,13 +152,20 @@ def test_the_layout_decides_over_every_guess(read_data: Reads) -> None:
 
 
 def test_columns_may_be_named_by_number(read_data: Reads) -> None:
-    found = read_data(rows(X, [k // 60 for k in range(N)], T[:60] * 2), time_column="3", id_column="2", state_columns=("1",))
+    found = read_data(
+        rows(X, [k // 60 for k in range(N)], T[:60] * 2),
+        time_column="3",
+        id_column="2",
+        state_columns=("1",),
+    )
     assert found.report.n_trajectories == 2
     assert np.array_equal(found.states[:, 0], X)
 
 
 @pytest.mark.parametrize("field", ["time_column", "id_column"])
-def test_a_column_that_is_not_there_is_refused_with_the_ones_that_are(field: str, refused: Reads) -> None:
+def test_a_column_that_is_not_there_is_refused_with_the_ones_that_are(
+    field: str, refused: Reads
+) -> None:
     refusal = refused(rows(T, X, header="t,x"), **{field: "voltage"})
     assert refusal.status == 422
     assert refusal.errors[0].pointer == f"#/layout/{field}"
@@ -125,7 +179,9 @@ def test_words_in_a_column_that_is_not_wanted_do_no_harm(read_data: Reads) -> No
     assert "same word in every row" in found.said
 
 
-def test_a_bad_cell_outside_the_named_columns_does_no_harm(read_data: Reads, refused: Reads) -> None:
+def test_a_bad_cell_outside_the_named_columns_does_no_harm(
+    read_data: Reads, refused: Reads
+) -> None:
     other = [1.5] * 60 + ["broken"] + [1.5] * 59
     text = rows(T, X, other, header="t,x,y")
     assert np.array_equal(read_data(text, state_columns=("x",)).states[:, 0], X)
@@ -144,7 +200,14 @@ def test_an_index_column_without_a_name_is_left_out(read_data: Reads) -> None:
 
 
 def test_year_and_month_in_columns_of_their_own_are_refused(refused: Reads) -> None:
-    refusal = refused(rows([2000 + k // 12 for k in range(N)], [k % 12 + 1 for k in range(N)], X, header="year,month,x"))
+    refusal = refused(
+        rows(
+            [2000 + k // 12 for k in range(N)],
+            [k % 12 + 1 for k in range(N)],
+            X,
+            header="year,month,x",
+        )
+    )
     assert "Join them" in refusal.hints[0]
 
 
@@ -160,7 +223,10 @@ def test_wide_rows_without_names_are_trajectories_with_a_warning(read_data: Read
 def test_rows_padded_with_nan_or_cut_short_are_shorter_trajectories(read_data: Reads) -> None:
     matrix = np.round(np.cumsum(RNG.normal(size=(6, 30)), axis=1), 3)
     for filler in ([*["NaN"] * 5], []):
-        lines = [" ".join([*map(str, row[:25]), *filler]) if k % 2 else " ".join(map(str, row)) for k, row in enumerate(matrix)]
+        lines = [
+            " ".join([*map(str, row[:25]), *filler]) if k % 2 else " ".join(map(str, row))
+            for k, row in enumerate(matrix)
+        ]
         found = read_data("\n".join(lines), orientation="rows", dt=0.1)
         assert found.report.n_missing == 0
         assert found.codes == set()
@@ -182,5 +248,9 @@ def test_many_columns_of_paths_side_by_side_are_not_guessed_at(refused: Reads) -
 
 def test_too_many_state_columns_are_refused_by_their_number(refused: Reads) -> None:
     matrix = np.round(RNG.normal(size=(30, 70)), 3)
-    refusal = refused("\n".join([",".join(f"v{k}x" for k in range(70)), *(",".join(map(str, row)) for row in matrix)]))
+    refusal = refused(
+        "\n".join(
+            [",".join(f"v{k}x" for k in range(70)), *(",".join(map(str, row)) for row in matrix)]
+        )
+    )
     assert "70 state columns" in refusal.detail

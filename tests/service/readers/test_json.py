@@ -20,7 +20,9 @@ def test_the_shape_of_inline_data(read_data: Reads) -> None:
 
 
 def test_times_of_each_trajectory(read_data: Reads) -> None:
-    found = read_data(json.dumps({"times": [[10, 11, 12, 13, 15], [10, 11, 12]], "trajectories": [X, X[:3]]}))
+    found = read_data(
+        json.dumps({"times": [[10, 11, 12, 13, 15], [10, 11, 12]], "trajectories": [X, X[:3]]})
+    )
     assert found.times.tolist() == [0, 1, 2, 3, 5, 0, 1, 2]
 
 
@@ -50,9 +52,16 @@ def test_row_objects(read_data: Reads) -> None:
 
 
 def test_row_objects_with_calendar_stamps_and_names(read_data: Reads) -> None:
-    rows = [{"cell": "ab"[k // 5], "time": f"2020-01-01T00:00:{k % 5:02d}Z", "x": X[k % 5]} for k in range(10)]
+    rows = [
+        {"cell": "ab"[k // 5], "time": f"2020-01-01T00:00:{k % 5:02d}Z", "x": X[k % 5]}
+        for k in range(10)
+    ]
     found = read_data(json.dumps(rows))
-    assert (found.report.n_trajectories, found.report.dt.median, found.report.time_unit) == (2, 1.0, "s")
+    assert (found.report.n_trajectories, found.report.dt.median, found.report.time_unit) == (
+        2,
+        1.0,
+        "s",
+    )
 
 
 def test_columns(read_data: Reads) -> None:
@@ -60,7 +69,11 @@ def test_columns(read_data: Reads) -> None:
 
 
 def test_a_data_frame_in_split_form(read_data: Reads) -> None:
-    document = {"columns": ["t", "x"], "index": list(range(5)), "data": [[k, x] for k, x in enumerate(X)]}
+    document = {
+        "columns": ["t", "x"],
+        "index": list(range(5)),
+        "data": [[k, x] for k, x in enumerate(X)],
+    }
     assert read_data(json.dumps(document)).states[:, 0].tolist() == X
 
 

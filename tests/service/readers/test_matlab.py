@@ -11,8 +11,8 @@ import pytest
 from scipy.io import savemat
 
 from service.readers.errors import UnreadableData
+from service.readers.formats.matlab import read_mat
 from service.readers.limits import Limits
-from service.readers.matlab import read_mat
 from service.readers.notes import Notes
 
 RNG = np.random.default_rng(8)
@@ -36,14 +36,20 @@ def element(kind: int, content: bytes, order: str = "<") -> bytes:
     return struct.pack(f"{order}II", kind, len(content)) + content + bytes(-len(content) % 8)
 
 
-def matrix(shape: tuple[int, ...], content: bytes, order: str = "<", name: bytes = b"x", kind: int = 6) -> bytes:
-    head = element(6, struct.pack(f"{order}II", kind, 0), order) + element(5, struct.pack(f"{order}{len(shape)}i", *shape), order)
+def matrix(
+    shape: tuple[int, ...], content: bytes, order: str = "<", name: bytes = b"x", kind: int = 6
+) -> bytes:
+    head = element(6, struct.pack(f"{order}II", kind, 0), order) + element(
+        5, struct.pack(f"{order}{len(shape)}i", *shape), order
+    )
     return head + element(1, name, order) + content
 
 
 @pytest.mark.parametrize("compressed", [True, False])
 @pytest.mark.parametrize("kind", ["f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?"])
-def test_real_arrays_of_every_kind_come_out_as_they_went_in(kind: str, compressed: bool, read_data: Reads) -> None:
+def test_real_arrays_of_every_kind_come_out_as_they_went_in(
+    kind: str, compressed: bool, read_data: Reads
+) -> None:
     array = (10 * np.abs(X)).astype(kind) if kind != "?" else X.mean() < X
     if kind in ("i1", "u1"):
         array = np.clip(10 * np.abs(X), 0, 100).astype(kind)
@@ -52,7 +58,9 @@ def test_real_arrays_of_every_kind_come_out_as_they_went_in(kind: str, compresse
     assert found.report.format == "mat"
 
 
-def test_a_vector_is_one_variable_standing_or_lying_and_a_time_vector_is_time(read_data: Reads) -> None:
+def test_a_vector_is_one_variable_standing_or_lying_and_a_time_vector_is_time(
+    read_data: Reads,
+) -> None:
     for t, x in ((T, X), (T[:, None], X[None, :])):
         found = read_data(mat(t=t, x=x))
         assert np.array_equal(found.states[:, 0], X)
@@ -79,7 +87,9 @@ def test_a_structure_gives_its_fields_and_a_cell_array_its_trajectories(read_dat
         assert found.report.dt.median == 0.5
 
 
-def test_what_is_no_array_of_real_numbers_is_passed_over_and_named(read_data: Reads, refused: Reads) -> None:
+def test_what_is_no_array_of_real_numbers_is_passed_over_and_named(
+    read_data: Reads, refused: Reads
+) -> None:
     found = read_data(mat(x=X, z=X + 1j, title="a text"), dt=0.1)
     assert np.array_equal(found.states[:, 0], X)
     assert "z (complex numbers), title (text)" in found.report.assumptions[0]
@@ -100,7 +110,8 @@ def test_mat_7_3_is_told_what_to_do(refused: Reads) -> None:
 def test_declared_sizes_are_refused_before_memory_is_taken(refused: Reads) -> None:
     for shape in ((2**31 - 1, 2**31 - 1), (60_000_000, 1)):
         bomb = zlib.compress(
-            struct.pack("<II", 14, 480_000_100) + matrix(shape, struct.pack("<II", 9, 480_000_000) + bytes(10**6))
+            struct.pack("<II", 14, 480_000_100)
+            + matrix(shape, struct.pack("<II", 9, 480_000_000) + bytes(10**6))
         )
         assert refused(header() + struct.pack("<II", 15, len(bomb)) + bomb).code == "too-large-data"
 
@@ -117,8 +128,12 @@ def test_many_small_parts_and_deep_ones_are_refused(refused: Reads) -> None:
 
 
 @pytest.mark.parametrize("compressed", [True, False])
-def test_a_damaged_file_is_refused_or_read_and_never_breaks_the_reader(compressed: bool, tmp_path: Any) -> None:
-    whole = mat(compressed, x=X[:20], s={"t": T[:5], "label": "a"}, c=np.array([X[:3], X[:4]], dtype=object))
+def test_a_damaged_file_is_refused_or_read_and_never_breaks_the_reader(
+    compressed: bool, tmp_path: Any
+) -> None:
+    whole = mat(
+        compressed, x=X[:20], s={"t": T[:5], "label": "a"}, c=np.array([X[:3], X[:4]], dtype=object)
+    )
     path, refusals = tmp_path / "file.mat", 0
     rng = np.random.default_rng(3)
     for trial in range(400):

@@ -48,7 +48,11 @@ def test_a_child_reads_as_this_process_does(upload: Any, read_data: Callable[...
     assert np.array_equal(np.load(folder / "states.npy"), here.states)
     assert np.array_equal(np.load(folder / "times.npy"), here.times)
     assert np.array_equal(np.load(folder / "segments.npy"), here.segments)
-    assert sorted(file.name for file in folder.iterdir()) == ["segments.npy", "states.npy", "times.npy"]
+    assert sorted(file.name for file in folder.iterdir()) == [
+        "segments.npy",
+        "states.npy",
+        "times.npy",
+    ]
 
 
 @pytest.mark.slow
@@ -76,7 +80,9 @@ def test_a_full_disk_is_no_fault_of_the_data(name: str, upload: Any) -> None:
 @pytest.mark.slow
 def test_data_beyond_the_memory_of_a_child_cost_one_request(upload: Any) -> None:
     path, folder = upload(b"")
-    header = np.lib.format.header_data_from_array_1_0(np.empty(0, np.float32)) | {"shape": (40_000_000,)}
+    header = np.lib.format.header_data_from_array_1_0(np.empty(0, np.float32)) | {
+        "shape": (40_000_000,)
+    }
     with path.open("wb") as file:
         np.lib.format.write_array_header_1_0(file, header)
         file.truncate(file.tell() + 160_000_000)
@@ -88,13 +94,20 @@ def test_data_beyond_the_memory_of_a_child_cost_one_request(upload: Any) -> None
 
 def test_for_more_numbers_a_child_has_more_memory_and_time_and_for_fewer_no_less() -> None:
     more, fewer = Limits().for_numbers(100_000_000), Limits().for_numbers(1000)
-    assert (more.numbers, more.memory_bytes, more.cpu_seconds, more.wall_seconds) == (100_000_000, 6 * 2**30, 180, 240.0)
+    assert (more.numbers, more.memory_bytes, more.cpu_seconds, more.wall_seconds) == (
+        100_000_000,
+        6 * 2**30,
+        180,
+        240.0,
+    )
     assert fewer == Limits(numbers=1000)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("limits", [Limits(wall_seconds=0.01), Limits(cpu_seconds=1)])
-def test_a_child_that_takes_too_long_is_ended(limits: Limits, upload: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_that_takes_too_long_is_ended(
+    limits: Limits, upload: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, folder = upload(TABLE.encode())
     stub = "import json,sys; from service.readers.__main__ import _bind; _bind(json.load(sys.stdin)['limits'])\nwhile True: pass"
     monkeypatch.setattr(process, "_COMMAND", (sys.executable, "-c", stub))
@@ -113,7 +126,9 @@ def test_a_child_that_takes_too_long_is_ended(limits: Limits, upload: Any, monke
         ("print('{')", 422),
     ],
 )
-def test_a_child_that_dies_is_a_problem_not_a_crash(stub: str, status: int, upload: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_that_dies_is_a_problem_not_a_crash(
+    stub: str, status: int, upload: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, folder = upload(TABLE.encode())
     monkeypatch.setattr(process, "_COMMAND", (sys.executable, "-c", stub))
     with pytest.raises(UnreadableData) as caught:
@@ -124,7 +139,13 @@ def test_a_child_that_dies_is_a_problem_not_a_crash(stub: str, status: int, uplo
 def test_a_child_does_not_outlive_its_service(tmp_path: Path) -> None:
     never_ends = tmp_path / "upload"
     os.mkfifo(never_ends)
-    request = {"path": str(never_ends), "format": "csv", "layout": {}, "folder": str(tmp_path), "limits": asdict(Limits())}
+    request = {
+        "path": str(never_ends),
+        "format": "csv",
+        "layout": {},
+        "folder": str(tmp_path),
+        "limits": asdict(Limits()),
+    }
     code = f"import subprocess; subprocess.run({process._COMMAND!r}, input={json.dumps(request)!r}.encode())"
     parent = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stderr=subprocess.DEVNULL)
     with parent, never_ends.open("wb", buffering=0) as data:  # from here on the child reads
@@ -140,7 +161,9 @@ def test_a_child_does_not_outlive_its_service(tmp_path: Path) -> None:
             pytest.fail("the child still reads")
 
 
-def test_the_child_sees_none_of_the_service_s_environment(upload: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_child_sees_none_of_the_service_s_environment(
+    upload: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ITOSCOPE_REDIS_URL", "redis://:secret@store/0")
     assert "ITOSCOPE_REDIS_URL" not in process._environment()
 
@@ -153,7 +176,11 @@ def test_the_child_sees_none_of_the_service_s_environment(upload: Any, monkeypat
         ("service.readers.reading", {"scipy", "pyarrow", "numba", "sklearn", "pydantic"}),
     ],
 )
-def test_heavy_libraries_are_loaded_only_where_they_are_needed(module: str, absent: set[str]) -> None:
+def test_heavy_libraries_are_loaded_only_where_they_are_needed(
+    module: str, absent: set[str]
+) -> None:
     code = f"import sys, {module}; print(*{{name.partition('.')[0] for name in sys.modules}})"
-    loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
     assert absent.isdisjoint(loaded)

@@ -108,7 +108,15 @@ def test_an_unknown_media_type_is_refused(refused: Reads) -> None:
 
 
 @pytest.mark.parametrize(
-    "media_type", [None, "text/csv", "text/csv; charset=utf-8", "text/plain", "application/octet-stream", "text/x-log"]
+    "media_type",
+    [
+        None,
+        "text/csv",
+        "text/csv; charset=utf-8",
+        "text/plain",
+        "application/octet-stream",
+        "text/x-log",
+    ],
 )
 def test_text_is_text_by_any_name(media_type: str | None, read_data: Reads) -> None:
     assert read_data(GOOD, media_type=media_type).report.format == "csv"
@@ -116,7 +124,12 @@ def test_text_is_text_by_any_name(media_type: str | None, read_data: Reads) -> N
 
 def test_a_wrong_label_on_binary_data_does_not_matter(read_data: Reads, refused: Reads) -> None:
     assert refused(GOOD, media_type="application/x-npy").status == 422
-    assert read_data("[1, 2, 4]", filename="a.json", media_type="application/octet-stream").report.format == "json"
+    assert (
+        read_data(
+            "[1, 2, 4]", filename="a.json", media_type="application/octet-stream"
+        ).report.format
+        == "json"
+    )
 
 
 @pytest.mark.parametrize(

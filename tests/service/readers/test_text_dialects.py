@@ -41,7 +41,10 @@ class Writing:
             if self.units:
                 lines.append(self.delimiter.join(["[s]", "[nm]"][: len(columns)]) + end)
         for row in zip(*columns.values(), strict=True):
-            cells = [(f"{value:.12e}" if self.exponent else f"{value:.4f}").replace(".", self.decimal) for value in row]
+            cells = [
+                (f"{value:.12e}" if self.exponent else f"{value:.4f}").replace(".", self.decimal)
+                for value in row
+            ]
             lines.append(self.delimiter.join(self.padding + cell for cell in cells) + end)
         return (b"\xef\xbb\xbf" if self.bom else b"") + "".join(lines).encode()
 
@@ -59,7 +62,11 @@ def writings(draw: st.DrawFn) -> Writing:
         newline=draw(st.sampled_from(["\n", "\r\n", "\r"])),
         trailing=draw(st.booleans()) and " " not in delimiter,
         padding=draw(st.sampled_from(["", " "])),
-        comments=draw(st.sampled_from([(), ("# made by a program",), ("% a", "%", "@ b"), ("",), ("// x", "")])),
+        comments=draw(
+            st.sampled_from(
+                [(), ("# made by a program",), ("% a", "%", "@ b"), ("",), ("// x", "")]
+            )
+        ),
         units=header and draw(st.booleans()),
         exponent=draw(st.booleans()),
     )
@@ -68,7 +75,9 @@ def writings(draw: st.DrawFn) -> Writing:
 @pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(writing=writings())
-def test_any_dialect_gives_the_same_numbers(writing: Writing, read_data: Callable[..., Any]) -> None:
+def test_any_dialect_gives_the_same_numbers(
+    writing: Writing, read_data: Callable[..., Any]
+) -> None:
     found = read_data(writing.table({"t": CLOCK, "x": PATH}))
     assert found.states.shape == (N, 1)
     assert np.array_equal(found.states[:, 0], PATH)
@@ -81,9 +90,13 @@ def test_any_dialect_gives_the_same_numbers(writing: Writing, read_data: Callabl
         assert found.report.time_unit == "s"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(writing=writings())
-def test_a_single_column_needs_no_delimiter(writing: Writing, read_data: Callable[..., Any]) -> None:
+def test_a_single_column_needs_no_delimiter(
+    writing: Writing, read_data: Callable[..., Any]
+) -> None:
     if writing.trailing:
         return
     found = read_data(writing.table({"force": PATH}), dt=0.1)
@@ -92,16 +105,26 @@ def test_a_single_column_needs_no_delimiter(writing: Writing, read_data: Callabl
     assert found.report.dt.source == "given"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(values=st.lists(st.floats(-1e15, 1e15, allow_nan=False), min_size=12, max_size=30, unique=True))
-def test_every_double_survives_its_shortest_decimal_form(values: list[float], read_data: Callable[..., Any]) -> None:
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    values=st.lists(st.floats(-1e15, 1e15, allow_nan=False), min_size=12, max_size=30, unique=True)
+)
+def test_every_double_survives_its_shortest_decimal_form(
+    values: list[float], read_data: Callable[..., Any]
+) -> None:
     text = "t,x\n" + "".join(f"{k},{value!r}\n" for k, value in enumerate(values))
     assert read_data(text).states[:, 0].tolist() == values
 
 
-@pytest.mark.parametrize("word", ["", "NaN", "nan", "NA", "N/A", "null", "NULL", "none", "-", ".", " NaN ", "#N/A", "?"])
+@pytest.mark.parametrize(
+    "word", ["", "NaN", "nan", "NA", "N/A", "null", "NULL", "none", "-", ".", " NaN ", "#N/A", "?"]
+)
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_a_missing_sample_splits_the_record_and_is_counted(word: str, delimiter: str, read_data: Callable[..., Any]) -> None:
+def test_a_missing_sample_splits_the_record_and_is_counted(
+    word: str, delimiter: str, read_data: Callable[..., Any]
+) -> None:
     rows = [f"{t:.2f}{delimiter}{x:.4f}" for t, x in zip(CLOCK, PATH, strict=True)]
     rows[10] = f"{CLOCK[10]:.2f}{delimiter}{word}"
     found = read_data("\n".join([f"t{delimiter}x", *rows, ""]))
@@ -112,14 +135,18 @@ def test_a_missing_sample_splits_the_record_and_is_counted(word: str, delimiter:
 
 
 @pytest.mark.parametrize("word", ["NaN", "NA", "-"])
-def test_missing_words_are_known_between_blanks_too(word: str, read_data: Callable[..., Any]) -> None:
+def test_missing_words_are_known_between_blanks_too(
+    word: str, read_data: Callable[..., Any]
+) -> None:
     rows = [f"{t:.2f} {x:.4f}" for t, x in zip(CLOCK, PATH, strict=True)]
     rows[3] = f"{CLOCK[3]:.2f}  {word}"
     assert read_data("\n".join(rows)).report.n_missing == 1
 
 
 @pytest.mark.parametrize("code", ["-999", "-9999.0", "99.99", "-32768", "9999"])
-def test_a_code_far_from_all_values_is_missing_and_named(read_data: Callable[..., Any], code: str) -> None:
+def test_a_code_far_from_all_values_is_missing_and_named(
+    read_data: Callable[..., Any], code: str
+) -> None:
     rows = [f"{t:.2f},{x:.4f}" for t, x in zip(CLOCK, PATH, strict=True)]
     rows[5] = f"{CLOCK[5]:.2f},{code}"
     found = read_data("t,x\n" + "\n".join(rows))
@@ -129,7 +156,9 @@ def test_a_code_far_from_all_values_is_missing_and_named(read_data: Callable[...
     assert f"{float(code):g}" in warning.message
 
 
-@pytest.mark.parametrize(("code", "scale"), [("-9999", 1000.0), ("-1234", 1.0), ("1e30", 1.0), ("-999", 100.0)])
+@pytest.mark.parametrize(
+    ("code", "scale"), [("-9999", 1000.0), ("-1234", 1.0), ("1e30", 1.0), ("-999", 100.0)]
+)
 def test_a_number_among_others_like_it_or_of_no_custom_is_a_number(
     read_data: Callable[..., Any], code: str, scale: float
 ) -> None:
@@ -141,7 +170,9 @@ def test_a_number_among_others_like_it_or_of_no_custom_is_a_number(
 
 
 @pytest.mark.parametrize("word", ["#VALUE!", "#DIV/0!", "#WERT!", "#NV", "-nan(ind)", "1.#QNAN"])
-def test_cells_that_could_not_be_computed_are_missing(read_data: Callable[..., Any], word: str) -> None:
+def test_cells_that_could_not_be_computed_are_missing(
+    read_data: Callable[..., Any], word: str
+) -> None:
     rows = [f"{t:.2f},{x:.4f}" for t, x in zip(CLOCK, PATH, strict=True)]
     rows[5] = f"{CLOCK[5]:.2f},{word}"
     found = read_data("t,x\n" + "\n".join(rows))
@@ -199,10 +230,15 @@ def test_quoted_decimal_commas_between_commas(read_data: Callable[..., Any]) -> 
 def test_points_among_decimal_commas_are_refused(refused: Callable[..., Any]) -> None:
     rows = [f"{t:.2f};{x:.4f}".replace(".", ",") for t, x in zip(CLOCK, PATH, strict=True)]
     rows[20] = rows[20].partition(";")[0] + ";1.234"
-    assert "Row 22, column 2 ('x'): '1.234' is not a number" in refused("\n".join(["t;x", *rows])).detail
+    assert (
+        "Row 22, column 2 ('x'): '1.234' is not a number"
+        in refused("\n".join(["t;x", *rows])).detail
+    )
 
 
-def test_unquoted_decimal_commas_between_commas_are_refused(read_data: Callable[..., Any], refused: Callable[..., Any]) -> None:
+def test_unquoted_decimal_commas_between_commas_are_refused(
+    read_data: Callable[..., Any], refused: Callable[..., Any]
+) -> None:
     rows = [f"{t:.2f},{x:.4f}".replace(".", ",") for t, x in zip(CLOCK, PATH, strict=True)]
     refusal = refused("\n".join(["t,x", *rows]))
     assert "4 whole numbers" in refusal.detail
@@ -220,7 +256,9 @@ def test_other_encodings_are_recognised(encoding: str, read_data: Callable[..., 
 
 def test_an_instrument_s_preamble_is_passed_over_and_said_so(read_data: Callable[..., Any]) -> None:
     rows = [f"{t:.2f};{x:.4f}".replace(".", ",") for t, x in zip(CLOCK, PATH, strict=True)]
-    found = read_data("\r\n".join(["Device: A7", "Samples: 40", "", "Time;Voltage", "[ms];[mV]", *rows]))
+    found = read_data(
+        "\r\n".join(["Device: A7", "Samples: 40", "", "Time;Voltage", "[ms];[mV]", *rows])
+    )
     assert np.array_equal(found.states[:, 0], PATH)
     assert found.report.variables[0].unit == "mV"
     assert found.report.time_unit == "ms"
@@ -253,7 +291,15 @@ def test_the_header_may_stand_in_a_comment(read_data: Callable[..., Any]) -> Non
 def test_labels_of_an_xvg_file_name_its_columns(read_data: Callable[..., Any]) -> None:
     rows = [f"{t:.2f}  {x:.4f}" for t, x in zip(CLOCK, PATH, strict=True)]
     found = read_data(
-        "\n".join(['@    title "Angle"', '@    xaxis  label "Time (ps)"', '@    yaxis  label "Phi"', "@TYPE xy", *rows])
+        "\n".join(
+            [
+                '@    title "Angle"',
+                '@    xaxis  label "Time (ps)"',
+                '@    yaxis  label "Phi"',
+                "@TYPE xy",
+                *rows,
+            ]
+        )
     )
     assert found.report.time_unit == "ps"
     assert found.report.variables[0].column == "Phi"

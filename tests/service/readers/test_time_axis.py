@@ -14,24 +14,32 @@ Reads = Callable[..., Any]
 
 
 def table(stamps: Iterable[object], states: Iterable[float] = PATH, header: str = "t,x") -> str:
-    return "\n".join([header, *(f"{stamp},{state}" for stamp, state in zip(stamps, states, strict=False))])
+    return "\n".join(
+        [header, *(f"{stamp},{state}" for stamp, state in zip(stamps, states, strict=False))]
+    )
 
 
 def test_epoch_seconds_keep_their_milliseconds(read_data: Reads) -> None:
-    found = read_data(table((f"{1_700_000_000 + k / 1000:.3f}" for k in range(N)), header="epoch,x"))
+    found = read_data(
+        table((f"{1_700_000_000 + k / 1000:.3f}" for k in range(N)), header="epoch,x")
+    )
     assert found.times.tolist() == [k / 1000 for k in range(N)]
     assert found.report.dt.jitter == 0.0
     assert found.report.time_unit == "s"
 
 
 def test_epoch_nanoseconds_keep_every_digit(read_data: Reads) -> None:
-    found = read_data(table((1_700_000_000_000_000_000 + 1000 * k for k in range(N)), header="timestamp,x"))
+    found = read_data(
+        table((1_700_000_000_000_000_000 + 1000 * k for k in range(N)), header="timestamp,x")
+    )
     assert found.times.tolist() == [1000.0 * k for k in range(N)]
     assert found.report.time_unit == "ns"
 
 
 @pytest.mark.parametrize("digits", [4, 5])
-def test_stamps_rounded_to_few_digits_get_their_uniform_clock_back(digits: int, read_data: Reads) -> None:
+def test_stamps_rounded_to_few_digits_get_their_uniform_clock_back(
+    digits: int, read_data: Reads
+) -> None:
     step, n = 1 / 145, 30_000
     states = np.round(np.cumsum(RNG.normal(size=n)), 3)
     found = read_data(table((f"{k * step:.{digits}g}" for k in range(n)), states))
@@ -122,7 +130,9 @@ def test_age_that_runs_up_is_read_in_file_order_with_a_warning(read_data: Reads)
 
 
 def test_rows_written_twice_are_dropped(read_data: Reads) -> None:
-    found = read_data(table((f"{k // 2 * 0.05:.2f}" for k in range(N)), np.repeat(PATH[: N // 2], 2)))
+    found = read_data(
+        table((f"{k // 2 * 0.05:.2f}" for k in range(N)), np.repeat(PATH[: N // 2], 2))
+    )
     assert found.codes == {"duplicate-times"}
     assert found.report.n_duplicate_times == N // 2
     assert np.array_equal(found.states[:, 0], PATH[: N // 2])
@@ -132,7 +142,9 @@ def test_rows_written_twice_are_dropped(read_data: Reads) -> None:
 def test_one_wrong_repeat_is_dropped_and_named(read_data: Reads) -> None:
     found = read_data(table(f"{(k - (k == 200)) * 0.05:.2f}" for k in range(N)))
     assert found.report.n_duplicate_times == 1
-    assert "row 202" in next(w.message for w in found.report.warnings if w.code == "duplicate-times")
+    assert "row 202" in next(
+        w.message for w in found.report.warnings if w.code == "duplicate-times"
+    )
 
 
 def test_many_repeats_with_other_states_are_refused(refused: Reads) -> None:
@@ -164,14 +176,22 @@ def test_without_any_clock_dt_is_one_and_the_user_is_told(read_data: Reads) -> N
 
 def test_a_comment_may_give_dt(read_data: Reads) -> None:
     found = read_data("# sampling interval: 0.25 ms\nx\n" + "\n".join(map(str, PATH)))
-    assert (found.report.dt.median, found.report.dt.source, found.report.time_unit) == (0.25, "given", "ms")
+    assert (found.report.dt.median, found.report.dt.source, found.report.time_unit) == (
+        0.25,
+        "given",
+        "ms",
+    )
     assert "sampling interval: 0.25 ms" in found.said
 
 
 def test_frames_become_time_with_dt(read_data: Reads) -> None:
     rows = [f"{k // 20},{k % 20},{x}" for k, x in enumerate(PATH)]
     found = read_data("\n".join(["track,frame,x_um", *rows]), dt=0.05)
-    assert (found.report.n_trajectories, found.report.dt.median, found.report.dt.source) == (20, 0.05, "given")
+    assert (found.report.n_trajectories, found.report.dt.median, found.report.dt.source) == (
+        20,
+        0.05,
+        "given",
+    )
     assert found.codes == set()
 
 
@@ -197,7 +217,9 @@ def test_gap_factor_decides_what_a_gap_is(read_data: Reads) -> None:
 
 
 def test_week_ends_are_uneven_sampling_not_gaps(read_data: Reads) -> None:
-    days = [day for day in np.arange("2020-01-01", "2020-12-31", dtype="M8[D]") if np.is_busday(day)]
+    days = [
+        day for day in np.arange("2020-01-01", "2020-12-31", dtype="M8[D]") if np.is_busday(day)
+    ]
     found = read_data(table((str(day) for day in days), header="Date,Rate"))
     assert found.codes == {"uneven-sampling"}
     assert found.report.n_segments == 1
@@ -205,7 +227,9 @@ def test_week_ends_are_uneven_sampling_not_gaps(read_data: Reads) -> None:
 
 
 def test_each_trajectory_may_have_its_own_regular_clock(read_data: Reads) -> None:
-    rows = [f"{k // 100},{(k % 100) * (0.1 if k < 200 else 0.3):.1f},{x}" for k, x in enumerate(PATH)]
+    rows = [
+        f"{k // 100},{(k % 100) * (0.1 if k < 200 else 0.3):.1f},{x}" for k, x in enumerate(PATH)
+    ]
     rows.pop(50)
     found = read_data("\n".join(["id,t,x", *rows]))
     assert found.codes == {"gaps"}

@@ -14,18 +14,35 @@ from typing import IO
 import numpy as np
 
 from service.readers.errors import UnreadableData, too_large
+from service.readers.formats.numpy import as_floats
 from service.readers.limits import Limits
 from service.readers.notes import Notes
-from service.readers.numpy import as_floats
 from service.readers.table import Floats
 
 HEADER_BYTES = 128
 _SAVE_AGAIN = "Save it again with save(file, 'x', '-v7') and upload the whole file."
 _MATRIX, _COMPRESSED = 14, 15
-_NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
+_NUMBERS = {
+    1: "i1",
+    2: "u1",
+    3: "i2",
+    4: "u2",
+    5: "i4",
+    6: "u4",
+    7: "f4",
+    9: "f8",
+    12: "i8",
+    13: "u8",
+}
 """How the numbers of an element are spelled; doubles that are whole are spelled shorter."""
 _CELL, _STRUCTURE = 1, 2
-_OTHER_CLASSES = {3: "an object", 4: "text", 5: "a sparse matrix", 16: "a function", 17: "an object"}
+_OTHER_CLASSES = {
+    3: "an object",
+    4: "text",
+    5: "a sparse matrix",
+    16: "a function",
+    17: "an object",
+}
 _COMPLEX = 0x0800
 _MOST_AXES = 32
 _LONGEST_NAME = 4096
@@ -109,7 +126,9 @@ class _Reading:
         """Count an array, a cell or a field. Raises UnreadableData."""
         self.members -= 1
         if self.members < 0:
-            raise too_large("The MAT file holds more arrays than are read.", "Save one matrix, or upload NPZ.")
+            raise too_large(
+                "The MAT file holds more arrays than are read.", "Save one matrix, or upload NPZ."
+            )
 
 
 def read_mat(path: Path, limits: Limits, notes: Notes) -> dict[str, Floats]:
@@ -138,16 +157,23 @@ def read_mat(path: Path, limits: Limits, notes: Notes) -> dict[str, Floats]:
                 _part(source, kind, size, (), found)
             file.seek(after)
     if found.passed_over:
-        notes.assume(f"left out, as they are no arrays of real numbers: {', '.join(found.passed_over[:10])}")
+        notes.assume(
+            f"left out, as they are no arrays of real numbers: {', '.join(found.passed_over[:10])}"
+        )
     if not found.arrays:
-        raise UnreadableData("The MAT file holds no array of real numbers.", code="empty-file", hints=[_SAVE_AGAIN])
+        raise UnreadableData(
+            "The MAT file holds no array of real numbers.", code="empty-file", hints=[_SAVE_AGAIN]
+        )
     return _by_their_own_names(found.arrays)
 
 
 def _by_their_own_names(arrays: dict[str, Floats]) -> dict[str, Floats]:
     """Of one structure or cell array, beside which there are only single numbers, what is inside it."""
     outer = {name.partition(".")[0] for name, array in arrays.items() if array.size > 1}
-    inner = {name.partition(".")[2] if name.partition(".")[0] in outer else name: array for name, array in arrays.items()}
+    inner = {
+        name.partition(".")[2] if name.partition(".")[0] in outer else name: array
+        for name, array in arrays.items()
+    }
     return inner if len(outer) == 1 and len(inner) == len(arrays) and "" not in inner else arrays
 
 
@@ -156,7 +182,9 @@ def _part(source: _Source, kind: int, size: int, inside: tuple[str, ...], found:
     end = source.taken + size
     found.bytes -= size if not inside else 0
     if found.bytes < 0:
-        raise too_large(f"The MAT file declares parts of {size:,} bytes and more.", "Upload fewer samples.")
+        raise too_large(
+            f"The MAT file declares parts of {size:,} bytes and more.", "Upload fewer samples."
+        )
     if kind == _MATRIX and size:
         _matrix(source, inside, found)
     if source.taken > end:
@@ -180,26 +208,37 @@ def _matrix(source: _Source, inside: tuple[str, ...], found: _Reading) -> None:
     count = math.prod(shape)
     if kind in (_CELL, _STRUCTURE):
         if len(place) > _DEEPEST:
-            raise too_large("The MAT file holds structures within structures.", "Save the matrices themselves.")
+            raise too_large(
+                "The MAT file holds structures within structures.", "Save the matrices themselves."
+            )
         fields = _fields(source) if kind == _STRUCTURE else [""]
         for number, own in ((number, own) for number in range(1, count + 1) for own in fields):
             found.one_more()
             part, length, within = source.tag()
-            here = (*place, *([str(number)] if kind == _CELL or count > 1 else []), *([own] if own else []))
+            here = (
+                *place,
+                *([str(number)] if kind == _CELL or count > 1 else []),
+                *([own] if own else []),
+            )
             _part(source, part, 0 if within else length, here, found)
     elif kind in _OTHER_CLASSES or word & _COMPLEX:
         found.passed_over.append(f"{label[:60]} ({_OTHER_CLASSES.get(kind, 'complex numbers')})")
     elif count > found.numbers:
         raise too_large(
-            f"'{label[:60]}' declares {count:,} numbers; at most {found.numbers:,} are read.", "Upload fewer samples."
+            f"'{label[:60]}' declares {count:,} numbers; at most {found.numbers:,} are read.",
+            "Upload fewer samples.",
         )
     elif count:
         found.numbers -= count
         spelled, content = source.element(8 * count)
         dtype = np.dtype(source.order + _NUMBERS[spelled]) if spelled in _NUMBERS else None
         if dtype is None or len(content) != count * dtype.itemsize:
-            raise _damaged(f"'{label[:60]}' declares {count:,} numbers, and holds another number of bytes")
-        array = as_floats(np.frombuffer(content, dtype).reshape(shape, order="F"), f"'{label[:60]}'")
+            raise _damaged(
+                f"'{label[:60]}' declares {count:,} numbers, and holds another number of bytes"
+            )
+        array = as_floats(
+            np.frombuffer(content, dtype).reshape(shape, order="F"), f"'{label[:60]}'"
+        )
         # To MATLAB a vector is a matrix of one row or column, and a number is one of both.
         found.arrays[label] = array.reshape(-1) if array.ndim == 2 and 1 in array.shape else array
 
@@ -210,7 +249,10 @@ def _fields(source: _Source) -> list[str]:
     _, text = source.element(_LONGEST_NAME * 16)
     if not 0 < length <= _LONGEST_NAME:
         raise _damaged("a structure's fields have no names")
-    return [bytes(text[at : at + length]).split(b"\0")[0].decode("latin-1") for at in range(0, len(text), length)]
+    return [
+        bytes(text[at : at + length]).split(b"\0")[0].decode("latin-1")
+        for at in range(0, len(text), length)
+    ]
 
 
 def _integers(element: tuple[int, bytearray], order: str) -> list[int]:

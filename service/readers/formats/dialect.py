@@ -9,8 +9,8 @@ from itertools import pairwise
 
 from service.readers.cells import CLOCK, CellKind, kind_of, shown
 from service.readers.errors import UnreadableData
+from service.readers.formats.text import Preamble
 from service.readers.names import looks_like_unit
-from service.readers.preamble import Preamble
 
 _CANDIDATES: tuple[tuple[str | None, str], ...] = (
     ("\t", "."),
@@ -71,7 +71,9 @@ def infer(lines: Sequence[tuple[int, str]], preamble: Preamble) -> Dialect:
     Raises UnreadableData where no way of reading gives numbers.
     """
     if not lines:
-        raise UnreadableData("The file holds no data, only comments or blank lines.", code="empty-file")
+        raise UnreadableData(
+            "The file holds no data, only comments or blank lines.", code="empty-file"
+        )
     body = _body(lines)
     quoted = any('"' in text for text in body)
     delimiter, decimal = _delimiter_of(body, lines[0][1], quoted)
@@ -81,9 +83,16 @@ def infer(lines: Sequence[tuple[int, str]], preamble: Preamble) -> Dialect:
         rows = [row[:-1] for row in rows]
     counts = Counter(len(row) for row in rows)
     width = max(counts) if len(counts) > 3 else counts.most_common(1)[0][0]
-    kinds = tuple(_column_kind([row[j] for row in rows if j < len(row)], decimal) for j in range(width))
+    kinds = tuple(
+        _column_kind([row[j] for row in rows if j < len(row)], decimal) for j in range(width)
+    )
     start, header, units = _first_data(
-        lines, kinds, delimiter, decimal, quoted or any('"' in text for _, text in lines[:5]), preamble
+        lines,
+        kinds,
+        delimiter,
+        decimal,
+        quoted or any('"' in text for _, text in lines[:5]),
+        preamble,
     )
     if header is not None and len(header) == len(kinds) + 1 and not header[-1]:
         header = header[:-1]
@@ -143,7 +152,9 @@ def _delimiter_of(body: Sequence[str], first: str, quoted: bool) -> tuple[str | 
     if best_score[0] == 0.0:
         raise UnreadableData(
             f"No numbers were found; the first line reads '{shown(first)}'.",
-            hints=["Upload a table of numbers: one row per sample, columns separated by commas, semicolons, tabs or blanks."],
+            hints=[
+                "Upload a table of numbers: one row per sample, columns separated by commas, semicolons, tabs or blanks."
+            ],
         )
     if best_score[2] == 1:
         return None, best[1]
@@ -156,7 +167,10 @@ def _is_one_decimal_column(body: Sequence[str], first: str) -> bool:
     """Whether lines like `1,542` are one number with a decimal comma rather than two integers."""
     cells = [text.strip().split(",") for text in body]
     if not all(
-        len(row) == 2 and re.fullmatch(r"[+-]?\d+", row[0]) and re.fullmatch(r"\d+(?:[eE][+-]?\d+)?", row[1]) for row in cells
+        len(row) == 2
+        and re.fullmatch(r"[+-]?\d+", row[0])
+        and re.fullmatch(r"\d+(?:[eE][+-]?\d+)?", row[1])
+        for row in cells
     ):
         return False
     headed = kind_of(first.split(",")[0].strip(), ".") == "text"
@@ -198,11 +212,19 @@ def _first_data(
         expected = list(zip(found, kinds, strict=False))
         n_numbers = sum(kind in ("number", "stamp") and want == kind for kind, want in expected)
         if n_numbers and not _is_numbered_header(row, found, kinds):
-            if len(row) < len(kinds) - 1 and text_rows == [] and _is_preamble(lines, number, len(kinds), delimiter, quoted):
+            if (
+                len(row) < len(kinds) - 1
+                and text_rows == []
+                and _is_preamble(lines, number, len(kinds), delimiter, quoted)
+            ):
                 text_rows.append((number, row))
                 continue
             return number, *_header_and_units(
-                text_rows, len(kinds), preamble, delimiter, whole=all(cell.lstrip("+-").isdigit() for cell in row)
+                text_rows,
+                len(kinds),
+                preamble,
+                delimiter,
+                whole=all(cell.lstrip("+-").isdigit() for cell in row),
             )
         text_rows.append((number, row))
     raise UnreadableData(
@@ -211,21 +233,35 @@ def _first_data(
     )
 
 
-def _is_preamble(lines: Sequence[tuple[int, str]], number: int, width: int, delimiter: str | None, quoted: bool) -> bool:
+def _is_preamble(
+    lines: Sequence[tuple[int, str]], number: int, width: int, delimiter: str | None, quoted: bool
+) -> bool:
     """Whether a short first line with a number in it (`Samples: 100`) stands above a header of full width."""
     later = [split(text, delimiter, quoted) for line, text in lines if line > number][:20]
-    return any(len(row) >= width and all(kind_of(cell, ".") == "text" for cell in row if cell) for row in later)
+    return any(
+        len(row) >= width and all(kind_of(cell, ".") == "text" for cell in row if cell)
+        for row in later
+    )
 
 
-def _is_numbered_header(row: Sequence[str], found: Sequence[CellKind], kinds: Sequence[CellKind]) -> bool:
+def _is_numbered_header(
+    row: Sequence[str], found: Sequence[CellKind], kinds: Sequence[CellKind]
+) -> bool:
     """Whether a row names its columns by number: `,0,1,2` or `t,1,2,3`."""
     if len(row) < 2 or kinds[0] == "text" or found[0] not in ("text", "missing"):
         return False
-    return all(cell.isdigit() for cell in row[1:]) and [int(cell) - int(row[1]) for cell in row[1:]] == list(range(len(row) - 1))
+    return all(cell.isdigit() for cell in row[1:]) and [
+        int(cell) - int(row[1]) for cell in row[1:]
+    ] == list(range(len(row) - 1))
 
 
 def _header_and_units(
-    text_rows: Sequence[tuple[int, list[str]]], width: int, preamble: Preamble, delimiter: str | None, *, whole: bool
+    text_rows: Sequence[tuple[int, list[str]]],
+    width: int,
+    preamble: Preamble,
+    delimiter: str | None,
+    *,
+    whole: bool,
 ) -> tuple[list[str] | None, list[str]]:
     full = [row for _, row in text_rows if abs(len(row) - width) <= 1]
     if not text_rows:
@@ -237,12 +273,16 @@ def _header_and_units(
         if len(last) > 1 and width <= 2 * len(last) and whole:
             raise UnreadableData(
                 f"Row {text_rows[-1][0]} names {len(last)} columns, but {width} whole numbers follow in each row.",
-                hints=["If the decimal mark is a comma, separate columns by semicolons or tabs, or put the numbers in quotes."],
+                hints=[
+                    "If the decimal mark is a comma, separate columns by semicolons or tabs, or put the numbers in quotes."
+                ],
             )
         preamble.skipped(len(text_rows))
         return None, []
     above = full[-2] if len(full) > 1 else None
-    is_units = above is not None and any(last) and all(looks_like_unit(cell) for cell in last if cell)
+    is_units = (
+        above is not None and any(last) and all(looks_like_unit(cell) for cell in last if cell)
+    )
     preamble.skipped(len(text_rows) - (2 if is_units else 1))
     if is_units and above is not None:
         return above, [re.sub(r"^[\[({]|[\])}]$", "", cell) for cell in last]

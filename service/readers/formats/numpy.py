@@ -37,8 +37,12 @@ def read_npz(path: Path, limits: Limits) -> dict[str, Floats]:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
             if len(members) > limits.members:
-                raise too_large(f"The npz file holds {len(members):,} arrays; at most {limits.members:,} are read.")
-            strangers = [member.filename for member in members if not member.filename.endswith(".npy")]
+                raise too_large(
+                    f"The npz file holds {len(members):,} arrays; at most {limits.members:,} are read."
+                )
+            strangers = [
+                member.filename for member in members if not member.filename.endswith(".npy")
+            ]
             if strangers:
                 raise UnreadableData(
                     "The upload is a zip archive, but not one of NumPy arrays (an Excel workbook is one too).",
@@ -50,7 +54,9 @@ def read_npz(path: Path, limits: Limits) -> dict[str, Floats]:
                     arrays[name] = _array(file, member.file_size, f"array '{name[:60]}'", left)
                 left -= arrays[name].size
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, OSError) as error:
-        raise UnreadableData(f"The npz file is damaged or of a kind that is not read: {str(error)[:100]}.") from None
+        raise UnreadableData(
+            f"The npz file is damaged or of a kind that is not read: {str(error)[:100]}."
+        ) from None
     if not arrays:
         raise UnreadableData("The npz file holds no array.", code="empty-file")
     return arrays
@@ -65,10 +71,18 @@ def as_floats(array: npt.NDArray[Any], what: str) -> Floats:
     if array.dtype.kind in kinds:
         raise UnreadableData(
             f"{what.capitalize()} holds {kinds[array.dtype.kind]} (dtype {str(array.dtype)[:40]}); real numbers are needed.",
-            hints=["Convert it first, e.g. array.astype(float); upload calendar stamps as CSV or Parquet."],
+            hints=[
+                "Convert it first, e.g. array.astype(float); upload calendar stamps as CSV or Parquet."
+            ],
         )
-    if array.dtype.kind in "iu" and array.size and max(int(array.max()), -int(array.min())) > _LARGEST_EXACT:
-        raise UnreadableData(f"{what.capitalize()} holds whole numbers beyond 2^53, which cannot be kept exactly.")
+    if (
+        array.dtype.kind in "iu"
+        and array.size
+        and max(int(array.max()), -int(array.min())) > _LARGEST_EXACT
+    ):
+        raise UnreadableData(
+            f"{what.capitalize()} holds whole numbers beyond 2^53, which cannot be kept exactly."
+        )
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
@@ -76,7 +90,10 @@ def _array(file: IO[bytes], size: int, what: str, most: int) -> Floats:
     shape, fortran, dtype, header_size = _header(file, what)
     count = math.prod(shape)
     if count > most:
-        raise too_large(f"{what.capitalize()} declares {count:,} numbers; at most {most:,} are read.", "Upload fewer samples.")
+        raise too_large(
+            f"{what.capitalize()} declares {count:,} numbers; at most {most:,} are read.",
+            "Upload fewer samples.",
+        )
     if dtype.hasobject or dtype.kind in "cMmUSOV":
         as_floats(np.empty(0, dtype), what)
     expected = count * dtype.itemsize
@@ -92,8 +109,12 @@ def _array(file: IO[bytes], size: int, what: str, most: int) -> Floats:
         view[filled : filled + len(piece)] = piece
         filled += len(piece)
     if filled != expected:
-        raise UnreadableData(f"{what.capitalize()} ends too soon: the file is cut or damaged.", hints=[SAVE_AGAIN])
-    return as_floats(np.frombuffer(buffer, dtype).reshape(shape, order="F" if fortran else "C"), what)
+        raise UnreadableData(
+            f"{what.capitalize()} ends too soon: the file is cut or damaged.", hints=[SAVE_AGAIN]
+        )
+    return as_floats(
+        np.frombuffer(buffer, dtype).reshape(shape, order="F" if fortran else "C"), what
+    )
 
 
 def _header(file: IO[bytes], what: str) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
@@ -102,8 +123,12 @@ def _header(file: IO[bytes], what: str) -> tuple[tuple[int, ...], bool, np.dtype
         shape, fortran, dtype = _HEADERS[version](file, max_header_size=10_000)
     except Exception:  # a header is Python text: parsing it can fail in any way
         raise UnreadableData(
-            f"The npy header of {what} is damaged, or of a version that is not read.", hints=[SAVE_AGAIN]
+            f"The npy header of {what} is damaged, or of a version that is not read.",
+            hints=[SAVE_AGAIN],
         ) from None
     if any(length < 0 for length in shape):
-        raise UnreadableData(f"The npy header of {what} is damaged: it declares the shape {shape}.", hints=[SAVE_AGAIN])
+        raise UnreadableData(
+            f"The npy header of {what} is damaged: it declares the shape {shape}.",
+            hints=[SAVE_AGAIN],
+        )
     return shape, fortran, dtype, file.tell()

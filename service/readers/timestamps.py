@@ -36,7 +36,9 @@ _DAY = 24 * _HOUR
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
-def column_of_stamps(cells: Sequence[str], position: int, name: str | None, lines: Lines, notes: Notes) -> Column:
+def column_of_stamps(
+    cells: Sequence[str], position: int, name: str | None, lines: Lines, notes: Notes
+) -> Column:
     """A column of stamps. Raises UnreadableData naming the row of a cell that is none."""
     title = f"column {position}" + (f" ('{name}')" if name else "")
     fast = _iso(cells)
@@ -64,7 +66,9 @@ def _iso(cells: Sequence[str]) -> tuple[Integers, bool, bool] | None:
     except ValueError:
         return None
     if len(zones) > 1 or any(zones.values()):
-        ticks = ticks - np.fromiter((zones[cell[cut:]] or 0 for cell in cells), np.int64, len(cells))
+        ticks = ticks - np.fromiter(
+            (zones[cell[cut:]] or 0 for cell in cells), np.int64, len(cells)
+        )
     return ticks, cut == 10, suffixes != {""}
 
 
@@ -79,8 +83,13 @@ def _offset(zone: str) -> int | None:
     return (1 if match[1] == "+" else -1) * (int(match[2]) * 60 + int(match[3] or 0)) * 60 * _SECOND
 
 
-def _any_form(cells: Sequence[str], title: str, lines: Lines, notes: Notes) -> tuple[Integers, bool, bool]:
-    matches = [None if cell.lower() in MISSING else _match(cell, title, lines, k) for k, cell in enumerate(cells)]
+def _any_form(
+    cells: Sequence[str], title: str, lines: Lines, notes: Notes
+) -> tuple[Integers, bool, bool]:
+    matches = [
+        None if cell.lower() in MISSING else _match(cell, title, lines, k)
+        for k, cell in enumerate(cells)
+    ]
     present = [match for match in matches if match is not None]
     kinds = {match.re for match in present}
     zoned = {bool(match["zone"]) for match in present}
@@ -88,20 +97,27 @@ def _any_form(cells: Sequence[str], title: str, lines: Lines, notes: Notes) -> t
         odd = next(
             k
             for k, match in enumerate(matches)
-            if match and (match.re, bool(match["zone"])) != (present[0].re, bool(present[0]["zone"]))
+            if match
+            and (match.re, bool(match["zone"])) != (present[0].re, bool(present[0]["zone"]))
         )
         raise UnreadableData(
             f"Row {lines[odd]}, {title}: '{shown(cells[odd])}' is written differently from the stamps before it.",
             hints=["Write all stamps in one form, for instance 2024-01-31T12:00:00Z."],
         )
-    day_first = _is_day_first(matches, title, notes) if present and "mark" in present[0].re.groupindex else False
+    day_first = (
+        _is_day_first(matches, title, notes)
+        if present and "mark" in present[0].re.groupindex
+        else False
+    )
     ticks = np.full(len(cells), NOT_A_TIME)
     for k, match in enumerate(matches):
         if match is not None:
             try:
                 ticks[k] = _ticks(match, day_first)
             except (ValueError, KeyError):
-                raise UnreadableData(f"Row {lines[k]}, {title}: there is no such date as '{shown(cells[k])}'.") from None
+                raise UnreadableData(
+                    f"Row {lines[k]}, {title}: there is no such date as '{shown(cells[k])}'."
+                ) from None
     if present and "only" in present[0].re.groupindex:
         ticks = _past_midnight(ticks, title, notes)
     return ticks, all(match["h"] is None for match in present), True in zoned
@@ -115,7 +131,8 @@ def _match(cell: str, title: str, lines: Lines, k: int) -> re.Match[str]:
         if match := form.match(f" {cell}" if "only" in form.groupindex else cell):
             return match
     raise UnreadableData(
-        f"Row {lines[k]}, {title}: '{shown(cell)}' is not a time stamp.", hints=["Write stamps like 2024-01-31T12:00:00Z."]
+        f"Row {lines[k]}, {title}: '{shown(cell)}' is not a time stamp.",
+        hints=["Write stamps like 2024-01-31T12:00:00Z."],
     )
 
 
@@ -126,7 +143,10 @@ def _ticks(match: re.Match[str], day_first: bool) -> int:
         if "mark" in found:
             day, month = (found["p"], found["q"]) if day_first else (found["q"], found["p"])
         else:
-            day, month = found["d"], found["m"] if "m" in found else str(_MONTHS[found["word"].lower()])
+            day, month = (
+                found["d"],
+                found["m"] if "m" in found else str(_MONTHS[found["word"].lower()]),
+            )
         days = date(int(found["y"]), int(month), int(day)).toordinal() - _EPOCH
     hour, minute, second = int(found["h"] or 0), int(found["mi"] or 0), int(found["s"] or 0)
     if found["half"]:
@@ -134,20 +154,34 @@ def _ticks(match: re.Match[str], day_first: bool) -> int:
     if minute > 59 or second > 60 or ("only" not in found and hour > 24):
         raise ValueError
     fraction = int((found["f"] or "0")[:6].ljust(6, "0"))
-    return days * _DAY + hour * _HOUR + (minute * 60 + second) * _SECOND + fraction - (_offset(found["zone"] or "") or 0)
+    return (
+        days * _DAY
+        + hour * _HOUR
+        + (minute * 60 + second) * _SECOND
+        + fraction
+        - (_offset(found["zone"] or "") or 0)
+    )
 
 
 def _is_day_first(matches: Sequence[re.Match[str] | None], title: str, notes: Notes) -> bool:
     """Day before month, or month before day: by a number above 12, by the order of the rows, by custom."""
     present = [match for match in matches if match is not None]
-    first, second = max(int(match["p"]) for match in present), max(int(match["q"]) for match in present)
+    first, second = (
+        max(int(match["p"]) for match in present),
+        max(int(match["q"]) for match in present),
+    )
     if first > 12 and second > 12:
-        raise UnreadableData(f"The dates of {title} are neither all day/month/year nor all month/day/year.")
+        raise UnreadableData(
+            f"The dates of {title} are neither all day/month/year nor all month/day/year."
+        )
     if first > 12 or second > 12:
         order = "day before month" if first > 12 else "month before day"
         notes.assume(f"the dates of {title} are written {order}: other numbers exceed 12")
         return first > 12
-    disorder = {day_first: _disorder([_ticks(match, day_first) for match in present]) for day_first in (True, False)}
+    disorder = {
+        day_first: _disorder([_ticks(match, day_first) for match in present])
+        for day_first in (True, False)
+    }
     if disorder[True] != disorder[False]:
         day_first = disorder[True] < disorder[False]
         order = "day before month" if day_first else "month before day"
@@ -156,7 +190,8 @@ def _is_day_first(matches: Sequence[re.Match[str] | None], title: str, notes: No
     day_first = present[0]["mark"] != "/"
     order = "day before month" if day_first else "month before day"
     notes.warn(
-        "date-order-assumed", f"The dates of {title} do not say which number is the month; {order} was assumed. Write 2024-01-31."
+        "date-order-assumed",
+        f"The dates of {title} do not say which number is the month; {order} was assumed. Write 2024-01-31.",
     )
     return day_first
 

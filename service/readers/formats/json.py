@@ -7,16 +7,16 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from service.readers.bundle import record_of_array, record_of_bundle, record_of_list
 from service.readers.cells import kind_of
 from service.readers.columns import record_of
 from service.readers.errors import UnreadableData, too_large
+from service.readers.formats.bundle import record_of_array, record_of_bundle, record_of_list
 from service.readers.layout import Layout
 from service.readers.limits import Limits
 from service.readers.names import split_unit
 from service.readers.notes import Notes
-from service.readers.stamps import column_of_stamps
 from service.readers.table import Column, Floats, Lines, Record, Table
+from service.readers.timestamps import column_of_stamps
 
 _HINT = 'Send {"dt": 0.01, "trajectories": [[…], […]]}, a list of numbers, or a list of objects such as {"t": 0, "x": 1.5}.'
 _LARGEST_EXACT = 2**53
@@ -26,7 +26,8 @@ def read(path: Path, layout: Layout, limits: Limits, notes: Notes) -> Record:
     """The record in a JSON file; `null` is a missing value. Raises UnreadableData, also for NaN, which JSON does not have."""
     if path.stat().st_size > limits.json_bytes:
         raise too_large(
-            f"JSON of more than {limits.json_bytes // 2**20} MiB is not read.", "Upload large data as NPY, NPZ, Parquet or CSV."
+            f"JSON of more than {limits.json_bytes // 2**20} MiB is not read.",
+            "Upload large data as NPY, NPZ, Parquet or CSV.",
         )
     document = _parsed(path.read_bytes())
     if isinstance(document, dict):
@@ -38,9 +39,13 @@ def read(path: Path, layout: Layout, limits: Limits, notes: Notes) -> Record:
 
 def _parsed(body: bytes) -> Any:
     try:
-        return json.loads(body.decode("utf-8-sig"), object_pairs_hook=_object, parse_constant=_constant)
+        return json.loads(
+            body.decode("utf-8-sig"), object_pairs_hook=_object, parse_constant=_constant
+        )
     except json.JSONDecodeError as error:
-        raise UnreadableData(f"The file is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
+        raise UnreadableData(
+            f"The file is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
+        ) from None
     except UnicodeDecodeError:
         raise UnreadableData("The file is not JSON: it is not in UTF-8.") from None
     except RecursionError:
@@ -58,12 +63,17 @@ def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _constant(name: str) -> NoReturn:
     if name == "NaN":
-        raise UnreadableData("The file is not JSON: it holds NaN.", hints=["Write null for a value that is not known."])
+        raise UnreadableData(
+            "The file is not JSON: it holds NaN.",
+            hints=["Write null for a value that is not known."],
+        )
     _refuse_infinite("The JSON document")
 
 
 def _refuse_infinite(what: str) -> NoReturn:
-    raise UnreadableData(f"{what} holds an infinite number.", hints=["Write null for a value that is not known."])
+    raise UnreadableData(
+        f"{what} holds an infinite number.", hints=["Write null for a value that is not known."]
+    )
 
 
 def _of_object(document: dict[str, Any], layout: Layout, limits: Limits, notes: Notes) -> Record:
@@ -75,18 +85,30 @@ def _of_object(document: dict[str, Any], layout: Layout, limits: Limits, notes: 
     if "trajectories" in document:
         return _of_trajectories(document, layout, limits, notes)
     if isinstance(document.get("columns"), list) and isinstance(document.get("data"), list):
-        return _of_rows([dict(zip(document["columns"], row, strict=False)) for row in document["data"]], layout, limits, notes)
+        return _of_rows(
+            [dict(zip(document["columns"], row, strict=False)) for row in document["data"]],
+            layout,
+            limits,
+            notes,
+        )
     lists = {name: value for name, value in document.items() if isinstance(value, list)}
     if not lists:
         raise UnreadableData("The JSON object has no list of samples.", hints=[_HINT])
     flat = all(value and not isinstance(value[0], list) for value in lists.values())
     if flat and len({len(value) for value in lists.values()}) == 1:
-        columns = [_column(list(value), name, k, f"#/{name}", notes) for k, (name, value) in enumerate(lists.items(), start=1)]
+        columns = [
+            _column(list(value), name, k, f"#/{name}", notes)
+            for k, (name, value) in enumerate(lists.items(), start=1)
+        ]
         return record_of(Table(tuple(columns), Lines(), "sample"), layout, limits, notes)
-    return record_of_bundle({name: _array(value, f"#/{name}") for name, value in lists.items()}, layout, limits, notes)
+    return record_of_bundle(
+        {name: _array(value, f"#/{name}") for name, value in lists.items()}, layout, limits, notes
+    )
 
 
-def _of_trajectories(document: dict[str, Any], layout: Layout, limits: Limits, notes: Notes) -> Record:
+def _of_trajectories(
+    document: dict[str, Any], layout: Layout, limits: Limits, notes: Notes
+) -> Record:
     trajectories = document["trajectories"]
     if (
         not isinstance(trajectories, list)
@@ -98,7 +120,11 @@ def _of_trajectories(document: dict[str, Any], layout: Layout, limits: Limits, n
     times = document.get("times")
     own = None
     if times is not None:
-        if not isinstance(times, list) or len(times) != len(parts) or not all(isinstance(part, list) for part in times):
+        if (
+            not isinstance(times, list)
+            or len(times) != len(parts)
+            or not all(isinstance(part, list) for part in times)
+        ):
             raise UnreadableData("times is not one list per trajectory.", hints=[_HINT])
         own = [_numbers(part, f"#/times/{k}") for k, part in enumerate(times)]
     if ignored := sorted(set(document) - {"trajectories", "times", "dt"}):
@@ -116,16 +142,25 @@ def _of_list(values: list[Any], where: str, layout: Layout, limits: Limits, note
     nested = any(isinstance(item, list) for value in values for item in value[:1])
     if nested or len({len(value) for value in values}) > 1:
         notes.assume("each inner list is one trajectory")
-        return record_of_list([_trajectory(part, f"{where}/{k}") for k, part in enumerate(values)], None, layout, limits, notes)
+        return record_of_list(
+            [_trajectory(part, f"{where}/{k}") for k, part in enumerate(values)],
+            None,
+            layout,
+            limits,
+            notes,
+        )
     return record_of_array(_array(values, where), layout, limits, notes)
 
 
-def _of_rows(rows: Sequence[dict[str, Any]], layout: Layout, limits: Limits, notes: Notes) -> Record:
+def _of_rows(
+    rows: Sequence[dict[str, Any]], layout: Layout, limits: Limits, notes: Notes
+) -> Record:
     names = list(dict.fromkeys(name for row in rows for name in row))
     if not names or len(names) * len(rows) > limits.numbers or len(names) > limits.columns:
         raise UnreadableData(f"The row objects have {len(names)} different members.", hints=[_HINT])
     columns = [
-        _column([row.get(name) for row in rows], str(name), k, f"#/*/{name}", notes) for k, name in enumerate(names, start=1)
+        _column([row.get(name) for row in rows], str(name), k, f"#/*/{name}", notes)
+        for k, name in enumerate(names, start=1)
     ]
     return record_of(Table(tuple(columns), Lines(), "sample"), layout, limits, notes)
 
@@ -138,7 +173,9 @@ def _column(values: list[Any], name: str, position: int, where: str, notes: Note
             return column_of_stamps(words, position, name, Lines(), notes)
         labels: dict[str, int] = {}
         codes = [-1 if value is None else labels.setdefault(value, len(labels)) for value in values]
-        return Column(position, name, "text", np.asarray(codes, dtype=np.int64), labels=tuple(labels))
+        return Column(
+            position, name, "text", np.asarray(codes, dtype=np.int64), labels=tuple(labels)
+        )
     return Column(position, name, "number", _numbers(values, where), split_unit(name)[1])
 
 
@@ -159,7 +196,9 @@ def _array(values: list[Any], where: str) -> Floats:
         parts.append(_array(value, f"{where}/{k}"))
     if len({part.shape for part in parts}) != 1:
         odd = next(k for k, part in enumerate(parts) if part.shape != parts[0].shape)
-        raise UnreadableData(f"{where}/{odd} has {len(values[odd])} values where {len(values[0])} are expected.")
+        raise UnreadableData(
+            f"{where}/{odd} has {len(values[odd])} values where {len(values[0])} are expected."
+        )
     return np.stack(parts)
 
 
@@ -171,7 +210,9 @@ def _numbers(values: list[Any], where: str) -> Floats:
         if kind is not int:
             raise UnreadableData(f"{where}/{k} is not a number.", hints=[_HINT])
         if not -_LARGEST_EXACT <= value <= _LARGEST_EXACT:
-            raise UnreadableData(f"{where}/{k} is a whole number beyond 2^53, which cannot be kept exactly.")
+            raise UnreadableData(
+                f"{where}/{k} is a whole number beyond 2^53, which cannot be kept exactly."
+            )
     array = np.asarray([np.nan if value is None else value for value in values], dtype=np.float64)
     if np.isinf(array).any():
         _refuse_infinite(f"{where}/{int(np.flatnonzero(np.isinf(array))[0])}")

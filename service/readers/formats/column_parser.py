@@ -7,17 +7,16 @@ from operator import itemgetter
 import numpy as np
 
 from service.readers.cells import MISSING, number_of, shown
-from service.readers.dialect import Dialect, is_split_stamp
 from service.readers.errors import UnreadableData, too_large
+from service.readers.formats.dialect import Dialect, is_split_stamp
+from service.readers.formats.text import MARKS, is_comment
 from service.readers.layout import Layout
 from service.readers.limits import Limits
 from service.readers.names import has_role, split_unit
 from service.readers.notes import Notes
-from service.readers.preamble import MARKS
 from service.readers.roles import locate
-from service.readers.stamps import column_of_stamps
 from service.readers.table import Column, Floats, Lines, Table
-from service.readers.text import is_comment
+from service.readers.timestamps import column_of_stamps
 
 _COMMENT_HEADS = frozenset(mark[0] for mark in MARKS)
 
@@ -35,7 +34,9 @@ class GrowingTable:
         self.pending_blank = 0
         width = len(dialect.kinds)
         wanted = _wanted(dialect, layout)
-        self.numeric = [j for j in range(width) if dialect.kinds[j] in ("number", "missing") and j in wanted]
+        self.numeric = [
+            j for j in range(width) if dialect.kinds[j] in ("number", "missing") and j in wanted
+        ]
         self.stamped = [j for j in range(width) if dialect.kinds[j] == "stamp" and j in wanted]
         self.worded = [j for j in range(width) if dialect.kinds[j] == "text" and j in wanted]
         self.wordy = bool(self.stamped or self.worded)
@@ -85,15 +86,23 @@ class GrowingTable:
             unit = units[j] if j < len(units) else None
             if j in self.numeric:
                 values = matrix[:, self.numeric.index(j)]
-                columns.append(Column(j + 1, name or None, "number", values, unit or split_unit(name)[1]))
+                columns.append(
+                    Column(j + 1, name or None, "number", values, unit or split_unit(name)[1])
+                )
             elif j in self.stamps:
                 cells = [cell for block in self.stamps[j] for cell in block]
                 columns.append(column_of_stamps(cells, j + 1, name or None, self.lines, notes))
             elif j in self.codes:
-                codes = np.asarray([code for block in self.codes[j] for code in block], dtype=np.int64)
-                columns.append(Column(j + 1, name or None, "text", codes, labels=tuple(self.labels[j])))
+                codes = np.asarray(
+                    [code for block in self.codes[j] for code in block], dtype=np.int64
+                )
+                columns.append(
+                    Column(j + 1, name or None, "text", codes, labels=tuple(self.labels[j]))
+                )
         if self.n_headers:
-            notes.assume(f"the header stands {self.n_headers} times more between the data; those lines were passed over")
+            notes.assume(
+                f"the header stands {self.n_headers} times more between the data; those lines were passed over"
+            )
         if self.n_blank:
             notes.assume(f"{self.n_blank} blank lines between the data were passed over")
         return Table(tuple(columns), self.lines)
@@ -134,7 +143,11 @@ class GrowingTable:
         if dialect.decimal == "," and any("." in line for line in lines):
             return None  # 1.234 among decimal commas is no number we could be sure of
         whole = len(self.numeric) == width
-        if not whole and not self.wordy and any(len(dialect.cells(line)) != width for line in lines):
+        if (
+            not whole
+            and not self.wordy
+            and any(len(dialect.cells(line)) != width for line in lines)
+        ):
             return None
         for rewrite in (self._plain, self._with_nan, self._without_words):
             try:
@@ -163,10 +176,16 @@ class GrowingTable:
         text = "\n" + "\n".join(self._plain(lines)) + "\n"
         delimiter = self.dialect.delimiter
         if delimiter is not None:
-            text = re.sub(rf" *{re.escape(delimiter)} *", lambda _: delimiter, text) if " " in text else text
+            text = (
+                re.sub(rf" *{re.escape(delimiter)} *", lambda _: delimiter, text)
+                if " " in text
+                else text
+            )
             for _ in range(2):
                 text = text.replace(delimiter * 2, f"{delimiter}nan{delimiter}")
-            text = text.replace(f"\n{delimiter}", f"\nnan{delimiter}").replace(f"{delimiter}\n", f"{delimiter}nan\n")
+            text = text.replace(f"\n{delimiter}", f"\nnan{delimiter}").replace(
+                f"{delimiter}\n", f"{delimiter}nan\n"
+            )
         return text[1:-1].split("\n")
 
     def _without_words(self, lines: list[str]) -> list[str]:
@@ -185,11 +204,17 @@ class GrowingTable:
             picked = range(len(cells)) if self.ragged else self.numeric
             rows.append([_number(cells[j], number, j, dialect) for j in picked])
         width = max(map(len, rows))
-        return np.asarray([row + [np.nan] * (width - len(row)) for row in rows], dtype=np.float64).reshape(len(rows), width)
+        return np.asarray(
+            [row + [np.nan] * (width - len(row)) for row in rows], dtype=np.float64
+        ).reshape(len(rows), width)
 
     def _words(self, numbers: Sequence[int], lines: list[str]) -> None:
         dialect = self.dialect
-        rows = [dialect.cells(line) for line in lines] if dialect.quoted else [line.split(dialect.delimiter) for line in lines]
+        rows = (
+            [dialect.cells(line) for line in lines]
+            if dialect.quoted
+            else [line.split(dialect.delimiter) for line in lines]
+        )
         width = len(dialect.kinds) + (dialect.trailing and not dialect.quoted)
         if set(map(len, rows)) != {width}:
             for number, line in zip(numbers, lines, strict=True):
@@ -197,7 +222,8 @@ class GrowingTable:
         for j in self.stamped:
             if j and j - 1 in self.stamps and is_split_stamp(dialect.kinds, rows[0], j - 1):
                 self.stamps[j - 1][-1] = [
-                    f"{day} {row[j].strip()}" for day, row in zip(self.stamps[j - 1][-1], rows, strict=True)
+                    f"{day} {row[j].strip()}"
+                    for day, row in zip(self.stamps[j - 1][-1], rows, strict=True)
                 ]
                 self.stamps.pop(j)
                 self.stamped = [k for k in self.stamped if k != j]
@@ -206,12 +232,21 @@ class GrowingTable:
         for j in self.worded:
             known = self.labels[j]
             words = [row[j].strip() for row in rows]
-            self.codes[j].append([-1 if word.lower() in MISSING else known.setdefault(word, len(known)) for word in words])
+            self.codes[j].append(
+                [
+                    -1 if word.lower() in MISSING else known.setdefault(word, len(known))
+                    for word in words
+                ]
+            )
 
 
 def _missing_words(delimiter: str | None) -> re.Pattern[str]:
     words = "|".join(re.escape(word) for word in sorted(MISSING - {""}, key=len, reverse=True))
-    before, after = (r"(?<!\S)", r"(?!\S)") if delimiter is None else (rf"(?<=[\n{delimiter}])", rf"(?=[\n{delimiter}])")
+    before, after = (
+        (r"(?<!\S)", r"(?!\S)")
+        if delimiter is None
+        else (rf"(?<=[\n{delimiter}])", rf"(?=[\n{delimiter}])")
+    )
     return re.compile(rf"{before}(?:{words}){after}", re.IGNORECASE)
 
 
@@ -223,7 +258,10 @@ def _wanted(dialect: Dialect, layout: Layout) -> set[int]:
     everything = set(range(len(dialect.kinds)))
     if layout.state_columns is None or layout.orientation == "rows":
         return everything
-    names = [dialect.names[j] if dialect.names is not None and j < len(dialect.names) else None for j in sorted(everything)]
+    names = [
+        dialect.names[j] if dialect.names is not None and j < len(dialect.names) else None
+        for j in sorted(everything)
+    ]
     wanted = {locate(given, names, "state_columns") for given in layout.state_columns}
     for given, field in ((layout.time_column, "time_column"), (layout.id_column, "id_column")):
         if given is not None:
@@ -253,7 +291,9 @@ def _check_count(number: int, cells: Sequence[str], dialect: Dialect) -> None:
             hints.append("If rows are trajectories of different lengths, say orientation=rows.")
         if dialect.delimiter == "," and len(cells) == 2 * width:
             hints.append("Decimal commas need another delimiter, for instance a semicolon.")
-        raise UnreadableData(f"Row {number} has {len(cells)} {what} where {width} are expected.", hints=hints)
+        raise UnreadableData(
+            f"Row {number} has {len(cells)} {what} where {width} are expected.", hints=hints
+        )
 
 
 def _number(cell: str, number: int, j: int, dialect: Dialect) -> float:
@@ -264,10 +304,14 @@ def _number(cell: str, number: int, j: int, dialect: Dialect) -> float:
     except ValueError:
         raise UnreadableData(
             f"{place}: '{shown(cell)}' is not a number.",
-            hints=["Write NaN or nothing for a missing value, or leave the column out with state_columns."],
+            hints=[
+                "Write NaN or nothing for a missing value, or leave the column out with state_columns."
+            ],
         ) from None
     if np.isinf(value):
-        raise UnreadableData(f"{place}: the value is infinite.", hints=["Write NaN for a value that is not known."])
+        raise UnreadableData(
+            f"{place}: the value is infinite.", hints=["Write NaN for a value that is not known."]
+        )
     return value
 
 

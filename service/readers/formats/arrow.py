@@ -13,8 +13,8 @@ from service.readers.errors import UnreadableData, too_large
 from service.readers.limits import Limits
 from service.readers.names import split_unit
 from service.readers.notes import Notes
-from service.readers.stamps import column_of_stamps
 from service.readers.table import NOT_A_TIME, Column, Lines, Table
+from service.readers.timestamps import column_of_stamps
 
 _TICKS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
@@ -24,7 +24,9 @@ def read_parquet(path: Path, limits: Limits, notes: Notes) -> Table:
     try:
         file = pq.ParquetFile(path, memory_map=True)
         _check(file.metadata.num_rows, file.schema_arrow, limits)
-        return _table(file.read(columns=_readable(file.schema_arrow, notes), use_threads=False), notes)
+        return _table(
+            file.read(columns=_readable(file.schema_arrow, notes), use_threads=False), notes
+        )
     except (pa.ArrowException, OSError) as error:
         raise _damaged("Parquet", error) from None
 
@@ -38,7 +40,11 @@ def read_arrow(path: Path, limits: Limits, notes: Notes) -> Table:
             reader: Any = pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
             columns = _readable(reader.schema, notes)
             batches, n_rows = [], 0
-            for batch in (reader.get_batch(k) for k in range(reader.num_record_batches)) if is_file else reader:
+            for batch in (
+                (reader.get_batch(k) for k in range(reader.num_record_batches))
+                if is_file
+                else reader
+            ):
                 n_rows += batch.num_rows
                 _check(n_rows, reader.schema, limits)
                 batches.append(batch.select(columns))
@@ -49,7 +55,9 @@ def read_arrow(path: Path, limits: Limits, notes: Notes) -> Table:
 
 
 def _damaged(what: str, error: Exception) -> UnreadableData:
-    return UnreadableData(f"The {what} file is damaged or of a kind that is not read: {str(error).splitlines()[0][:160]}.")
+    return UnreadableData(
+        f"The {what} file is damaged or of a kind that is not read: {str(error).splitlines()[0][:160]}."
+    )
 
 
 def _check(n_rows: int, schema: pa.Schema, limits: Limits) -> None:
@@ -62,12 +70,21 @@ def _check(n_rows: int, schema: pa.Schema, limits: Limits) -> None:
 
 def _readable(schema: pa.Schema, notes: Notes) -> list[str]:
     if len(set(schema.names)) != len(schema.names):
-        raise UnreadableData("Several columns of the file have the same name.", hints=["Rename them."])
+        raise UnreadableData(
+            "Several columns of the file have the same name.", hints=["Rename them."]
+        )
     names = []
     for field in schema:
         value_type = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        if pa.types.is_nested(value_type) or pa.types.is_binary(value_type) or pa.types.is_null(value_type):
-            notes.warn("ignored-column", f"Column '{field.name[:60]}' of type {str(field.type)[:60]} was left out.")
+        if (
+            pa.types.is_nested(value_type)
+            or pa.types.is_binary(value_type)
+            or pa.types.is_null(value_type)
+        ):
+            notes.warn(
+                "ignored-column",
+                f"Column '{field.name[:60]}' of type {str(field.type)[:60]} was left out.",
+            )
         else:
             names.append(field.name)
     if not names:
@@ -88,15 +105,26 @@ def _table(table: pa.Table, notes: Notes) -> Table:
     return Table(tuple(columns), lines, "sample")
 
 
-def _column(values: pa.ChunkedArray, field: pa.Field, position: int, lines: Lines, notes: Notes) -> Column:
+def _column(
+    values: pa.ChunkedArray, field: pa.Field, position: int, lines: Lines, notes: Notes
+) -> Column:
     kind, name = field.type, field.name or None
     metadata = field.metadata or {}
-    unit = next((metadata[key].decode("utf-8", "replace")[:40] for key in (b"unit", b"units") if metadata.get(key)), None)
+    unit = next(
+        (
+            metadata[key].decode("utf-8", "replace")[:40]
+            for key in (b"unit", b"units")
+            if metadata.get(key)
+        ),
+        None,
+    )
     unit = unit or (split_unit(name)[1] if name else None)
     if pa.types.is_timestamp(kind):
         return Column(position, name, "stamp", _ticks(values), tick=_TICKS[kind.unit])
     if pa.types.is_date(kind):
-        return Column(position, name, "stamp", _ticks(values.cast(pa.date32())), tick=86400.0, date_only=True)
+        return Column(
+            position, name, "stamp", _ticks(values.cast(pa.date32())), tick=86400.0, date_only=True
+        )
     if pa.types.is_duration(kind) or pa.types.is_time(kind):
         return Column(position, name, "number", _ticks(values), kind.unit)
     if (
@@ -118,11 +146,17 @@ def _column(values: pa.ChunkedArray, field: pa.Field, position: int, lines: Line
 
 
 def _ticks(values: pa.ChunkedArray) -> Any:
-    whole = values.cast(pa.int32()).cast(pa.int64()) if values.type.bit_width == 32 else values.cast(pa.int64())
+    whole = (
+        values.cast(pa.int32()).cast(pa.int64())
+        if values.type.bit_width == 32
+        else values.cast(pa.int64())
+    )
     return pc.fill_null(whole, pa.scalar(int(NOT_A_TIME), pa.int64())).to_numpy()
 
 
-def _words(values: pa.ChunkedArray, position: int, name: str | None, lines: Lines, notes: Notes) -> Column:
+def _words(
+    values: pa.ChunkedArray, position: int, name: str | None, lines: Lines, notes: Notes
+) -> Column:
     plain = values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
     if not (pa.types.is_string(plain.type) or pa.types.is_large_string(plain.type)):
         plain = plain.cast(pa.string())

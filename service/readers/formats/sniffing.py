@@ -20,13 +20,25 @@ _MAGIC: tuple[tuple[bytes, Format], ...] = (
 )
 
 _FOREIGN: tuple[tuple[bytes, str, str], ...] = (
-    (b"\x1f\x8b", "gzip-compressed data", "Decompress it first, or upload Parquet, which is compressed inside."),
+    (
+        b"\x1f\x8b",
+        "gzip-compressed data",
+        "Decompress it first, or upload Parquet, which is compressed inside.",
+    ),
     (b"BZh", "bzip2-compressed data", "Decompress it first."),
     (b"\xfd7zXZ", "xz-compressed data", "Decompress it first."),
     (b"\x28\xb5\x2f\xfd", "zstd-compressed data", "Decompress it first."),
-    (b"\x89HDF", "an HDF5 file (also netCDF 4, MAT 7.3)", "Export the arrays as NPZ, Parquet or CSV."),
+    (
+        b"\x89HDF",
+        "an HDF5 file (also netCDF 4, MAT 7.3)",
+        "Export the arrays as NPZ, Parquet or CSV.",
+    ),
     (b"CDF", "a netCDF file", "Export the arrays as NPZ, Parquet or CSV."),
-    (b"MATLAB", "a MATLAB file of another version than 5", "Save it again with save(file, 'x', '-v7')."),
+    (
+        b"MATLAB",
+        "a MATLAB file of another version than 5",
+        "Save it again with save(file, 'x', '-v7').",
+    ),
     (b"\xd0\xcf\x11\xe0", "an old Excel file", "Export the sheet as CSV."),
     (b"ORC", "an ORC file", "Export it as Parquet."),
     (b"Obj\x01", "an Avro file", "Export it as Parquet."),
@@ -82,7 +94,10 @@ def format_of(head: bytes, media_type: str | None, filename: str | None) -> Form
     if _looks_pickled(head):
         raise UnreadableData(
             "The upload is a Python pickle. Pickles run code when they are opened, so none is.",
-            hints=["Save the array with numpy.save(..., allow_pickle=False), numpy.savez or as CSV.", ACCEPTED],
+            hints=[
+                "Save the array with numpy.save(..., allow_pickle=False), numpy.savez or as CSV.",
+                ACCEPTED,
+            ],
         )
     if declared in ("npy", "npz", "parquet", "arrow", "mat"):
         raise UnreadableData(
@@ -108,4 +123,6 @@ def _declared(media_type: str | None, filename: str | None) -> Format | None:
 
 def _looks_pickled(head: bytes) -> bool:
     binary = head[:1] == b"\x80" and len(head) > 1 and head[1] in (2, 3, 4, 5)
-    return binary or (head.startswith((b"(lp", b"(dp", b"ccopy_reg", b"cnumpy")) and b"\n" in head[:200])
+    return binary or (
+        head.startswith((b"(lp", b"(dp", b"ccopy_reg", b"cnumpy")) and b"\n" in head[:200]
+    )

@@ -5,15 +5,14 @@ from pathlib import Path
 
 import numpy as np
 
-from service.readers.cells import MISSING
-from service.readers.dialect import Dialect, infer
-from service.readers.grouping import grouping_of, ungrouped
-from service.readers.growing import GrowingTable, too_wide
+from service.readers.cells import MISSING, grouping_of, ungrouped
+from service.readers.formats.column_parser import GrowingTable, too_wide
+from service.readers.formats.dialect import Dialect, infer
+from service.readers.formats.text import blocks, encoding_of, is_comment, preview_of
 from service.readers.layout import Layout
 from service.readers.limits import Limits
 from service.readers.notes import Notes
 from service.readers.table import NOT_A_TIME, Column, Table
-from service.readers.text import blocks, encoding_of, is_comment, preview_of
 
 _LARGEST_EXACT = 2**53
 _SPOKEN = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
@@ -38,15 +37,29 @@ def read(path: Path, layout: Layout, limits: Limits, notes: Notes) -> Table:
     growing = GrowingTable(dialect, layout, limits)
     with path.open(encoding=encoding, errors="replace", newline=None) as file:
         for first_line, lines in blocks(file, limits):
-            growing.add(first_line, lines if grouping is None else [ungrouped(line, grouping) for line in lines])
+            growing.add(
+                first_line,
+                lines if grouping is None else [ungrouped(line, grouping) for line in lines],
+            )
     notes.dt_in_file = dialect.preamble.dt()
     table = growing.table(notes)
-    return replace(table, columns=tuple(_with_every_digit(column, path, encoding, dialect, limits) for column in table.columns))
+    return replace(
+        table,
+        columns=tuple(
+            _with_every_digit(column, path, encoding, dialect, limits) for column in table.columns
+        ),
+    )
 
 
-def _with_every_digit(column: Column, path: Path, encoding: str, dialect: Dialect, limits: Limits) -> Column:
+def _with_every_digit(
+    column: Column, path: Path, encoding: str, dialect: Dialect, limits: Limits
+) -> Column:
     """A column of whole numbers beyond 2^53 (nanoseconds since 1970) read again, as int64."""
-    if column.kind != "number" or dialect.ragged or not np.any(np.abs(column.values) > _LARGEST_EXACT):
+    if (
+        column.kind != "number"
+        or dialect.ragged
+        or not np.any(np.abs(column.values) > _LARGEST_EXACT)
+    ):
         return column
     whole: list[int] = []
     with path.open(encoding=encoding, errors="replace", newline=None) as file:

@@ -11,20 +11,35 @@ from service.readers.layout import Layout
 from service.readers.limits import Limits
 from service.readers.names import is_time, split_unit
 from service.readers.notes import Notes
-from service.readers.orientation import is_time_by_variable, record_of_rows, rows_are_trajectories, table_of
+from service.readers.orientation import (
+    is_time_by_variable,
+    record_of_rows,
+    rows_are_trajectories,
+    table_of,
+)
 from service.readers.table import Column, Floats, Lines, Record, Table, Variable
 
-_DT_NAMES = frozenset({"dt", "delta_t", "deltat", "time_step", "timestep", "sampling_interval", "sampling_period"})
-_NUMBERED = re.compile(r"(?:arr|array|traj|trajectory|track|run|path|x|sample|series)?_?\d+\Z", re.IGNORECASE)
+_DT_NAMES = frozenset(
+    {"dt", "delta_t", "deltat", "time_step", "timestep", "sampling_interval", "sampling_period"}
+)
+_NUMBERED = re.compile(
+    r"(?:arr|array|traj|trajectory|track|run|path|x|sample|series)?_?\d+\Z", re.IGNORECASE
+)
 _DEFAULT_AXES = {1: "t", 2: "td", 3: "ntd"}
 
 
 def record_of_array(array: Floats, layout: Layout, limits: Limits, notes: Notes) -> Record:
     """A nameless array of one to three dimensions → a record. Raises UnreadableData."""
-    if layout.axes is not None and (len(layout.axes) != array.ndim or len(set(layout.axes)) != len(layout.axes)):
-        raise layout_fault("axes", f"axes says '{layout.axes}', but the array has {array.ndim} dimensions.")
+    if layout.axes is not None and (
+        len(layout.axes) != array.ndim or len(set(layout.axes)) != len(layout.axes)
+    ):
+        raise layout_fault(
+            "axes", f"axes says '{layout.axes}', but the array has {array.ndim} dimensions."
+        )
     if array.size == 0 or array.ndim == 0:
-        raise UnreadableData(f"The array of shape {array.shape} holds no samples.", code="too-few-samples")
+        raise UnreadableData(
+            f"The array of shape {array.shape} holds no samples.", code="too-few-samples"
+        )
     refuse_infinite(array, "the array")
     if array.ndim == 1:
         return record_of(table_of(array[:, None], Lines(), "sample"), layout, limits, notes)
@@ -34,7 +49,9 @@ def record_of_array(array: Floats, layout: Layout, limits: Limits, notes: Notes)
             n, t, d = array.shape
             notes.assume(f"the axes are trajectory ({n}), time ({t}), state ({d})")
         array = np.transpose(array, [axes.index(axis) for axis in "ntd"])
-        return record_of_list([np.ascontiguousarray(part) for part in array], None, layout, limits, notes, padded=True)
+        return record_of_list(
+            [np.ascontiguousarray(part) for part in array], None, layout, limits, notes, padded=True
+        )
     if array.ndim != 2:
         raise UnreadableData(
             f"The array has {array.ndim} dimensions; at most three are read: trajectory, time and state.",
@@ -46,35 +63,50 @@ def record_of_array(array: Floats, layout: Layout, limits: Limits, notes: Notes)
 def _record_of_matrix(array: Floats, layout: Layout, limits: Limits, notes: Notes) -> Record:
     axes = layout.axes
     if axes is None and layout.orientation is None and is_time_by_variable(array):
-        notes.assume(f"the first of {len(array)} rows rises evenly and is time: each row is one variable")
+        notes.assume(
+            f"the first of {len(array)} rows rises evenly and is time: each row is one variable"
+        )
         axes = "dt"
     if axes in ("nt", "tn"):
         return record_of_rows(array if axes == "nt" else array.T, Lines(), layout, notes)
     if axes in ("nd", "dn"):
-        raise layout_fault("axes", f"axes says '{axes}', but without a time axis there are no trajectories.")
+        raise layout_fault(
+            "axes", f"axes says '{axes}', but without a time axis there are no trajectories."
+        )
     if axes == "dt":
         array = array.T
     elif axes is None and rows_are_trajectories(array, layout, notes, wide_is_rows=True):
         return record_of_rows(array, Lines(), layout, notes)
     if array.shape[1] > limits.columns:
-        raise too_large(f"The array has {array.shape[1]:,} columns.", "Say orientation=rows if each row is a trajectory.")
+        raise too_large(
+            f"The array has {array.shape[1]:,} columns.",
+            "Say orientation=rows if each row is a trajectory.",
+        )
     return record_of(table_of(array, Lines(), "sample"), layout, limits, notes)
 
 
-def record_of_bundle(arrays: Mapping[str, Floats], layout: Layout, limits: Limits, notes: Notes) -> Record:
+def record_of_bundle(
+    arrays: Mapping[str, Floats], layout: Layout, limits: Limits, notes: Notes
+) -> Record:
     """Arrays by name → a record: columns of equal length, or one trajectory each. Raises UnreadableData."""
     scalars = {name: array for name, array in arrays.items() if array.size == 1 and array.ndim <= 1}
     for name, array in scalars.items():
         if name.lower() in _DT_NAMES and float(array.reshape(-1)[0]) > 0:
             notes.dt_in_file = (float(array.reshape(-1)[0]), None, name)
-    data = {name: array for name, array in arrays.items() if array.ndim and name not in scalars} or {
-        name: array for name, array in arrays.items() if array.ndim
-    }
+    data = {
+        name: array for name, array in arrays.items() if array.ndim and name not in scalars
+    } or {name: array for name, array in arrays.items() if array.ndim}
     if not data:
-        raise UnreadableData("There is no array of samples, only single numbers.", code="too-few-samples")
+        raise UnreadableData(
+            "There is no array of samples, only single numbers.", code="too-few-samples"
+        )
     for name, array in data.items():
         refuse_infinite(array, f"'{name[:60]}'")
-    named_time = [name for name in data if name == layout.time_column or (layout.time_column is None and is_time(name))]
+    named_time = [
+        name
+        for name in data
+        if name == layout.time_column or (layout.time_column is None and is_time(name))
+    ]
     others = {name: array for name, array in data.items() if name not in named_time[:1]}
     if named_time and others:
         return _timed(named_time[0], data[named_time[0]], others, layout, limits, notes)
@@ -84,17 +116,31 @@ def record_of_bundle(arrays: Mapping[str, Floats], layout: Layout, limits: Limit
             return record_of(_table(data), layout, limits, notes)  # so that its name is kept
         return record_of_array(array, layout, limits, notes)
     lengths = {len(array) for array in data.values()}
-    if all(array.ndim == 1 for array in data.values()) and len(lengths) == 1 and not all(map(_NUMBERED.match, data)):
+    if (
+        all(array.ndim == 1 for array in data.values())
+        and len(lengths) == 1
+        and not all(map(_NUMBERED.match, data))
+    ):
         return record_of(_table(data), layout, limits, notes)
     if all(array.ndim == 1 for array in data.values()) or (
-        all(array.ndim == 2 for array in data.values()) and len({array.shape[1] for array in data.values()}) == 1
+        all(array.ndim == 2 for array in data.values())
+        and len({array.shape[1] for array in data.values()}) == 1
     ):
         notes.assume(f"each of the {len(data)} arrays is one trajectory")
-        return record_of_list([array.reshape(len(array), -1) for array in data.values()], None, layout, limits, notes)
+        return record_of_list(
+            [array.reshape(len(array), -1) for array in data.values()], None, layout, limits, notes
+        )
     raise _unclear(data)
 
 
-def _timed(name: str, times: Floats, others: Mapping[str, Floats], layout: Layout, limits: Limits, notes: Notes) -> Record:
+def _timed(
+    name: str,
+    times: Floats,
+    others: Mapping[str, Floats],
+    layout: Layout,
+    limits: Limits,
+    notes: Notes,
+) -> Record:
     n = times.shape[-1]
     if times.ndim == 1 and all(array.ndim == 1 and len(array) == n for array in others.values()):
         return record_of(_table({name: times, **others}), layout, limits, notes)
@@ -104,7 +150,12 @@ def _timed(name: str, times: Floats, others: Mapping[str, Floats], layout: Layou
     if times.ndim == 1 and states.ndim == 2 and len(states) == n and layout.orientation != "rows":
         columns = {f"{state_name}_{j}": states[:, j] for j in range(states.shape[1])}
         return record_of(_table({name: times, **columns}), layout, limits, notes)
-    if states.ndim in (2, 3) and states.shape[1] == n and times.ndim in (1, 2) and (times.ndim == 1 or len(times) == len(states)):
+    if (
+        states.ndim in (2, 3)
+        and states.shape[1] == n
+        and times.ndim in (1, 2)
+        and (times.ndim == 1 or len(times) == len(states))
+    ):
         notes.assume(f"'{name}' holds the times, and each row of '{state_name}' is one trajectory")
         parts = [part.reshape(n, -1) for part in states]
         own = [times if times.ndim == 1 else times[k] for k in range(len(states))]
@@ -124,7 +175,9 @@ def record_of_list(
 ) -> Record:
     """Trajectories of shape (n_k, d) with their times (n_k,) → a record. Raises UnreadableData where shapes disagree."""
     if len(trajectories) > limits.trajectories:
-        raise too_large(f"There are {len(trajectories):,} trajectories; at most {limits.trajectories:,} are read.")
+        raise too_large(
+            f"There are {len(trajectories):,} trajectories; at most {limits.trajectories:,} are read."
+        )
     widths = {part.shape[1] for part in trajectories}
     if len(widths) != 1:
         raise UnreadableData("The trajectories have different numbers of state variables.")
@@ -139,13 +192,17 @@ def record_of_list(
     if times is not None:
         for k, (part, own) in enumerate(zip(trajectories, times, strict=True), start=1):
             if len(own) != len(part):
-                raise UnreadableData(f"Trajectory {k} has {len(part)} samples but {len(own)} times.")
+                raise UnreadableData(
+                    f"Trajectory {k} has {len(part)} samples but {len(own)} times."
+                )
         stamps = np.concatenate(times)
     starts = np.concatenate(([0], np.cumsum(lengths)))
     return Record(
         states=np.concatenate(trajectories),
         variables=tuple(Variable(None, layout.state_unit) for _ in range(width)),
-        times=None if stamps is None else stamps - (np.nanmin(stamps) if np.isfinite(stamps).any() else 0.0),
+        times=None
+        if stamps is None
+        else stamps - (np.nanmin(stamps) if np.isfinite(stamps).any() else 0.0),
         printed=stamps,
         trajectory=np.repeat(np.arange(len(lengths), dtype=np.int64), lengths),
         padded=padded,
@@ -162,7 +219,8 @@ def refuse_infinite(array: Floats, what: str) -> None:
     if np.isinf(array).any():
         where = ", ".join(str(int(axis[0]) + 1) for axis in np.nonzero(np.isinf(array)))
         raise UnreadableData(
-            f"An infinite value stands in {what} at ({where}).", hints=["Write NaN for a value that is not known."]
+            f"An infinite value stands in {what} at ({where}).",
+            hints=["Write NaN for a value that is not known."],
         )
 
 
