@@ -1,5 +1,6 @@
-"""Upload → canonical trajectories and a report of what was read.
+"""Readers of uploads: a file becomes canonical trajectories and a report of what was read.
 
-`process.read_upload` is the only entrance. It runs `python -m service.readers` as a child with memory and time limits, so that a
-hostile file costs one request. The parent imports `process`, `errors` and `limits` and nothing else from here.
+`process.read_upload` is the only entrance. It runs `python -m service.readers` as a child process
+with limits on memory and time, so that a hostile file costs one request. The serving process
+imports `process`, `errors`, `limits` and `formats.sniffing`, and nothing else from this folder.
 """

@@ -1,4 +1,4 @@
-"""The reading child: limits first, then one request from standard input, one answer to standard output."""
+"""The reading child process: one request from standard input, one answer to standard output."""
 
 import gc
 import json
@@ -13,16 +13,16 @@ from typing import Any
 from storage.disk_errors import is_full
 
 PARENT_LOOK_SECONDS = 0.5
-"""How often it is seen whether the service still lives."""
+"""Interval at which the child checks that the service still runs."""
 
 
 def main() -> int:
-    """Read one upload as asked; the answer holds a report or a problem."""
+    """Read one upload as requested; the answer holds a report or a problem."""
     gc.disable()  # one file, then the end: collecting cycles only costs time
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     request = json.load(sys.stdin)
     _bind(request["limits"])
-    # Only now: what NumPy allocates counts against the limits too.
+    # NumPy is imported after the limits are set, because its memory counts against them, too.
     from service.readers.errors import UnreadableData, too_large
     from service.readers.layout import Layout
     from service.readers.limits import Limits
@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def _end_with(parent: int) -> None:
-    """Nobody waits for the answer once the service is gone."""
+    """End this process once the service is gone, because nobody waits for the answer then."""
     while os.getppid() == parent:
         time.sleep(PARENT_LOOK_SECONDS)
     os._exit(1)
@@ -66,14 +66,10 @@ def _bind(limits: dict[str, int]) -> None:
         _, hard = resource.getrlimit(kind)
         value = most if hard == resource.RLIM_INFINITY else min(most, hard)
         try:
-            # A second between the soft and the hard limit of CPU time lets the signal say which limit it was.
-            resource.setrlimit(
-                kind,
-                (
-                    value,
-                    value + 1 if kind == resource.RLIMIT_CPU and hard == resource.RLIM_INFINITY else value,
-                ),
-            )
+            # At the soft limit of CPU time the kernel sends SIGXCPU, which names the limit, and at
+            # the hard limit SIGKILL. One second between the two lets the first signal arrive.
+            grace = kind == resource.RLIMIT_CPU and hard == resource.RLIM_INFINITY
+            resource.setrlimit(kind, (value, value + grace))
         except (ValueError, OSError):  # macOS refuses some of them
             continue
 

@@ -1,4 +1,4 @@
-"""A time column as numbers: exact elapsed time, the resolution of its digits, and the uniform clock behind rounded stamps."""
+"""Times as numbers: exact elapsed time, resolution, and the uniform clock behind rounded times."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,10 @@ _MOST_DECIMALS = 12
 
 
 def elapsed(column: Column) -> Floats:
-    """(n,) time since the smallest stamp, in the column's ticks or units, NaN where missing; every printed digit is kept."""
+    """Return the time (n,) since the smallest one in the column's ticks or units; missing is NaN.
+
+    Every printed digit is kept.
+    """
     if column.values.dtype.kind == "i":
         present = column.values != NOT_A_TIME
         if not present.any():
@@ -23,13 +26,14 @@ def elapsed(column: Column) -> Floats:
     if not np.isfinite(values).any():
         return values.copy()
     since = values - np.nanmin(values)
-    # 1700000000.001 carries an error of 1e-7 as a double; its difference, rounded to the printed digits, does not.
+    # The double 1700000000.001 has an error of 1e-7; a difference that is rounded to the printed
+    # digits has none.
     decimals = decimals_of(values)
     return since if decimals is None else np.round(since, decimals)
 
 
 def decimals_of(values: Floats) -> int | None:
-    """Decimals with which all values were printed; None where they were not rounded to any."""
+    """Return the decimals with which all values were printed; None where they were not rounded."""
     values = values[np.isfinite(values)]
     sample = values[:: max(1, len(values) // 2000)]
     for decimals in range(_MOST_DECIMALS + 1):
@@ -42,7 +46,10 @@ def decimals_of(values: Floats) -> int | None:
 
 
 def resolution_of(values: Floats) -> Floats:
-    """(n,) unit of the last printed digit: the finest seen among stamps of the same power of ten; 0 where unrounded."""
+    """Return the unit of the last printed digit of each value (n,), 0 where it was not rounded.
+
+    The unit is the finest one among the values of the same power of ten.
+    """
     magnitude = np.abs(values)
     decade = np.floor(np.log10(np.where(magnitude > 0, magnitude, 1.0))).astype(np.int64)
     decade[magnitude == 0] = decade[magnitude > 0].min(initial=0)
@@ -55,19 +62,24 @@ def resolution_of(values: Floats) -> Floats:
 
 
 def _single_precision(values: Floats) -> Floats:
-    """(n,) spacing of float32 at each value where all are float32 numbers; 0 otherwise."""
+    """Return the spacing of float32 at each value (n,) where all are float32 numbers, else 0."""
     with np.errstate(over="ignore"):
         single = values.astype(np.float32)
-    return (
-        np.spacing(np.abs(single)).astype(np.float64)
-        if np.array_equal(single, values)
-        else np.zeros(len(values))
-    )
+    if not np.array_equal(single, values):
+        return np.zeros(len(values))
+    return np.spacing(np.abs(single)).astype(np.float64)
+
+
+def rises_evenly(steps: Floats, values: Floats) -> bool:
+    """Return whether all steps between values are positive and nine of ten agree to 1 %."""
+    usual = float(np.median(steps))
+    even = np.abs(steps - usual) <= 0.01 * usual + 4 * np.spacing(np.abs(values).max())
+    return bool(np.all(steps > 0)) and float(np.mean(even)) >= 0.9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UniformClock:
-    """Samples one `step` apart, and the times they have then."""
+    """A clock with one `step`, the times it gives the samples, and their largest correction."""
 
     step: float
     times: Floats
@@ -77,15 +89,16 @@ class UniformClock:
 def uniform_clock(
     times: Floats, piece: Integers, resolution: Floats, step: float | None = None
 ) -> UniformClock | None:
-    """The uniform clock whose rounding the stamps are, or None.
+    """Find the uniform clock whose rounded times these are; None where there is none.
 
     times       (n,) non-decreasing inside a piece
     piece       (n,) number of the uninterrupted stretch, non-decreasing
     resolution  (n,) unit of the last printed digit
     step        the clock's step, where it is known
 
-    Least squares of one step and one offset per piece, weighted by the resolution. Rounding can neither move a stamp by more than
-    its last digit nor change a step by a whole one, and the errors cannot add up; an uneven clock breaks one of the three.
+    One step and one offset per piece are fitted by least squares, weighted by the resolution.
+    Rounding moves no time by more than its last digit, changes no step by a whole digit, and its
+    errors do not add up; an uneven clock breaks one of these three rules.
     """
     fitted = _fit(times, piece, resolution, step)
     if fitted is None:
@@ -103,10 +116,10 @@ def uniform_clock(
 
 
 def steady_clock(times: Floats, piece: Integers, step: float | None = None) -> UniformClock | None:
-    """A uniform clock around which stamps scatter without wandering off (events logged once per tick), or None.
+    """Find the uniform clock around which times scatter (events logged late); None without one.
 
-    A clock that adds independent steps wanders by their scatter times the square root of their number; a clock read late
-    does not.
+    A clock that adds independent steps deviates by their scatter times the square root of their
+    number; a uniform clock that is read late does not.
     """
     if len(times) < 1000:
         return None

@@ -1,4 +1,4 @@
-"""A table of one row per sample → a record: the columns in their roles, as exact numbers."""
+"""From a table with one row per sample to a record: every column in its role, as exact numbers."""
 
 from collections.abc import Sequence
 
@@ -19,6 +19,7 @@ from service.readers.names import (
     split_unit,
     standard_time_unit,
     unit_of_time_name,
+    words,
 )
 from service.readers.notes import Notes
 from service.readers.roles import (
@@ -34,10 +35,11 @@ from service.readers.roles import (
 from service.readers.table import NOT_A_TIME, Column, Floats, Record, Table, Variable
 
 _LARGEST_EXACT = 2**53
+_COUNTED_FROM_1970 = words("epoch unix unixtime unix_time timestamp timestamps time_stamp")
 
 
 def record_of(table: Table, layout: Layout, limits: Limits, notes: Notes) -> Record:
-    """A table of one row per sample → a record. Raises UnreadableData where no column can be the state."""
+    """Make a record from a table. Raises UnreadableData where no column can be the state."""
     names = [column.name for column in table.columns]
     identity = identity_column(table, names, layout, notes)
     groups = None if identity is None else groups_of(identity, table)
@@ -66,7 +68,8 @@ def record_of(table: Table, layout: Layout, limits: Limits, notes: Notes) -> Rec
             f"Every value of {states[0].title} is missing.",
             code="too-few-samples",
             hints=[
-                "Check the delimiter and the decimal mark, or name other columns with state_columns."
+                "Check the delimiter and the decimal mark, or name other columns with "
+                "state_columns."
             ],
         )
     chosen = time or frame
@@ -128,8 +131,9 @@ def _state_columns(
         else:
             states.append(column)
     if not states:
+        titles = ", ".join(column.title for column in table.columns)
         raise UnreadableData(
-            f"No column is left for the state: {', '.join(column.title for column in table.columns) or 'there is none'}."
+            f"No column is left for the state: {titles or 'there is none'}."
             + "".join(_grouped(column) for column in left),
             hints=[
                 "A table needs at least one column of numbers besides time and identity.",
@@ -154,15 +158,18 @@ def _state_columns(
 
 
 def _grouped(column: Column) -> str:
-    """What to say of words like `1,234`: digits in groups of three, or three decimals."""
-    words = [word for word in column.labels if word]
+    """Return a question for words like `1,234`, which are grouped digits or have three decimals."""
+    labels = [label for label in column.labels if label]
     if (
         column.kind != "text"
-        or not words
-        or not all(LOOKS_GROUPED.match(word) for word in words[:1000])
+        or not labels
+        or not all(LOOKS_GROUPED.match(label) for label in labels[:1000])
     ):
         return ""
-    return f" Is the mark in '{words[0]}' a thousands separator or a decimal mark? Write numbers without the first."
+    return (
+        f" Is the mark in '{labels[0]}' a thousands separator or a decimal mark? "
+        "Write numbers without thousands separators."
+    )
 
 
 def _is_other_clock(column: Column, taken: Sequence[Column], table: Table) -> bool:
@@ -179,21 +186,22 @@ def _is_other_clock(column: Column, taken: Sequence[Column], table: Table) -> bo
 
 
 def _is_temperature(column: Column) -> bool:
-    """Whether a column called T, beside the one that is time, is a state: it falls as well as rises."""
+    """Return whether a column called T, which is not the time, is a state: it also falls."""
     return split_unit(column.name or "")[0].strip() == "T" and bool(
         np.any(np.diff(column.numbers()) < 0)
     )
 
 
 def _exact(column: Column, table: Table) -> Floats:
-    """(n,) float64; whole numbers beyond 2^53 would silently change."""
+    """Return a column as (n,) float64. Raises UnreadableData where a whole number would change."""
     if column.values.dtype.kind == "i":
         missing = column.values == NOT_A_TIME
         beyond = ~missing & ((column.values > _LARGEST_EXACT) | (column.values < -_LARGEST_EXACT))
         if beyond.any():
             place = table.lines[int(np.flatnonzero(beyond)[0])]
             raise UnreadableData(
-                f"{table.row_word.capitalize()} {place}, {column.title}: whole numbers beyond 2^53 cannot be kept exactly."
+                f"{table.row_word.capitalize()} {place}, {column.title}: whole numbers beyond 2^53 "
+                "cannot be kept exactly."
             )
         return np.where(missing, np.nan, column.values.astype(np.float64))
     values = column.numbers()
@@ -215,7 +223,7 @@ def _tick_of(column: Column, unit: str | None) -> float:
 def _times(
     column: Column, layout: Layout, notes: Notes
 ) -> tuple[Floats, str | None, Floats | None]:
-    """Elapsed time, its unit, and the numbers as printed (None for calendar stamps)."""
+    """Return elapsed time, its unit, and the numbers as printed (None for calendar stamps)."""
     since = elapsed(column)
     if column.kind == "stamp":
         wanted = layout.time_unit or ("day" if column.date_only else "s")
@@ -229,7 +237,7 @@ def _times(
         unit = standard_time_unit(wanted) or wanted
         if layout.time_unit is None:
             notes.assume(f"time is counted in {unit}; time_unit converts it")
-        # Dividing by a whole number of ticks keeps 30 s at 30.0.
+        # Division by a whole number of ticks keeps 30 s at exactly 30.0.
         ticks = seconds / column.tick
         return (since / round(ticks) if ticks >= 1 else since * round(1 / ticks)), unit, None
     if column.values.dtype.kind != "i" and np.isinf(column.values).any():
@@ -239,7 +247,8 @@ def _times(
     if own and wanted_unit and own != wanted_unit:
         notes.warn(
             "time-unit-disagrees",
-            f"{column.title} is in {own} by its name, but time_unit says {wanted_unit}; the numbers were not converted.",
+            f"{column.title} is in {own} by its name, but time_unit says {wanted_unit}; the "
+            "numbers were not converted.",
         )
     return since, wanted_unit or own, column.numbers()
 
@@ -249,15 +258,7 @@ def _own_unit(column: Column, notes: Notes) -> str | None:
     if column.unit or unit_of_time_name(name):
         return standard_time_unit(column.unit) or unit_of_time_name(name)
     largest = float(np.nanmax(np.abs(column.numbers()), initial=0.0))
-    if bare(name) in (
-        "epoch",
-        "unix",
-        "unixtime",
-        "unix_time",
-        "timestamp",
-        "timestamps",
-        "time_stamp",
-    ):
+    if bare(name) in _COUNTED_FROM_1970:
         for power, unit in ((1e8, "s"), (1e11, "ms"), (1e14, "us"), (1e17, "ns")):
             if power <= largest < power * 1000:
                 notes.assume(f"{column.title} counts {unit} since 1970")

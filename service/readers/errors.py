@@ -1,14 +1,14 @@
-"""The one way an upload can fail: a problem that names the place and says what to try."""
+"""Errors of reading: a problem that names the place in the file and says what to try."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # the reading child starts faster without pydantic
+if TYPE_CHECKING:  # the child process starts faster without pydantic
     from contract.problems import ProblemError
 
 
 class UnreadableData(Exception):
-    """No safe reading of the upload exists."""
+    """The upload cannot be read, or can be read in more than one way."""
 
     def __init__(
         self,
@@ -19,6 +19,7 @@ class UnreadableData(Exception):
         hints: Sequence[str] = (),
         status: int = 422,
     ) -> None:
+        """Describe what is wrong (`detail`, `errors`) and what to try (`hints`)."""
         super().__init__(detail)
         self.detail = detail
         self.code = code
@@ -27,7 +28,7 @@ class UnreadableData(Exception):
         self.status = status
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON; `from_json` is the way back."""
+        """Return the error as JSON, from which `from_json` restores it."""
         return {
             "detail": self.detail,
             "code": self.code,
@@ -38,24 +39,24 @@ class UnreadableData(Exception):
 
     @classmethod
     def from_json(cls, given: dict[str, Any]) -> "UnreadableData":
-        """The error that `to_json` wrote down in another process."""
+        """Restore an error from the JSON that `to_json` returned in another process."""
         from contract.problems import ProblemError
 
         return cls(**{**given, "errors": [ProblemError(**error) for error in given["errors"]]})
 
 
 def too_large(detail: str, *hints: str) -> UnreadableData:
-    """More data than one upload may hold (413)."""
+    """Make the error for more data than one upload may hold (413)."""
     return UnreadableData(detail, code="too-large-data", status=413, hints=hints)
 
 
 def unsupported(detail: str, *hints: str) -> UnreadableData:
-    """A format that is not read (415)."""
+    """Make the error for a format that is not read (415)."""
     return UnreadableData(detail, code="unsupported-media-type", status=415, hints=hints)
 
 
 def layout_fault(field: str, detail: str, *hints: str) -> UnreadableData:
-    """A layout that does not fit the file."""
+    """Make the error for a layout whose `field` does not fit the file (422)."""
     from contract.problems import ProblemError
 
     return UnreadableData(

@@ -1,4 +1,4 @@
-"""How the user says a file is laid out, as the reading child knows it (contract.datasets.Layout without pydantic)."""
+"""The layout that the user gives with a file: contract.datasets.Layout without pydantic."""
 
 from dataclasses import dataclass, fields
 from typing import Any, Self
@@ -6,7 +6,7 @@ from typing import Any, Self
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Fields as in contract.datasets.Layout; None where nothing was said."""
+    """The fields of contract.datasets.Layout; None where the user gave nothing."""
 
     dt: float | None = None
     time_column: str | None = None
@@ -20,7 +20,7 @@ class Layout:
 
     @classmethod
     def from_json(cls, given: dict[str, Any]) -> Self:
-        """From the JSON form of the contract's document."""
+        """Make a layout from the JSON form of contract.datasets.Layout."""
         known = {field.name: given[field.name] for field in fields(cls) if field.name in given}
         if known.get("state_columns") is not None:
             known["state_columns"] = tuple(known["state_columns"])

@@ -1,4 +1,4 @@
-"""Numbers that stand for a missing value: −999, 9999.0, 1e30, the ends of 16 and 32 bits."""
+"""Numbers that stand for a missing value: −999, 9999.0, 1e30, the largest of 16 and 32 bits."""
 
 from collections.abc import Sequence
 
@@ -9,16 +9,16 @@ from service.readers.table import Floats, Variable
 
 _CONVENTIONAL = (8888.0, 32767.0, 32768.0, 2147483647.0, 2147483648.0)
 _ENORMOUS = 1e20
-"""From here on a repeated value is a fill value (netCDF's is 9.97e36), if it lies apart from all others."""
+"""Size from which a repeated, isolated value is a fill value (netCDF's is 9.97e36)."""
 _APART = 5.0
-"""Distance from all other values, in their own range, from which a code is one."""
+"""Distance of a code from all other values, in units of their range."""
 
 
 def without_missing_codes(states: Floats, variables: Sequence[Variable], notes: Notes) -> Floats:
-    """(n, d) the states with NaN for the codes, each named in a warning.
+    """Return the states (n, d) with NaN for every code; a warning names each code.
 
-    A value is a code where it is one by custom, is the smallest or largest of its column, and lies apart from all others by
-    more than five times their range.
+    A value is a code where it is a customary one, is the smallest or largest of its column, and
+    lies apart from all other values by more than five times their range.
     """
     out = states
     for j, variable in enumerate(variables):
@@ -33,8 +33,8 @@ def without_missing_codes(states: Floats, variables: Sequence[Variable], notes: 
             name = f" of {variable.column}" if variable.column else ""
             notes.warn(
                 "missing-code",
-                f"{int(where.sum())} values{name} are exactly {code:g}, far from all others: they were taken as a code for a "
-                "missing value. Write NaN for what is not known.",
+                f"{int(where.sum())} values{name} are exactly {code:g}, far from all others: they "
+                "were taken as a code for a missing value. Write NaN for what is not known.",
                 value=code,
                 count=int(where.sum()),
             )

@@ -1,4 +1,4 @@
-"""What a column's name says: its unit, and whether it is time, a count of frames, or a trajectory's identity."""
+"""The name of a column: its unit, and its role as time, count of samples, or trajectory."""
 
 import re
 from typing import Final
@@ -8,7 +8,8 @@ _SLASHED = re.compile(r"^(?P<name>[^/]+?)\s*/\s*(?P<unit>[^/\s].{0,19})$")
 _SUFFIXED = re.compile(r"^(?P<name>.+?)[_. ](?P<unit>[A-Za-zµμ%°]{1,10})$")
 
 
-def _words(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
+    """Return the set of words in a text that blanks separate."""
     return frozenset(text.split())
 
 
@@ -35,51 +36,43 @@ SECONDS: Final[dict[str, float]] = {
 """Length of each unit of time [s]; a month is a twelfth of a year of 365.25 days."""
 
 _STANDARD: Final = {
-    1e-15: "fs",
-    1e-12: "ps",
-    1e-9: "ns",
-    1e-6: "us",
-    1e-3: "ms",
-    1.0: "s",
-    60.0: "min",
-    3600.0: "h",
-    86400.0: "day",
+    SECONDS[name.lower()]: name
+    for name in words("fs ps ns us ms s min h day week month year kyr Myr")
 }
-_STANDARD_LONG: Final = {
-    604800.0: "week",
-    2629800.0: "month",
-    31557600.0: "year",
-    31557600e3: "kyr",
-    31557600e6: "Myr",
-}
+"""Short name of each unit of time, by its length [s]."""
 
-_STATE_UNITS: Final = _words(
-    "m km cm mm um µm μm nm pm v mv uv µv a ma ua na pa n mn un pn k c degc mk deg degree degrees rad hz khz mhz ghz "
-    "kpa hpa bar mbar j kj kcal ev mol mm um nm ppm ppb % permil db au arb kg g mg s ms"
+_STATE_UNITS: Final = words(
+    "m km cm mm um µm μm nm pm v mv uv µv a ma ua na pa n mn un pn k c degc mk deg degree "
+    "degrees rad hz khz mhz ghz kpa hpa bar mbar j kj kcal ev mol mm um nm ppm ppb % permil db "
+    "au arb kg g mg s ms"
 )
 
-_AMBIGUOUS_SUFFIXES: Final = _words("c k a n j g s ma na")
-"""Units that after an underscore are more likely an index: `x_a`, `pop_n`."""
+_AMBIGUOUS_SUFFIXES: Final = words("c k a n j g s ma na")
+"""Units that are more likely an index where they follow an underscore: `x_a`, `pop_n`."""
 
-_TIME: Final = _words(
-    "t time times timestamp timestamps datetime date date_time epoch unix unixtime unix_time zeit zeitpunkt datum "
-    "uhrzeit temps tiempo tempo fecha elapsed elapsed_time time_stamp time_elapsed clock age seconds sec secs minutes hours days "
-    "weeks months years year hour minute second day month week recorded_at measured_at utc local_time localtime time_utc"
+_TIME: Final = words(
+    "t time times timestamp timestamps datetime date date_time epoch unix unixtime unix_time "
+    "zeit zeitpunkt datum uhrzeit temps tiempo tempo fecha elapsed elapsed_time time_stamp "
+    "time_elapsed clock age seconds sec secs minutes hours days weeks months years year hour "
+    "minute second day month week recorded_at measured_at utc local_time localtime time_utc"
 )
-_AGE: Final = _words("age ages age_bp bp years_bp year_bp kyr_bp yr_bp ka_bp cal_bp alter")
-_FRAME: Final = _words(
-    "frame frames frame_id frame_number frame_no index idx step steps sample samples sample_no index_level_0 n nr no row i k"
+_AGE: Final = words("age ages age_bp bp years_bp year_bp kyr_bp yr_bp ka_bp cal_bp alter")
+_FRAME: Final = words(
+    "frame frames frame_id frame_number frame_no index idx step steps sample samples sample_no "
+    "index_level_0 n nr no row i k"
 )
-_IDENTITY: Final = _words(
-    "id ids track tracks track_id trackid trajectory traj trajectory_id traj_id particle particles particle_id cell "
-    "cell_id animal animal_id individual individual_id subject subject_id series series_id run run_id trial trial_id replicate "
-    "replica rep realization realisation path path_id experiment experiment_id molecule molecule_id bead bead_id unit_id segment "
-    "segment_id sweep episode group label name agent agent_id object object_id spur versuch"
+_IDENTITY: Final = words(
+    "id ids track tracks track_id trackid trajectory traj trajectory_id traj_id particle "
+    "particles particle_id cell cell_id animal animal_id individual individual_id subject "
+    "subject_id series series_id run run_id trial trial_id replicate replica rep realization "
+    "realisation path path_id experiment experiment_id molecule molecule_id bead bead_id "
+    "unit_id segment segment_id sweep episode group label name agent agent_id object object_id "
+    "spur versuch"
 )
 
 
 def split_unit(name: str) -> tuple[str, str | None]:
-    """A column's name without its unit, and the unit: `x_um` → (x, um), `v [mV]` → (v, mV), `time (s)` → (time, s)."""
+    """Split a name from its unit: `x_um` → (x, um), `v [mV]` → (v, mV), `time (s)` → (time, s)."""
     name = name.strip()
     if match := _BRACKETED.match(name):
         return match["name"].strip() or name, match["unit"].strip()
@@ -95,52 +88,52 @@ def split_unit(name: str) -> tuple[str, str | None]:
 
 
 def bare(name: str) -> str:
-    """A name for comparison: lower case, single underscores."""
+    """Return a name as it is compared with others: in lower case, with single underscores."""
     return re.sub(r"[\s_.\-]+", "_", name.strip().lower()).strip("_")
 
 
 def standard_time_unit(unit: str | None) -> str | None:
-    """The short name of a unit of time, or the unit as written where it is not one we know."""
+    """Return the short name of a unit of time, or the unit as written where it is not known."""
     if unit is None:
         return None
     seconds = SECONDS.get(unit.strip().lower())
-    return unit if seconds is None else (_STANDARD.get(seconds) or _STANDARD_LONG[seconds])
+    return unit if seconds is None else _STANDARD[seconds]
 
 
 def unit_of_time_name(name: str) -> str | None:
-    """The unit that a time column's name is itself, e.g. `seconds`, `years`."""
+    """Return the unit where the name of a time column is itself one, such as `seconds`."""
     word = bare(name)
     return standard_time_unit(word) if word in _TIME and word in SECONDS else None
 
 
 def is_time(name: str) -> bool:
-    """Whether a column of this name is time."""
+    """Return whether a column of this name is time."""
     word = bare(split_unit(name)[0])
     return word in _TIME or is_age(name)
 
 
 def is_age(name: str) -> bool:
-    """Whether a column of this name counts time before the present."""
+    """Return whether a column of this name counts time before the present."""
     return bare(split_unit(name)[0]) in _AGE or bare(name) in _AGE
 
 
 def is_frame(name: str) -> bool:
-    """Whether a column of this name counts samples."""
+    """Return whether a column of this name counts samples."""
     return bare(name) in _FRAME
 
 
 def is_identity(name: str) -> bool:
-    """Whether a column of this name tells trajectories apart."""
+    """Return whether a column of this name tells trajectories apart."""
     return bare(name) in _IDENTITY
 
 
 def has_role(name: str | None) -> bool:
-    """Whether a column is, or may be, something other than state by its name; nameless columns may be."""
+    """Return whether a column of this name, or without one, may be something other than state."""
     return not name or is_time(name) or is_frame(name) or is_identity(name)
 
 
 def looks_like_unit(cell: str) -> bool:
-    """Whether a cell under a header is a unit: `[s]`, `(nm)`, `mV`."""
+    """Return whether a cell under a header is a unit: `[s]`, `(nm)`, `mV`."""
     cell = cell.strip()
     return (
         bool(re.fullmatch(r"[\[({].{0,30}[\])}]", cell))

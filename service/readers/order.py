@@ -1,4 +1,4 @@
-"""Samples in order: by trajectory, and in each by time."""
+"""Order of samples: by trajectory, and in each trajectory by time."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from service.readers.notes import Notes
 from service.readers.table import Flags, Floats, Integers, Record
 
 _LONG_RUN = 8
-"""Rows that rise together, on average, for a fall in time to be a new recording rather than a misplaced row."""
+"""Mean number of rows between falls in time from which a fall may start a new recording."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -17,7 +17,7 @@ class Ordered:
 
     index       (n,) int64    row of the record
     trajectory  (n,) int64    non-decreasing
-    times       (n,) float64  non-decreasing inside a trajectory; the count of samples where there is no clock
+    times       (n,) float64  non-decreasing in a trajectory; counts samples where there is no clock
     apart       (n,) bool     something is missing between this sample and the one before
     """
 
@@ -27,7 +27,7 @@ class Ordered:
     apart: Flags
 
     def taken(self, keep: Flags) -> "Ordered":
-        """The samples to keep; what is dropped leaves its neighbours apart."""
+        """Select the samples to keep (n,); the neighbours of dropped samples are then `apart`."""
         kept = np.flatnonzero(keep)
         apart = self.apart[kept].copy()
         if kept.size:
@@ -37,12 +37,16 @@ class Ordered:
 
     @property
     def joined(self) -> Flags:
-        """(n - 1,) whether each step stays in one trajectory."""
+        """Flags (n - 1,) of the steps that stay in one trajectory."""
         return np.asarray(self.trajectory[1:] == self.trajectory[:-1])
 
 
 def ordered(record: Record, notes: Notes) -> Ordered:
-    """Sort a record, telling rows out of place from recordings that start again and from axes that run backwards."""
+    """Sort a record by trajectory and time.
+
+    Where time falls, misplaced rows are sorted, a new recording starts a new trajectory, and an
+    axis that runs backwards is reversed; a warning says which.
+    """
     n = len(record.states)
     index = np.arange(n)
     trajectory = record.trajectory if record.trajectory is not None else np.zeros(n, dtype=np.int64)
@@ -51,12 +55,8 @@ def ordered(record: Record, notes: Notes) -> Ordered:
         trajectory = trajectory[index]
     if record.times is None:
         starts = np.searchsorted(trajectory, np.arange(int(trajectory[-1]) + 1))
-        return Ordered(
-            index,
-            trajectory,
-            (index_in(trajectory, starts)).astype(np.float64),
-            np.zeros(n, dtype=bool),
-        )
+        count = index_in(trajectory, starts).astype(np.float64)
+        return Ordered(index, trajectory, count, np.zeros(n, dtype=bool))
     samples = Ordered(index, trajectory, record.times[index], np.zeros(n, dtype=bool))
     stamped = np.isfinite(samples.times)
     if not stamped.all():
@@ -71,7 +71,8 @@ def ordered(record: Record, notes: Notes) -> Ordered:
     if not np.any(samples.joined & (steps > 0)):
         notes.warn(
             "unsorted",
-            f"{record.time_name} falls from row to row; the samples were put in order of increasing time.",
+            f"{record.time_name} falls from row to row; the samples were sorted by increasing "
+            "time.",
         )
         return _sorted(samples)
     if (
@@ -84,14 +85,15 @@ def ordered(record: Record, notes: Notes) -> Ordered:
     times = "once" if n_falls == 1 else f"{n_falls} times"
     notes.warn(
         "unsorted",
-        f"The rows are not in order of time: {record.time_name} falls {times}, first at {first}; they were sorted by time.",
+        f"The rows are not in order of time: {record.time_name} falls {times}, first at {first}; "
+        "they were sorted by time.",
         falls=n_falls,
     )
     return _sorted(samples)
 
 
 def index_in(trajectory: Integers, starts: Integers) -> Integers:
-    """(n,) count of each sample inside its trajectory, where trajectory k starts at sample `starts[k]`."""
+    """Count each sample (n,) in its trajectory, where trajectory k starts at sample `starts[k]`."""
     return np.arange(len(trajectory)) - starts[trajectory]
 
 
@@ -103,19 +105,20 @@ def _sorted(samples: Ordered) -> Ordered:
 
 
 def _along_age(samples: Ordered, record: Record, notes: Notes) -> Ordered:
-    """Decreasing age is increasing time; increasing age is read as it stands, with a warning."""
+    """Read a decreasing age as increasing time, and an increasing age as time, with a warning."""
     steps = np.diff(samples.times)
     if not np.any(samples.joined & (steps > 0)):
         notes.assume(
-            f"{record.time_name} is an age that falls from row to row: time runs forward in file order"
+            f"{record.time_name} is an age that falls from row to row: time runs forward in file "
+            "order"
         )
         times = np.nanmax(samples.times, initial=0.0) - samples.times
         return Ordered(samples.index, samples.trajectory, times, samples.apart)
     notes.warn(
         "age-axis",
-        f"{record.time_name} looks like an age: increasing age is backwards in time. The samples were read in "
-        "order of increasing age; if the process is not reversible the answer depends on the direction. "
-        "To follow time forward, reverse the rows.",
+        f"{record.time_name} looks like an age: increasing age is backwards in time. The samples "
+        "were read in order of increasing age; if the process is not reversible the result depends "
+        "on the direction. To follow time forward, reverse the rows.",
     )
     if np.any(samples.joined & (steps < 0)):
         notes.warn(
@@ -126,21 +129,26 @@ def _along_age(samples: Ordered, record: Record, notes: Notes) -> Ordered:
 
 
 def _restarts(samples: Ordered, falls: Flags, record: Record, notes: Notes) -> Ordered | None:
-    """One trajectory per rise of the time column, where the rises cover the same times: no pieces of one recording do."""
+    """Split a record into one trajectory per rise of time where the rises cover the same times.
+
+    Pieces of one recording never cover the same times; None is returned for them.
+    """
     run = np.concatenate(([0], np.cumsum(falls)))
     n_runs = int(run[-1]) + 1
     if len(run) < _LONG_RUN * n_runs:
         return None
     forward, after_sorting = np.diff(samples.times)[~falls], np.diff(np.sort(samples.times))
     short = float(np.median(forward)) / 2
-    # Pieces of one recording fit together again; several recordings of the same times crowd each other.
+    # Pieces of one recording fit together when they are sorted; several recordings of the same
+    # times have many steps that are too short then.
     if float(np.mean(after_sorting < short)) < float(np.mean(forward < short)) + 0.02:
         return None
     first = np.searchsorted(run, np.arange(n_runs))
     notes.warn(
         "time-restarts",
-        f"{record.time_name} starts again {n_runs - 1} times, first at {record.place(int(samples.index[first[1]]))}, over times "
-        f"already covered: the file was read as {n_runs} trajectories. If they have a number, give it as id_column.",
+        f"{record.time_name} starts again {n_runs - 1} times, first at "
+        f"{record.place(int(samples.index[first[1]]))}, over times already covered: the file was "
+        f"read as {n_runs} trajectories. If a column numbers them, give it as id_column.",
         trajectories=n_runs,
     )
     return Ordered(samples.index, run.astype(np.int64), samples.times, samples.apart)

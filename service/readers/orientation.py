@@ -1,7 +1,8 @@
-"""Numbers without names: is a row a sample, or a trajectory?"""
+"""Orientation of a matrix of numbers without names: a row is a sample or a trajectory."""
 
 import numpy as np
 
+from service.readers.clock import rises_evenly
 from service.readers.errors import UnreadableData
 from service.readers.layout import Layout
 from service.readers.notes import Notes
@@ -13,10 +14,10 @@ _MANY_COLUMNS = 20
 def rows_are_trajectories(
     matrix: Floats, layout: Layout, notes: Notes, *, wide_is_rows: bool
 ) -> bool:
-    """Whether each row of a nameless (rows, columns) matrix is a trajectory.
+    """Return whether each row of a nameless (rows, columns) matrix is a trajectory.
 
-    wide_is_rows: more columns than rows is enough (arrays); otherwise more than 20 columns are (text).
-    Raises UnreadableData where both readings are implausible.
+    Without a layout that is so for more than 20 columns; with `wide_is_rows` (arrays, not text)
+    also for more columns than rows. Raises UnreadableData where both orientations are implausible.
     """
     if layout.orientation is not None:
         return layout.orientation == "rows"
@@ -28,8 +29,9 @@ def rows_are_trajectories(
     along, across = _roughness(matrix), _roughness(matrix.T)
     if along > 2 * across:
         raise UnreadableData(
-            f"The data have {n_rows} rows and {n_columns} columns without names, and it is not clear what a row is: "
-            "neighbours in a column are closer than neighbours in a row, as if every column were a trajectory.",
+            f"The data have {n_rows} rows and {n_columns} columns without names, and it is not "
+            "clear what a row is: neighbours in a column are closer than neighbours in a row, as "
+            "if every column were a trajectory.",
             hints=[
                 "Say orientation=rows if a row is a trajectory.",
                 "Transpose the data, or name the columns and give state_columns.",
@@ -37,8 +39,9 @@ def rows_are_trajectories(
         )
     notes.warn(
         "orientation-assumed",
-        f"The data have {n_rows} rows and {n_columns} columns without names: each row was read as one trajectory. "
-        "Say orientation=rows to confirm, or orientation=columns if each row is one sample.",
+        f"The data have {n_rows} rows and {n_columns} columns without names: each row was read as "
+        "one trajectory. Say orientation=rows to confirm, or orientation=columns if each row is "
+        "one sample.",
         rows=n_rows,
         columns=n_columns,
     )
@@ -46,7 +49,7 @@ def rows_are_trajectories(
 
 
 def record_of_rows(matrix: Floats, lines: Lines, layout: Layout, notes: Notes) -> Record:
-    """A record of one trajectory per row; NaN at either end of a row is padding."""
+    """Make a record of one trajectory per row; NaN at either end of a row is padding."""
     times, first_row = None, 0
     if len(matrix) > 1 and _is_time(matrix[0]) and not _is_time(matrix[1]):
         times = matrix[0] - matrix[0, 0]
@@ -78,13 +81,13 @@ def record_of_rows(matrix: Floats, lines: Lines, layout: Layout, notes: Notes) -
 
 
 def table_of(matrix: Floats, lines: Lines, row_word: str) -> Table:
-    """A table of nameless columns."""
+    """Make a table of nameless columns from a (rows, columns) matrix."""
     columns = tuple(Column(j + 1, None, "number", matrix[:, j]) for j in range(matrix.shape[1]))
     return Table(columns, lines, row_word)
 
 
 def is_time_by_variable(matrix: Floats) -> bool:
-    """Whether a wide matrix holds one variable per row, the first being time."""
+    """Return whether each row of a wide matrix is one variable, and the first row is time."""
     n_rows, n_columns = matrix.shape
     return (
         2 <= n_rows <= _MANY_COLUMNS
@@ -96,17 +99,7 @@ def is_time_by_variable(matrix: Floats) -> bool:
 
 
 def _is_time(row: Floats) -> bool:
-    if len(row) < 10 or not np.isfinite(row).all():
-        return False
-    steps = np.diff(row)
-    usual = float(np.median(steps))
-    return (
-        bool(np.all(steps > 0))
-        and float(
-            np.mean(np.abs(steps - usual) <= 0.01 * usual + 4 * np.spacing(np.abs(row).max()))
-        )
-        >= 0.9
-    )
+    return len(row) >= 10 and bool(np.isfinite(row).all()) and rises_evenly(np.diff(row), row)
 
 
 def _numbers_rows(matrix: Floats) -> bool:
@@ -116,7 +109,7 @@ def _numbers_rows(matrix: Floats) -> bool:
 
 
 def _roughness(matrix: Floats) -> float:
-    """Mean squared difference of neighbours in a row, over the variance: 2 for noise, small for a path."""
+    """Return the mean squared step along rows over the variance: 2 for noise, small for a path."""
     with np.errstate(invalid="ignore"):
         differences = np.diff(matrix[:2000], axis=1)
     variance = float(np.nanvar(matrix))

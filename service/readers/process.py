@@ -1,4 +1,4 @@
-"""The serving side of reading: one child process per upload, with limits, and its answer."""
+"""Reading as the service calls it: one child process with limits for each upload."""
 
 import json
 import os
@@ -31,10 +31,11 @@ def read_upload(
     folder: Path,
     limits: Limits | None = None,
 ) -> DatasetReport:
-    """Read an upload in a child process and fill `folder` with the three files of a dataset (storage.stores.DatasetStore).
+    """Read an upload in a child process; write the files of a stored dataset to `folder`.
 
-    Blocks until the child is done. Raises UnreadableData: where no safe reading exists, and where the child ran out of memory or
-    time, or died; OSError where the disk is full. `folder` then holds none of the files.
+    The call blocks until the child process has ended. It raises UnreadableData where the file
+    cannot be read safely and where the child ran out of memory or time, or crashed, and OSError
+    where the disk is full. After an error `folder` holds none of the three files.
     """
     limits = limits or Limits()
     with path.open("rb") as file:
@@ -92,12 +93,13 @@ def _ask(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
 
 
 def _failed(said: bytes) -> UnreadableData:
-    """A defect of the reader on this file: the operator sees why, the user loses one request."""
+    """Make the error for a reader that crashed on a file, and log the reason for the operator."""
     structlog.get_logger().error("reader_failed", said=said[-4000:].decode("utf-8", "replace"))
     return UnreadableData(
-        "The file could not be read: the reader failed on it.",
+        "The file could not be read: the reader crashed on it.",
         hints=[
-            "Upload it as CSV or NPY written by another program, and report this file to the service's operator."
+            "Upload it as CSV or NPY written by another program, and report this file to the "
+            "service's operator."
         ],
     )
 
@@ -110,7 +112,7 @@ def _too_slow(seconds: float) -> UnreadableData:
 
 
 def _environment() -> dict[str, str]:
-    """Nothing of the service's own: no secrets, and one thread per library."""
+    """Return an environment without the service's secrets and with one thread for each library."""
     kept = {
         name: os.environ[name]
         for name in ("PATH", "LANG", "LD_LIBRARY_PATH", "SYSTEMROOT")

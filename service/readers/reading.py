@@ -1,4 +1,4 @@
-"""The whole chain, in the child: file → table or record → ordered → segments → three arrays and a report."""
+"""The chain of reading: file → table or record → ordered samples → segments → arrays and report."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -23,9 +23,9 @@ from service.readers.table import Record
 
 
 def read(path: Path, form: Format, layout: Layout, limits: Limits, folder: Path) -> dict[str, Any]:
-    """Read an upload, write states.npy, times.npy and segments.npy into `folder`, return the report.
+    """Read an upload, write states.npy, times.npy and segments.npy to `folder`, return the report.
 
-    Raises UnreadableData, OSError where they cannot be written.
+    Raises UnreadableData, and OSError where the files cannot be written.
     """
     notes = Notes()
     record = _record(path, form, layout, limits, notes)
@@ -42,7 +42,8 @@ def read(path: Path, form: Format, layout: Layout, limits: Limits, folder: Path)
 
 
 def _save(path: Path, array: NDArray[Any]) -> None:
-    # Through `write`: given a file, NumPy writes past it, and of a full disk it only says how many numbers it wrote.
+    # NumPy bypasses `write` of a real file, and its error on a full disk only tells how many
+    # numbers it wrote. Through `write` alone the error keeps its errno.
     with path.open("wb") as file:
         np.save(SimpleNamespace(write=file.write), array, allow_pickle=False)
 
@@ -51,28 +52,18 @@ def _record(path: Path, form: Format, layout: Layout, limits: Limits, notes: Not
     match form:
         case "csv":
             table = csv.read(path, layout, limits, notes)
-            matrix_like = not table.named and all(
-                column.kind == "number" for column in table.columns
-            )
-            if layout.orientation == "rows" or matrix_like:
-                numeric = [column for column in table.columns if column.kind == "number"]
-                matrix = (
-                    np.column_stack([column.numbers() for column in numeric])
-                    if numeric
-                    else np.empty((0, 0))
-                )
-                if numeric and rows_are_trajectories(matrix, layout, notes, wide_is_rows=False):
+            numeric = [column.numbers() for column in table.columns if column.kind == "number"]
+            matrix_like = not table.named and len(numeric) == len(table.columns)
+            if numeric and (layout.orientation == "rows" or matrix_like):
+                matrix = np.column_stack(numeric)
+                if rows_are_trajectories(matrix, layout, notes, wide_is_rows=False):
                     return record_of_rows(matrix, table.lines, layout, notes)
         case "parquet" | "arrow":
-            from service.readers.formats import (
-                arrow,
-            )  # half a second that other formats need not pay
+            # pyarrow takes half a second to import, which the other formats need not pay.
+            from service.readers.formats import arrow
 
-            table = (
-                arrow.read_parquet(path, limits, notes)
-                if form == "parquet"
-                else arrow.read_arrow(path, limits, notes)
-            )
+            read_table = arrow.read_parquet if form == "parquet" else arrow.read_arrow
+            table = read_table(path, limits, notes)
         case "json":
             from service.readers.formats import json
 
@@ -85,17 +76,17 @@ def _record(path: Path, form: Format, layout: Layout, limits: Limits, notes: Not
             if form == "mat":
                 from service.readers.formats import matlab
 
-                return bundle.record_of_bundle(
-                    matlab.read_mat(path, limits, notes), layout, limits, notes
-                )
-            return bundle.record_of_bundle(numpy.read_npz(path, limits), layout, limits, notes)
+                arrays = matlab.read_mat(path, limits, notes)
+            else:
+                arrays = numpy.read_npz(path, limits)
+            return bundle.record_of_bundle(arrays, layout, limits, notes)
     return record_of(table, layout, limits, notes)
 
 
 def _sampling_interval(
     record: Record, layout: Layout, notes: Notes
 ) -> tuple[float | None, str | None]:
-    """dt as given, or as the file names it, and its unit; with a warning where it is needed and unknown."""
+    """Return dt, given or named in the file, and its unit; warn where it is needed but unknown."""
     if layout.dt is not None:
         return layout.dt, None
     needed = record.times is None or record.counted
@@ -108,6 +99,7 @@ def _sampling_interval(
         counted = f"; {record.time_name} counts samples" if record.counted else ""
         notes.warn(
             "no-time-axis",
-            f"The time step (sampling interval dt) is unknown{counted}: dt = 1 was assumed, so rates are per sample. Give dt.",
+            f"The time step (sampling interval dt) is unknown{counted}: dt = 1 was assumed, so "
+            "rates are per sample. Give dt.",
         )
     return None, None

@@ -1,4 +1,4 @@
-"""The report of a reading, and its refusal where nothing can be learnt from the data: contract.datasets.DatasetReport as JSON."""
+"""The report of a reading (contract.datasets.DatasetReport as JSON); refusal of useless data."""
 
 from typing import Any
 
@@ -13,7 +13,10 @@ from service.readers.table import Floats, Record
 
 
 def refuse_hopeless(read: Segmented, record: Record, notes: Notes) -> None:
-    """Raise UnreadableData where no two usable samples follow each other or no state changes; warn of idle coordinates."""
+    """Check that the data can be analysed, and warn of constant coordinates.
+
+    Raises UnreadableData where no two usable samples follow each other or no state variable varies.
+    """
     n_samples = len(read.states)
     lengths = read.segments[:, 1] - read.segments[:, 0]
     if n_samples < 2 or not np.any(lengths > 1):
@@ -27,14 +30,16 @@ def refuse_hopeless(read: Segmented, record: Record, notes: Notes) -> None:
     idle = [j for j in range(read.states.shape[1]) if np.ptp(read.states[:, j]) == 0.0]
     if len(idle) == read.states.shape[1]:
         raise UnreadableData(
-            f"The data are constant: {_title(record, idle[0])} does not vary, every sample is {read.states[0, idle[0]]:.6g}.",
+            f"The data are constant: {_title(record, idle[0])} does not vary, every sample is "
+            f"{read.states[0, idle[0]]:.6g}.",
             code="constant-data",
             hints=["Check that the right column is read; name it with state_columns."],
         )
     for j in idle:
         notes.warn(
             "constant-column",
-            f"{_title(record, j)} is constant: every sample is {read.states[0, j]:.6g}. Leave it out with state_columns.",
+            f"{_title(record, j)} is constant: every sample is {read.states[0, j]:.6g}. "
+            "Leave it out with state_columns.",
             variable=variable_name(j),
         )
 
@@ -50,15 +55,15 @@ def report_of(read: Segmented, record: Record, form: str, layout: Layout, dt: fl
     if notes.n_missing:
         notes.warn(
             "missing-values",
-            f"{notes.n_missing} samples are missing (NaN or empty); they were left out and the record was split there, "
-            "nothing was filled in.",
+            f"{notes.n_missing} samples are missing (NaN or empty); they were left out and the "
+            "record was split there, nothing was filled in.",
             samples=notes.n_missing,
         )
     if notes.n_gaps:
         notes.warn(
             "gaps",
-            f"{notes.n_gaps} steps are longer than {layout.gap_factor:g} sampling intervals of {sampling['median']:.6g}; "
-            "the record was split at these gaps.",
+            f"{notes.n_gaps} steps are longer than {layout.gap_factor:g} sampling intervals of "
+            f"{sampling['median']:.6g}; the record was split at these gaps.",
             gaps=notes.n_gaps,
         )
     resolved = {
@@ -113,15 +118,11 @@ def _steps(read: Segmented) -> Floats:
 def _sampling(steps: Floats, read: Segmented) -> dict[str, Any]:
     low, high, median = float(steps.min()), float(steps.max()), float(np.median(steps))
     if high - low <= 1e-9 * median + 8 * float(np.spacing(read.times.max())):
-        # A regular clock: its interval from the whole record, without the last digits of single steps.
+        # The interval of a regular clock is taken from the whole record, without the rounding
+        # errors of single steps.
         interval = float(f"{steps.sum() / len(steps):.12g}")
-        return {
-            "median": interval,
-            "min": interval,
-            "max": interval,
-            "jitter": 0.0,
-            "source": read.source,
-        }
+        same = dict.fromkeys(("median", "min", "max"), interval)
+        return {**same, "jitter": 0.0, "source": read.source}
     with np.errstate(over="ignore"):
         jitter = float(np.std(steps / median))
     if not np.isfinite(jitter):
@@ -138,8 +139,8 @@ def _compare(dt: float, sampling: dict[str, Any], record: Record, notes: Notes) 
     if abs(dt - median) > 0.01 * median:
         notes.warn(
             "dt-disagrees",
-            f"dt = {dt:g} was given, but {record.time_name} says {median:g}; the column was used. Leave dt out, or leave the "
-            "column out with state_columns.",
+            f"dt = {dt:g} was given, but {record.time_name} says {median:g}; the column was used. "
+            "Leave dt out, or leave the column out with state_columns.",
             given=dt,
             column=median,
         )

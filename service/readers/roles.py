@@ -1,9 +1,10 @@
-"""Which column is time, which counts samples, which tells trajectories apart."""
+"""Roles of columns: which one is time, which counts samples, which tells trajectories apart."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
+from service.readers.clock import rises_evenly
 from service.readers.errors import UnreadableData, layout_fault
 from service.readers.layout import Layout
 from service.readers.names import bare, is_frame, is_identity, is_time, split_unit
@@ -12,7 +13,10 @@ from service.readers.table import Column, Flags, Integers, Table
 
 
 def locate(given: str, names: Sequence[str | None], field: str) -> int:
-    """Index of the column that a layout calls `given`: its name, its name without unit, or its 1-based number."""
+    """Find the column that a layout gives by its name, its name without unit, or its number.
+
+    Returns its index. Raises UnreadableData naming the field of the layout where no column fits.
+    """
     if given in names:
         return names.index(given)
     if given.isdigit() and 1 <= int(given) <= len(names):
@@ -30,6 +34,7 @@ def locate(given: str, names: Sequence[str | None], field: str) -> int:
 def identity_column(
     table: Table, names: Sequence[str | None], layout: Layout, notes: Notes
 ) -> Column | None:
+    """Find the column that tells trajectories apart, as given, by its name, or by its values."""
     if layout.id_column is not None:
         return table.columns[locate(layout.id_column, names, "id_column")]
     reserved = reserved_columns(table, names, layout)
@@ -50,7 +55,8 @@ def identity_column(
         )
         if worded and _in_runs(groups_of(column, table)):
             notes.assume(
-                f"{column.title} holds words that stay the same over many rows: it tells trajectories apart"
+                f"{column.title} holds words that stay the same over many rows: it tells "
+                "trajectories apart"
             )
             return column
         if (
@@ -66,14 +72,15 @@ def identity_column(
             ]
             if restarting:
                 notes.assume(
-                    f"{column.title} is a whole number that changes where {restarting[0].title} starts again: "
-                    "it tells trajectories apart"
+                    f"{column.title} is a whole number that changes where {restarting[0].title} "
+                    "starts again: it tells trajectories apart"
                 )
                 return column
     return None
 
 
 def reserved_columns(table: Table, names: Sequence[str | None], layout: Layout) -> list[Column]:
+    """Return the columns that the layout gives as time or state."""
     given = [
         (layout.time_column, "time_column"),
         *((name, "state_columns") for name in layout.state_columns or ()),
@@ -82,23 +89,24 @@ def reserved_columns(table: Table, names: Sequence[str | None], layout: Layout) 
 
 
 def is_whole(column: Column) -> bool:
+    """Return whether a column holds nothing but whole numbers."""
     values = column.numbers()
     return bool(len(values)) and bool(np.all(values == np.floor(values)))
 
 
 def groups_of(column: Column, table: Table) -> Integers:
-    """(n,) trajectory codes in order of appearance."""
-    if column.kind == "text":
-        if (missing := np.flatnonzero(column.values < 0)).size:
-            raise UnreadableData(
-                f"{table.row_word.capitalize()} {table.lines[int(missing[0])]} has no value in {column.title}."
-            )
-        return np.asarray(column.values, dtype=np.int64)
+    """Return the trajectory of each row: (n,) int64 codes in order of appearance.
+
+    Raises UnreadableData naming a row without a value.
+    """
     values = column.numbers() if column.kind == "number" else column.values
-    if column.kind == "number" and (missing := np.flatnonzero(np.isnan(values))).size:
-        raise UnreadableData(
-            f"{table.row_word.capitalize()} {table.lines[int(missing[0])]} has no value in {column.title}."
-        )
+    if column.kind != "stamp":
+        absent = values < 0 if column.kind == "text" else np.isnan(values)
+        if (missing := np.flatnonzero(absent)).size:
+            place = f"{table.row_word.capitalize()} {table.lines[int(missing[0])]}"
+            raise UnreadableData(f"{place} has no value in {column.title}.")
+    if column.kind == "text":
+        return np.asarray(values, dtype=np.int64)
     _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first, kind="stable")] = np.arange(len(first))
@@ -110,13 +118,13 @@ def _n_runs(groups: Integers) -> int:
 
 
 def _in_runs(groups: Integers) -> bool:
-    """Whether every group is one stretch of rows, three or more long on average, and there is more than one."""
+    """Return whether several groups are one stretch of rows each, three or more long on average."""
     n_groups = int(groups.max(initial=0)) + 1
     return n_groups > 1 and _n_runs(groups) == n_groups and len(groups) >= 3 * n_groups
 
 
 def _restarts_at(column: Column, starts: Integers) -> bool:
-    """Whether a column rises everywhere but at `starts`, where it falls."""
+    """Return whether a column falls at all of `starts` and rises everywhere else."""
     steps = np.diff(column.numbers())
     falls = np.flatnonzero(~(steps > 0)) + 1
     return bool(np.array_equal(falls, starts)) and bool(np.all(steps[starts - 1] < 0))
@@ -130,6 +138,10 @@ def time_column(
     layout: Layout,
     notes: Notes,
 ) -> Column | None:
+    """Find the column of times, as given, by its name, or by its values.
+
+    Raises UnreadableData where the given column holds words, or the time is in several columns.
+    """
     if layout.time_column is not None:
         column = table.columns[locate(layout.time_column, names, "time_column")]
         if column.kind == "text":
@@ -143,9 +155,10 @@ def time_column(
     ]
     if {"year", "month"} <= {bare(column.name) for column in free if column.name}:
         raise UnreadableData(
-            "Year and month stand in columns of their own.",
+            "Year and month are two columns.",
             hints=[
-                "Join them into one column of dates such as 2024-01-31, or leave them out and give dt."
+                "Join them into one column of dates such as 2024-01-31, or leave them out and give "
+                "dt."
             ],
         )
     stamps = [column for column in free if column.kind == "stamp"]
@@ -155,7 +168,7 @@ def time_column(
         if column.name and is_time(column.name) and column.kind == "number"
     ]
     if layout.state_columns is None and len(free) == 1 and not stamps:
-        # A lone column called t is more likely a time axis without data than a state.
+        # A single column called t is more likely a time axis without data than a state.
         named = [
             column
             for column in named
@@ -175,15 +188,12 @@ def time_column(
         if _rises(column, groups, strictly_and_evenly=column.name is not None or len(table) < 20)
         and not ((dt_known or table.named) and counts_samples(column, groups))
     ]
-    if len(rising) > 1:
-        rising = [column for column in rising if _rises(column, groups, strictly_and_evenly=True)][
-            :1
-        ] or rising[:1]
+    evenly = [column for column in rising if _rises(column, groups, strictly_and_evenly=True)]
     if rising:
-        notes.assume(
-            f"{rising[0].title} is time: {'it rises from row to row' if groups is None else 'it rises in every trajectory'}"
-        )
-        return rising[0]
+        best = (evenly or rising)[0]
+        where = "from row to row" if groups is None else "in every trajectory"
+        notes.assume(f"{best.title} is time: it rises {where}")
+        return best
     return None
 
 
@@ -192,6 +202,7 @@ def _inside(groups: Integers | None, n: int) -> Flags:
 
 
 def varies(column: Column) -> bool:
+    """Return whether a column holds at least two different numbers."""
     values = column.numbers()
     return bool(np.nanmax(values, initial=-np.inf) > np.nanmin(values, initial=np.inf))
 
@@ -208,20 +219,11 @@ def _rises(column: Column, groups: Integers | None, *, strictly_and_evenly: bool
     steps = np.diff(values)[_inside(groups, len(values))]
     if not steps.size or not np.all(steps >= 0) or not np.any(steps > 0):
         return False
-    if not strictly_and_evenly:
-        return True
-    usual = float(np.median(steps))
-    return (
-        bool(np.all(steps > 0))
-        and float(
-            np.mean(np.abs(steps - usual) <= 0.01 * usual + 4 * np.spacing(np.abs(values).max()))
-        )
-        >= 0.9
-    )
+    return not strictly_and_evenly or rises_evenly(steps, values)
 
 
 def counts_samples(column: Column, groups: Integers | None) -> bool:
-    """Whether a column counts samples, by its name and its values: whole numbers, rising, mostly by one."""
+    """Return whether a column counts samples: its name allows it, and its values rise by ones."""
     counting = (
         column.name is None or is_frame(column.name) or column.name.lower().startswith("unnamed")
     )

@@ -1,4 +1,4 @@
-"""From ordered samples to segments: finite, strictly increasing in time, no increment across anything missing."""
+"""From samples to segments: finite, strictly increasing in time, without increments over gaps."""
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -16,7 +16,7 @@ _REGULAR_SHARE = 0.9
 _REGULAR_STEP = 0.01
 _FEW_DUPLICATES = 0.01
 _MOST_SEPARATE = 10_000
-"""Trajectories whose clocks are looked at one by one."""
+"""Largest number of trajectories whose clocks are examined one by one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,9 +36,14 @@ class Segmented:
 
 
 def segmented(record: Record, dt: float | None, gap_factor: float, notes: Notes) -> Segmented:
-    """Cut a record into segments. `dt` is the sampling interval given by the user or named in the file [time].
+    """Cut a record into segments.
 
-    Raises UnreadableData where time stamps repeat and no reading is safe.
+    record      samples in the order of the file
+    dt          sampling interval that the user gave or the file names [time]
+    gap_factor  number of sampling intervals from which a step is a gap
+    notes       receives warnings and counts
+
+    Raises UnreadableData where time stamps repeat with different states and no dt is known.
     """
     samples = ordered(record, notes)
     source: Literal["time_column", "given", "assumed"] = "time_column"
@@ -67,7 +72,7 @@ def segmented(record: Record, dt: float | None, gap_factor: float, notes: Notes)
 
 
 def _without_padding(samples: Ordered, record: Record) -> Ordered:
-    """Without the missing samples at either end of each trajectory."""
+    """Remove the missing samples at either end of each trajectory."""
     present: Flags = np.all(np.isfinite(record.states[samples.index]), axis=1)
     n = len(present)
     bounds = np.flatnonzero(np.diff(samples.trajectory, prepend=-1))
@@ -84,7 +89,7 @@ def _without_padding(samples: Ordered, record: Record) -> Ordered:
 def _on_a_uniform_clock(
     samples: Ordered, record: Record, dt: float | None, notes: Notes
 ) -> Ordered:
-    """Stamps that are a uniform clock's, rounded, get that clock's times back."""
+    """Restore the times of a uniform clock where the stamps are its rounded times."""
     inside = samples.joined
     steps = np.diff(samples.times)[inside]
     if len(steps) < 10:
@@ -99,7 +104,7 @@ def _on_a_uniform_clock(
         and not np.any(_repeats(samples, record)[1])
         and _usual_step(steps[steps > 0], 0.0) is not None
     ):
-        return samples  # rows written twice
+        return samples  # these are rows that were written twice
     resolution = _resolution(samples, record)
     coarsest = np.maximum(resolution[1:], resolution[:-1])
     typical = float(np.mean(steps[steps <= usual + 2 * float(np.median(coarsest[inside]))]))
@@ -113,8 +118,9 @@ def _on_a_uniform_clock(
     if clock is not None:
         return _restored(
             samples, clock, notes,
-            f"The time stamps are rounded: steps of {steps.min():.6g} to {float(steps[~broken[inside]].max()):.6g} are those of "
-            f"a uniform clock in printed digits; a uniform sampling interval of {clock.step:.8g} was used.",
+            f"The time stamps are rounded: steps of {steps.min():.6g} to "
+            f"{float(steps[~broken[inside]].max()):.6g} are those of a uniform clock in printed "
+            f"digits; a uniform sampling interval of {clock.step:.8g} was used.",
         )  # fmt: skip
     if n_zero > _FEW_DUPLICATES * len(steps):
         whole = np.concatenate(([0], np.cumsum(~inside)))
@@ -124,8 +130,9 @@ def _on_a_uniform_clock(
         if clock is not None:
             return _restored(
                 samples, clock, notes,
-                f"{n_zero} time stamps repeat, but all stay within {clock.largest_shift:.3g} of a uniform clock; they were taken "
-                f"as rounded or late, and a uniform sampling interval of {clock.step:.8g} was used. Give dt to confirm it.",
+                f"{n_zero} time stamps repeat, but all stay within {clock.largest_shift:.3g} of a "
+                "uniform clock; they were taken as rounded or late, and a uniform sampling "
+                f"interval of {clock.step:.8g} was used. Give dt to confirm it.",
             )  # fmt: skip
     return samples
 
@@ -148,7 +155,7 @@ def _resolution(samples: Ordered, record: Record) -> Floats:
 
 
 def _repeats(samples: Ordered, record: Record) -> tuple[Flags, Flags]:
-    """(n,) whether a sample repeats the stamp before it, and whether it does so with another state."""
+    """Flag the samples (n,) that repeat the time stamp before, and those with another state."""
     repeated = np.concatenate(([False], samples.joined & (np.diff(samples.times) <= 0)))
     place = np.flatnonzero(repeated)
     now, before = record.states[samples.index[place]], record.states[samples.index[place - 1]]
@@ -158,7 +165,7 @@ def _repeats(samples: Ordered, record: Record) -> tuple[Flags, Flags]:
 
 
 def _distinct(samples: Ordered, record: Record, dt: float | None, notes: Notes) -> Ordered:
-    """Without repeated stamps, or with the given dt where the stamps are no use."""
+    """Drop samples with repeated times; use the given dt where the times cannot be a clock."""
     repeated, differs = _repeats(samples, record)
     n_repeated = int(np.count_nonzero(repeated))
     if n_repeated == 0:
@@ -168,16 +175,18 @@ def _distinct(samples: Ordered, record: Record, dt: float | None, notes: Notes) 
         place = record.place(int(samples.index[differs][0]))
         if dt is None or record.counted:
             raise UnreadableData(
-                f"{n_different} samples repeat the time stamp of the sample before with another state, first at {place}.",
+                f"{n_different} samples repeat the time stamp of the sample before with another "
+                f"state, first at {place}.",
                 hints=[
-                    "If several trajectories are mixed, name the column that tells them apart as id_column.",
+                    "If several trajectories are mixed, name the column that tells them apart as "
+                    "id_column.",
                     "If the stamps are too coarse, give dt.",
                 ],
             )
         notes.warn(
             "dt-disagrees",
-            f"{n_different} stamps of {record.time_name} repeat with another state, first at {place}: the column cannot be a "
-            f"clock, and the given dt = {dt:g} was used instead.",
+            f"{n_different} stamps of {record.time_name} repeat with another state, first at "
+            f"{place}: the column cannot be a clock, and the given dt = {dt:g} was used instead.",
         )
         starts = np.flatnonzero(np.diff(samples.trajectory, prepend=-1))
         group = np.cumsum(np.diff(samples.trajectory, prepend=samples.trajectory[:1]) != 0)
@@ -190,8 +199,8 @@ def _distinct(samples: Ordered, record: Record, dt: float | None, notes: Notes) 
     )
     notes.warn(
         "duplicate-times",
-        f"{n_repeated} samples repeat a time stamp {kind}, first at {record.place(int(samples.index[repeated][0]))}; "
-        "they were dropped.",
+        f"{n_repeated} samples repeat a time stamp {kind}, first at "
+        f"{record.place(int(samples.index[repeated][0]))}; they were dropped.",
         samples=n_repeated,
     )
     kept = samples.taken(~repeated)
@@ -199,7 +208,7 @@ def _distinct(samples: Ordered, record: Record, dt: float | None, notes: Notes) 
 
 
 def _gaps(samples: Ordered, gap_factor: float, notes: Notes) -> Flags:
-    """(n - 1,) steps that are longer than gap_factor sampling intervals of an otherwise regular record."""
+    """Flag the steps (n - 1,) longer than gap_factor sampling intervals of a regular trajectory."""
     steps, inside = np.diff(samples.times), samples.joined
     if not inside.any():
         return np.zeros(len(steps), dtype=bool)
@@ -221,15 +230,16 @@ def _gaps(samples: Ordered, gap_factor: float, notes: Notes) -> Flags:
         shown = steps[inside]
         notes.warn(
             "uneven-sampling",
-            f"The record is unevenly sampled: steps from {shown.min():.4g} to {shown.max():.4g}, median {np.median(shown):.4g}. "
-            "Every step was kept with its own length, and none was taken as a gap.",
+            f"The record is unevenly sampled: steps from {shown.min():.4g} to {shown.max():.4g}, "
+            f"median {np.median(shown):.4g}. Every step was kept with its own length, and none was "
+            "taken as a gap.",
             min=float(shown.min()), max=float(shown.max()), median=float(np.median(shown)),
         )  # fmt: skip
     return gaps
 
 
 def _usual_step(steps: Floats, noise: float) -> float | None:
-    """The sampling interval of a regular record; None where too few steps agree on one."""
+    """Return the sampling interval of a regular record; None where too few steps agree on one."""
     usual = float(np.median(steps))
     even = np.abs(steps - usual) <= _REGULAR_STEP * usual + noise
     return usual if float(np.mean(even)) >= _REGULAR_SHARE else None
@@ -249,11 +259,8 @@ def _cut(
     segments = np.column_stack(
         [starts, np.append(starts[1:], n)[: len(starts)], number[starts]]
     ).astype(np.int64)
-    states = (
-        record.states
-        if np.array_equal(samples.index, np.arange(len(record.states)))
-        else record.states[samples.index]
-    )
+    in_order = np.array_equal(samples.index, np.arange(len(record.states)))
+    states = record.states if in_order else record.states[samples.index]
     times = samples.times - samples.times.min(initial=np.inf) if n else samples.times
     return Segmented(
         states, times, segments.reshape(-1, 3), int(number[-1]) + 1 if n else 0, source

@@ -1,4 +1,4 @@
-"""The two forms between a file and the canonical arrays: a table of columns, and a record of trajectories."""
+"""The values between a file and the canonical arrays: tables of columns, and records."""
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
@@ -12,23 +12,24 @@ Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 NOT_A_TIME = int(np.iinfo(np.int64).min)
-"""A missing stamp among int64 ticks (NumPy's own NaT)."""
+"""Value of a missing time stamp among int64 ticks (NumPy's own NaT)."""
 
 
 @dataclass(slots=True)
 class Lines:
-    """Which line of the file a sample came from, as an editor counts them."""
+    """Line of the file from which each sample came, counted from 1."""
 
     first_sample: list[int] = field(default_factory=lambda: [0])
     first_line: list[int] = field(default_factory=lambda: [1])
 
     def start(self, sample: int, line: int) -> None:
-        """From `sample` on, lines count up from `line`."""
+        """Let the lines count up from `line` from this sample on."""
         if line - self.first_line[-1] != sample - self.first_sample[-1]:
             self.first_sample.append(sample)
             self.first_line.append(line)
 
     def __getitem__(self, sample: int) -> int:
+        """Return the line of a sample."""
         piece = bisect_right(self.first_sample, sample) - 1
         return self.first_line[piece] + sample - self.first_sample[piece]
 
@@ -37,13 +38,13 @@ class Lines:
 class Column:
     """One column as the file has it.
 
-    number   values float64, NaN where missing, or int64 (kept exact until the smallest stamp is subtracted)
-    stamp    values int64 ticks of `tick` seconds since 1970 UTC, NOT_A_TIME where missing
-    text     values int64 codes into `labels`, -1 where missing
+    number   float64 values, NaN where missing, or int64 (exact until the first time is subtracted)
+    stamp    int64 ticks of `tick` seconds since 1970 UTC, NOT_A_TIME where missing
+    text     int64 codes, which are positions in `labels`, -1 where missing
     """
 
     position: int
-    """1-based, as the user counts."""
+    """Number of the column, counted from 1."""
     name: str | None
     kind: Literal["number", "stamp", "text"]
     values: npt.NDArray[Any]
@@ -54,40 +55,41 @@ class Column:
 
     @property
     def title(self) -> str:
-        """How a message speaks of it."""
+        """Words for the column in a message."""
         return f"column {self.position}" + (f" ('{self.name}')" if self.name else "")
 
     @property
     def key(self) -> str:
-        """What a layout would call it."""
+        """Name or number of the column in a layout."""
         return (self.name or str(self.position))[:200]
 
     def numbers(self) -> Floats:
-        """(n,) float64, NaN where missing."""
+        """Return the values as (n,) float64, NaN where missing."""
         return np.asarray(self.values, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """One row per sample, before anyone knows which column is what."""
+    """Columns with one row per sample, before their roles (time, state, trajectory) are known."""
 
     columns: tuple[Column, ...]
     lines: Lines
     row_word: str = "row"
-    """What a message calls a sample's place: `row` (line of the file) or `sample`."""
+    """Word for the place of a sample in a message: `row` (line of the file) or `sample`."""
 
     def __len__(self) -> int:
+        """Return the number of rows."""
         return len(self.columns[0].values) if self.columns else 0
 
     @property
     def named(self) -> bool:
-        """Whether the file names its columns."""
+        """Whether the file names at least one column."""
         return any(column.name for column in self.columns)
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """One coordinate of the state."""
+    """One coordinate of the state: the column it came from, and its unit."""
 
     column: str | None
     unit: str | None = None
@@ -95,11 +97,11 @@ class Variable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Record:
-    """Samples with their meaning, still in file order and with everything missing still in place.
+    """Samples with known roles, in the order of the file and with the missing ones in place.
 
-    states      (n, d) float64, NaN where missing                                         [state]
-    times       (n,)   float64 from the first stamp on, NaN where missing; None without a time column   [time]
-    trajectory  (n,)   int64, codes in order of appearance; None for one trajectory
+    states      (n, d) float64, NaN where missing                                           [state]
+    times       (n,)   float64 since the first time, NaN where missing; None without times  [time]
+    trajectory  (n,)   int64 codes in order of appearance; None for one trajectory
     """
 
     states: Floats
@@ -107,27 +109,28 @@ class Record:
     times: Floats | None = None
     trajectory: Integers | None = None
     padded: bool = False
-    """Missing samples at either end of a trajectory are padding, not data."""
+    """Whether missing samples at either end of a trajectory are padding and not data."""
     time_name: str | None = None
     time_unit: str | None = None
     time_is_age: bool = False
     counted: bool = False
-    """`times` counts frames; the sampling interval turns them into time."""
+    """Whether `times` counts samples; multiplied by the sampling interval they are times."""
     printed: Floats | None = None
-    """Time stamps as the file has them; their digits show how finely they were rounded. None for calendar stamps."""
+    """Times as the file prints them; their digits show the rounding. None for calendar stamps."""
     tick: float = 1.0
-    """Unit of calendar stamps [time]."""
+    """Resolution of calendar stamps [time]."""
     resolved: dict[str, Any] = field(default_factory=dict)
-    """Layout fields as resolved."""
+    """Fields of the layout, as given or inferred."""
     lines: Lines = field(default_factory=Lines)
     row_word: str = "row"
 
     whole_rows: bool = False
-    """Every row of the file is a trajectory of the same number of columns."""
+    """Whether every row of the file is a trajectory, all of the same number of columns."""
 
     def place(self, sample: int) -> str:
-        """Where a sample stands in the file, in words."""
+        """Return the place of a sample in the file, in words."""
         if self.whole_rows and self.trajectory is not None:
             length = len(self.states) // (int(self.trajectory[-1]) + 1)
-            return f"{self.row_word} {self.lines[sample - sample % length]}, column {sample % length + 1}"
+            column = sample % length
+            return f"{self.row_word} {self.lines[sample - column]}, column {column + 1}"
         return f"{self.row_word} {self.lines[sample]}"

@@ -1,4 +1,4 @@
-"""Calendar stamps in text → microseconds since 1970 UTC; UTC offsets are honoured."""
+"""Calendar time stamps in text, as microseconds since 1970 UTC; UTC offsets are respected."""
 
 import re
 from calendar import month_abbr
@@ -39,7 +39,7 @@ _EPOCH = date(1970, 1, 1).toordinal()
 def column_of_stamps(
     cells: Sequence[str], position: int, name: str | None, lines: Lines, notes: Notes
 ) -> Column:
-    """A column of stamps. Raises UnreadableData naming the row of a cell that is none."""
+    """Parse a column of time stamps. Raises UnreadableData naming the row of another cell."""
     title = f"column {position}" + (f" ('{name}')" if name else "")
     fast = _iso(cells)
     if fast is not None:
@@ -52,7 +52,7 @@ def column_of_stamps(
 
 
 def _iso(cells: Sequence[str]) -> tuple[Integers, bool, bool] | None:
-    """Through NumPy's own parser, where every cell has one ISO form; None otherwise."""
+    """Parse stamps of one ISO form by NumPy: ticks, dates only, zoned; None for other forms."""
     match = _ISO.match(cells[0]) if cells else None
     if match is None:
         return None
@@ -73,7 +73,7 @@ def _iso(cells: Sequence[str]) -> tuple[Integers, bool, bool] | None:
 
 
 def _offset(zone: str) -> int | None:
-    """Microseconds east of UTC; None where `zone` is no offset."""
+    """Return an offset from UTC, positive in the east [µs]; None where `zone` is no offset."""
     zone = zone.strip()
     if zone in ("", "Z", "UTC", "GMT"):
         return 0
@@ -101,14 +101,12 @@ def _any_form(
             and (match.re, bool(match["zone"])) != (present[0].re, bool(present[0]["zone"]))
         )
         raise UnreadableData(
-            f"Row {lines[odd]}, {title}: '{shown(cells[odd])}' is written differently from the stamps before it.",
+            f"Row {lines[odd]}, {title}: '{shown(cells[odd])}' is written differently from the "
+            "time stamps before it.",
             hints=["Write all stamps in one form, for instance 2024-01-31T12:00:00Z."],
         )
-    day_first = (
-        _is_day_first(matches, title, notes)
-        if present and "mark" in present[0].re.groupindex
-        else False
-    )
+    marked = bool(present) and "mark" in present[0].re.groupindex
+    day_first = marked and _is_day_first(matches, title, notes)
     ticks = np.full(len(cells), NOT_A_TIME)
     for k, match in enumerate(matches):
         if match is not None:
@@ -164,12 +162,10 @@ def _ticks(match: re.Match[str], day_first: bool) -> int:
 
 
 def _is_day_first(matches: Sequence[re.Match[str] | None], title: str, notes: Notes) -> bool:
-    """Day before month, or month before day: by a number above 12, by the order of the rows, by custom."""
+    """Return whether day precedes month: by a number above 12, the order of the rows, or custom."""
     present = [match for match in matches if match is not None]
-    first, second = (
-        max(int(match["p"]) for match in present),
-        max(int(match["q"]) for match in present),
-    )
+    first = max(int(match["p"]) for match in present)
+    second = max(int(match["q"]) for match in present)
     if first > 12 and second > 12:
         raise UnreadableData(
             f"The dates of {title} are neither all day/month/year nor all month/day/year."
@@ -191,19 +187,20 @@ def _is_day_first(matches: Sequence[re.Match[str] | None], title: str, notes: No
     order = "day before month" if day_first else "month before day"
     notes.warn(
         "date-order-assumed",
-        f"The dates of {title} do not say which number is the month; {order} was assumed. Write 2024-01-31.",
+        f"The dates of {title} do not say which number is the month; {order} was assumed. "
+        "Write 2024-01-31.",
     )
     return day_first
 
 
 def _disorder(ticks: Sequence[int]) -> tuple[int, int]:
-    """Number of steps back, and of different steps."""
+    """Count the steps back in time, and the different steps."""
     steps = [b - a for a, b in pairwise(ticks)]
     return sum(step < 0 for step in steps), len(set(steps))
 
 
 def _past_midnight(ticks: Integers, title: str, notes: Notes) -> Integers:
-    """Times of day that fall by more than half a day have passed midnight."""
+    """Add a day wherever times of day fall by more than half a day, which is midnight."""
     present = ticks != NOT_A_TIME
     steps = np.diff(ticks[present], prepend=ticks[present][:1])
     if (passed := steps < -_DAY // 2).any():
@@ -214,7 +211,7 @@ def _past_midnight(ticks: Integers, title: str, notes: Notes) -> Integers:
 
 
 def _clock_set_back(ticks: Integers, title: str, notes: Notes) -> Integers:
-    """Local times without an offset that repeat exactly one hour: the end of daylight saving."""
+    """Add an hour wherever local times repeat one hour: the end of daylight saving time."""
     present = ticks != NOT_A_TIME
     steps = np.diff(ticks[present], prepend=ticks[present][:1])
     back = steps < 0
@@ -227,7 +224,7 @@ def _clock_set_back(ticks: Integers, title: str, notes: Notes) -> Integers:
     ticks[present] += np.cumsum(back) * _HOUR
     notes.warn(
         "daylight-saving-assumed",
-        f"The stamps of {title} fall back by one hour {int(back.sum())} times; this was taken as the end of daylight saving "
-        "time. Give stamps with a UTC offset.",
+        f"The stamps of {title} fall back by one hour {int(back.sum())} times; this was taken as "
+        "the end of daylight saving time. Give stamps with a UTC offset.",
     )
     return ticks
