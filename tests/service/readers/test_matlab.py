@@ -109,11 +109,13 @@ def test_mat_7_3_is_told_what_to_do(refused: Reads) -> None:
 
 def test_declared_sizes_are_refused_before_memory_is_taken(refused: Reads) -> None:
     for shape in ((2**31 - 1, 2**31 - 1), (60_000_000, 1)):
-        bomb = zlib.compress(
-            struct.pack("<II", 14, 480_000_100)
-            + matrix(shape, struct.pack("<II", 9, 480_000_000) + bytes(10**6))
-        )
-        assert refused(header() + struct.pack("<II", 15, len(bomb)) + bomb).code == "too-large-data"
+        zeros = struct.pack("<II", 9, 480_000_000) + bytes(10**6)
+        array = struct.pack("<II", 14, 480_000_100) + matrix(shape, zeros)
+        in_a_cell = struct.pack("<II", 14, 480_000_200) + matrix((1, 1), array, kind=1)
+        for bomb in map(zlib.compress, (array, in_a_cell)):
+            refusal = refused(header() + struct.pack("<II", 15, len(bomb)) + bomb)
+            assert refusal.code == "too-large-data"
+            assert "declares" in refusal.detail
 
 
 def test_many_small_parts_and_deep_ones_are_refused(refused: Reads) -> None:
