@@ -1,4 +1,6 @@
-"""One module for each file format, with the helpers that only formats need.
+"""Readers of file formats, and what only they need.
 
-`sniffing` names the format of an upload; `csv`, `json`, `arrow`, `numpy` and `matlab` read one each.
+`sniffing` recognises the format of an upload. `csv` (with `text`, `dialect` and `column_parser`)
+and `arrow` make a table of it, `json`, `numpy` and `matlab` arrays, which `bundle` turns into a
+record.
 """

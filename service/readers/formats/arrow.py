@@ -1,4 +1,7 @@
-"""Parquet and Arrow IPC files → a table; rows and columns are counted from the metadata before anything is decoded."""
+"""Parquet and Arrow IPC files as tables.
+
+The numbers of rows and columns are checked in the metadata before anything is decoded.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -20,7 +23,7 @@ _TICKS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 
 def read_parquet(path: Path, limits: Limits, notes: Notes) -> Table:
-    """The table in a Parquet file. Raises UnreadableData."""
+    """Read the table in a Parquet file. Raises UnreadableData."""
     try:
         file = pq.ParquetFile(path, memory_map=True)
         _check(file.metadata.num_rows, file.schema_arrow, limits)
@@ -32,7 +35,7 @@ def read_parquet(path: Path, limits: Limits, notes: Notes) -> Table:
 
 
 def read_arrow(path: Path, limits: Limits, notes: Notes) -> Table:
-    """The table in an Arrow IPC file or stream. Raises UnreadableData."""
+    """Read the table in an Arrow IPC file or stream. Raises UnreadableData."""
     try:
         with pa.memory_map(str(path)) as source:
             is_file = source.read(6) == b"ARROW1"
@@ -40,11 +43,8 @@ def read_arrow(path: Path, limits: Limits, notes: Notes) -> Table:
             reader: Any = pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
             columns = _readable(reader.schema, notes)
             batches, n_rows = [], 0
-            for batch in (
-                (reader.get_batch(k) for k in range(reader.num_record_batches))
-                if is_file
-                else reader
-            ):
+            in_file = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader
+            for batch in in_file:
                 n_rows += batch.num_rows
                 _check(n_rows, reader.schema, limits)
                 batches.append(batch.select(columns))
@@ -55,15 +55,15 @@ def read_arrow(path: Path, limits: Limits, notes: Notes) -> Table:
 
 
 def _damaged(what: str, error: Exception) -> UnreadableData:
-    return UnreadableData(
-        f"The {what} file is damaged or of a kind that is not read: {str(error).splitlines()[0][:160]}."
-    )
+    first = str(error).splitlines()[0][:160]
+    return UnreadableData(f"The {what} file is damaged or of a kind that is not read: {first}.")
 
 
 def _check(n_rows: int, schema: pa.Schema, limits: Limits) -> None:
     if n_rows * max(len(schema), 1) > limits.numbers or len(schema) > limits.columns:
         raise too_large(
-            f"The file holds {n_rows:,} or more rows of {len(schema):,} columns; at most {limits.numbers:,} numbers are read.",
+            f"The file holds {n_rows:,} or more rows of {len(schema):,} columns; at most "
+            f"{limits.numbers:,} numbers are read.",
             "Upload fewer samples, or keep only the columns needed.",
         )
 
@@ -110,15 +110,8 @@ def _column(
 ) -> Column:
     kind, name = field.type, field.name or None
     metadata = field.metadata or {}
-    unit = next(
-        (
-            metadata[key].decode("utf-8", "replace")[:40]
-            for key in (b"unit", b"units")
-            if metadata.get(key)
-        ),
-        None,
-    )
-    unit = unit or (split_unit(name)[1] if name else None)
+    given = metadata.get(b"unit") or metadata.get(b"units") or b""
+    unit = given.decode("utf-8", "replace")[:40] or (split_unit(name)[1] if name else None)
     if pa.types.is_timestamp(kind):
         return Column(position, name, "stamp", _ticks(values), tick=_TICKS[kind.unit])
     if pa.types.is_date(kind):
@@ -140,7 +133,8 @@ def _column(
         numbers = values.cast(pa.float64())
     except pa.ArrowInvalid:
         raise UnreadableData(
-            f"Column {position} ('{name}') holds whole numbers beyond 2^53, which cannot be kept exactly."
+            f"Column {position} ('{name}') holds whole numbers beyond 2^53, which cannot be kept "
+            "exactly."
         ) from None
     return Column(position, name, "number", np.asarray(numbers.to_numpy(), dtype=np.float64), unit)
 

@@ -1,4 +1,4 @@
-"""Arrays, alone or by name, and lists of trajectories → a record."""
+"""Records of single arrays, of arrays with names, and of lists of trajectories."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ _DEFAULT_AXES = {1: "t", 2: "td", 3: "ntd"}
 
 
 def record_of_array(array: Floats, layout: Layout, limits: Limits, notes: Notes) -> Record:
-    """A nameless array of one to three dimensions → a record. Raises UnreadableData."""
+    """Make a record of one array with one to three dimensions. Raises UnreadableData."""
     if layout.axes is not None and (
         len(layout.axes) != array.ndim or len(set(layout.axes)) != len(layout.axes)
     ):
@@ -54,7 +54,8 @@ def record_of_array(array: Floats, layout: Layout, limits: Limits, notes: Notes)
         )
     if array.ndim != 2:
         raise UnreadableData(
-            f"The array has {array.ndim} dimensions; at most three are read: trajectory, time and state.",
+            f"The array has {array.ndim} dimensions; at most three are read: trajectory, time and "
+            "state.",
             hints=["Reshape it, and say what the axes are with axes, for instance axes=ntd."],
         )
     return _record_of_matrix(array, layout, limits, notes)
@@ -88,14 +89,16 @@ def _record_of_matrix(array: Floats, layout: Layout, limits: Limits, notes: Note
 def record_of_bundle(
     arrays: Mapping[str, Floats], layout: Layout, limits: Limits, notes: Notes
 ) -> Record:
-    """Arrays by name → a record: columns of equal length, or one trajectory each. Raises UnreadableData."""
+    """Make a record of arrays with names: columns of equal length, or one trajectory each.
+
+    Raises UnreadableData where it is not clear how the arrays belong together.
+    """
     scalars = {name: array for name, array in arrays.items() if array.size == 1 and array.ndim <= 1}
     for name, array in scalars.items():
         if name.lower() in _DT_NAMES and float(array.reshape(-1)[0]) > 0:
             notes.dt_in_file = (float(array.reshape(-1)[0]), None, name)
-    data = {
-        name: array for name, array in arrays.items() if array.ndim and name not in scalars
-    } or {name: array for name, array in arrays.items() if array.ndim}
+    shaped = {name: array for name, array in arrays.items() if array.ndim}
+    data = {name: array for name, array in shaped.items() if name not in scalars} or shaped
     if not data:
         raise UnreadableData(
             "There is no array of samples, only single numbers.", code="too-few-samples"
@@ -113,7 +116,7 @@ def record_of_bundle(
     if len(data) == 1:
         name, array = next(iter(data.items()))
         if array.ndim == 1 and not _NUMBERED.match(name):
-            return record_of(_table(data), layout, limits, notes)  # so that its name is kept
+            return record_of(_table(data), layout, limits, notes)  # this keeps the name
         return record_of_array(array, layout, limits, notes)
     lengths = {len(array) for array in data.values()}
     if (
@@ -173,10 +176,14 @@ def record_of_list(
     padded: bool = False,
     time_name: str = "times",
 ) -> Record:
-    """Trajectories of shape (n_k, d) with their times (n_k,) → a record. Raises UnreadableData where shapes disagree."""
+    """Make a record of trajectories (n_k, d) with their times (n_k,).
+
+    Raises UnreadableData where shapes disagree.
+    """
     if len(trajectories) > limits.trajectories:
         raise too_large(
-            f"There are {len(trajectories):,} trajectories; at most {limits.trajectories:,} are read."
+            f"There are {len(trajectories):,} trajectories; at most {limits.trajectories:,} are "
+            "read."
         )
     widths = {part.shape[1] for part in trajectories}
     if len(widths) != 1:

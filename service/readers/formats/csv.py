@@ -1,4 +1,4 @@
-"""Text tables of any dialect → a table of columns, in blocks: memory is that of the numbers, not of the text."""
+"""Text tables of any dialect, read in blocks so that memory holds the numbers but not the text."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from service.readers.cells import MISSING, grouping_of, ungrouped
-from service.readers.formats.column_parser import GrowingTable, too_wide
+from service.readers.formats.column_parser import ColumnParser, too_wide
 from service.readers.formats.dialect import Dialect, infer
 from service.readers.formats.text import blocks, encoding_of, is_comment, preview_of
 from service.readers.layout import Layout
@@ -19,7 +19,7 @@ _SPOKEN = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
 
 def read(path: Path, layout: Layout, limits: Limits, notes: Notes) -> Table:
-    """The table in a text file. Short rows are padded with NaN where rows are trajectories.
+    """Read the table in a text file; where rows are trajectories, short rows are padded with NaN.
 
     Raises UnreadableData naming row and column.
     """
@@ -34,27 +34,22 @@ def read(path: Path, layout: Layout, limits: Limits, notes: Notes) -> Table:
     if len(dialect.kinds) > limits.columns:
         raise too_wide(len(dialect.kinds), dialect.first_line, limits)
     _describe(dialect, encoding, notes)
-    growing = GrowingTable(dialect, layout, limits)
+    parser = ColumnParser(dialect, layout, limits)
     with path.open(encoding=encoding, errors="replace", newline=None) as file:
         for first_line, lines in blocks(file, limits):
-            growing.add(
-                first_line,
-                lines if grouping is None else [ungrouped(line, grouping) for line in lines],
-            )
+            if grouping is not None:
+                lines = [ungrouped(line, grouping) for line in lines]
+            parser.add(first_line, lines)
     notes.dt_in_file = dialect.preamble.dt()
-    table = growing.table(notes)
-    return replace(
-        table,
-        columns=tuple(
-            _with_every_digit(column, path, encoding, dialect, limits) for column in table.columns
-        ),
-    )
+    table = parser.table(notes)
+    columns = (_with_every_digit(one, path, encoding, dialect, limits) for one in table.columns)
+    return replace(table, columns=tuple(columns))
 
 
 def _with_every_digit(
     column: Column, path: Path, encoding: str, dialect: Dialect, limits: Limits
 ) -> Column:
-    """A column of whole numbers beyond 2^53 (nanoseconds since 1970) read again, as int64."""
+    """Read a column of whole numbers beyond 2^53 (nanoseconds since 1970) again, as int64."""
     if (
         column.kind != "number"
         or dialect.ragged
@@ -91,4 +86,4 @@ def _describe(dialect: Dialect, encoding: str, notes: Notes) -> None:
     if encoding == "cp1252":
         notes.assume("the text is in Windows-1252, as it is not UTF-8")
     if dialect.preamble.n_skipped:
-        notes.assume(f"{dialect.preamble.n_skipped} lines above the header were passed over")
+        notes.assume(f"{dialect.preamble.n_skipped} lines above the header were left out")

@@ -1,4 +1,4 @@
-"""How a text table is written: delimiter, decimal mark, header, units, first line of data. Inferred from its beginning."""
+"""Dialect of a text table (delimiter, decimal mark, header, units), inferred from its beginning."""
 
 import csv
 import re
@@ -27,30 +27,30 @@ _CANDIDATES: tuple[tuple[str | None, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How to cut a line into cells, and what the cells are."""
+    """Rules by which lines are cut into cells, and the kind of each column."""
 
     delimiter: str | None
-    """None: any run of blanks."""
+    """Character between cells; None for any run of blanks."""
     decimal: str
     kinds: tuple[CellKind, ...]
-    """Per column: number, stamp or text (missing: nothing but missing values seen)."""
+    """Kind of each column: number, stamp or text; missing where no value was seen."""
     names: tuple[str, ...] | None
     units: tuple[str | None, ...]
     header_line: str | None
-    """The header as written; None without one."""
+    """Header as written; None without one."""
     first_line: int
-    """1-based number of the first line of data."""
+    """Number of the first line of data, counted from 1."""
     trailing: bool
-    """Every line ends with a delimiter that separates nothing."""
+    """Whether every line ends with a delimiter after which nothing follows."""
     ragged: bool
-    """Lines have different numbers of cells."""
+    """Whether lines have different numbers of cells."""
     quoted: bool
     from_comment: bool
-    """The names stand in a comment line."""
+    """Whether the names are in a comment line."""
     preamble: Preamble
 
     def cells(self, line: str) -> list[str]:
-        """The stripped cells of one line."""
+        """Return the stripped cells of a line, without the empty one after a trailing delimiter."""
         cells = split(line, self.delimiter, self.quoted)
         if self.trailing and cells and not cells[-1]:
             cells.pop()
@@ -58,7 +58,7 @@ class Dialect:
 
 
 def split(line: str, delimiter: str | None, quoted: bool) -> list[str]:
-    """Stripped cells of a line."""
+    """Cut a line into stripped cells."""
     if quoted:
         rows = list(csv.reader([line], delimiter=delimiter or " ", skipinitialspace=True))
         return [cell.strip() for cell in rows[0]] if rows else []
@@ -66,9 +66,12 @@ def split(line: str, delimiter: str | None, quoted: bool) -> list[str]:
 
 
 def infer(lines: Sequence[tuple[int, str]], preamble: Preamble) -> Dialect:
-    """The dialect of a file from its first lines, (number, text) each, without comments and blank lines.
+    """Infer the dialect of a file from its first lines, without comments and blank lines.
 
-    Raises UnreadableData where no way of reading gives numbers.
+    lines     number and text of each line
+    preamble  comment lines above them; receives the number of lines that are left out
+
+    Raises UnreadableData where no dialect gives numbers.
     """
     if not lines:
         raise UnreadableData(
@@ -99,7 +102,8 @@ def infer(lines: Sequence[tuple[int, str]], preamble: Preamble) -> Dialect:
     if header is not None and trailing and len(header) == width + 1:
         trailing, width, kinds = False, width + 1, (*kinds, "missing")
     if header is not None and len(header) == width - 1:
-        # R names the columns, not the row names before them; other programs leave the last column nameless and empty.
+        # R writes no name above the row names; other programs leave the last column without a name
+        # and empty.
         header = [*header, ""] if kinds[-1] == "missing" else ["", *header]
         units = ["", *units] if units and kinds[-1] != "missing" else units
     return Dialect(
@@ -119,14 +123,14 @@ def infer(lines: Sequence[tuple[int, str]], preamble: Preamble) -> Dialect:
 
 
 def _line_above(lines: Sequence[tuple[int, str]], start: int, with_units: bool) -> str | None:
-    """The header's own text: the line above the data, or above their units."""
+    """Return the text of the header: the line above the data, or above their units."""
     above = [text for number, text in lines if number < start]
     place = -2 if with_units else -1
     return above[place].strip() if len(above) >= -place else None
 
 
 def _body(lines: Sequence[tuple[int, str]]) -> list[str]:
-    """Lines that are surely data: the last two thirds, as far as needed to judge."""
+    """Return lines that are certainly data: up to 100 of the last two thirds."""
     body: list[str] = []
     for _, text in reversed(lines[-min(100, max(1, (2 * len(lines)) // 3)) :]):
         body.append(text)
@@ -153,7 +157,8 @@ def _delimiter_of(body: Sequence[str], first: str, quoted: bool) -> tuple[str | 
         raise UnreadableData(
             f"No numbers were found; the first line reads '{shown(first)}'.",
             hints=[
-                "Upload a table of numbers: one row per sample, columns separated by commas, semicolons, tabs or blanks."
+                "Upload a table of numbers: one row per sample, columns separated by commas, "
+                "semicolons, tabs or blanks."
             ],
         )
     if best_score[2] == 1:
@@ -164,7 +169,7 @@ def _delimiter_of(body: Sequence[str], first: str, quoted: bool) -> tuple[str | 
 
 
 def _is_one_decimal_column(body: Sequence[str], first: str) -> bool:
-    """Whether lines like `1,542` are one number with a decimal comma rather than two integers."""
+    """Return whether lines like `1,542` are one number with a decimal comma, not two integers."""
     cells = [text.strip().split(",") for text in body]
     if not all(
         len(row) == 2
@@ -204,7 +209,7 @@ def _first_data(
     quoted: bool,
     preamble: Preamble,
 ) -> tuple[int, list[str] | None, list[str]]:
-    """Number of the first line of data, the header's cells, the units' cells."""
+    """Return the number of the first line of data, the cells of the header, and of the units."""
     text_rows: list[tuple[int, list[str]]] = []
     for number, text in lines:
         row = split(text, delimiter, quoted)
@@ -228,7 +233,7 @@ def _first_data(
             )
         text_rows.append((number, row))
     raise UnreadableData(
-        "No line holds numbers where the columns have them.",
+        "No line has numbers in the columns of numbers.",
         hints=["Check that header, delimiter and decimal mark are consistent."],
     )
 
@@ -236,7 +241,7 @@ def _first_data(
 def _is_preamble(
     lines: Sequence[tuple[int, str]], number: int, width: int, delimiter: str | None, quoted: bool
 ) -> bool:
-    """Whether a short first line with a number in it (`Samples: 100`) stands above a header of full width."""
+    """Return whether a header of full width follows a short line with a number (`Samples: 100`)."""
     later = [split(text, delimiter, quoted) for line, text in lines if line > number][:20]
     return any(
         len(row) >= width and all(kind_of(cell, ".") == "text" for cell in row if cell)
@@ -247,7 +252,7 @@ def _is_preamble(
 def _is_numbered_header(
     row: Sequence[str], found: Sequence[CellKind], kinds: Sequence[CellKind]
 ) -> bool:
-    """Whether a row names its columns by number: `,0,1,2` or `t,1,2,3`."""
+    """Return whether a row names its columns by number: `,0,1,2` or `t,1,2,3`."""
     if len(row) < 2 or kinds[0] == "text" or found[0] not in ("text", "missing"):
         return False
     return all(cell.isdigit() for cell in row[1:]) and [
@@ -272,9 +277,11 @@ def _header_and_units(
     if abs(len(last) - width) > 1:
         if len(last) > 1 and width <= 2 * len(last) and whole:
             raise UnreadableData(
-                f"Row {text_rows[-1][0]} names {len(last)} columns, but {width} whole numbers follow in each row.",
+                f"Row {text_rows[-1][0]} names {len(last)} columns, but {width} whole numbers "
+                "follow in each row.",
                 hints=[
-                    "If the decimal mark is a comma, separate columns by semicolons or tabs, or put the numbers in quotes."
+                    "If the decimal mark is a comma, separate columns by semicolons or tabs, or "
+                    "put the numbers in quotes."
                 ],
             )
         preamble.skipped(len(text_rows))
@@ -294,7 +301,7 @@ def _padded(cells: Sequence[str], width: int) -> list[str]:
 
 
 def is_split_stamp(kinds: Sequence[CellKind], row: Sequence[str], j: int) -> bool:
-    """Whether columns j and j+1 are a date and its time of day, cut apart by the blank between them."""
+    """Return whether columns j and j+1 are a date and its time of day, split at their blank."""
     if j + 1 >= min(len(kinds), len(row)) or kinds[j] != "stamp" or kinds[j + 1] != "stamp":
         return False
     return not CLOCK.match(row[j]) and CLOCK.match(row[j + 1]) is not None

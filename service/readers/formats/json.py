@@ -1,4 +1,4 @@
-"""JSON documents → a record: numbers, rows, row objects, columns, or trajectories with dt or times."""
+"""JSON documents as records: numbers, rows, row objects, columns, or trajectories."""
 
 import json
 from collections.abc import Sequence
@@ -18,12 +18,18 @@ from service.readers.notes import Notes
 from service.readers.table import Column, Floats, Lines, Record, Table
 from service.readers.timestamps import column_of_stamps
 
-_HINT = 'Send {"dt": 0.01, "trajectories": [[…], […]]}, a list of numbers, or a list of objects such as {"t": 0, "x": 1.5}.'
+_HINT = (
+    'Send {"dt": 0.01, "trajectories": [[…], […]]}, a list of numbers, or a list of objects such '
+    'as {"t": 0, "x": 1.5}.'
+)
 _LARGEST_EXACT = 2**53
 
 
 def read(path: Path, layout: Layout, limits: Limits, notes: Notes) -> Record:
-    """The record in a JSON file; `null` is a missing value. Raises UnreadableData, also for NaN, which JSON does not have."""
+    """Read the record in a JSON file, in which `null` is a missing value.
+
+    Raises UnreadableData, also for NaN, which is not JSON.
+    """
     if path.stat().st_size > limits.json_bytes:
         raise too_large(
             f"JSON of more than {limits.json_bytes // 2**20} MiB is not read.",
@@ -180,13 +186,13 @@ def _column(values: list[Any], name: str, position: int, where: str, notes: Note
 
 
 def _trajectory(values: list[Any], where: str) -> Floats:
-    """(n, d)"""
+    """Convert a list of samples to an array (n, d)."""
     array = _array(values, where)
     return array.reshape(len(array), -1)
 
 
 def _array(values: list[Any], where: str) -> Floats:
-    """Nested lists of one shape → an array."""
+    """Convert nested lists to an array. Raises UnreadableData naming a list of another shape."""
     if not any(isinstance(value, list) for value in values):
         return _numbers(values, where)
     parts = []

@@ -1,4 +1,7 @@
-"""NPY and NPZ files → arrays of float64; every size is checked before memory is taken, nothing is ever unpickled."""
+"""NPY and NPZ files as arrays of float64.
+
+Every size is checked before memory is allocated, and nothing is ever unpickled.
+"""
 
 import math
 import zipfile
@@ -24,13 +27,13 @@ _PIECE = 2**20
 
 
 def read_npy(path: Path, limits: Limits) -> Floats:
-    """The array in an npy file. Raises UnreadableData."""
+    """Read the array in an npy file. Raises UnreadableData."""
     with path.open("rb") as file:
         return _array(file, path.stat().st_size, "the array", limits.numbers)
 
 
 def read_npz(path: Path, limits: Limits) -> dict[str, Floats]:
-    """The arrays of an npz file by name. Raises UnreadableData."""
+    """Read the arrays of an npz file by name. Raises UnreadableData."""
     arrays: dict[str, Floats] = {}
     left = limits.numbers
     try:
@@ -38,14 +41,16 @@ def read_npz(path: Path, limits: Limits) -> dict[str, Floats]:
             members = archive.infolist()
             if len(members) > limits.members:
                 raise too_large(
-                    f"The npz file holds {len(members):,} arrays; at most {limits.members:,} are read."
+                    f"The npz file holds {len(members):,} arrays; at most {limits.members:,} are "
+                    "read."
                 )
             strangers = [
                 member.filename for member in members if not member.filename.endswith(".npy")
             ]
             if strangers:
                 raise UnreadableData(
-                    "The upload is a zip archive, but not one of NumPy arrays (an Excel workbook is one too).",
+                    "The upload is a zip archive, but not one of NumPy arrays (an Excel workbook "
+                    "is one, too).",
                     hints=["Save arrays with numpy.savez, or export the sheet as CSV."],
                 )
             for member in members:
@@ -63,16 +68,21 @@ def read_npz(path: Path, limits: Limits) -> dict[str, Floats]:
 
 
 def as_floats(array: npt.NDArray[Any], what: str) -> Floats:
-    """A numeric array as native float64. Raises UnreadableData for other kinds and for whole numbers that would change."""
+    """Convert a numeric array to native float64.
+
+    Raises UnreadableData for other kinds of data and for whole numbers that would change.
+    """
     kinds = {
         "c": "complex numbers", "M": "calendar stamps", "m": "durations",
         "U": "text", "S": "text", "O": "Python objects", "V": "structured records",
     }  # fmt: skip
     if array.dtype.kind in kinds:
         raise UnreadableData(
-            f"{what.capitalize()} holds {kinds[array.dtype.kind]} (dtype {str(array.dtype)[:40]}); real numbers are needed.",
+            f"{what.capitalize()} holds {kinds[array.dtype.kind]} (dtype {str(array.dtype)[:40]}); "
+            "real numbers are needed.",
             hints=[
-                "Convert it first, e.g. array.astype(float); upload calendar stamps as CSV or Parquet."
+                "Convert it first, e.g. array.astype(float); upload calendar stamps as CSV or "
+                "Parquet."
             ],
         )
     if (
@@ -99,8 +109,8 @@ def _array(file: IO[bytes], size: int, what: str, most: int) -> Floats:
     expected = count * dtype.itemsize
     if size - header_size != expected:
         raise UnreadableData(
-            f"{what.capitalize()} declares {count:,} numbers of {dtype.itemsize} bytes, but {size - header_size:,} bytes follow: "
-            "the file is cut or damaged.",
+            f"{what.capitalize()} declares {count:,} numbers of {dtype.itemsize} bytes, but "
+            f"{size - header_size:,} bytes follow: the file is cut or damaged.",
             hints=[SAVE_AGAIN],
         )
     buffer = bytearray(expected)
@@ -121,7 +131,7 @@ def _header(file: IO[bytes], what: str) -> tuple[tuple[int, ...], bool, np.dtype
     try:
         version = np.lib.format.read_magic(file)
         shape, fortran, dtype = _HEADERS[version](file, max_header_size=10_000)
-    except Exception:  # a header is Python text: parsing it can fail in any way
+    except Exception:  # a header is Python text, and parsing it can fail in any way
         raise UnreadableData(
             f"The npy header of {what} is damaged, or of a version that is not read.",
             hints=[SAVE_AGAIN],

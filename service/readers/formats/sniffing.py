@@ -1,4 +1,4 @@
-"""Which format an upload is in: its first bytes first, then its media type, then its name."""
+"""Format of an upload, recognised by its first bytes, then its media type, then its name."""
 
 from pathlib import PurePath
 from typing import Literal
@@ -7,7 +7,10 @@ from service.readers.errors import UnreadableData, unsupported
 
 Format = Literal["csv", "json", "npy", "npz", "parquet", "arrow", "mat"]
 
-ACCEPTED = "CSV or other text tables, JSON, NPY, NPZ, Parquet, Arrow IPC and MAT (version 5) files are read."
+ACCEPTED = (
+    "CSV or other text tables, JSON, NPY, NPZ, Parquet, Arrow IPC and MAT (version 5) files are "
+    "read."
+)
 
 _MAGIC: tuple[tuple[bytes, Format], ...] = (
     (b"\x93NUMPY", "npy"),
@@ -78,9 +81,10 @@ _EXTENSIONS: dict[str, Format] = {
 
 
 def format_of(head: bytes, media_type: str | None, filename: str | None) -> Format:
-    """Format of an upload that starts with `head` (a few kilobytes).
+    """Recognise the format of an upload that starts with `head` (a few kilobytes).
 
-    Raises UnreadableData: 415 for a format that is not read, 422 for an empty file or bytes that belie their name.
+    Raises UnreadableData: 415 for a format that is not read, 422 for an empty file and for bytes
+    that are not in the declared format.
     """
     if not head.strip(b"\xef\xbb\xbf \t\r\n"):
         raise UnreadableData("The file is empty.", code="empty-file", hints=[ACCEPTED])
@@ -93,7 +97,7 @@ def format_of(head: bytes, media_type: str | None, filename: str | None) -> Form
             raise unsupported(f"The upload is {what}, which is not read here.", hint, ACCEPTED)
     if _looks_pickled(head):
         raise UnreadableData(
-            "The upload is a Python pickle. Pickles run code when they are opened, so none is.",
+            "The upload is a Python pickle. A pickle runs code when it is opened, so none is read.",
             hints=[
                 "Save the array with numpy.save(..., allow_pickle=False), numpy.savez or as CSV.",
                 ACCEPTED,
@@ -101,7 +105,8 @@ def format_of(head: bytes, media_type: str | None, filename: str | None) -> Form
         )
     if declared in ("npy", "npz", "parquet", "arrow", "mat"):
         raise UnreadableData(
-            f"The upload is said to be {declared}, but its first bytes are not; the file may be cut or mislabelled.",
+            f"The upload is declared as {declared}, but its first bytes are not in that format; "
+            "the file may be cut or mislabelled.",
             hints=[ACCEPTED],
         )
     if not head.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\x00" in head:
@@ -117,7 +122,8 @@ def _declared(media_type: str | None, filename: str | None) -> Format | None:
         raise unsupported(f"Content of type '{name[:100]}' is not read here.", ACCEPTED)
     extension = _EXTENSIONS.get(PurePath(filename or "").suffix.lower())
     declared = _MEDIA_TYPES.get(name, "csv")
-    # Browsers and curl call anything they do not know text/plain or application/octet-stream: then the name knows better.
+    # Browsers and curl send text/plain or application/octet-stream for every format that they do
+    # not know; the extension of the name is more reliable then.
     return extension or declared if name in ("text/plain", "application/octet-stream") else declared
 
 

@@ -1,4 +1,4 @@
-"""Text files as numbered lines, in blocks of bounded size, and what the comment lines above the data say."""
+"""Text files as numbered lines in blocks of bounded size, and the comment lines above the data."""
 
 import re
 from collections.abc import Iterator
@@ -7,18 +7,19 @@ from pathlib import Path
 from typing import TextIO
 
 from service.readers.cells import kind_of, plain
-from service.readers.errors import too_large
+from service.readers.errors import UnreadableData, too_large
 from service.readers.limits import Limits
 
 _BLOCK = 4_000_000
 _PREVIEW_LINES = 300
 _PREVIEW_CHARACTERS = 4_000_000
 MARKS = ("#", "%", "@", "//", "!", "&", '"#')
-"""What a comment line starts with."""
+"""Characters with which a comment line starts."""
 
 _DT = re.compile(
-    r"(?:\bdt|\bdelta[ _]?t|\bΔt|\btime[ _]?step|\bsampling[ _](?:interval|period|time)|\bframe[ _]interval)"
-    r"\s*(?:\(?\[?(?P<u1>[a-zµ]{1,3})\]?\)?)?\s*[:=]?\s*(?P<value>\d*\.?\d+(?:[eE][+-]?\d+)?)\s*(?P<u2>fs|ps|ns|us|µs|ms|s|min|h)?\b",
+    r"(?:\bdt|\bdelta[ _]?t|\bΔt|\btime[ _]?step|\bsampling[ _](?:interval|period|time)"
+    r"|\bframe[ _]interval)\s*(?:\(?\[?(?P<u1>[a-zµ]{1,3})\]?\)?)?\s*[:=]?"
+    r"\s*(?P<value>\d*\.?\d+(?:[eE][+-]?\d+)?)\s*(?P<u2>fs|ps|ns|us|µs|ms|s|min|h)?\b",
     re.IGNORECASE,
 )
 _XVG_LABEL = re.compile(
@@ -29,18 +30,18 @@ _IDENTIFIER = re.compile(r"[A-Za-zµΔ_][\w.]{0,20}(?:\s?[\[(/][^\])]{0,15}[\])]
 
 @dataclass(slots=True)
 class Preamble:
-    """Comment lines above the data, in order."""
+    """Comment lines above the data, in the order of the file."""
 
     comments: list[str] = field(default_factory=list)
     n_skipped: int = 0
-    """Lines above the header that are neither comments nor data."""
+    """Number of lines above the header that are neither comments nor data."""
 
     def skipped(self, n_lines: int) -> None:
-        """Note lines that were passed over."""
+        """Set the number of lines that were left out."""
         self.n_skipped = n_lines
 
     def dt(self) -> tuple[float, str | None, str] | None:
-        """Sampling interval, its unit and the comment that names it, where exactly one value is named."""
+        """Return the sampling interval, its unit and its words where the comments name only one."""
         found = {}
         for comment in self.comments:
             for match in _DT.finditer(comment):
@@ -49,7 +50,7 @@ class Preamble:
         return next(iter(found.values())) if len(found) == 1 else None
 
     def names(self, width: int, delimiter: str | None) -> list[str] | None:
-        """Names of `width` columns from xvg labels, or from a last comment line that reads like a header."""
+        """Return `width` names of columns, from xvg labels or from a header in the last comment."""
         labels: dict[str, str] = {}
         for comment in self.comments:
             if match := _XVG_LABEL.match(comment):
@@ -75,12 +76,12 @@ class Preamble:
 
 
 def is_comment(line: str) -> bool:
-    """Whether a line is a remark rather than data."""
+    """Return whether a line is a comment."""
     return line.lstrip().startswith(MARKS)
 
 
 def encoding_of(path: Path) -> str:
-    """UTF-8 with or without a byte order mark, UTF-16 with one, else Windows-1252."""
+    """Recognise UTF-8 with or without byte order mark and UTF-16 with one; else Windows-1252."""
     with path.open("rb") as file:
         head = file.read(1_000_000)
     if head.startswith(b"\xef\xbb\xbf"):
@@ -95,7 +96,7 @@ def encoding_of(path: Path) -> str:
 
 
 def blocks(file: TextIO, limits: Limits) -> Iterator[tuple[int, list[str]]]:
-    """(number of the first line, lines) until the end of the file."""
+    """Yield blocks of lines, each with the number of its first line, until the end of the file."""
     first = 1
     while text := file.read(_BLOCK):
         if not text.endswith("\n"):
@@ -105,19 +106,25 @@ def blocks(file: TextIO, limits: Limits) -> Iterator[tuple[int, list[str]]]:
             lines.pop()
         longest = max(map(len, lines), default=0)
         if longest > limits.line_length:
-            line = first + next(
-                k for k, found in enumerate(lines) if len(found) > limits.line_length
-            )
-            raise too_large(
-                f"Row {line} is longer than {limits.line_length:,} characters.",
-                "Upload large arrays as NPY, NPZ or Parquet.",
-            )
+            too_long = (k for k, line in enumerate(lines) if len(line) > limits.line_length)
+            raise _too_long(first + next(too_long), limits)
         yield first, lines
         first += len(lines)
 
 
+def _too_long(line: int, limits: Limits) -> UnreadableData:
+    return too_large(
+        f"Row {line} is longer than {limits.line_length:,} characters.",
+        "Upload large arrays as NPY, NPZ or Parquet.",
+    )
+
+
 def preview_of(file: TextIO, limits: Limits) -> tuple[list[tuple[int, str]], Preamble]:
-    """The first lines with their numbers, without blank lines and comments, and the comments above them."""
+    """Read the beginning of a file.
+
+    Returns the first lines with their numbers, without blank lines and comments, and the comments
+    above the first of them. Raises UnreadableData for a line that is too long.
+    """
     preamble = Preamble()
     lines: list[tuple[int, str]] = []
     size = 0
@@ -126,10 +133,7 @@ def preview_of(file: TextIO, limits: Limits) -> tuple[list[tuple[int, str]], Pre
         if not line:
             break
         if len(line) > limits.line_length:
-            raise too_large(
-                f"Row {number} is longer than {limits.line_length:,} characters.",
-                "Upload large arrays as NPY, NPZ or Parquet.",
-            )
+            raise _too_long(number, limits)
         text = plain(line.rstrip("\r\n"))
         if not text or text.isspace():
             continue

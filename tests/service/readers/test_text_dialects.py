@@ -209,11 +209,11 @@ def test_a_mark_that_may_be_either_is_refused_by_name(read_data: Callable[..., A
         read_data("t,x\n" + "\n".join(f'{k / 2:.1f},"{k + 1},{k:03d}"' for k in range(20)))
 
 
-def test_headers_of_joined_files_are_passed_over(read_data: Callable[..., Any]) -> None:
+def test_repeated_headers_of_joined_files_are_left_out(read_data: Callable[..., Any]) -> None:
     rows = [f"{t:.2f},{x:.4f}" for t, x in zip(CLOCK, PATH, strict=True)]
     found = read_data("\n".join(["t,x", *rows[:20], "t,x", *rows[20:]]))
     assert len(found.states) == len(PATH)
-    assert any("header stands 1 times more" in sentence for sentence in found.report.assumptions)
+    assert any("header is repeated once" in sentence for sentence in found.report.assumptions)
 
 
 def test_a_temperature_called_t_is_a_state(read_data: Callable[..., Any]) -> None:
