@@ -1,4 +1,7 @@
-"""Hostile uploads are refused, each at the cost of one request. An eighth of them; `scripts/fuzz` sends them all, and more."""
+"""Hostile uploads are refused, and each costs one request.
+
+This test sends an eighth of the uploads; `scripts/fuzz` sends all, and generated requests.
+"""
 
 import subprocess
 import sys
@@ -16,7 +19,9 @@ from tests.hostile.uploads import Upload, hostile_uploads
 MOST_MEMORY = 400e6
 """Bytes that the serving process may grow by."""
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads the memory of a process from /proc")
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/statm").exists(), reason="reads the memory of a process from /proc"
+)
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +48,13 @@ def test_the_siege_sees_what_should_not_have_been(served: Served) -> None:
 
 
 def test_memory_that_is_held_is_seen() -> None:
-    code = "held = bytearray(500_000_000); held[::4096] = b'x' * len(held[::4096]); print(flush=True); input()"
-    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    code = (
+        "held = bytearray(500_000_000); held[::4096] = b'x' * len(held[::4096]); "
+        "print(flush=True); input()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
         assert process.stdout is not None
         process.stdout.readline()
         grown = memory(process.pid)

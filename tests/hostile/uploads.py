@@ -1,4 +1,4 @@
-"""Over three hundred uploads that nobody should have to survive: bombs, lies, pickles, torn and twisted files of every format."""
+"""Over 400 hostile uploads: bombs, lies, pickles, truncated and damaged files of every format."""
 
 import bz2
 import gzip
@@ -22,7 +22,10 @@ CSV = b"t,x\n" + b"".join(b"%d,%.3f\n" % (k, (k * 7919 % 1000) / 1000) for k in 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """What is sent, and what it says of itself. `harmless`: it may also be read. Bombs are made only when they are sent."""
+    """Upload with its declared media type and layout.
+
+    A `harmless` upload may also be read. Bombs are made only when they are sent.
+    """
 
     name: str
     content: bytes | Callable[[], bytes]
@@ -36,32 +39,53 @@ class Upload:
 
 
 class Deed:
-    """Unpickled, it would leave a trace."""
+    """Object that leaves a trace where it is unpickled."""
 
     def __reduce__(self) -> tuple[object, tuple[str, ...]]:
         return exec, ("open('/tmp/itoscope-was-here', 'w')",)
 
 
 def hostile_uploads() -> Iterator[Upload]:
-    """All of them."""
-    for family in (_texts, _jsons, _npys, _npzs, _mats, _arrows, _torn, _mislabelled, _layouts, _compressed):
+    """Yield all hostile uploads."""
+    for family in (
+        _texts,
+        _jsons,
+        _npys,
+        _npzs,
+        _mats,
+        _arrows,
+        _torn,
+        _mislabelled,
+        _layouts,
+        _compressed,
+    ):
         yield from family()
 
 
 def _texts() -> Iterator[Upload]:
     cells = {
-        "1e999": b"1e999", "nan": b"nan", "inf": b"-inf", "hex": b"0x1F", "formula": b"=cmd|'/c calc'!A1", "long": b"9" * 5000,
-        "nul": b"\0", "quote": b'"', "bom": b"\xef\xbb\xbf", "utf16": "1".encode("utf-16"), "latin": b"\xff",
-        "script": b"<script>", "underscore": b"1_000", "arabic": "١٢".encode(), "denormal": b"5e-324", "minus": "−1".encode(),
+        "1e999": b"1e999", "nan": b"nan", "inf": b"-inf", "hex": b"0x1F", "long": b"9" * 5000,
+        "formula": b"=cmd|'/c calc'!A1", "nul": b"\0", "quote": b'"', "bom": b"\xef\xbb\xbf",
+        "utf16": "1".encode("utf-16"), "latin": b"\xff", "script": b"<script>",
+        "underscore": b"1_000", "arabic": "١٢".encode(), "denormal": b"5e-324",
+        "minus": "−1".encode(),
         "exp": b"1e", "sign": b"+-1",
     }  # fmt: skip
     for name, cell in cells.items():
-        yield Upload(f"csv cell {name}", b"t,x\n0,1\n1,2\n2," + cell + b"\n3,4\n", "text/csv", harmless=True)
-        yield Upload(f"csv header {name}", b"t," + cell + b"\n0,1\n1,2\n2,0\n", "text/csv", harmless=True)
+        yield Upload(
+            f"csv cell {name}", b"t,x\n0,1\n1,2\n2," + cell + b"\n3,4\n", "text/csv", harmless=True
+        )
+        yield Upload(
+            f"csv header {name}", b"t," + cell + b"\n0,1\n1,2\n2,0\n", "text/csv", harmless=True
+        )
         yield Upload(f"csv of nothing but {name}", (cell + b"\n") * 50, "text/csv", harmless=True)
     for columns in (1_000, 100_000, 1_000_000):
         yield Upload(f"{columns} columns", b",".join([b"1"] * columns) + b"\n", "text/csv")
-        yield Upload(f"header of {columns} columns", b",".join(b"c%d" % k for k in range(columns)) + b"\n1,2\n", "text/csv")
+        yield Upload(
+            f"header of {columns} columns",
+            b",".join(b"c%d" % k for k in range(columns)) + b"\n1,2\n",
+            "text/csv",
+        )
     yield Upload("one endless line", b"7" * 3_000_000, "text/csv")
     yield Upload("one endless quoted cell", b'"' + b"a" * 3_000_000, "text/csv")
     yield Upload("many lines of nothing", b"\n" * 2_000_000, "text/csv")
@@ -69,9 +93,16 @@ def _texts() -> Iterator[Upload]:
     yield Upload("only quotes", b'"' * 1_000_001, "text/csv")
     yield Upload("only NUL", b"\0" * 1_000_000, "text/csv")
     yield Upload("random bytes", np.random.default_rng(0).bytes(300_000), "text/csv")
-    yield Upload("ragged rows", b"".join(b",".join([b"1"] * (k % 40 + 1)) + b"\n" for k in range(500)), "text/csv", harmless=True)
+    yield Upload(
+        "ragged rows",
+        b"".join(b",".join([b"1"] * (k % 40 + 1)) + b"\n" for k in range(500)),
+        "text/csv",
+        harmless=True,
+    )
     for separator in (b";", b"\t", b"|", b" ", b"\x1f", b"::"):
-        yield Upload(f"separator {separator!r}", CSV.replace(b",", separator), "text/plain", harmless=True)
+        yield Upload(
+            f"separator {separator!r}", CSV.replace(b",", separator), "text/plain", harmless=True
+        )
     for end in (b"\r", b"\r\r\n", b"\x0b", b"\x0c", "\u2028".encode(), b"\x1e"):
         yield Upload(f"line end {end!r}", CSV.replace(b"\n", end), "text/csv", harmless=True)
     times = {
@@ -86,13 +117,20 @@ def _texts() -> Iterator[Upload]:
 
 def _jsons() -> Iterator[Upload]:
     def sent(name: str, body: str | bytes, harmless: bool = False) -> Upload:
-        return Upload(f"json {name}", body.encode() if isinstance(body, str) else body, "application/json", harmless=harmless)
+        return Upload(
+            f"json {name}",
+            body.encode() if isinstance(body, str) else body,
+            "application/json",
+            harmless=harmless,
+        )
 
     for depth in (50, 1_000, 100_000):
         yield sent(f"{depth} lists deep", "[" * depth + "]" * depth)
         yield sent(f"{depth} objects deep", '{"a":' * depth + "1" + "}" * depth)
         yield sent(
-            f"{depth} trajectories deep", '{"dt": 1, "trajectories": ' + "[" * depth + "1" + "]" * depth + "}", harmless=True
+            f"{depth} trajectories deep",
+            '{"dt": 1, "trajectories": ' + "[" * depth + "1" + "]" * depth + "}",
+            harmless=True,
         )
     for literal in (
         "NaN",
@@ -108,8 +146,16 @@ def _jsons() -> Iterator[Upload]:
         "{}",
         "[]",
     ):
-        yield sent(f"sample {literal[:12]}", f'{{"dt": 1, "trajectories": [[0, 1, {literal}, 2, 1]]}}', harmless=True)
-        yield sent(f"step {literal[:12]}", f'{{"dt": {literal}, "trajectories": [[0, 1, 2, 1, 0]]}}', harmless=True)
+        yield sent(
+            f"sample {literal[:12]}",
+            f'{{"dt": 1, "trajectories": [[0, 1, {literal}, 2, 1]]}}',
+            harmless=True,
+        )
+        yield sent(
+            f"step {literal[:12]}",
+            f'{{"dt": {literal}, "trajectories": [[0, 1, 2, 1, 0]]}}',
+            harmless=True,
+        )
     yield sent("key twice", '{"dt": 1, "dt": 2, "trajectories": [[0, 1, 2]]}')
     yield sent("BOM", b"\xef\xbb\xbf" + b'{"dt": 1, "trajectories": [[0, 1, 0, 1]]}', harmless=True)
     yield sent("UTF-16", '{"dt": 1}'.encode("utf-16"))
@@ -121,13 +167,32 @@ def _jsons() -> Iterator[Upload]:
     yield sent("unfinished", '{"dt": 1, "trajectories": [[0, 1')
     yield sent("two documents", '{"dt": 1} {"dt": 2}')
     yield sent("comment", '{"dt": 1, /* */ "trajectories": []}')
-    yield sent("many empty trajectories", '{"dt": 1, "trajectories": [' + ",".join(["[]"] * 50_000) + "]}")
-    yield sent("many short trajectories", '{"dt": 1, "trajectories": [' + ",".join(["[1,2]"] * 50_000) + "]}", harmless=True)
-    for value in ("null", "1", '"x"', "true", "[]", "{}", "[[]]", "[[[]]]", '{"trajectories": {}}', '{"trajectories": [1, 2]}'):
+    yield sent(
+        "many empty trajectories", '{"dt": 1, "trajectories": [' + ",".join(["[]"] * 50_000) + "]}"
+    )
+    yield sent(
+        "many short trajectories",
+        '{"dt": 1, "trajectories": [' + ",".join(["[1,2]"] * 50_000) + "]}",
+        harmless=True,
+    )
+    for value in (
+        "null",
+        "1",
+        '"x"',
+        "true",
+        "[]",
+        "{}",
+        "[[]]",
+        "[[[]]]",
+        '{"trajectories": {}}',
+        '{"trajectories": [1, 2]}',
+    ):
         yield sent(f"document {value}", value, harmless=True)
 
 
-def _header(shape: str, descr: str = "'<f8'", order: str = "False", length: int | None = None) -> bytes:
+def _header(
+    shape: str, descr: str = "'<f8'", order: str = "False", length: int | None = None
+) -> bytes:
     text = f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}".encode() + b"\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text) if length is None else length) + text
 
@@ -179,23 +244,39 @@ def _npys() -> Iterator[Upload]:
     yield sent("header of 4 GB", b"\x93NUMPY\x02\x00" + struct.pack("<I", 2**32 - 1) + b"{}")
     yield sent("more than it says", _header("(10,)") + bytes(8000))
     yield sent("less than it says", _header("(1000,)") + bytes(80))
-    yield sent("pickle in an object array", _npy(np.array([Deed()], dtype=object), allow_pickle=True))
+    yield sent(
+        "pickle in an object array", _npy(np.array([Deed()], dtype=object), allow_pickle=True)
+    )
     yield sent("bare pickle", pickle.dumps(Deed()))
-    for name, value in {"nan": np.nan, "inf": np.inf, "huge": 1e308, "constant": 1.0, "tiny": 5e-324}.items():
+    for name, value in {
+        "nan": np.nan,
+        "inf": np.inf,
+        "huge": 1e308,
+        "constant": 1.0,
+        "tiny": 5e-324,
+    }.items():
         yield sent(f"all {name}", _npy(np.full(100, value)), harmless=True)
     alternating = np.where(np.arange(100) % 2, 1.7e308, -1.7e308)
     yield sent("overflowing increments", _npy(alternating), harmless=True)
     for dtype in (">f8", "<f4", "<f2", "<i8", "<u8", "|i1"):
         yield sent(f"values of {dtype}", _npy((np.arange(100) % 7).astype(dtype)), harmless=True)
     for shape in ((100, 0), (0, 100), (1, 100_000), (3, 3, 3), (100, 65)):
-        yield sent(f"array {shape}", _npy(np.zeros(shape) + np.arange(shape[-1] or 1)[: shape[-1]]), harmless=True)
+        yield sent(
+            f"array {shape}",
+            _npy(np.zeros(shape) + np.arange(shape[-1] or 1)[: shape[-1]]),
+            harmless=True,
+        )
 
 
 def _bomb(megabytes: int) -> bytes:
-    return _zip({"x.npy": _header(f"({megabytes * 125_000},)") + bytes(megabytes * 1_000_000)}, level=1)
+    return _zip(
+        {"x.npy": _header(f"({megabytes * 125_000},)") + bytes(megabytes * 1_000_000)}, level=1
+    )
 
 
-def _zip(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED, level: int | None = None) -> bytes:
+def _zip(
+    members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED, level: int | None = None
+) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", method, compresslevel=level) as archive:
         for name, body in members.items():
@@ -224,7 +305,10 @@ def _npzs() -> Iterator[Upload]:
     yield sent("many members", _zip({f"x{k}.npy": good for k in range(5_000)}), harmless=True)
     yield sent("no members", _zip({}))
     yield sent("member that is no array", _zip({"x.npy": b"hello"}))
-    yield sent("member that is a pickle", _zip({"x.npy": _npy(np.array([Deed()], dtype=object), allow_pickle=True)}))
+    yield sent(
+        "member that is a pickle",
+        _zip({"x.npy": _npy(np.array([Deed()], dtype=object), allow_pickle=True)}),
+    )
     yield sent("zip in a zip", _zip({"x.npz": _zip({"x.npy": good})}))
     lying = bytearray(_zip({"x.npy": good}, zipfile.ZIP_STORED))
     for offset, number in ((22, 2**32 - 1), (22, 1), (18, 2**32 - 1), (14, 0)):
@@ -264,9 +348,18 @@ def _arrows() -> Iterator[Upload]:
     yield Upload("parquet of structs", table(x=[{"a": 1.0}] * 50), parquet)
     yield Upload("parquet of nulls", table(x=pa.nulls(50)), parquet)
     yield Upload("parquet without columns", table(), parquet)
-    yield Upload("parquet of 2000 columns", table(**{f"c{k}": [1.0, 2.0] for k in range(2_000)}), parquet)
-    yield Upload("parquet of dictionaries", table(x=pa.array(["a", "b"] * 25).dictionary_encode()), parquet)
-    yield Upload("parquet of decimals", table(x=pa.array([1, 2] * 25, pa.decimal128(38, 10))), parquet, harmless=True)
+    yield Upload(
+        "parquet of 2000 columns", table(**{f"c{k}": [1.0, 2.0] for k in range(2_000)}), parquet
+    )
+    yield Upload(
+        "parquet of dictionaries", table(x=pa.array(["a", "b"] * 25).dictionary_encode()), parquet
+    )
+    yield Upload(
+        "parquet of decimals",
+        table(x=pa.array([1, 2] * 25, pa.decimal128(38, 10))),
+        parquet,
+        harmless=True,
+    )
     sink = io.BytesIO()
     arrow_table = pa.table({"x": np.arange(50) % 7.0})
     with pa.ipc.new_file(sink, arrow_table.schema) as writer:
@@ -279,7 +372,13 @@ def _arrows() -> Iterator[Upload]:
             twisted = bytearray(body)
             for place in chance.integers(0, len(body), 8):
                 twisted[place] ^= int(chance.integers(1, 256))
-            yield Upload(f"{name} with flipped bits {number}", bytes(twisted), media_type, {"dt": "1"}, harmless=True)
+            yield Upload(
+                f"{name} with flipped bits {number}",
+                bytes(twisted),
+                media_type,
+                {"dt": "1"},
+                harmless=True,
+            )
 
 
 def _formats() -> dict[str, tuple[bytes, str]]:
@@ -303,7 +402,10 @@ def _mat(**variables: object) -> bytes:
 
 
 def _mats() -> Iterator[Upload]:
-    kind, good = "application/x-matlab-data", _mat(x=np.arange(50) % 7.0, s={"t": np.arange(5.0), "c": [[1.0], "a"]})
+    kind, good = (
+        "application/x-matlab-data",
+        _mat(x=np.arange(50) % 7.0, s={"t": np.arange(5.0), "c": [[1.0], "a"]}),
+    )
     yield Upload("mat bomb", lambda: _mat(x=np.zeros(60_000_000)), kind)
     yield Upload("mat of text", _mat(x="abc"), kind)
     chance = np.random.default_rng(9)
@@ -311,15 +413,29 @@ def _mats() -> Iterator[Upload]:
         twisted = bytearray(good)
         for place in chance.integers(128, len(good), 3):
             twisted[place] ^= int(chance.integers(1, 256))
-        yield Upload(f"mat with flipped bits {number}", bytes(twisted), kind, {"dt": "1"}, harmless=True)
+        yield Upload(
+            f"mat with flipped bits {number}", bytes(twisted), kind, {"dt": "1"}, harmless=True
+        )
 
 
 def _torn() -> Iterator[Upload]:
     for name, (body, media_type) in _formats().items():
         for share in (0.0, 0.1, 0.3, 0.5, 0.9, 0.99):
             piece = body[: int(share * len(body))]
-            yield Upload(f"{name} torn at {share}", piece, media_type, {"dt": "1"} if name != "csv" else {}, harmless=True)
-        yield Upload(f"{name} followed by rubbish", body + b"\xde\xad\xbe\xef" * 100, media_type, {"dt": "1"}, harmless=True)
+            yield Upload(
+                f"{name} torn at {share}",
+                piece,
+                media_type,
+                {"dt": "1"} if name != "csv" else {},
+                harmless=True,
+            )
+        yield Upload(
+            f"{name} followed by rubbish",
+            body + b"\xde\xad\xbe\xef" * 100,
+            media_type,
+            {"dt": "1"},
+            harmless=True,
+        )
         yield Upload(f"{name} twice over", body * 2, media_type, {"dt": "1"}, harmless=True)
 
 
@@ -329,8 +445,17 @@ def _mislabelled() -> Iterator[Upload]:
         for other, (_, wrong) in formats.items():
             if wrong != media_type:
                 yield Upload(f"{name} said to be {other}", body, wrong, {"dt": "1"}, harmless=True)
-    for odd in ("image/png", "text/html", "application/pdf", "../../x", "a/b; charset=\x7f", "application/x-hdf5"):
-        yield Upload(f"content type {odd!r}", CSV, odd.encode("ascii", "ignore").decode(), harmless=True)
+    for odd in (
+        "image/png",
+        "text/html",
+        "application/pdf",
+        "../../x",
+        "a/b; charset=\x7f",
+        "application/x-hdf5",
+    ):
+        yield Upload(
+            f"content type {odd!r}", CSV, odd.encode("ascii", "ignore").decode(), harmless=True
+        )
     for name, magic in {
         "hdf5": b"\x89HDF\r\n\x1a\n",
         "mat": b"MATLAB 7.3",
@@ -355,7 +480,13 @@ def _layouts() -> Iterator[Upload]:
     }
     for field_name, values in odd.items():
         for value in values:
-            yield Upload(f"layout {field_name}={value[:20]!r}", CSV, "text/csv", {field_name: value}, harmless=True)
+            yield Upload(
+                f"layout {field_name}={value[:20]!r}",
+                CSV,
+                "text/csv",
+                {field_name: value},
+                harmless=True,
+            )
 
 
 def _compressed() -> Iterator[Upload]:
