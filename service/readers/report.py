@@ -45,7 +45,7 @@ def refuse_hopeless(read: Segmented, record: Record, notes: Notes) -> None:
 
 
 def report_of(read: Segmented, record: Record, form: str, layout: Layout, dt: float | None, notes: Notes) -> dict[str, Any]:
-    """The JSON form of contract.datasets.DatasetReport."""
+    """Return the report in the JSON form of contract.datasets.DatasetReport."""
     first, end, trajectory = read.segments.T
     samples_of = np.bincount(trajectory, end - first, read.n_trajectories)
     steps = _steps(read)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from contract.jobs import Progress
 from contract.records import Progress
 from storage.redis.jobs import RedisJobStore
 

@@ -20,7 +20,6 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from contract.jobs import JOB_REQUEST, JobRecord
 from contract.kinds import JOB_REQUEST
 from contract.records import JobRecord
 from storage.names import result_name
