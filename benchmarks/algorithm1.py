@@ -15,7 +15,13 @@ Floats = NDArray[np.float64]
 
 
 def algorithm1(
-    trajectories: Floats, dt: float, centres: Floats, h: float, *, degree: int = 4, threshold: float = 0.25
+    trajectories: Floats,
+    dt: float,
+    centres: Floats,
+    h: float,
+    *,
+    degree: int = 4,
+    threshold: float = 0.25,
 ) -> tuple[Floats, Floats]:
     """Drift and diffusion coefficients of 1, x, …, x^degree; trajectories (R, N + 1) [state], dt [time]."""
     A, B, Q, correction = [], [], [], []
@@ -44,7 +50,9 @@ def sparse_regression(A: Floats, y: Floats, groups: NDArray[np.int64], threshold
     splits = GroupKFold(min(5, len(np.unique(groups)))).split(A, y, groups)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        lasso = LassoCV(alphas=np.logspace(-8, -0.5, 60), fit_intercept=False, cv=splits).fit(A / norms, y)
+        lasso = LassoCV(alphas=np.logspace(-8, -0.5, 60), fit_intercept=False, cv=splits).fit(
+            A / norms, y
+        )
     active = lasso.coef_ != 0
     c = np.zeros(A.shape[1])
     for _ in range(21):

@@ -58,7 +58,9 @@ class Found:
                 self.error.setdefault(key, []).append((found.value if found else 0.0) / value - 1)
                 self.limits.setdefault(key, []).append(limits[key])
                 if found is not None and found.std_error is not None:
-                    low, high = confidence_interval(found.value, found.std_error, found.rule_shift, 0.95)
+                    low, high = confidence_interval(
+                        found.value, found.std_error, found.rule_shift, 0.95
+                    )
                     self.held.setdefault(key, []).append(low < value < high)
                     alone = confidence_interval(found.value, found.std_error, 0.0, 0.95)
                     self.by_error.setdefault(key, []).append(alone[0] < value < alone[1])
@@ -66,13 +68,19 @@ class Found:
 
 def measure(name: str, n_seeds: int, n_trajectories: int, n_paper: int) -> dict[str, Found]:
     """By estimator: the default with each library, and the paper's preset."""
-    library = {f"x^{d}": IdentificationParameters(library=LibraryParameters(polynomial_degree=d)) for d in DEGREES}
+    library = {
+        f"x^{d}": IdentificationParameters(library=LibraryParameters(polynomial_degree=d))
+        for d in DEGREES
+    }
     paper = paper_parameters(name)
     found = {estimator: Found() for estimator in (*library, "paper")}
     for seed in range(n_seeds):
         paths = paths_of(name, n_trajectories, seed)
         limits, data = limits_of(name, paths), from_arrays(list(paths), DT)
-        for estimator, parameters in {**library, **({"paper": paper} if seed < n_paper else {})}.items():
+        for estimator, parameters in {
+            **library,
+            **({"paper": paper} if seed < n_paper else {}),
+        }.items():
             answer = pipeline.identify(data, parameters, lambda *_: None)
             assert isinstance(answer, Answer)
             found[estimator].add(name, answer, limits)
@@ -91,7 +99,10 @@ def rows_of(name: str, estimator: str, found: Found) -> Iterator[str]:
         component, term = key
         bound = rms([limit.bound for limit in found.limits[key]])
         likeliest = rms([limit.likeliest for limit in found.limits[key]])
-        held, by_error = (100 * float(np.mean(h[key])) if key in h else np.nan for h in (found.held, found.by_error))
+        held, by_error = (
+            100 * float(np.mean(h[key])) if key in h else np.nan
+            for h in (found.held, found.by_error)
+        )
         yield (
             f"{name:19} {estimator:6} {component:10} {found.right[component]:>3}/{found.sets:<4} {term:4} "
             f"{100 * float(np.mean(errors)):+8.2f} % {100 * rms(errors):8.2f} % {100 * likeliest:8.2f} % {100 * bound:8.2f} % "
@@ -99,13 +110,20 @@ def rows_of(name: str, estimator: str, found: Found) -> Iterator[str]:
         )
 
 
-def misses_of(name: str, estimator: str, found: Found, n_trajectories: int, coverage: bool) -> Iterator[str]:
+def misses_of(
+    name: str, estimator: str, found: Found, n_trajectories: int, coverage: bool
+) -> Iterator[str]:
     if estimator == "paper":
         return
     for key, errors in found.error.items():
-        bound, best = (rms([getattr(limit, what) for limit in found.limits[key]]) for what in ("bound", "likeliest"))
+        bound, best = (
+            rms([getattr(limit, what) for limit in found.limits[key]])
+            for what in ("bound", "likeliest")
+        )
         if key[0] == "drift" and rms(errors) > min(1.05 * best, 1.25 * bound):
-            ratios = f"{rms(errors) / best:.3f} of maximum likelihood, {rms(errors) / bound:.3f} bounds"
+            ratios = (
+                f"{rms(errors) / best:.3f} of maximum likelihood, {rms(errors) / bound:.3f} bounds"
+            )
             yield f"{name}, {estimator}, {key}: rms is {ratios}"
         if key == ("diffusion", "x^2") and n_trajectories >= 120 and rms(errors) > 0.01:
             yield f"{name}, {estimator}, {key}: rms {100 * rms(errors):.2f} %"
@@ -115,7 +133,9 @@ def misses_of(name: str, estimator: str, found: Found, n_trajectories: int, cove
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, default=40)
     parser.add_argument("--trajectories", type=int, default=120)
     parser.add_argument("--paper", type=int, default=3)
@@ -131,14 +151,18 @@ def main() -> int:
     sets = dict.fromkeys(right, 0)
     with threadpool_limits(1):
         for name in [options.only] if options.only else SYSTEMS:
-            for estimator, found in measure(name, options.seeds, options.trajectories, options.paper).items():
+            for estimator, found in measure(
+                name, options.seeds, options.trajectories, options.paper
+            ).items():
                 print(*rows_of(name, estimator, found), sep="\n", flush=True)
                 misses += misses_of(name, estimator, found, options.trajectories, options.coverage)
                 if estimator in right:
                     right[estimator] += sum(found.right.values())
                     sets[estimator] += 2 * found.sets
     for estimator, n in right.items():
-        print(f"up to {estimator}: {n} of {sets[estimator]} supports are right ({100 * n / sets[estimator]:.1f} %)")
+        print(
+            f"up to {estimator}: {n} of {sets[estimator]} supports are right ({100 * n / sets[estimator]:.1f} %)"
+        )
         if n < 0.98 * sets[estimator]:
             misses.append(f"supports with terms up to {estimator}")
     print(*misses or ["every bar is met"], sep="\n")

@@ -38,14 +38,32 @@ def right(seed: int) -> Trajectories:
     dt = float(draw.choice([0.04, 0.1, 0.2, 0.4])) * RELAXATION[name]
     drift, diffusion = SYSTEMS[name]
     substeps = max(4, round(dt / 0.01))
-    x = simulate(drift, diffusion, np.zeros(n_paths), dt=dt, n_steps=n_steps, substeps=substeps, burn_in=50, seed=seed)
+    x = simulate(
+        drift,
+        diffusion,
+        np.zeros(n_paths),
+        dt=dt,
+        n_steps=n_steps,
+        substeps=substeps,
+        burn_in=50,
+        seed=seed,
+    )
     return from_arrays(list(x), dt)
 
 
 def wells(dt: float, n_steps: int, seed: int) -> Floats:
     """Four paths of the double well."""
     drift, diffusion = SYSTEMS["double-well"]
-    return simulate(drift, diffusion, np.zeros(4), dt=dt, n_steps=n_steps, substeps=round(dt / 0.005), burn_in=50, seed=seed)
+    return simulate(
+        drift,
+        diffusion,
+        np.zeros(4),
+        dt=dt,
+        n_steps=n_steps,
+        substeps=round(dt / 0.005),
+        burn_in=50,
+        seed=seed,
+    )
 
 
 def hidden(size: float, seed: int) -> Trajectories:
@@ -81,14 +99,23 @@ WRONG: dict[str, tuple[Callable[[int], Trajectories], dict[str, object]]] = {
     "coloured noise": (coloured, {}),
     "measurement noise ignored": (noisy, {"measurement_noise": "none"}),
     "measurement noise corrected (right)": (noisy, {}),
-    "coarse samples by Euler's rule": (lambda seed: from_arrays(list(wells(0.3, 5_000, seed)), 0.3), {"sampling_rule": "euler"}),
+    "coarse samples by Euler's rule": (
+        lambda seed: from_arrays(list(wells(0.3, 5_000, seed)), 0.3),
+        {"sampling_rule": "euler"},
+    ),
 }
 
 
-def compared(data: Trajectories, parameters: dict[str, object]) -> tuple[Comparison, list[str], float]:
+def compared(
+    data: Trajectories, parameters: dict[str, object]
+) -> tuple[Comparison, list[str], float]:
     """The comparison, the codes of the identification's own warnings, and the CPU seconds of the comparison."""
-    answer = pipeline.identify(data, IdentificationParameters.model_validate(parameters), lambda *_: None)
-    analysed = pipeline.analyse_answer(replace(answer, draws=()), data, AnalysisParameters(), lambda *_: None)
+    answer = pipeline.identify(
+        data, IdentificationParameters.model_validate(parameters), lambda *_: None
+    )
+    analysed = pipeline.analyse_answer(
+        replace(answer, draws=()), data, AnalysisParameters(), lambda *_: None
+    )
     begun = time.process_time()
     found = compare(data, answer, analysed.generator)
     return found, [finding.code for finding in answer.findings], time.process_time() - begun
@@ -114,7 +141,9 @@ def false_alarms(first: int, records: int) -> Iterator[str]:
         alarms += bool(found.findings)
     yield f"{len(lags)} right records ({failed} refused): {alarms} warnings"
     for name, values in (("Chapman–Kolmogorov", lags), ("autocorrelation", memory)):
-        shares = "  ".join(f"p < {level}: {np.mean(np.array(values) < level):.3f}" for level in LEVELS)
+        shares = "  ".join(
+            f"p < {level}: {np.mean(np.array(values) < level):.3f}" for level in LEVELS
+        )
         yield f"  {name}, {len(values)}: {shares}"
 
 
@@ -125,7 +154,9 @@ def power(repetitions: int) -> Iterator[str]:
         for seed in range(1, repetitions + 1):
             found, codes, _ = compared(make(seed), parameters)
             own = "+".join(f.code for f in found.findings) or (found.reason or "nothing")
-            said.append(f"{own} (p {smallest(found):.0e}; the fit says {', '.join(codes) or 'nothing'})")
+            said.append(
+                f"{own} (p {smallest(found):.0e}; the fit says {', '.join(codes) or 'nothing'})"
+            )
         yield f"{name}:"
         yield from (f"  {line}" for line in said)
 
@@ -133,7 +164,14 @@ def power(repetitions: int) -> Iterator[str]:
 def times() -> Iterator[str]:
     """At the size of the source paper's data: 120 paths of 50 000 increments."""
     drift, diffusion = SYSTEMS["double-well"]
-    x = simulate(drift, diffusion, np.random.default_rng(0).standard_normal(120), dt=0.01, n_steps=50_000, seed=3)
+    x = simulate(
+        drift,
+        diffusion,
+        np.random.default_rng(0).standard_normal(120),
+        dt=0.01,
+        n_steps=50_000,
+        seed=3,
+    )
     data = from_arrays(list(x), 0.01)
     compared(data, {})
     found, _, seconds = compared(data, {})
@@ -141,14 +179,20 @@ def times() -> Iterator[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--records", type=int, default=210)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--wrong", type=int, default=5)
     parser.add_argument("--time", action="store_true")
     wanted = parser.parse_args()
     with threadpool_limits(1):
-        for line in times() if wanted.time else (*false_alarms(wanted.first, wanted.records), *power(wanted.wrong)):
+        for line in (
+            times()
+            if wanted.time
+            else (*false_alarms(wanted.first, wanted.records), *power(wanted.wrong))
+        ):
             sys.stdout.write(line + "\n")
 
 

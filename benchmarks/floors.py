@@ -17,7 +17,9 @@ def floors_of(name: str, duration: float, dt: float, deviation: float) -> dict[C
     with the variance s² unknown where there is noise; their drift, and that a changes from step to step, are not counted.
     """
     drift, diffusion = (function(GRID) for function in COEFFICIENTS[name])
-    log_density = np.concatenate([[0.0], np.cumsum((2 * drift / diffusion)[1:] * np.diff(GRID))]) - np.log(diffusion)
+    log_density = np.concatenate(
+        [[0.0], np.cumsum((2 * drift / diffusion)[1:] * np.diff(GRID))]
+    ) - np.log(diffusion)
     density = np.exp(log_density - log_density.max())
     density /= density.sum()
     truth, floors = truth_of(name), {}
@@ -28,7 +30,9 @@ def floors_of(name: str, duration: float, dt: float, deviation: float) -> dict[C
     of_diffusion = _functions(tuple(SYSTEMS[name].diffusion))
     shape = 2 * (1 - np.cos(FREQUENCIES))
     spectrum = diffusion[:, None] * dt + deviation**2 * shape
-    own, mixed, of_noise = ((w / spectrum**2).mean(axis=1) / 2 for w in (dt**2, shape * dt, shape**2))
+    own, mixed, of_noise = (
+        (w / spectrum**2).mean(axis=1) / 2 for w in (dt**2, shape * dt, shape**2)
+    )
     information = (of_diffusion * density * own) @ of_diffusion.T
     if deviation:
         shared = of_diffusion @ (density * mixed)

@@ -63,7 +63,9 @@ TILTED: Terms = {"1": 0.1, "x": 1, "x^3": -1}
 CURVED: Terms = {"1": 0.25, "x^2": 0.25}
 SIX: Terms = {"x": -1.5, "x^3": 5, "x^5": -2.5}
 BETWEEN: tuple[Pair, ...] = ((-1, 1), (1, -1), (-1, 0), (0, 1), (1, 0.5))
-ALL_TERMS = IdentificationParameters(library=LibraryParameters(polynomial_degree=4), selection=SelectionParameters(method="none"))
+ALL_TERMS = IdentificationParameters(
+    library=LibraryParameters(polynomial_degree=4), selection=SelectionParameters(method="none")
+)
 
 SETTINGS = {
     "double well": Setting(WELLS, QUARTER, asked=BETWEEN, barred=("gap", "-1→1", "1→-1")),
@@ -103,13 +105,21 @@ def name_of(pair: Pair) -> str:
     return f"{pair[0]:g}→{pair[1]:g}"
 
 
-def on_curves(report: GeneratorReport, spread: GeneratorSpread | None, truth: GeneratorReport) -> Numbers:
+def on_curves(
+    report: GeneratorReport, spread: GeneratorSpread | None, truth: GeneratorReport
+) -> Numbers:
     """Value and interval of each curve at a place that does not depend on the estimate."""
     found: Numbers = {}
     memory, known = report.memory, truth.memory
-    if isinstance(memory, Memory) and isinstance(known, Memory) and known.integrated_times[0].value is not None:
+    if (
+        isinstance(memory, Memory)
+        and isinstance(known, Memory)
+        and known.integrated_times[0].value is not None
+    ):
         time = known.integrated_times[0].value
-        correlation, power = (None, None) if spread is None else (spread.autocorrelation, spread.power_spectrum)
+        correlation, power = (
+            (None, None) if spread is None else (spread.autocorrelation, spread.power_spectrum)
+        )
         found["C(τ)"] = at(time, memory.lags, memory.autocorrelation[0], row(correlation))
         corner = 1 / (2 * np.pi * time)
         found["S(1/2πτ)"] = at(corner, memory.frequencies, memory.power_spectrum[0], row(power))
@@ -121,7 +131,10 @@ def on_curves(report: GeneratorReport, spread: GeneratorSpread | None, truth: Ge
             found[f"π({x:g})"] = at(x, report.stationary.grid[0], report.stationary.density, band)
     if len(report.fixed_points) == len(truth.fixed_points):
         for k, point in enumerate(report.fixed_points):
-            found[f"fixed point {k + 1}"] = (point.at[0], None if topography is None else topography.fixed_points[k][0])
+            found[f"fixed point {k + 1}"] = (
+                point.at[0],
+                None if topography is None else topography.fixed_points[k][0],
+            )
     if len(report.barriers) == len(truth.barriers):
         for k, barrier in enumerate(report.barriers):
             heights = (None, None) if topography is None else topography.barriers[k]
@@ -134,31 +147,48 @@ def row(band: Band | None) -> Band | None:
     return None if band is None else (band[0][0], band[1][0])
 
 
-def at(x: float, grid: FloatArray, values: FloatArray, band: Band | None) -> tuple[float, Pair | None]:
+def at(
+    x: float, grid: FloatArray, values: FloatArray, band: Band | None
+) -> tuple[float, Pair | None]:
     """Value and interval of a curve at x."""
     value, *ends = (float(np.interp(x, grid, curve)) for curve in (values, *(band or ())))
     return value, (ends[0], ends[1]) if band else None
 
 
 def numbers_of(
-    report: GeneratorReport, spread: GeneratorSpread | None, asked: tuple[Pair, ...], truth: GeneratorReport
+    report: GeneratorReport,
+    spread: GeneratorSpread | None,
+    asked: tuple[Pair, ...],
+    truth: GeneratorReport,
 ) -> Numbers:
     """Value and interval of everything that has both."""
     found: Numbers = on_curves(report, spread, truth)
     if report.spectrum is not None:
         for k, rate in enumerate(report.spectrum.eigenvalues[:3]):
-            found["gap" if k == 0 else f"rate {k + 1}"] = (float(rate.real), None if spread is None else spread.eigenvalues[k])
+            found["gap" if k == 0 else f"rate {k + 1}"] = (
+                float(rate.real),
+                None if spread is None else spread.eigenvalues[k],
+            )
     if isinstance(report.stationary, StationaryLaw):
         found["mean"] = (report.stationary.mean[0], None if spread is None else spread.mean[0])
-        found["variance"] = (report.stationary.covariance[0][0], None if spread is None else spread.covariance[0][0])
+        found["variance"] = (
+            report.stationary.covariance[0][0],
+            None if spread is None else spread.covariance[0][0],
+        )
     default = 0
     for i, passage in enumerate(report.passages):
         label = name_of(asked[i]) if i < len(asked) else f"default {(default := default + 1)}"
         found[label] = (passage.mean_time.value, None if spread is None else spread.passages[i])
         if i < len(asked):
-            found[f"Kramers {label}"] = (passage.kramers.value, None if spread is None else spread.kramers[i])
+            found[f"Kramers {label}"] = (
+                passage.kramers.value,
+                None if spread is None else spread.kramers[i],
+            )
             if passage.deviation is not None:
-                found[f"sd {label}"] = (passage.deviation.value, None if spread is None else spread.deviations[i])
+                found[f"sd {label}"] = (
+                    passage.deviation.value,
+                    None if spread is None else spread.deviations[i],
+                )
             if isinstance(passage.law, PassageCurve):
                 middle = len(passage.law.quantiles) // 2
                 interval = None if spread is None else spread.quantiles[i][middle]
@@ -167,7 +197,9 @@ def numbers_of(
 
 
 def wanted(setting: Setting) -> AnalysisParameters:
-    return AnalysisParameters(passages=tuple(PassageRequest(**{"from": low, "to": high}) for low, high in setting.asked))
+    return AnalysisParameters(
+        passages=tuple(PassageRequest(**{"from": low, "to": high}) for low, high in setting.asked)
+    )
 
 
 def truth_of(setting: Setting) -> GeneratorReport:
@@ -181,10 +213,17 @@ def identified(seed: int, name: str) -> tuple[Answer, Trajectories]:
     law = truth_of(setting).stationary
     assert isinstance(law, StationaryLaw)
     random = np.random.default_rng([list(SETTINGS).index(name), seed])
-    start = np.interp(random.random(setting.n_paths), law.probability_below(law.grid[0]), law.grid[0])
+    start = np.interp(
+        random.random(setting.n_paths), law.probability_below(law.grid[0]), law.grid[0]
+    )
     n_samples = round(setting.duration / setting.n_paths / setting.dt) + 1
     paths = paths_of(
-        setting.drift, setting.diffusion, start, n_samples=n_samples, dt=setting.dt, seed=int(random.integers(2**31))
+        setting.drift,
+        setting.diffusion,
+        start,
+        n_samples=n_samples,
+        dt=setting.dt,
+        seed=int(random.integers(2**31)),
     )
     paths = paths + setting.noise * random.standard_normal(paths.shape)
     data = from_arrays(list(paths), setting.dt)
@@ -196,7 +235,9 @@ def identified(seed: int, name: str) -> tuple[Answer, Trajectories]:
     return answer, data
 
 
-def analysed_in(answer: Answer, data: Trajectories, asked: AnalysisParameters) -> tuple[pipeline.Analysed, float]:
+def analysed_in(
+    answer: Answer, data: Trajectories, asked: AnalysisParameters
+) -> tuple[pipeline.Analysed, float]:
     """The analysis of a job, and its seconds of CPU time."""
     with threadpool_limits(1):
         begun = time.process_time()
@@ -209,9 +250,17 @@ def repetition(seed: int, name: str) -> Answered:
     setting = SETTINGS[name]
     answer, data = identified(seed, name)
     analysed, seconds = analysed_in(answer, data, wanted(setting))
-    exact = answer.drift.active().keys() == setting.drift.keys() and answer.diffusion.active().keys() == setting.diffusion.keys()
+    exact = (
+        answer.drift.active().keys() == setting.drift.keys()
+        and answer.diffusion.active().keys() == setting.diffusion.keys()
+    )
     share = None if analysed.spread is None else analysed.spread.ergodic_share
-    return Answered(numbers_of(analysed.generator, analysed.spread, setting.asked, truth_of(setting)), exact, share, seconds)
+    return Answered(
+        numbers_of(analysed.generator, analysed.spread, setting.asked, truth_of(setting)),
+        exact,
+        share,
+        seconds,
+    )
 
 
 def rows_of(name: str, answers: list[Answered], misses: list[str]) -> Iterator[str]:
@@ -226,7 +275,10 @@ def rows_of(name: str, answers: list[Answered], misses: list[str]) -> Iterator[s
             continue
         size = deviation if quantity.startswith(("mean", "fixed point")) else abs(true)
         rounding = 1e-9 * size
-        below, above = (np.count_nonzero(off > rounding) for off in (true - intervals[:, 1], intervals[:, 0] - true))
+        below, above = (
+            np.count_nonzero(off > rounding)
+            for off in (true - intervals[:, 1], intervals[:, 0] - true)
+        )
         held = 1 - (below + above) / len(intervals)
         errors = [(value - true) / size for value, _ in given if value is not None]
         width = float(np.median(intervals[:, 1] - intervals[:, 0])) / size
@@ -262,7 +314,9 @@ def times(names: list[str]) -> None:
         row = f"{name:30}"
         for number, questions in enumerate((AnalysisParameters(), asked)):
             analysed_in(answer, data, questions)  # compiled, and the caches are warm
-            analysed, seconds = min((analysed_in(answer, data, questions) for _ in range(3)), key=lambda found: found[1])
+            analysed, seconds = min(
+                (analysed_in(answer, data, questions) for _ in range(3)), key=lambda found: found[1]
+            )
             if number == 0:
                 row += f"{analysed.spread.n_samples if analysed.spread else 0:9}"
             row += f"{seconds:14.2f} s"
@@ -270,7 +324,9 @@ def times(names: list[str]) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--repetitions", type=int, default=100)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--only", nargs="+", choices=SETTINGS, default=list(SETTINGS))

@@ -14,19 +14,32 @@ FINE = 0.002
 
 
 def paths_of(
-    drift: Mapping[str, float], diffusion: Mapping[str, float], start: Floats, *, n_samples: int, dt: float, seed: int
+    drift: Mapping[str, float],
+    diffusion: Mapping[str, float],
+    start: Floats,
+    *,
+    n_samples: int,
+    dt: float,
+    seed: int,
 ) -> Floats:
     """(len(start), n_samples) [state], by Platen's explicit steps of weak order two, at most `FINE` long.
 
     drift, diffusion   coefficients of `1`, `x`, `x^2`, …
     """
     substeps = max(1, round(dt / FINE))
-    return np.asarray(_integrated(_powers(drift), _powers(diffusion), start, n_samples, dt / substeps, substeps, seed))
+    return np.asarray(
+        _integrated(
+            _powers(drift), _powers(diffusion), start, n_samples, dt / substeps, substeps, seed
+        )
+    )
 
 
 def _powers(terms: Mapping[str, float]) -> Floats:
     """Highest power first."""
-    powers = {0 if name == "1" else 1 if name == "x" else int(name.removeprefix("x^")): value for name, value in terms.items()}
+    powers = {
+        0 if name == "1" else 1 if name == "x" else int(name.removeprefix("x^")): value
+        for name, value in terms.items()
+    }
     return np.array([powers.get(n, 0.0) for n in range(max(powers), -1, -1)])
 
 
@@ -39,7 +52,9 @@ def _value(powers: Floats, x: float) -> float:
 
 
 @compiled
-def _integrated(b: Floats, a: Floats, start: Floats, n_samples: int, step: float, substeps: int, seed: int) -> Floats:
+def _integrated(
+    b: Floats, a: Floats, start: Floats, n_samples: int, step: float, substeps: int, seed: int
+) -> Floats:
     np.random.seed(seed)
     root, additive = np.sqrt(step), len(a) == 1
     out = np.empty((len(start), n_samples))
@@ -53,7 +68,12 @@ def _integrated(b: Floats, a: Floats, start: Floats, n_samples: int, step: float
                 ahead = x + drift * step
                 noise = sigma * dw
                 if not additive:
-                    up, down = np.sqrt(_value(a, ahead + sigma * root)), np.sqrt(_value(a, ahead - sigma * root))
-                    noise = (up + down + 2 * sigma) * dw / 4 + (up - down) * (dw * dw - step) / (4 * root)
+                    up, down = (
+                        np.sqrt(_value(a, ahead + sigma * root)),
+                        np.sqrt(_value(a, ahead - sigma * root)),
+                    )
+                    noise = (up + down + 2 * sigma) * dw / 4 + (up - down) * (dw * dw - step) / (
+                        4 * root
+                    )
                 x = x + (_value(b, ahead + sigma * dw) + drift) * step / 2 + noise
     return out

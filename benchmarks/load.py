@@ -68,11 +68,17 @@ class Measured:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--jobs", type=int, default=5000)
-    parser.add_argument("--ramp", type=float, default=5.0, help="seconds in which the clients arrive")
-    parser.add_argument("--models", type=int, default=1000, help="identifications that ask for the model alone")
+    parser.add_argument(
+        "--ramp", type=float, default=5.0, help="seconds in which the clients arrive"
+    )
+    parser.add_argument(
+        "--models", type=int, default=1000, help="identifications that ask for the model alone"
+    )
     parser.add_argument("--identifications", type=int, default=300)
     parser.add_argument("--trivial", type=int, default=50)
     options = parser.parse_args()
@@ -91,18 +97,26 @@ async def measure(installation: Installation, options: argparse.Namespace) -> No
         dataset = await uploaded(client)
         identification = {"kind": "identification", "dataset": dataset}
         model = identification | {"analysis": {"model_only": True}}
-        kinds = [TRIVIAL, ANALYSIS, *([model] if options.models else []), *([identification] if options.identifications else [])]
+        kinds = [
+            TRIVIAL,
+            ANALYSIS,
+            *([model] if options.models else []),
+            *([identification] if options.identifications else []),
+        ]
         for job in kinds * 4:  # Each of the worker's processes loads and compiles.
             await overhead(client, job)
         for what, job in (("a trivial job", TRIVIAL), ("the analysis of one model", ANALYSIS)):
             took = np.array([await overhead(client, job) for _ in range(options.trivial)])
             print(
-                f"overhead of {what}: p50 {1e3 * np.median(took):.1f} ms, p99 {1e3 * np.quantile(took, 0.99):.1f} ms", flush=True
+                f"overhead of {what}: p50 {1e3 * np.median(took):.1f} ms, p99 {1e3 * np.quantile(took, 0.99):.1f} ms",
+                flush=True,
             )
         for what, job in (("the model alone", model), ("a small identification", identification)):
             if job in kinds:
                 alone = np.array([await overhead(client, job) for _ in range(5)])
-                print(f"{what}, nothing else running: p50 {1e3 * np.median(alone):.0f} ms", flush=True)
+                print(
+                    f"{what}, nothing else running: p50 {1e3 * np.median(alone):.0f} ms", flush=True
+                )
     for what, job, jobs in (
         ("trivial jobs", TRIVIAL, options.jobs),
         (f"identifications of {N_SAMPLES} samples, the model alone", model, options.models),
@@ -113,9 +127,14 @@ async def measure(installation: Installation, options: argparse.Namespace) -> No
         clients = min(options.clients, jobs)
         before, stages = cpu_seconds(installation), installation.jobs.tally().stages
         found = await load(installation.url, job, jobs, clients, options.ramp)
-        used = {name: seconds - before.get(name, 0.0) for name, seconds in cpu_seconds(installation).items()}
+        used = {
+            name: seconds - before.get(name, 0.0)
+            for name, seconds in cpu_seconds(installation).items()
+        }
         show(f"{jobs} {what}, {clients} clients", found, jobs, used)
-        stays = (f"{name} {milliseconds:.0f} ms" for name, milliseconds in spent(stages, installation))
+        stays = (
+            f"{name} {milliseconds:.0f} ms" for name, milliseconds in spent(stages, installation)
+        )
         print("  a job stays: " + ", ".join(stays), flush=True)
         await backlog(installation, what, job, min(jobs, MOST_IN_LINE))
     print(f"load of the machine after: {getloadavg()[0]:.2f}")
@@ -159,12 +178,18 @@ async def backlog(installation: Installation, what: str, job: dict[str, Any], jo
     while (tally := installation.jobs.tally()).queued + tally.running:
         await asyncio.sleep(0.05)
     seconds = time.monotonic() - begun
-    used = {name: 1e3 * (now - before[name]) / jobs for name, now in cpu_seconds(installation).items()}
+    used = {
+        name: 1e3 * (now - before[name]) / jobs for name, now in cpu_seconds(installation).items()
+    }
     spent = ", ".join(f"{name} {used[name]:.1f} ms" for name in ("worker", "store"))
-    print(f"  backlog of {jobs} {what}: {jobs / seconds:.1f} jobs/s; CPU a job: {spent}", flush=True)
+    print(
+        f"  backlog of {jobs} {what}: {jobs / seconds:.1f} jobs/s; CPU a job: {spent}", flush=True
+    )
 
 
-async def one(client: httpx.AsyncClient, job: dict[str, Any], found: Measured, *, look: bool) -> None:
+async def one(
+    client: httpx.AsyncClient, job: dict[str, Any], found: Measured, *, look: bool
+) -> None:
     """One job from its submission to its end."""
     begun = time.perf_counter()
     answer = await client.post("/v1/jobs", json=job, headers={"Idempotency-Key": uuid.uuid4().hex})
@@ -182,7 +207,9 @@ async def one(client: httpx.AsyncClient, job: dict[str, Any], found: Measured, *
     if record["state"] != "succeeded":
         found.errors[record["state"]] += 1
     # Where the job ended before it was asked for, the answer was due when it was asked for.
-    found.polls.append(answered - max(asked, datetime.fromisoformat(record["finished_at"]).timestamp()))
+    found.polls.append(
+        answered - max(asked, datetime.fromisoformat(record["finished_at"]).timestamp())
+    )
     if look:
         begun = time.perf_counter()
         (await client.get(address)).raise_for_status()
@@ -204,7 +231,9 @@ async def overhead(client: httpx.AsyncClient, job: dict[str, Any]) -> float:
 
 @asynccontextmanager
 async def connected(url: str) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=url, timeout=PATIENCE_SECONDS, trust_env=False, verify=PLAIN) as client:
+    async with httpx.AsyncClient(
+        base_url=url, timeout=PATIENCE_SECONDS, trust_env=False, verify=PLAIN
+    ) as client:
         yield client
 
 
@@ -215,7 +244,9 @@ async def uploaded(client: httpx.AsyncClient) -> str:
     for kick in noise[1:]:
         x.append(decay * x[-1] + np.sqrt(1 - decay**2) * float(kick))
     rows = "".join(f"{i * DT:.4f},{value:.9f}\n" for i, value in enumerate(x))
-    answer = await client.post("/v1/datasets", content=f"t,x\n{rows}", headers={"Content-Type": "text/csv"})
+    answer = await client.post(
+        "/v1/datasets", content=f"t,x\n{rows}", headers={"Content-Type": "text/csv"}
+    )
     answer.raise_for_status()
     return str(answer.json()["id"])
 
@@ -224,7 +255,11 @@ def cpu_seconds(installation: Installation) -> dict[str, float]:
     """CPU time of each part so far, the clients' among them [s]."""
     store = installation.store.process
     assert store is not None
-    parts = {"store": store.pid, "service": installation.service.process.pid, "worker": installation.workers[0].process.pid}
+    parts = {
+        "store": store.pid,
+        "service": installation.service.process.pid,
+        "worker": installation.workers[0].process.pid,
+    }
     used = {name: sum(_cpu(pid) for pid in _family(pid)) for name, pid in parts.items()}
     return used | {"clients": time.process_time()}
 
@@ -241,7 +276,9 @@ def _cpu(pid: int) -> float:
     return sum(int(ticks) for ticks in fields[11:15]) / sysconf("SC_CLK_TCK")
 
 
-def spent(before: Mapping[str, tuple[int, float]], installation: Installation) -> Iterator[tuple[str, float]]:
+def spent(
+    before: Mapping[str, tuple[int, float]], installation: Installation
+) -> Iterator[tuple[str, float]]:
     """Mean time in each stage since then [ms]."""
     for name, (number, seconds) in installation.jobs.tally().stages.items():
         number_before, seconds_before = before.get(name, (0, 0.0))
@@ -252,11 +289,21 @@ def spent(before: Mapping[str, tuple[int, float]], installation: Installation) -
 def show(title: str, found: Measured, jobs: int, used: dict[str, float]) -> None:
     print(f"\n{title}: {jobs / found.seconds:.1f} jobs/s in {found.seconds:.1f} s")
     print(f"  errors: {dict(found.errors) or 0}")
-    for name, seconds in (("submit", found.submits), ("long poll", found.polls), ("look", found.looks)):
+    for name, seconds in (
+        ("submit", found.submits),
+        ("long poll", found.polls),
+        ("look", found.looks),
+    ):
         if seconds:
             p50, p99, most = 1e3 * np.quantile(seconds, [0.5, 0.99, 1])
-            print(f"  {name:10} p50 {p50:6.1f} ms   p99 {p99:6.1f} ms   most {most:6.1f} ms   of {len(seconds)}")
-    print("  CPU a job: " + ", ".join(f"{name} {1e3 * seconds / jobs:.1f} ms" for name, seconds in used.items()), flush=True)
+            print(
+                f"  {name:10} p50 {p50:6.1f} ms   p99 {p99:6.1f} ms   most {most:6.1f} ms   of {len(seconds)}"
+            )
+    print(
+        "  CPU a job: "
+        + ", ".join(f"{name} {1e3 * seconds / jobs:.1f} ms" for name, seconds in used.items()),
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

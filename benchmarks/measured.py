@@ -55,7 +55,9 @@ def truth_of(name: str) -> dict[Coefficient, float]:
     return {(c, term): v for c in ("drift", "diffusion") for term, v in getattr(system, c).items()}
 
 
-def stationary_paths(name: str, n_trajectories: int, duration: float, dt: float, seed: int) -> Floats:
+def stationary_paths(
+    name: str, n_trajectories: int, duration: float, dt: float, seed: int
+) -> Floats:
     """Every dt-th sample of paths integrated with steps of 0.002; (n_trajectories, n_samples) [state].
 
     They start five time units after a normal start, and are kept in the temporary directory.
@@ -90,10 +92,14 @@ def second_order_step(name: str, x: Floats, kick: Floats) -> Floats:
 
 def with_noise(paths: Floats, deviation: float, seed: int) -> Floats:
     """Independent Gaussian measurement noise on every sample."""
-    return paths + deviation * np.random.default_rng([seed, paths.size, 3]).standard_normal(paths.shape)
+    return paths + deviation * np.random.default_rng([seed, paths.size, 3]).standard_normal(
+        paths.shape
+    )
 
 
-def identify(name: str, paths: Floats, dt: float, parameters: IdentificationParameters | None = None) -> Measured:
+def identify(
+    name: str, paths: Floats, dt: float, parameters: IdentificationParameters | None = None
+) -> Measured:
     """What a job computes before the generator's analysis, on rows as trajectories."""
     data = from_arrays(list(paths), dt)
     with threadpool_limits(1):

@@ -25,7 +25,9 @@ def visited(browser: Browser, url: str) -> tuple[float, float, int, int]:
     visit = watched(context, url)
     page = visit.open()
     ready = float(page.evaluate("performance.getEntriesByName('interactive')[0].startTime"))
-    painted = float(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"))
+    painted = float(
+        page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0")
+    )
     page.wait_for_timeout(200)
     found = painted, ready, visit.transferred, len(visit.asked)
     context.close()
@@ -39,7 +41,9 @@ def main(url: str) -> None:
         first, *visits = [visited(browser, url) for _ in range(1 + VISITS)]
         browser.close()
     print(f"the first visit: first paint {first[0]:.0f} ms, interactive {first[1]:.0f} ms")
-    painted, ready, size, requests = (statistics.median(column) for column in zip(*visits, strict=True))
+    painted, ready, size, requests = (
+        statistics.median(column) for column in zip(*visits, strict=True)
+    )
     print(f"{VISITS} after it: first paint {painted:.0f} ms, interactive {ready:.0f} ms (bar 1000)")
     print(f"{size / 1000:.0f} kB in {requests:.0f} requests (bar 300 kB)")
 

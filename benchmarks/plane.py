@@ -59,7 +59,13 @@ def _rotating() -> System:
     return System(
         lambda x: x @ (step - np.eye(2)).T / dt,
         _everywhere(np.linalg.cholesky((law - step @ law @ step.T) / dt)),
-        {"x": {"x": -1, "y": 2}, "y": {"x": -2, "y": -1}, "x,x": {"1": a[0, 0]}, "x,y": {"1": a[0, 1]}, "y,y": {"1": a[1, 1]}},
+        {
+            "x": {"x": -1, "y": 2},
+            "y": {"x": -2, "y": -1},
+            "x,x": {"1": a[0, 0]},
+            "x,y": {"1": a[0, 1]},
+            "y,y": {"1": a[1, 1]},
+        },
         dt,
         1,
         60_000,
@@ -86,7 +92,13 @@ def _double_well() -> System:
     return System(
         drift,
         lambda x: np.sqrt(a) * (np.eye(2) + half * jacobian(x)),
-        {"x": {"x": -1, "y": 2, "x^3": -1}, "y": {"x": 2, "y": -2}, "x,x": {"1": a}, "x,y": {}, "y,y": {"1": a}},
+        {
+            "x": {"x": -1, "y": 2, "x^3": -1},
+            "y": {"x": 2, "y": -2},
+            "x,x": {"1": a},
+            "x,y": {},
+            "y,y": {"1": a},
+        },
         dt,
         16,
         3_000,
@@ -162,18 +174,27 @@ class Score:
         )
 
 
-def compare(names: list[str], seeds: int, lengths: list[int], degrees: list[int], verbose: bool) -> None:
-    print(f"{'system':12s} length degree  exact  {'false terms':24s} {'missed':16s} rms z max z  in 95 %  CPU s")
+def compare(
+    names: list[str], seeds: int, lengths: list[int], degrees: list[int], verbose: bool
+) -> None:
+    print(
+        f"{'system':12s} length degree  exact  {'false terms':24s} {'missed':16s} rms z max z  in 95 %  CPU s"
+    )
     for name in names:
         for length in lengths:
             scores, begun = {degree: Score() for degree in degrees}, dict.fromkeys(degrees, 0.0)
             for paths in records(SYSTEMS[name], seeds, length):
                 for degree in degrees:
                     start = time.process_time()
-                    scores[degree].add(identified(paths, SYSTEMS[name].dt, degree), SYSTEMS[name].terms)
+                    scores[degree].add(
+                        identified(paths, SYSTEMS[name].dt, degree), SYSTEMS[name].terms
+                    )
                     begun[degree] += time.process_time() - start
             for degree, score in scores.items():
-                print(f"{name:12s} {length:5d}× {degree:6d} {score.row()} {begun[degree] / seeds:8.2f}", flush=True)
+                print(
+                    f"{name:12s} {length:5d}× {degree:6d} {score.row()} {begun[degree] / seeds:8.2f}",
+                    flush=True,
+                )
                 if verbose and score.notes:
                     print("             ", "; ".join(score.notes), flush=True)
 
@@ -184,11 +205,15 @@ def speed() -> None:
     for degree in (2, 3, 4):
         start = time.process_time()
         identified(paths, 0.01, degree)
-        print(f"{len(paths) * (paths.shape[1] - 1)} increments, degree {degree}: {time.process_time() - start:.2f} s CPU")
+        print(
+            f"{len(paths) * (paths.shape[1] - 1)} increments, degree {degree}: {time.process_time() - start:.2f} s CPU"
+        )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--lengths", type=int, nargs="+", default=[1, 10])
     parser.add_argument("--degrees", type=int, nargs="+", default=[3, 4])

@@ -50,7 +50,10 @@ def drawn(name: str, seed: int) -> DiffusionProcess:
     factor = 1.0 if seed == 0 else SCATTER
     terms = {
         part: {
-            key: {term: value * (1.0 if seed == 0 else 1 + factor * rng.normal()) for term, value in component.items()}
+            key: {
+                term: value * (1.0 if seed == 0 else 1 + factor * rng.normal())
+                for term, value in component.items()
+            }
             for key, component in components.items()
         }
         for part, components in MODELS[name].items()
@@ -60,7 +63,11 @@ def drawn(name: str, seed: int) -> DiffusionProcess:
 
 def in_full(name: str, process: DiffusionProcess) -> GeneratorReport:
     """On cells, whether linear or not."""
-    return analysed_in_the_plane(process, Questions()) if name.startswith("rotating") else analyse(process)
+    return (
+        analysed_in_the_plane(process, Questions())
+        if name.startswith("rotating")
+        else analyse(process)
+    )
 
 
 def run(name: str, samples: int, checked: int) -> float:
@@ -83,7 +90,9 @@ def run(name: str, samples: int, checked: int) -> float:
         worst_rate = max(worst_rate, float(np.max(np.abs(sampled[:2].real / full.real - 1))))
         asked = [(passage.start, passage.to) for passage in report.between]
         again = analyse(process, passages=asked).between[: len(asked)] if asked else ()
-        for moved, passage in zip(sampled_times([process], report.between)[0, :, 0], again, strict=True):
+        for moved, passage in zip(
+            sampled_times([process], report.between)[0, :, 0], again, strict=True
+        ):
             log_time = passage.mean_time.log_value
             if np.isfinite(moved) and log_time is not None:
                 worst_time = max(worst_time, abs(float(np.expm1(moved - log_time))))
@@ -96,14 +105,24 @@ def run(name: str, samples: int, checked: int) -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--samples", type=int, default=100)
     parser.add_argument("--checked", type=int, default=4)
     parser.add_argument("--only", choices=MODELS)
     options = parser.parse_args()
-    print(f"{'model':22}{'analysis':>9}{'samples':>9}{'both, s':>9}{'rates':>12}{'times':>12}   slowest rate")
-    slow = [name for name in MODELS if options.only in (None, name) and run(name, options.samples, options.checked) > BAR]
-    print(*[f"{name} takes longer than {BAR:g} s" for name in slow] or ["every bar is met"], sep="\n")
+    print(
+        f"{'model':22}{'analysis':>9}{'samples':>9}{'both, s':>9}{'rates':>12}{'times':>12}   slowest rate"
+    )
+    slow = [
+        name
+        for name in MODELS
+        if options.only in (None, name) and run(name, options.samples, options.checked) > BAR
+    ]
+    print(
+        *[f"{name} takes longer than {BAR:g} s" for name in slow] or ["every bar is met"], sep="\n"
+    )
     return 1 if slow else 0
 
 

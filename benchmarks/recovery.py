@@ -99,7 +99,9 @@ def limits_of(name: str, paths: Floats) -> Limits:
         covariance = np.linalg.inv((f * weight) @ f.T)
         errors = covariance @ (f @ score)
         for k, (term, value) in enumerate(terms.items()):
-            limits[component, term] = Limit(float(np.sqrt(covariance[k, k]) / abs(value)), float(errors[k] / value))
+            limits[component, term] = Limit(
+                float(np.sqrt(covariance[k, k]) / abs(value)), float(errors[k] / value)
+            )
     return limits
 
 
@@ -108,7 +110,12 @@ def upload(client: httpx.Client, paths: Floats) -> str:
     body = io.BytesIO()
     np.save(body, paths)
     layout: dict[str, str | float] = {"dt": DT, "orientation": "rows"}
-    response = client.post("/v1/datasets", params=layout, content=body.getvalue(), headers={"Content-Type": "application/x-npy"})
+    response = client.post(
+        "/v1/datasets",
+        params=layout,
+        content=body.getvalue(),
+        headers={"Content-Type": "application/x-npy"},
+    )
     return str(_success(response)["id"])
 
 
@@ -132,8 +139,14 @@ def _success(response: httpx.Response) -> dict[str, Any]:
 
 def active_terms(result: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The active terms of drift and diffusion, by name."""
-    components = {"drift": result["model"]["drift"]["x"], "diffusion": result["model"]["diffusion"]["x,x"]}
-    return {name: {t["term"]: t for t in component["terms"] if t["active"]} for name, component in components.items()}
+    components = {
+        "drift": result["model"]["drift"]["x"],
+        "diffusion": result["model"]["diffusion"]["x,x"],
+    }
+    return {
+        name: {t["term"]: t for t in component["terms"] if t["active"]}
+        for name, component in components.items()
+    }
 
 
 @dataclass
@@ -163,14 +176,18 @@ class Errors:
         return rms([limit.likeliest for limit in self.limits[coefficient]])
 
 
-def measure(client: httpx.Client, name: str, n_seeds: int, n_trajectories: int) -> dict[str, Errors]:
+def measure(
+    client: httpx.Client, name: str, n_seeds: int, n_trajectories: int
+) -> dict[str, Errors]:
     """Both estimators on `n_seeds` sets of paths."""
     errors = {estimator: Errors() for estimator in jobs_of(name)}
     for seed in range(n_seeds):
         paths = paths_of(name, n_trajectories, seed)
         limits, dataset = limits_of(name, paths), upload(client, paths)
         for estimator, job in jobs_of(name).items():
-            errors[estimator].add(SYSTEMS[name], result_of(client, {**job, "dataset": dataset}), limits)
+            errors[estimator].add(
+                SYSTEMS[name], result_of(client, {**job, "dataset": dataset}), limits
+            )
         client.delete(f"/v1/datasets/{dataset}").raise_for_status()
     return errors
 
@@ -197,7 +214,10 @@ def failures_of(name: str, estimator: str, errors: Errors, n_seeds: int) -> Iter
             yield f"{name}, {estimator}: {component} has the right support in {right} of {n_seeds} seeds"
     for coefficient, relative in errors.relative.items():
         component, term = coefficient
-        ratio, likeliest = (value / errors.bound(coefficient) for value in (rms(relative), errors.likeliest(coefficient)))
+        ratio, likeliest = (
+            value / errors.bound(coefficient)
+            for value in (rms(relative), errors.likeliest(coefficient))
+        )
         if estimator == "efficient" and component == "drift" and ratio > ALLOWED:
             yield (
                 f"{name}, {estimator}: rms error of {term} is {ratio:.2f} times the bound, allowed are {ALLOWED}; "
@@ -206,7 +226,9 @@ def failures_of(name: str, estimator: str, errors: Errors, n_seeds: int) -> Iter
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("url")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--trajectories", type=int, default=120)
@@ -221,7 +243,9 @@ def main() -> int:
     failures: list[str] = []
     with httpx.Client(base_url=options.url, headers=headers, timeout=120) as client:
         for name in [options.only] if options.only else SYSTEMS:
-            for estimator, errors in measure(client, name, options.seeds, options.trajectories).items():
+            for estimator, errors in measure(
+                client, name, options.seeds, options.trajectories
+            ).items():
                 print(*rows_of(name, estimator, errors, options.seeds), sep="\n", flush=True)
                 failures += failures_of(name, estimator, errors, options.seeds)
     print(*failures or ["every bar is met"], sep="\n")

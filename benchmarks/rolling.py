@@ -50,7 +50,9 @@ def exact(middles: Floats) -> Floats:
     mus = np.linspace(FIRST, LAST, 13)
     rates = []
     for mu in mus:
-        process = ScalarProcess(lambda x: mu * x - x**3, lambda x: np.full_like(x, NOISE), lambda x: mu - 3 * x**2)  # noqa: B023
+        process = ScalarProcess(
+            lambda x: mu * x - x**3, lambda x: np.full_like(x, NOISE), lambda x: mu - 3 * x**2
+        )  # noqa: B023
         spectrum = analyse(process, eigenpairs=1).spectrum
         assert spectrum is not None
         rates.append(float(np.log(spectrum.eigenvalues[0].real)))
@@ -81,7 +83,9 @@ def main() -> None:
             held.append(np.mean(np.abs(own) < LEVEL))
             z += list(own[:: len(own) // 10])
             trends.append(0.0 if found.trend is None else found.trend.z)
-        print(f"{len(found.windows)} windows over {STEPS} samples: {np.median(took):.2f} s of CPU (largest {max(took):.2f})")
+        print(
+            f"{len(found.windows)} windows over {STEPS} samples: {np.median(took):.2f} s of CPU (largest {max(took):.2f})"
+        )
         share = f"{100 * np.mean(held):.1f} %, of one record at least {100 * min(held):.0f} %"
         print(f"windows whose 95 % interval of the gap holds the truth: {share}")
         print(

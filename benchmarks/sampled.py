@@ -25,7 +25,15 @@ from functools import partial
 import numpy as np
 
 from benchmarks.floors import floors_of
-from benchmarks.measured import Coefficient, Measured, each, identify, mean_size, stationary_paths, with_noise
+from benchmarks.measured import (
+    Coefficient,
+    Measured,
+    each,
+    identify,
+    mean_size,
+    stationary_paths,
+    with_noise,
+)
 from benchmarks.recovery import rms
 from contract.identification import IdentificationParameters
 
@@ -54,7 +62,9 @@ class Setting:
 
     @property
     def label(self) -> str:
-        return f"{self.name} dt {self.dt:g}" + (f", noise {self.deviation:g}" if self.deviation else "")
+        return f"{self.name} dt {self.dt:g}" + (
+            f", noise {self.deviation:g}" if self.deviation else ""
+        )
 
 
 def _all(bar: float, *coefficients: Coefficient) -> dict[Coefficient, float]:
@@ -73,12 +83,48 @@ NOISY = [
     for deviation in (0.0, 0.02, 0.05, 0.1)
 ]
 PEER = [
-    Setting("ornstein-uhlenbeck", 120, 0.1, 0.0, {X: 0.019, DIFFUSION: 0.004}, mean=True, finest=0.05),
-    Setting("double-well", 120, 0.1, 0.0, {X: 0.026, X3: 0.011, DIFFUSION: 0.024}, mean=True, finest=0.05),
-    Setting("multiplicative", 120, 0.1, 0.0, {X: 0.015, DIFFUSION: 0.006, SQUARE: 0.19}, mean=True, finest=0.05),
-    Setting("ornstein-uhlenbeck", 120, 0.05, 0.1, {X: 0.019, DIFFUSION: 0.007}, mean=True, finest=0.05),
-    Setting("double-well", 120, 0.05, 0.1, {X: 0.07, X3: 0.005, DIFFUSION: 0.017}, mean=True, finest=0.05),
-    Setting("multiplicative", 120, 0.05, 0.1, {X: 0.014, DIFFUSION: 0.008, SQUARE: 0.18}, mean=True, finest=0.05),
+    Setting(
+        "ornstein-uhlenbeck", 120, 0.1, 0.0, {X: 0.019, DIFFUSION: 0.004}, mean=True, finest=0.05
+    ),
+    Setting(
+        "double-well",
+        120,
+        0.1,
+        0.0,
+        {X: 0.026, X3: 0.011, DIFFUSION: 0.024},
+        mean=True,
+        finest=0.05,
+    ),
+    Setting(
+        "multiplicative",
+        120,
+        0.1,
+        0.0,
+        {X: 0.015, DIFFUSION: 0.006, SQUARE: 0.19},
+        mean=True,
+        finest=0.05,
+    ),
+    Setting(
+        "ornstein-uhlenbeck", 120, 0.05, 0.1, {X: 0.019, DIFFUSION: 0.007}, mean=True, finest=0.05
+    ),
+    Setting(
+        "double-well",
+        120,
+        0.05,
+        0.1,
+        {X: 0.07, X3: 0.005, DIFFUSION: 0.017},
+        mean=True,
+        finest=0.05,
+    ),
+    Setting(
+        "multiplicative",
+        120,
+        0.05,
+        0.1,
+        {X: 0.014, DIFFUSION: 0.008, SQUARE: 0.18},
+        mean=True,
+        finest=0.05,
+    ),
 ]
 """SFI's errors, of which 1.2 times are the bars but for x²: 10 %."""
 
@@ -86,17 +132,30 @@ PEER = [
 def run(seed: int, setting: Setting, handling: str = "auto") -> Measured:
     """One seed of a setting."""
     finest = setting.finest or setting.dt
-    paths = stationary_paths(setting.name, setting.n_trajectories, T, finest, seed)[:, :: round(setting.dt / finest)]
+    paths = stationary_paths(setting.name, setting.n_trajectories, T, finest, seed)[
+        :, :: round(setting.dt / finest)
+    ]
     seen = with_noise(paths, setting.deviation, seed) if setting.deviation else paths
-    return identify(setting.name, seen, setting.dt, IdentificationParameters.model_validate({"measurement_noise": handling}))
+    return identify(
+        setting.name,
+        seen,
+        setting.dt,
+        IdentificationParameters.model_validate({"measurement_noise": handling}),
+    )
 
 
-def rows_of(setting: Setting, found: list[Measured], bars: dict[Coefficient, float], misses: list[str]) -> Iterator[str]:
+def rows_of(
+    setting: Setting, found: list[Measured], bars: dict[Coefficient, float], misses: list[str]
+) -> Iterator[str]:
     size, factor = (mean_size, MEAN_OF_NORMAL) if setting.mean else (rms, 1.0)
     floors = floors_of(setting.name, setting.n_trajectories * T, setting.dt, setting.deviation)
     for coefficient in found[0].errors:
         errors = [m.errors[coefficient] for m in found]
-        bar, floor, error = bars.get(coefficient, np.inf), factor * floors[coefficient], size(errors)
+        bar, floor, error = (
+            bars.get(coefficient, np.inf),
+            factor * floors[coefficient],
+            size(errors),
+        )
         standard = float(np.nanmean([m.standard[coefficient] for m in found]))
         yield (
             f"{setting.label:38}{' '.join(coefficient):14}{100 * error:8.2f} %{100 * bar:8.2f} %{100 * floor:8.2f} %"
@@ -104,7 +163,9 @@ def rows_of(setting: Setting, found: list[Measured], bars: dict[Coefficient, flo
         )
         if error > bar:
             below = "; the bar is below the floor" if bar < floor else ""
-            misses.append(f"{setting.label}, {' '.join(coefficient)}: {100 * error:.2f} % for {100 * bar:.2f} %{below}")
+            misses.append(
+                f"{setting.label}, {' '.join(coefficient)}: {100 * error:.2f} % for {100 * bar:.2f} %{below}"
+            )
     false = [" ".join(c) for m in found for c in (*m.false, *m.missed)]
     yield (
         f"{setting.label:38}{', '.join(sorted({m.rule for m in found}))}; slowest {max(m.seconds for m in found):.2f} s CPU; "
@@ -116,7 +177,9 @@ def rows_of(setting: Setting, found: list[Measured], bars: dict[Coefficient, flo
 
 def coarse(seeds: int, jobs: int, misses: list[str]) -> Iterator[str]:
     for setting in COARSE:
-        yield from rows_of(setting, each(partial(run, setting=setting), range(seeds), jobs), setting.bars, misses)
+        yield from rows_of(
+            setting, each(partial(run, setting=setting), range(seeds), jobs), setting.bars, misses
+        )
 
 
 def noisy(seeds: int, jobs: int, misses: list[str]) -> Iterator[str]:
@@ -135,14 +198,21 @@ def noisy(seeds: int, jobs: int, misses: list[str]) -> Iterator[str]:
             cost = f"auto costs {100 * (auto / none - 1):.1f} % in rms; allowed are 10 %"
             yield f"{setting.label:38}{' '.join(coefficient):14} {cost}"
             if auto > 1.1 * none:
-                misses.append(f"{setting.label}, {' '.join(coefficient)}: auto costs {100 * (auto / none - 1):.0f} %")
+                misses.append(
+                    f"{setting.label}, {' '.join(coefficient)}: auto costs {100 * (auto / none - 1):.0f} %"
+                )
 
 
 def peer(seeds: int, jobs: int, misses: list[str]) -> Iterator[str]:
     better = cells = 0
     for setting in PEER:
         found = each(partial(run, setting=setting), range(seeds), jobs)
-        yield from rows_of(setting, found, {c: 0.1 if c == SQUARE else 1.2 * e for c, e in setting.bars.items()}, misses)
+        yield from rows_of(
+            setting,
+            found,
+            {c: 0.1 if c == SQUARE else 1.2 * e for c, e in setting.bars.items()},
+            misses,
+        )
         cells += len(setting.bars)
         better += sum(mean_size([m.errors[c] for m in found]) < e for c, e in setting.bars.items())
     yield f"better than SFI 2.0 in {better} of {cells} cells"
@@ -154,13 +224,17 @@ TABLES = {"coarse": coarse, "noisy": noisy, "peer": peer}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--only", nargs="+", choices=TABLES, default=list(TABLES))
     options = parser.parse_args()
     misses: list[str] = []
-    print(f"{'samples':38}{'coefficient':14}{'error':>10}{'bar':>10}{'floor':>10}{'bias':>10}{'claimed':>10}")
+    print(
+        f"{'samples':38}{'coefficient':14}{'error':>10}{'bar':>10}{'floor':>10}{'bias':>10}{'claimed':>10}"
+    )
     for table in options.only:
         for row in TABLES[table](options.seeds, options.jobs, misses):
             print(row, flush=True)

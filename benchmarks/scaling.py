@@ -29,7 +29,9 @@ FIELDS = ("states", "times", "segments")
 def write(folder: Path, n_trajectories: int) -> None:
     """The fields of `Trajectories`, a hundred trajectories at a time."""
     n = STEPS + 1
-    states = np.lib.format.open_memmap(folder / "states.npy", "w+", np.float64, (n_trajectories * n, 1))
+    states = np.lib.format.open_memmap(
+        folder / "states.npy", "w+", np.float64, (n_trajectories * n, 1)
+    )
     times = np.lib.format.open_memmap(folder / "times.npy", "w+", np.float64, (n_trajectories * n,))
     for first in range(0, n_trajectories, 100):
         some = min(100, n_trajectories - first)
@@ -60,10 +62,14 @@ def in_a_process(folder: str, estimator: str) -> tuple[float, int]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--largest", type=int, default=100_000_000)
     parser.add_argument("--estimator", choices=ESTIMATORS, default="default")
-    parser.add_argument("--measure", nargs=2, metavar=("FOLDER", "ESTIMATOR"), help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--measure", nargs=2, metavar=("FOLDER", "ESTIMATOR"), help=argparse.SUPPRESS
+    )
     options = parser.parse_args()
     if options.measure:
         with threadpool_limits(1):

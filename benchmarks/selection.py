@@ -39,14 +39,27 @@ def asked_of(data: Trajectories, degree: int) -> tuple[Asked, Asked]:
     asked: list[Asked] = []
 
     def noting(
-        equations: NormalEquations, other: NormalEquations | None, library: Library, n_windows: int, criterion: Criterion
+        equations: NormalEquations,
+        other: NormalEquations | None,
+        library: Library,
+        n_windows: int,
+        criterion: Criterion,
     ) -> Selected:
         asked.append((equations, other, library, n_windows))
         return choose(equations, other, library, n_windows, criterion)
 
     # The drift's choice is made in one place, the diffusion's in the other.
-    with patch.object(scalar_fit, "choose", noting), patch.object(diffusion_terms, "choose", noting):
-        identify(Problem(data, scales, make_library(scales, polynomial_degree=degree), make_kernels(scales)), "auto", "auto")
+    with (
+        patch.object(scalar_fit, "choose", noting),
+        patch.object(diffusion_terms, "choose", noting),
+    ):
+        identify(
+            Problem(
+                data, scales, make_library(scales, polynomial_degree=degree), make_kernels(scales)
+            ),
+            "auto",
+            "auto",
+        )
     return asked[-2], asked[-1]
 
 
@@ -58,7 +71,9 @@ def found_by(asked: Asked) -> Iterator[tuple[str, set[str]]]:
         yield method, {library.names[k] for k in selected.estimate.support}
         if selected.curve is not None:
             penalty = selected.curve.penalties[selected.curve.lowest]
-            at_lowest = [c.support for c in selected.path if c.penalty is not None and c.penalty >= penalty][-1]
+            at_lowest = [
+                c.support for c in selected.path if c.penalty is not None and c.penalty >= penalty
+            ][-1]
             yield LOWEST, {library.names[k] for k in at_lowest}
 
 
@@ -69,7 +84,9 @@ def random_walk(n_trajectories: int, seed: int) -> Trajectories:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--trajectories", type=int, default=10)
     parser.add_argument("--degrees", type=int, nargs="+", default=[4, 7])
@@ -81,7 +98,9 @@ def main() -> None:
             data = from_arrays(list(paths_of(name, options.trajectories, seed)), DT)
             for degree in options.degrees:
                 asked = asked_of(data, degree)
-                for component, truth, of in zip(("drift", "diffusion"), (system.drift, system.diffusion), asked, strict=True):
+                for component, truth, of in zip(
+                    ("drift", "diffusion"), (system.drift, system.diffusion), asked, strict=True
+                ):
                     for method, terms in found_by(of):
                         right[method, name, component, degree] += terms == truth.keys()
     for seed in range(options.walks):
@@ -93,7 +112,11 @@ def main() -> None:
     methods = [*METHODS, LOWEST]
     print(f"{'system':19} {'component':10} {'K':>3}", *(f"{m:>16}" for m in methods))
     for degree in options.degrees:
-        rows = [(name, component, options.seeds) for name in SYSTEMS for component in ("drift", "diffusion")]
+        rows = [
+            (name, component, options.seeds)
+            for name in SYSTEMS
+            for component in ("drift", "diffusion")
+        ]
         for name, component, n in [*rows, ("random walk", "drift", options.walks)]:
             rates = (f"{right[m, name, component, degree]}/{n}" for m in methods)
             print(f"{name:19} {component:10} {degree + 1:>3}", *(f"{rate:>16}" for rate in rates))

@@ -68,7 +68,9 @@ def plain_statistics(paths: Floats) -> None:
 def problem_of(data: Trajectories) -> Problem:
     """The default library and fifty kernels."""
     scales = measure_scales(data)
-    return Problem(data, scales, make_library(scales, polynomial_degree=DEGREE), make_kernels(scales))
+    return Problem(
+        data, scales, make_library(scales, polynomial_degree=DEGREE), make_kernels(scales)
+    )
 
 
 class Clock:
@@ -122,7 +124,9 @@ def with_and_without_diagnostics(data: Trajectories, repeat: int) -> tuple[float
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--trajectories", type=int, default=120)
     parser.add_argument("--repeat", type=int, default=3)
     options = parser.parse_args()
@@ -148,12 +152,18 @@ def compare(n_trajectories: int, repeat: int) -> None:
         ("identification, this project", without, algorithm),
         ("the same with all diagnostics", whole, algorithm),
         ("paper preset, this project", seconds(partial(identify, data, "paper preset")), algorithm),
-        ("least squares on increments, NumPy", seconds(partial(least_squares, paths), repeat), algorithm),
+        (
+            "least squares on increments, NumPy",
+            seconds(partial(least_squares, paths), repeat),
+            algorithm,
+        ),
     ]
     print(f"{data.n_increments} increments of {n_trajectories} trajectories")
     print(f"{'':42}{'CPU':>9}{'a sample':>12}{'times as fast':>15}")
     for name, took, reference in rows:
-        print(f"{name:42}{took:7.2f} s{1e9 * took / data.n_increments:9.0f} ns{reference / took:15.1f}")
+        print(
+            f"{name:42}{took:7.2f} s{1e9 * took / data.n_increments:9.0f} ns{reference / took:15.1f}"
+        )
 
 
 if __name__ == "__main__":

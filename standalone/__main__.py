@@ -18,9 +18,19 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     serving = commands.add_parser("serve", help="run until Ctrl-C or SIGTERM")
     showing = commands.add_parser("demo", help="identify one model over HTTP, print it, and stop")
-    showing.add_argument("file", nargs="?", type=Path, default=EXAMPLE, help="trajectories to upload (default: the double well)")
+    showing.add_argument(
+        "file",
+        nargs="?",
+        type=Path,
+        default=EXAMPLE,
+        help="trajectories to upload (default: the double well)",
+    )
     for command in (serving, showing):
-        command.add_argument("--verbose", action="store_true", help="logs to the terminal instead of <data folder>/logs")
+        command.add_argument(
+            "--verbose",
+            action="store_true",
+            help="logs to the terminal instead of <data folder>/logs",
+        )
     options = parser.parse_args(arguments)
 
     interrupted = 128 + signal.SIGINT

@@ -23,14 +23,20 @@ def free_port() -> int:
 def require_port(host: str, port: int) -> None:
     """The service will be able to listen there."""
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
         with socket.socket(family, kind, protocol) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as uvicorn: connections in TIME_WAIT are no hindrance
+            probe.setsockopt(
+                socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
+            )  # as uvicorn: connections in TIME_WAIT are no hindrance
             probe.bind(address)
             probe.listen()
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            raise CannotStart(f"port {port} is taken; stop what uses it, or set ITOSCOPE_PORT to another") from error
+            raise CannotStart(
+                f"port {port} is taken; stop what uses it, or set ITOSCOPE_PORT to another"
+            ) from error
         raise CannotStart(
             f"cannot listen on {host}, port {port}: {error.strerror}; see ITOSCOPE_HOST and ITOSCOPE_PORT"
         ) from error
@@ -40,7 +46,9 @@ def require_folder(folder: Path) -> None:
     """The folder exists, or can be made, and files can be written into it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):  # a permission bit says nothing to root, or of a read-only disk
+        with tempfile.TemporaryFile(
+            dir=folder
+        ):  # a permission bit says nothing to root, or of a read-only disk
             pass
     except OSError as error:
         raise CannotStart(

@@ -39,7 +39,10 @@ def serve(settings: StandaloneSettings, *, verbose: bool) -> None:
     with installation(settings, verbose=verbose) as running:
         if running.supervisor.stopping:
             return
-        print(f"Itoscope is ready at {running.url} (documentation: {running.url}/docs, data: {running.data_dir})", flush=True)
+        print(
+            f"Itoscope is ready at {running.url} (documentation: {running.url}/docs, data: {running.data_dir})",
+            flush=True,
+        )
         running.supervisor.watch(until=lambda: False, interval=0.2)
         print("Stopping.", file=sys.stderr, flush=True)
 
@@ -72,9 +75,16 @@ def installation(settings: StandaloneSettings, *, verbose: bool) -> Iterator[Ins
 class _Parts:
     """How each part is started, and when it counts as ready."""
 
-    def __init__(self, supervisor: Supervisor, settings: StandaloneSettings, data_dir: Path, verbose: bool) -> None:
+    def __init__(
+        self, supervisor: Supervisor, settings: StandaloneSettings, data_dir: Path, verbose: bool
+    ) -> None:
         self.logs = data_dir / "logs"
-        self._supervisor, self._settings, self._data_dir, self._verbose = supervisor, settings, data_dir, verbose
+        self._supervisor, self._settings, self._data_dir, self._verbose = (
+            supervisor,
+            settings,
+            data_dir,
+            verbose,
+        )
         self.logs.mkdir(mode=0o700, exist_ok=True)
 
     def start_store(self, server: Path) -> str:
@@ -92,30 +102,51 @@ class _Parts:
         temporary = self._data_dir / "tmp"
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(mode=0o700)
-        environment = {**_environment(self._settings, self._data_dir, redis_url), "TMPDIR": str(temporary)}
+        environment = {
+            **_environment(self._settings, self._data_dir, redis_url),
+            "TMPDIR": str(temporary),
+        }
 
         def program(name: str, *, restart: bool) -> Program:
-            return Program(name, (sys.executable, "-P", "-m", name), environment, ROOT, self._log(name), restart=restart)
+            return Program(
+                name,
+                (sys.executable, "-P", "-m", name),
+                environment,
+                ROOT,
+                self._log(name),
+                restart=restart,
+            )
 
         if self._supervisor.stopping:
             return
         self._supervisor.start(program("service", restart=False))
         worker = self._supervisor.start(program("worker", restart=True))
         try:
-            self._wait(lambda: worker.failures == FALSE_STARTS or _is_ready(self._settings), "service")
+            self._wait(
+                lambda: worker.failures == FALSE_STARTS or _is_ready(self._settings), "service"
+            )
         except Failed as failure:
             if failure.status == REFUSED:
-                raise CannotStart(re.sub(r"^itoscope[^:]*: ", "", last_lines(failure.log, 1)) or str(failure)) from failure
+                raise CannotStart(
+                    re.sub(r"^itoscope[^:]*: ", "", last_lines(failure.log, 1)) or str(failure)
+                ) from failure
             raise
         if worker.failures == FALSE_STARTS:
-            raise Failed(f"the worker ended {FALSE_STARTS} times while it started", self.logs / "worker.log")
+            raise Failed(
+                f"the worker ended {FALSE_STARTS} times while it started", self.logs / "worker.log"
+            )
 
     def _log(self, name: str) -> Path | int:
         return sys.stderr.fileno() if self._verbose else self.logs / f"{name}.log"
 
     def _wait(self, ready: Callable[[], bool], name: str) -> None:
-        if not self._supervisor.watch(ready, seconds=READY_SECONDS) and not self._supervisor.stopping:
-            raise Failed(f"the {name} was not ready after {READY_SECONDS:.0f} s", self.logs / f"{name}.log")
+        if (
+            not self._supervisor.watch(ready, seconds=READY_SECONDS)
+            and not self._supervisor.stopping
+        ):
+            raise Failed(
+                f"the {name} was not ready after {READY_SECONDS:.0f} s", self.logs / f"{name}.log"
+            )
 
 
 def _is_ready(settings: StandaloneSettings) -> bool:
@@ -142,7 +173,11 @@ def _environment(settings: StandaloneSettings, data_dir: Path, redis_url: str) -
         "ITOSCOPE_DATA_DIR": str(data_dir),
         "ITOSCOPE_REDIS_URL": redis_url,
         "ITOSCOPE_API_KEY_FILE": str((settings.api_key_file or data_dir / "api-keys").absolute()),
-        **({"ITOSCOPE_SECRETS_DIR": str(settings.secrets_dir.absolute())} if settings.secrets_dir is not None else {}),
+        **(
+            {"ITOSCOPE_SECRETS_DIR": str(settings.secrets_dir.absolute())}
+            if settings.secrets_dir is not None
+            else {}
+        ),
     }
 
 

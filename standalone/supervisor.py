@@ -84,7 +84,10 @@ class Supervisor:
     def __enter__(self) -> "Supervisor":
         script = Path(__file__).with_name("process_group_guard.py")
         self._tether = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(script)], stdin=subprocess.PIPE, start_new_session=True, pass_fds=self._keep_open
+            [sys.executable, "-I", "-S", str(script)],
+            stdin=subprocess.PIPE,
+            start_new_session=True,
+            pass_fds=self._keep_open,
         )
         for number in _SIGNALS:
             # Under nohup a hang-up stays ignored. SIGINT, which `command &` in a shell script ignores, is taken up again.
@@ -106,7 +109,9 @@ class Supervisor:
         self._children.append(child)
         return child
 
-    def watch(self, until: Callable[[], bool], *, seconds: float | None = None, interval: float = 0.05) -> bool:
+    def watch(
+        self, until: Callable[[], bool], *, seconds: float | None = None, interval: float = 0.05
+    ) -> bool:
         """Look after the children until the condition holds (True), or a signal asks to stop or the time is over (False).
 
         Raises Failed where a child that may not be restarted has ended.
@@ -127,7 +132,11 @@ class Supervisor:
                 child.process.terminate()
         asked = time.monotonic()
         for child in children:
-            while child.process.poll() is None and not self._urgent and time.monotonic() < asked + child.program.grace_seconds:
+            while (
+                child.process.poll() is None
+                and not self._urgent
+                and time.monotonic() < asked + child.program.grace_seconds
+            ):
                 time.sleep(0.02)
             self._end_group(child)
             child.process.wait()
@@ -137,7 +146,11 @@ class Supervisor:
         program = child.program
         if child.restart_at is not None:
             if time.monotonic() >= child.restart_at:
-                child.process, child.started, child.restart_at = self._spawn(program), time.monotonic(), None
+                child.process, child.started, child.restart_at = (
+                    self._spawn(program),
+                    time.monotonic(),
+                    None,
+                )
             return
         status = child.process.poll()
         if status is None or program.ends:
@@ -146,11 +159,14 @@ class Supervisor:
         what = f"the {program.name} ended unexpectedly ({_in_words(status)})"
         if not program.restart or status == REFUSED:
             raise Failed(what, program.log if isinstance(program.log, Path) else None, status)
-        child.failures = 1 if time.monotonic() - child.started > STABLE_SECONDS else child.failures + 1
+        child.failures = (
+            1 if time.monotonic() - child.started > STABLE_SECONDS else child.failures + 1
+        )
         delay = min(2.0 ** (child.failures - 1), 30.0)
         child.restart_at = time.monotonic() + delay
         self._say(
-            f"{what}; it starts again in {delay:.0f} s" + (f" (see {program.log})" if isinstance(program.log, Path) else "")
+            f"{what}; it starts again in {delay:.0f} s"
+            + (f" (see {program.log})" if isinstance(program.log, Path) else "")
         )
 
     def _spawn(self, program: Program) -> subprocess.Popen[bytes]:
@@ -187,7 +203,9 @@ class Supervisor:
                 raise Failed(f"the {program.name} cannot be run: {error}") from error
         self._tell_tether(f"+{process.pid}")
         if process.stdin is not None:
-            with contextlib.suppress(BrokenPipeError):  # it has ended already; the next look finds out
+            with contextlib.suppress(
+                BrokenPipeError
+            ):  # it has ended already; the next look finds out
                 process.stdin.write(program.stdin)
                 process.stdin.close()
         return process

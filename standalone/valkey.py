@@ -63,7 +63,9 @@ def find_server() -> Path:
     )
 
 
-def embedded(server: Path, folder: Path, log: Path | int | None, environment: Mapping[str, str]) -> Store:
+def embedded(
+    server: Path, folder: Path, log: Path | int | None, environment: Mapping[str, str]
+) -> Store:
     """A store that keeps its log of writes in `folder`.
 
     It listens on a free loopback port, behind a password made for this run: a Unix socket would need one URL for redis-py and
@@ -92,7 +94,9 @@ def answers(url: str) -> bool:
     try:
         return bool(client.ping())
     except redis.AuthenticationError as error:
-        raise CannotStart(f"the Redis server at {without_password(url)} refuses the user or password: {error}") from error
+        raise CannotStart(
+            f"the Redis server at {without_password(url)} refuses the user or password: {error}"
+        ) from error
     except redis.RedisError:
         return False
     finally:
@@ -108,7 +112,9 @@ def without_password(url: str) -> str:
 def _version(server: Path) -> int:
     """Major version, 0 where it does not say."""
     try:
-        said = subprocess.run([server, "--version"], capture_output=True, text=True, timeout=10).stdout
+        said = subprocess.run(
+            [server, "--version"], capture_output=True, text=True, timeout=10
+        ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return 0
     found = re.search(r"v=(\d+)", said)

@@ -35,7 +35,9 @@ class Bucket:
         self._writing, self._reading = writing, reading
         self._turns = threading.BoundedSemaphore(READS_AT_ONCE)
 
-    def put(self, name: str, body: bytes | Path, mode: Literal["create", "overwrite"] = "overwrite") -> bool:
+    def put(
+        self, name: str, body: bytes | Path, mode: Literal["create", "overwrite"] = "overwrite"
+    ) -> bool:
         """Write an object; False where it is to be made and is there already."""
         with _errors():
             try:
@@ -94,7 +96,12 @@ def s3_bucket(url: str) -> Bucket:
         return S3Store.from_url(
             url,
             retry_config={"max_retries": 3, "retry_timeout": timedelta(seconds=RETRY_SECONDS)},
-            client_options={"connect_timeout": "3s", "timeout": f"{seconds}s", "read_timeout": f"{silence}s", "allow_http": True},
+            client_options={
+                "connect_timeout": "3s",
+                "timeout": f"{seconds}s",
+                "read_timeout": f"{silence}s",
+                "allow_http": True,
+            },
         )
 
     return Bucket(store(UPLOAD_SECONDS, UPLOAD_SECONDS), store(READ_SECONDS, SILENCE_SECONDS))
@@ -109,4 +116,6 @@ def _errors() -> Iterator[None]:
         raise
     except BaseError as error:
         # Its words may hold the address and the headers of the request.
-        raise StoreUnavailable(f"The object store does not answer as it should: {type(error).__name__}") from error
+        raise StoreUnavailable(
+            f"The object store does not answer as it should: {type(error).__name__}"
+        ) from error

@@ -5,7 +5,13 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BeforeValidator, DirectoryPath, Field, IPvAnyNetwork, ValidationError
-from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SecretsSettingsSource, SettingsConfigDict
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SecretsSettingsSource,
+    SettingsConfigDict,
+)
 from pydantic_settings.exceptions import SettingsError
 
 from storage.retention import DAY, Retention
@@ -18,7 +24,11 @@ _Settings = TypeVar("_Settings", bound="Settings")
 
 def listed(given: Any) -> Any:
     """A setting of several values, which are given with commas between."""
-    return [name.strip() for name in given.split(",") if name.strip()] if isinstance(given, str) else given
+    return (
+        [name.strip() for name in given.split(",") if name.strip()]
+        if isinstance(given, str)
+        else given
+    )
 
 
 class BadSettings(Exception):
@@ -28,7 +38,9 @@ class BadSettings(Exception):
 class Settings(BaseSettings):
     """What every process can be told. A variable counts more than a file."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore", use_attribute_docstrings=True)
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, frozen=True, extra="ignore", use_attribute_docstrings=True
+    )
 
     secrets_dir: DirectoryPath | None = None
     """Folder in which a file named like a variable, in lower case, holds its value: `itoscope_redis_url`."""
@@ -44,7 +56,11 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         folder = os.environ.get(_FOLDER)
         # One that is no folder is refused as the setting that it is.
-        files = (SecretsSettingsSource(settings_cls, folder),) if folder is not None and Path(folder).is_dir() else ()
+        files = (
+            (SecretsSettingsSource(settings_cls, folder),)
+            if folder is not None and Path(folder).is_dir()
+            else ()
+        )
         return init_settings, env_settings, *files
 
 
@@ -80,7 +96,9 @@ def read(kind: type[_Settings]) -> _Settings:
     try:
         return kind()
     except ValidationError as error:
-        faults = (f"{PREFIX}{str(fault['loc'][0]).upper()}: {fault['msg']}" for fault in error.errors())
+        faults = (
+            f"{PREFIX}{str(fault['loc'][0]).upper()}: {fault['msg']}" for fault in error.errors()
+        )
         raise BadSettings("; ".join(faults)) from None
     except SettingsError as error:
         raise BadSettings(f"{_FOLDER}: {error.__cause__ or error}") from None

@@ -48,9 +48,13 @@ class LocalDatasetStore:
         place = self._place(tenant, dataset_id)
         return _read(place) if place else None
 
-    def list(self, tenant: str, *, limit: int = 50, cursor: str | None = None) -> tuple[Sequence[Dataset], str | None]:
+    def list(
+        self, tenant: str, *, limit: int = 50, cursor: str | None = None
+    ) -> tuple[Sequence[Dataset], str | None]:
         home = self._root / checked_tenant(tenant)
-        return self._pages.page(tenant, _stamps(home), lambda name: _read(home / name), limit, cursor)
+        return self._pages.page(
+            tenant, _stamps(home), lambda name: _read(home / name), limit, cursor
+        )
 
     @contextmanager
     def files(self, tenant: str, dataset_id: str) -> Iterator[Path]:
@@ -81,7 +85,9 @@ class LocalDatasetStore:
         return sum(_size(place) for place in (self._root / checked_tenant(tenant)).glob("ds_*/*"))
 
     def _place(self, tenant: str, dataset_id: str) -> Path | None:
-        return self._root / checked_tenant(tenant) / dataset_id if is_dataset_id(dataset_id) else None
+        return (
+            self._root / checked_tenant(tenant) / dataset_id if is_dataset_id(dataset_id) else None
+        )
 
 
 def _stamps(home: Path) -> dict[str, int]:

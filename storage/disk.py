@@ -22,7 +22,9 @@ def disk_errors() -> Iterator[None]:
     except OSError as error:
         if is_full(error):
             raise StorageFull(f"The data folder is full: {error.strerror}") from error
-        raise StoreUnavailable(f"The data folder cannot be written: {error.strerror or error}") from error
+        raise StoreUnavailable(
+            f"The data folder cannot be written: {error.strerror or error}"
+        ) from error
 
 
 @contextmanager

@@ -26,7 +26,10 @@ class JobFilter:
     @property
     def facets(self) -> Sequence[str]:
         """What such jobs have in common, as they are listed by it."""
-        return [*([f"state={self.state}"] if self.state is not None else ()), *_facets(self.kind, self.dataset, self.labels)]
+        return [
+            *([f"state={self.state}"] if self.state is not None else ()),
+            *_facets(self.kind, self.dataset, self.labels),
+        ]
 
     def admits(self, record: JobRecord) -> bool:
         """Whether this is such a job."""

@@ -33,7 +33,9 @@ def checked_tenant(tenant: str) -> str:
     Lower case only: two tenants must not share a folder where the file system ignores case. Raises ValueError.
     """
     if not _TENANT.fullmatch(tenant):
-        raise ValueError(f"tenant {tenant!r} is not 1 to 63 of a-z, 0-9, '-', '_', starting with a letter or digit")
+        raise ValueError(
+            f"tenant {tenant!r} is not 1 to 63 of a-z, 0-9, '-', '_', starting with a letter or digit"
+        )
     return tenant
 
 

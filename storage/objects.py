@@ -9,7 +9,14 @@ from typing import Literal
 from contract.datasets import Dataset
 from storage.bucket import Bucket
 from storage.datasets import FILES
-from storage.names import checked_tenant, is_dataset_id, is_part_name, is_result_name, parts_place, result_name
+from storage.names import (
+    checked_tenant,
+    is_dataset_id,
+    is_part_name,
+    is_result_name,
+    parts_place,
+    result_name,
+)
 from storage.paging import DatasetPages
 from storage.stores import StoreUnavailable
 from storage.temporary import own_folder, sweep
@@ -34,8 +41,14 @@ class ObjectDatasetStore:
         for name in FILES:
             self._bucket.put(f"{place}/{name}", folder / name)
         # Of two that put the same dataset at once both write the same files; the first description stays.
-        made = self._bucket.put(f"{place}/{_DESCRIPTION}", dataset.model_dump_json(by_alias=True).encode(), mode="create")
-        if not {f"{place}/{name}" for name in FILES} <= {meta["path"] for meta in self._bucket.list(f"{place}/")}:
+        made = self._bucket.put(
+            f"{place}/{_DESCRIPTION}",
+            dataset.model_dump_json(by_alias=True).encode(),
+            mode="create",
+        )
+        if not {f"{place}/{name}" for name in FILES} <= {
+            meta["path"] for meta in self._bucket.list(f"{place}/")
+        }:
             # Deleted at the same time, and the description would outlive what it describes.
             self._bucket.delete(f"{place}/{_DESCRIPTION}")
             raise StoreUnavailable("The dataset was deleted while it was kept.")
@@ -45,7 +58,9 @@ class ObjectDatasetStore:
         place = self._place(tenant, dataset_id)
         return None if place is None else self._described(place)
 
-    def list(self, tenant: str, *, limit: int = 50, cursor: str | None = None) -> tuple[Sequence[Dataset], str | None]:
+    def list(
+        self, tenant: str, *, limit: int = 50, cursor: str | None = None
+    ) -> tuple[Sequence[Dataset], str | None]:
         home = f"datasets/{checked_tenant(tenant)}"
         listed = self._bucket.list(f"{home}/")
         stamps = {}
@@ -53,7 +68,13 @@ class ObjectDatasetStore:
             dataset_id, _, name = meta["path"].removeprefix(f"{home}/").partition("/")
             if name == _DESCRIPTION and is_dataset_id(dataset_id):
                 stamps[dataset_id] = meta["e_tag"] or meta["last_modified"]
-        return self._pages.page(tenant, stamps, lambda dataset_id: self._described(f"{home}/{dataset_id}"), limit, cursor)
+        return self._pages.page(
+            tenant,
+            stamps,
+            lambda dataset_id: self._described(f"{home}/{dataset_id}"),
+            limit,
+            cursor,
+        )
 
     @contextmanager
     def files(self, tenant: str, dataset_id: str) -> Iterator[Path]:
@@ -92,7 +113,9 @@ class ObjectDatasetStore:
         return sum(sizes[place] for place in described)
 
     def _place(self, tenant: str, dataset_id: str) -> str | None:
-        return f"datasets/{checked_tenant(tenant)}/{dataset_id}" if is_dataset_id(dataset_id) else None
+        return (
+            f"datasets/{checked_tenant(tenant)}/{dataset_id}" if is_dataset_id(dataset_id) else None
+        )
 
     def _described(self, place: str) -> Dataset | None:
         body = self._bucket.get(f"{place}/{_DESCRIPTION}")
@@ -111,7 +134,11 @@ class ObjectResultStore:
         return name
 
     def get(self, tenant: str, name: str) -> bytes | None:
-        return self._bucket.get(f"results/{checked_tenant(tenant)}/{name}") if is_result_name(name) else None
+        return (
+            self._bucket.get(f"results/{checked_tenant(tenant)}/{name}")
+            if is_result_name(name)
+            else None
+        )
 
     def delete(self, tenant: str, name: str) -> None:
         if not is_result_name(name):

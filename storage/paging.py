@@ -14,10 +14,16 @@ _Age = tuple[int, str]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def page(datasets: Iterable[Dataset], limit: int, cursor: str | None) -> tuple[Sequence[Dataset], str | None]:
+def page(
+    datasets: Iterable[Dataset], limit: int, cursor: str | None
+) -> tuple[Sequence[Dataset], str | None]:
     """At most `limit` datasets after the cursor, and the cursor of the next page. Raises InvalidCursor."""
     before = _parsed(cursor) if cursor is not None else None
-    found = sorted((dataset for dataset in datasets if before is None or _age(dataset) < before), key=_age, reverse=True)
+    found = sorted(
+        (dataset for dataset in datasets if before is None or _age(dataset) < before),
+        key=_age,
+        reverse=True,
+    )
     shown = found[:limit]
     more = len(found) > limit and bool(shown)
     return shown, "{}-{}".format(*_age(shown[-1])) if more else None
@@ -55,7 +61,9 @@ class DatasetPages:
             if age is not None:
                 ages[dataset_id] = stamp, age
         self._known[tenant] = ages
-        newest = nlargest(limit + 1, (age for _, age in ages.values() if before is None or age < before))
+        newest = nlargest(
+            limit + 1, (age for _, age in ages.values() if before is None or age < before)
+        )
         shown = newest[:limit]
         datasets = [dataset for _, dataset_id in shown if (dataset := read(dataset_id)) is not None]
         return datasets, "{}-{}".format(*shown[-1]) if len(newest) > limit and shown else None

@@ -99,7 +99,18 @@ class Delivery:
     last: bool
 
 
-WEBHOOK_WAITS = (15.0, 60.0, 300.0, 1800.0, 7200.0, 18_000.0, 36_000.0, 50_400.0, 72_000.0, 86_400.0)
+WEBHOOK_WAITS = (
+    15.0,
+    60.0,
+    300.0,
+    1800.0,
+    7200.0,
+    18_000.0,
+    36_000.0,
+    50_400.0,
+    72_000.0,
+    86_400.0,
+)
 """Seconds from each attempt to deliver a webhook to the next, three days in all. The first leaves a sender time to finish."""
 WEBHOOKS_AT_ONCE = 50
 
@@ -181,7 +192,12 @@ class JobStore(Protocol):
         ...
 
     def list(
-        self, tenant: str, wanted: JobFilter = EVERY_JOB, *, limit: int = 50, cursor: str | None = None
+        self,
+        tenant: str,
+        wanted: JobFilter = EVERY_JOB,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
     ) -> tuple[Sequence[JobRecord], str | None]:
         """A page of those of the tenant's jobs that are wanted (all, if not said), newest first, and the cursor of the next page.
 
@@ -214,7 +230,9 @@ class JobStore(Protocol):
         """
         ...
 
-    def claim_shard(self, job_id: str, owner: str, lease_seconds: float, *, last: bool = False) -> ShardClaim | None:
+    def claim_shard(
+        self, job_id: str, owner: str, lease_seconds: float, *, last: bool = False
+    ) -> ShardClaim | None:
         """Take a shard of the job that nobody has, or whose holder fell silent: the first, or the `last`. None where there is
         none; a shard that was lost so often that it must be what kills its workers fails the job.
         """
@@ -260,7 +278,9 @@ class JobStore(Protocol):
         """Name of the committed result blob."""
         ...
 
-    def events(self, tenant: str, job_id: str, after: str | None = None) -> Sequence[JobEvent] | None:
+    def events(
+        self, tenant: str, job_id: str, after: str | None = None
+    ) -> Sequence[JobEvent] | None:
         """What happened to the job after the event of this id, or since it was submitted; at least the last thousand changes
         are kept. None where there is no such job. Raises ValueError for an id that no event has.
         """
@@ -270,7 +290,9 @@ class JobStore(Protocol):
         """Ids of the jobs' newest events, whosever they are, in one cheap look; those that have none are left out."""
         ...
 
-    def outdated(self, older_than_seconds: float, what: Literal["result", "record"]) -> Sequence[Ended]:
+    def outdated(
+        self, older_than_seconds: float, what: Literal["result", "record"]
+    ) -> Sequence[Ended]:
         """Some of the jobs that ended longer ago than that, and whose results (or records) are still kept, oldest first."""
         ...
 
@@ -336,7 +358,9 @@ class DatasetStore(Protocol):
 
     def get(self, tenant: str, dataset_id: str) -> Dataset | None: ...
 
-    def list(self, tenant: str, *, limit: int = 50, cursor: str | None = None) -> tuple[Sequence[Dataset], str | None]:
+    def list(
+        self, tenant: str, *, limit: int = 50, cursor: str | None = None
+    ) -> tuple[Sequence[Dataset], str | None]:
         """A page of the tenant's datasets, newest first, and the cursor of the next page. Raises InvalidCursor."""
         ...
 

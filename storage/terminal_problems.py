@@ -19,7 +19,9 @@ def worker_lost(attempts: int) -> Problem:
 
 def timed_out(timeout_seconds: float | None = None) -> Problem:
     """The job was still running when its time limit had passed."""
-    limit = "its time limit" if timeout_seconds is None else f"its time limit of {timeout_seconds:g} s"
+    limit = (
+        "its time limit" if timeout_seconds is None else f"its time limit of {timeout_seconds:g} s"
+    )
     return problem(
         504,
         "timed-out",

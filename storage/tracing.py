@@ -81,8 +81,12 @@ class Traces:
                 return int(made.__dict__.pop("trace", 0)) or super().generate_trace_id()
 
         resource = Resource.create({"service.name": f"itoscope-{process}"})
-        self._provider = TracerProvider(resource=resource, id_generator=Ids(), shutdown_on_exit=False)
-        self._provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=EXPORT_MILLISECONDS))
+        self._provider = TracerProvider(
+            resource=resource, id_generator=Ids(), shutdown_on_exit=False
+        )
+        self._provider.add_span_processor(
+            BatchSpanProcessor(exporter, schedule_delay_millis=EXPORT_MILLISECONDS)
+        )
         self._tracer = self._provider.get_tracer("itoscope")
 
     def submitted(self, job_id: str, began: int, attributes: Mapping[str, Any]) -> None:
@@ -93,7 +97,10 @@ class Traces:
 
         self._made.trace, self._made.span = trace_of(job_id)
         started = self._tracer.start_span(
-            "submit", context=Context(), start_time=began, attributes={"itoscope.job": job_id, **attributes}
+            "submit",
+            context=Context(),
+            start_time=began,
+            attributes={"itoscope.job": job_id, **attributes},
         )
         started.end()
 
@@ -106,9 +113,13 @@ class Traces:
         from opentelemetry import trace as api
 
         trace, span = trace_of(job_id)
-        first = api.SpanContext(trace, span, is_remote=True, trace_flags=api.TraceFlags(api.TraceFlags.SAMPLED))
+        first = api.SpanContext(
+            trace, span, is_remote=True, trace_flags=api.TraceFlags(api.TraceFlags.SAMPLED)
+        )
         above = api.set_span_in_context(api.NonRecordingSpan(first))
-        run = self._tracer.start_span("run", context=above, attributes={"itoscope.job": job_id, "itoscope.attempt": attempt})
+        run = self._tracer.start_span(
+            "run", context=above, attributes={"itoscope.job": job_id, "itoscope.attempt": attempt}
+        )
         below = api.set_span_in_context(run)
         found = Attempt(run, lambda name: self._tracer.start_span(name, context=below))
         try:
@@ -124,10 +135,15 @@ class Traces:
 
 def traces(process: str, environment: Mapping[str, str] = os.environ) -> Traces:
     """Traces as the environment asks for them. Raises TracingMissing."""
-    if not any(environment.get(name) for name in ENDPOINTS) or environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
+    if (
+        not any(environment.get(name) for name in ENDPOINTS)
+        or environment.get("OTEL_SDK_DISABLED", "").lower() == "true"
+    ):
         return Traces(process)
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     except ImportError as error:
-        raise TracingMissing("OTEL_EXPORTER_OTLP_ENDPOINT is set, and the extra `telemetry` is not installed") from error
+        raise TracingMissing(
+            "OTEL_EXPORTER_OTLP_ENDPOINT is set, and the extra `telemetry` is not installed"
+        ) from error
     return Traces(process, OTLPSpanExporter())

@@ -90,7 +90,9 @@ QUICK = Size(2, 30, 100.0, 3, (25.0, 50.0, 100.0), (0.02, 0.005))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--seeds", type=int, default=Size().seeds)
     parser.add_argument("--jobs", type=int, default=2)
@@ -129,7 +131,9 @@ class Measured:
 
 def measure(size: Size, jobs: int) -> Measured:
     """All items on all seeds, in so many processes."""
-    runs: list[Callable[[], Any]] = [partial(on_run, name, seed, size) for name in NAMES for seed in range(size.seeds)]
+    runs: list[Callable[[], Any]] = [
+        partial(on_run, name, seed, size) for name in NAMES for seed in range(size.seeds)
+    ]
     seeds = range(size.own_seeds)
     own: list[Callable[[], Any]] = [
         *(partial(temporal.measure, seed, size.durations) for seed in seeds),
@@ -150,7 +154,14 @@ def parts_of(measured: Measured) -> list[Part]:
     parts = []
     for item in ORDER:
         if item in ON_RUNS:
-            parts.append(item.part({name: [run[item.__name__] for run in measured.on_runs[name]] for name in item.SYSTEMS}))
+            parts.append(
+                item.part(
+                    {
+                        name: [run[item.__name__] for run in measured.on_runs[name]]
+                        for name in item.SYSTEMS
+                    }
+                )
+            )
         elif item in ON_THEIR_OWN:
             parts.append(item.part(measured.own[item.__name__]))
         else:

@@ -26,26 +26,42 @@ def measure(run: Run) -> Floats | None:
     """Mean absolute error over mean absolute drift on [−2.5, 2.5], all five terms; (stacked or pooled, h, M)."""
     if run.seed >= SEEDS:
         return None
-    finest = make_kernels(run.scales, count=max(COUNTS), bandwidth=min(BANDWIDTHS), centre_range=(-2.5, 2.5))
+    finest = make_kernels(
+        run.scales, count=max(COUNTS), bandwidth=min(BANDWIDTHS), centre_range=(-2.5, 2.5)
+    )
     walk = chunks(run.data, run.scales, block_edges(run.data, 0, one_per_trajectory=True))
     euler = Euler()
     # One pass for all kernels: sums at the nodes of cells fine enough for the narrowest.
-    gathered = gather(walk, run.library, None, make_cells(finest, run.scales), lambda chunk: euler.weights(chunk, run.library))
+    gathered = gather(
+        walk,
+        run.library,
+        None,
+        make_cells(finest, run.scales),
+        lambda chunk: euler.weights(chunk, run.library),
+    )
     to_raw = np.array([[float(v) for v in row] for row in run.library.change_of_basis]).T
     errors = np.empty((2, len(BANDWIDTHS), len(COUNTS)))
     for i, h in enumerate(BANDWIDTHS):
         for j, count in enumerate(COUNTS):
             kernels = make_kernels(run.scales, count=count, bandwidth=h, centre_range=(-2.5, 2.5))
             sums = gathered.under(kernels)
-            design, response = sums.at_instrument @ to_raw * run.scales.time, sums.sums[..., 0] * run.scales.unit
-            errors[0, i, j] = _error(least_squares(design.reshape(-1, design.shape[-1]), response.ravel()))
+            design, response = (
+                sums.at_instrument @ to_raw * run.scales.time,
+                sums.sums[..., 0] * run.scales.unit,
+            )
+            errors[0, i, j] = _error(
+                least_squares(design.reshape(-1, design.shape[-1]), response.ravel())
+            )
             errors[1, i, j] = _error(least_squares(design.sum(axis=0), response.sum(axis=0)))
     return errors
 
 
 def _error(coefficients: Floats) -> float:
     b = TRUTH["double-well"].function("drift", EVALUATED)
-    return float(np.abs(np.polynomial.polynomial.polyval(EVALUATED, coefficients) - b).mean() / np.abs(b).mean())
+    return float(
+        np.abs(np.polynomial.polynomial.polyval(EVALUATED, coefficients) - b).mean()
+        / np.abs(b).mean()
+    )
 
 
 def part(found: Mapping[str, Sequence[Floats | None]]) -> Part:
@@ -60,7 +76,10 @@ def part(found: Mapping[str, Sequence[Floats | None]]) -> Part:
                 f"squares with all five terms, mean of {len(each)} seeds. The paper does not print its grid; this one "
                 "has its ends.",
                 ("h", *(f"M = {count}" for count in COUNTS)),
-                tuple((f"{h:g}", *(number(100 * v, 1) for v in row)) for h, row in zip(BANDWIDTHS, errors, strict=True)),
+                tuple(
+                    (f"{h:g}", *(number(100 * v, 1) for v in row))
+                    for h, row in zip(BANDWIDTHS, errors, strict=True)
+                ),
             )
             for what, errors in (
                 ("Rows stacked by trajectory, as in the paper", stacked),

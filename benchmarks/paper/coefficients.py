@@ -18,7 +18,16 @@ from benchmarks.paper.parts import (
     verdict,
     within_scatter,
 )
-from benchmarks.paper.runs import ESTIMATORS, NAMES, PUBLISHED, TRUTH, Model, Run, by_default, model_of
+from benchmarks.paper.runs import (
+    ESTIMATORS,
+    NAMES,
+    PUBLISHED,
+    TRUTH,
+    Model,
+    Run,
+    by_default,
+    model_of,
+)
 from benchmarks.recovery import Limits
 
 SYSTEMS = tuple(NAMES)
@@ -33,7 +42,13 @@ COEFFICIENTS: tuple[Coefficient, ...] = tuple(
 )
 
 BEST = ("bound", "likeliest")
-PRINTED_ERRORS = dict(zip(COEFFICIENTS, ("3.7 %", "0.0 %", "3.2 %", "3.2 %", "0.0 %", "4.1 %", "0.1 %", "0.6 %"), strict=True))
+PRINTED_ERRORS = dict(
+    zip(
+        COEFFICIENTS,
+        ("3.7 %", "0.0 %", "3.2 %", "3.2 %", "0.0 %", "4.1 %", "0.1 %", "0.6 %"),
+        strict=True,
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +64,18 @@ class Found:
 def measure(run: Run) -> Found:
     by_euler = by_default(run.data, sampling_rule="euler")
     euler = model_of(by_euler.drift.active(), by_euler.diffusion.active())
-    return Found(run.models | {"euler": euler}, run.limits, {"paper": run.by_paper[1], "default": run.by_default[1]})
+    return Found(
+        run.models | {"euler": euler},
+        run.limits,
+        {"paper": run.by_paper[1], "default": run.by_default[1]},
+    )
 
 
 def part(found: Mapping[str, Sequence[Found]]) -> Part:
-    published_in = [within_scatter(PUBLISHED[n].value(c, t), _values(found, "paper", (n, c, t))) for n, c, t in COEFFICIENTS]
+    published_in = [
+        within_scatter(PUBLISHED[n].value(c, t), _values(found, "paper", (n, c, t)))
+        for n, c, t in COEFFICIENTS
+    ]
     return Part(
         "Coefficients",
         "table tab:coefficients",
@@ -105,7 +127,14 @@ def _values_table(found: Mapping[str, Sequence[Found]]) -> Table:
     n = len(next(iter(found.values())))
     return Table(
         f"Mean ± standard deviation of a single seed, {n} seeds; T = 100, dt = 0.002.",
-        ("coefficient", "truth", "published", "preset `paper`", "default", "default by Euler's rule"),
+        (
+            "coefficient",
+            "truth",
+            "published",
+            "preset `paper`",
+            "default",
+            "default by Euler's rule",
+        ),
         rows,
     )
 
@@ -113,7 +142,9 @@ def _values_table(found: Mapping[str, Sequence[Found]]) -> Table:
 def _errors_table(found: Mapping[str, Sequence[Found]]) -> Table:
     rows = []
     for of in COEFFICIENTS:
-        paper, default, euler = (_errors(found, estimator, of) for estimator in (*ESTIMATORS, "euler"))
+        paper, default, euler = (
+            _errors(found, estimator, of) for estimator in (*ESTIMATORS, "euler")
+        )
         rows.append(
             (
                 _label(of),
@@ -146,9 +177,13 @@ def _errors_table(found: Mapping[str, Sequence[Found]]) -> Table:
 
 
 def _not_within(published_in: Sequence[bool]) -> str:
-    outside = [_label(of) for of, inside in zip(COEFFICIENTS, published_in, strict=True) if not inside]
+    outside = [
+        _label(of) for of, inside in zip(COEFFICIENTS, published_in, strict=True) if not inside
+    ]
     if not outside:
-        return "Every published coefficient is within two standard deviations of the preset's seeds."
+        return (
+            "Every published coefficient is within two standard deviations of the preset's seeds."
+        )
     return f"Outside two standard deviations of the preset's seeds: {'; '.join(outside)}."
 
 
@@ -171,7 +206,9 @@ def _claims(found: Mapping[str, Sequence[Found]], published_in: Sequence[bool]) 
         of_all(published_in),
     )
     largest = [
-        max(abs(e[i]) for of in COEFFICIENTS if of[0] == name for e in [_errors(found, "paper", of)])
+        max(
+            abs(e[i]) for of in COEFFICIENTS if of[0] == name for e in [_errors(found, "paper", of)]
+        )
         for name, fs in found.items()
         for i in range(len(fs))
     ]
@@ -207,7 +244,10 @@ def _claims(found: Mapping[str, Sequence[Found]], published_in: Sequence[bool]) 
         ("euler", "diffusion", "(ours) the default's diffusion is at the bound by Euler's rule"),
     ):
         chosen = [of for of in COEFFICIENTS if of[1] == component]
-        ratios, likely = ([rms(_errors(found, estimator, of)) / _limit(found, of, best) for of in chosen] for best in BEST)
+        ratios, likely = (
+            [rms(_errors(found, estimator, of)) / _limit(found, of, best) for of in chosen]
+            for best in BEST
+        )
         yield Claim(
             said,
             "–",
@@ -216,8 +256,16 @@ def _claims(found: Mapping[str, Sequence[Found]], published_in: Sequence[bool]) 
             of_all([r <= allowed for r in ratios]),
         )
     lower = [
-        max(abs(np.mean(_errors(found, "paper", of))) for of in COEFFICIENTS if of[0] == n and of[1] == "diffusion")
-        < min(abs(np.mean(_errors(found, "paper", of))) for of in COEFFICIENTS if of[0] == n and of[1] == "drift")
+        max(
+            abs(np.mean(_errors(found, "paper", of)))
+            for of in COEFFICIENTS
+            if of[0] == n and of[1] == "diffusion"
+        )
+        < min(
+            abs(np.mean(_errors(found, "paper", of)))
+            for of in COEFFICIENTS
+            if of[0] == n and of[1] == "drift"
+        )
         for n in found
     ]
     yield Claim(
@@ -227,7 +275,9 @@ def _claims(found: Mapping[str, Sequence[Found]], published_in: Sequence[bool]) 
         "in all three systems",
         of_all(lower),
     )
-    seconds = {e: float(np.median([f.seconds[e] for fs in found.values() for f in fs])) for e in ESTIMATORS}
+    seconds = {
+        e: float(np.median([f.seconds[e] for fs in found.values() for f in fs])) for e in ESTIMATORS
+    }
     yield Claim(
         "the whole pipeline takes under two minutes",
         "sec:algorithm",

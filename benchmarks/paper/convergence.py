@@ -19,7 +19,13 @@ from worker.identification.sums.kernels import make_kernels
 
 SYSTEMS = ("ornstein-uhlenbeck",)
 COUNTS = (2, 4, 8, 15, 30, 60, 120)
-WAYS = ("stacked, Algorithm 1", "stacked, x alone", "stacked, all five terms", "pooled, x alone", "default")
+WAYS = (
+    "stacked, Algorithm 1",
+    "stacked, x alone",
+    "stacked, all five terms",
+    "pooled, x alone",
+    "default",
+)
 COARSE = 0.01
 TRUTH = np.array([0.0, PAPER_SYSTEMS["ornstein-uhlenbeck"].drift["x"], 0.0, 0.0, 0.0])
 X = [1]
@@ -59,7 +65,13 @@ def measure(run: Run) -> Converging:
         shorter = run.paths[:, : (run.paths.shape[1] - 1) // share + 1]
         stacked[duration / share, DT] = _on_x(_system_of(shorter, DT))
     start = np.random.default_rng([run.seed, 5]).uniform(-3, 3, len(run.paths))
-    coarse = simulate(*COEFFICIENTS[run.name], start, dt=COARSE, n_steps=round(duration / COARSE), seed=1000 + run.seed)
+    coarse = simulate(
+        *COEFFICIENTS[run.name],
+        start,
+        dt=COARSE,
+        n_steps=round(duration / COARSE),
+        seed=1000 + run.seed,
+    )
     stacked[duration, COARSE] = _on_x(_system_of(coarse, COARSE))
     return Converging(errors, bound, stacked)
 
@@ -67,7 +79,12 @@ def measure(run: Run) -> Converging:
 def _first(system: StackedSystem, n: int) -> StackedSystem:
     """Of the first n trajectories."""
     return StackedSystem(
-        system.design[:n], system.increments[:n], system.squares[:n], system.time_squared[:n], system.terms, system.kernels
+        system.design[:n],
+        system.increments[:n],
+        system.squares[:n],
+        system.time_squared[:n],
+        system.terms,
+        system.kernels,
     )
 
 
@@ -86,10 +103,19 @@ def part(found: Mapping[str, Sequence[Converging]]) -> Part:
     each = found[SYSTEMS[0]]
     counts = list(each[0].bound)
     rows = tuple(
-        (f"{n}", *(number(_rms(each, way, n), 4) for way in WAYS), number(rms([f.bound[n] for f in each]), 4)) for n in counts
+        (
+            f"{n}",
+            *(number(_rms(each, way, n), 4) for way in WAYS),
+            number(rms([f.bound[n] for f in each]), 4),
+        )
+        for n in counts
     )
     by_setting = tuple(
-        (f"T = {duration:g}, dt = {dt:g}", percent(float(np.mean(e)), 2), percent(float(np.std(e) / np.sqrt(len(e))), 2))
+        (
+            f"T = {duration:g}, dt = {dt:g}",
+            percent(float(np.mean(e)), 2),
+            percent(float(np.std(e) / np.sqrt(len(e))), 2),
+        )
         for duration, dt in each[0].stacked
         for e in [[f.stacked[duration, dt] for f in each]]
     )
@@ -158,7 +184,9 @@ def _claims(each: Sequence[Converging]) -> Iterator[Claim]:
         "true of the sums, which is why pooled they have no bias; not of stacked rows, since E[A_rᵀ(B_r − A_r c)] ≠ 0",
         "partly",
     )
-    by = {setting: float(np.mean([f.stacked[setting] for f in each])) for setting in each[0].stacked}
+    by = {
+        setting: float(np.mean([f.stacked[setting] for f in each])) for setting in each[0].stacked
+    }
     longest = max(duration for duration, _ in by)
     fine, coarse, short = by[longest, DT], by[longest, COARSE], by[longest / 4, DT]
     yield Claim(

@@ -5,7 +5,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.paper.parts import Claim, Part, Table, number, percent, percents, spread, verdict, within_scatter
+from benchmarks.paper.parts import (
+    Claim,
+    Part,
+    Table,
+    number,
+    percent,
+    percents,
+    spread,
+    verdict,
+    within_scatter,
+)
 from benchmarks.paper.runs import TERMS, TRUTH, Run
 from benchmarks.paper.stacked import least_squares
 from benchmarks.recovery import Floats
@@ -33,12 +43,16 @@ def measure(run: Run) -> Corrected:
     def of(squares: Floats) -> dict[str, Floats]:
         return {
             WAYS[0]: least_squares(system.rows, squares.ravel()),
-            WAYS[1]: sparse_fit(system.rows, squares.ravel(), system.groups, threshold).coefficients,
+            WAYS[1]: sparse_fit(
+                system.rows, squares.ravel(), system.groups, threshold
+            ).coefficients,
             WAYS[2]: least_squares(system.design.sum(axis=0), squares.sum(axis=0), true_terms),
         }
 
     default = np.array([run.models["default"].value("diffusion", t) for t in TERMS])
-    return Corrected(of(system.squares), of(system.corrected(run.paper.drift.coefficients)) | {WAYS[3]: default})
+    return Corrected(
+        of(system.squares), of(system.corrected(run.paper.drift.coefficients)) | {WAYS[3]: default}
+    )
 
 
 def part(found: Mapping[str, Sequence[Corrected]]) -> Part:
@@ -46,7 +60,9 @@ def part(found: Mapping[str, Sequence[Corrected]]) -> Part:
     for term, published in (("1", ("0.250", "0.250")), (QUADRATIC, ("0.261", "0.252"))):
         rows.append((f"{_sign(term)}, published", *published, "", ""))
         for way in WAYS:
-            before, after = (_of(found, "multiplicative", when, way, term) for when in ("before", "after"))
+            before, after = (
+                _of(found, "multiplicative", when, way, term) for when in ("before", "after")
+            )
             rows.append(
                 (
                     f"{_sign(term)}, {way}",
@@ -74,7 +90,9 @@ def part(found: Mapping[str, Sequence[Corrected]]) -> Part:
     )
 
 
-def _of(found: Mapping[str, Sequence[Corrected]], name: str, when: str, way: str, term: str) -> list[float]:
+def _of(
+    found: Mapping[str, Sequence[Corrected]], name: str, when: str, way: str, term: str
+) -> list[float]:
     each = (getattr(f, when).get(way) for f in found[name])
     return [float(c[TERMS.index(term)]) for c in each if c is not None]
 
@@ -100,7 +118,10 @@ def _claims(found: Mapping[str, Sequence[Corrected]]) -> Iterator[Claim]:
         f"{spread(after)} ({percent(float(np.mean(after)) / 0.25 - 1)}), Algorithm 1",
         verdict(within_scatter(0.252, after)),
     )
-    one = [np.array(_of(found, "double-well", when, WAYS[1], "1")) / 0.25 - 1 for when in ("before", "after")]
+    one = [
+        np.array(_of(found, "double-well", when, WAYS[1], "1")) / 0.25 - 1
+        for when in ("before", "after")
+    ]
     yield Claim(
         "the double well's diffusion is 1.2 % off uncorrected",
         "sec:bias",

@@ -18,7 +18,11 @@ def measure(run: Run) -> dict[str, Model]:
 
 
 def part(found: Mapping[str, Sequence[dict[str, Model]]]) -> Part:
-    distances = {(name, e): [total_variation(TRUTH[name], m[e]) for m in ms] for name, ms in found.items() for e in ESTIMATORS}
+    distances = {
+        (name, e): [total_variation(TRUTH[name], m[e]) for m in ms]
+        for name, ms in found.items()
+        for e in ESTIMATORS
+    }
     rows = tuple(
         (
             NAMES[name],
@@ -48,7 +52,11 @@ def part(found: Mapping[str, Sequence[dict[str, Model]]]) -> Part:
                 ("system", "published", "of the printed model", "preset `paper`", "default"),
                 rows,
             ),
-            Table("The densities (mean over seeds).", ("density at", *(f"{v:g}" for v in at)), densities),
+            Table(
+                "The densities (mean over seeds).",
+                ("density at", *(f"{v:g}" for v in at)),
+                densities,
+            ),
         ),
         (
             "The published values agree with the published coefficients. A density hides what is wrong with a drift: b and a "
@@ -63,7 +71,8 @@ def _mean_density(models: Sequence[dict[str, Model]], estimator: str, at: Floats
 
 
 def _claims(
-    found: Mapping[str, Sequence[dict[str, Model]]], distances: Mapping[tuple[str, str], Sequence[float]]
+    found: Mapping[str, Sequence[dict[str, Model]]],
+    distances: Mapping[tuple[str, str], Sequence[float]],
 ) -> Iterator[Claim]:
     paper = {name: distances[name, "paper"] for name in found}
     yield Claim(

@@ -23,7 +23,12 @@ IN_SHORT = (
 
 def document(parts: Sequence[Part], how: str) -> str:
     """Markdown; `how` says how it was made."""
-    return "\n".join((*_head(how), *_summary(parts), *(line for p in parts for line in _part(p)))).rstrip() + "\n"
+    return (
+        "\n".join(
+            (*_head(how), *_summary(parts), *(line for p in parts for line in _part(p)))
+        ).rstrip()
+        + "\n"
+    )
 
 
 def _head(how: str) -> Iterator[str]:
@@ -42,7 +47,9 @@ def _summary(parts: Sequence[Part]) -> Iterator[str]:
     yield "## In short"
     yield ""
     for sentence in IN_SHORT:
-        yield from textwrap.wrap(sentence, WIDTH, initial_indent="- ", subsequent_indent="  ", break_long_words=False)
+        yield from textwrap.wrap(
+            sentence, WIDTH, initial_indent="- ", subsequent_indent="  ", break_long_words=False
+        )
     yield ""
     counts = {v: sum(c.holds == v for c in claims) for v in ("yes", "partly", "no")}
     yield from _paragraph(
@@ -50,7 +57,11 @@ def _summary(parts: Sequence[Part]) -> Iterator[str]:
         "standard deviation of a single seed; a published number “within the scatter” is within two of them of our mean. The "
         "items follow in the paper's order."
     )
-    for title, verdicts in (("What holds", ("yes",)), ("What holds in part", ("partly",)), ("What does not hold", ("no",))):
+    for title, verdicts in (
+        ("What holds", ("yes",)),
+        ("What holds in part", ("partly",)),
+        ("What does not hold", ("no",)),
+    ):
         chosen = [c for c in claims if c.holds in verdicts]
         if chosen:
             yield f"### {title}"
@@ -84,7 +95,9 @@ def _paragraph(text: str) -> Iterator[str]:
     yield ""
 
 
-def _rows(header: tuple[str, ...], rows: Sequence[tuple[str, ...]], *, numeric: bool) -> Iterator[str]:
+def _rows(
+    header: tuple[str, ...], rows: Sequence[tuple[str, ...]], *, numeric: bool
+) -> Iterator[str]:
     align = ["---", *(["---:" if numeric else "---"] * (len(header) - 1))]
     for row in (header, align, *rows):
         if len(row) != len(header):

@@ -28,7 +28,11 @@ def density_at(model: Model, x: Floats) -> Floats:
 def gap_of(model: Model) -> float:
     """λ₁ [1/time]; nan for a model without a stationary law."""
     spectrum = report_of(model).spectrum
-    return float(spectrum.eigenvalues[0].real) if spectrum is not None and len(spectrum.eigenvalues) else np.nan
+    return (
+        float(spectrum.eigenvalues[0].real)
+        if spectrum is not None and len(spectrum.eigenvalues)
+        else np.nan
+    )
 
 
 def autocorrelation(model: Model, lags: Floats) -> Floats:

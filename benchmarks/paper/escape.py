@@ -25,7 +25,10 @@ def part(found: Mapping[str, Sequence[dict[str, Model]]]) -> Part:
         ("exact mean time, well to the barrier's top", lambda m: _to_top(m), 2),
         ("relaxation time 1/λ₁", lambda m: 1 / gap_of(m), 2),
     )
-    rows = tuple((label, *(_cell([of(m) for m in column], digits) for column in columns)) for label, of, digits in quantities)
+    rows = tuple(
+        (label, *(_cell([of(m) for m in column], digits) for column in columns))
+        for label, of, digits in quantities
+    )
     return Part(
         "Escape times",
         "section sec:results_dw, equations eq:kramers_dw and eq:kramers_estimated",
@@ -41,7 +44,12 @@ def part(found: Mapping[str, Sequence[dict[str, Model]]]) -> Part:
                 ("printed", "value", "how it comes about", "right"),
                 (
                     ("τ = π exp(1/2σ²)", "23.2", "π for 2π/√2 = 4.44", number(_formula(1.0), 2)),
-                    ("“true value” π exp(1.0)", "8.54", "and ΔV/σ² for 2ΔV/σ²", number(_formula(1.0), 2)),
+                    (
+                        "“true value” π exp(1.0)",
+                        "8.54",
+                        "and ΔV/σ² for 2ΔV/σ²",
+                        number(_formula(1.0), 2),
+                    ),
                     ("estimated π exp(0.968)", "8.27", "likewise", number(_formula(0.968), 2)),
                 ),
             ),
@@ -75,7 +83,9 @@ def _passage(model: Model) -> tuple[float, float]:
 
 def _to_top(model: Model) -> float:
     for barrier in report_of(model).barriers:
-        return report_of(model, ((barrier.start, barrier.over),)).passages[0].mean_time.value or np.nan
+        return (
+            report_of(model, ((barrier.start, barrier.over),)).passages[0].mean_time.value or np.nan
+        )
     return np.nan
 
 
@@ -86,7 +96,11 @@ def _cell(values: Sequence[float], digits: int) -> str:
 def _claims(models: Sequence[dict[str, Model]]) -> Iterator[Claim]:
     exact, formula = _passage(TRUTH["double-well"])
     yield Claim(
-        "the double well's Kramers time is 23.2", "eq:kramers_dw", "23.2", f"{number(formula, 2)}; exact {number(exact, 2)}", "no"
+        "the double well's Kramers time is 23.2",
+        "eq:kramers_dw",
+        "23.2",
+        f"{number(formula, 2)}; exact {number(exact, 2)}",
+        "no",
     )
     yield Claim(
         "the Kramers time is 8.54, estimated 8.27",
@@ -96,7 +110,9 @@ def _claims(models: Sequence[dict[str, Model]]) -> Iterator[Claim]:
         "no",
     )
     errors = {e: [_passage(m[e])[0] / exact - 1 for m in models] for e in ESTIMATORS}
-    said = ", ".join(f"{e} {percent(float(np.mean(v)))} ± {100 * np.std(v):.1f}" for e, v in errors.items())
+    said = ", ".join(
+        f"{e} {percent(float(np.mean(v)))} ± {100 * np.std(v):.1f}" for e, v in errors.items()
+    )
     yield Claim(
         "escape rates to 3.2 %, by whatever formula",
         "sec:conclusion",

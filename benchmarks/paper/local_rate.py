@@ -21,15 +21,31 @@ def measure(run: Run) -> dict[str, Model]:
 
 def part(found: Mapping[str, Sequence[dict[str, Model]]]) -> Part:
     models = found["multiplicative"]
-    columns = [[TRUTH["multiplicative"]], [PUBLISHED["multiplicative"]], *([m[e] for m in models] for e in ESTIMATORS)]
+    columns = [
+        [TRUTH["multiplicative"]],
+        [PUBLISHED["multiplicative"]],
+        *([m[e] for m in models] for e in ESTIMATORS),
+    ]
     rows = tuple(
-        (f"γ({x:g})", *(number(_rates(c[0])[i], 3) if len(c) == 1 else spread([_rates(m)[i] for m in c]) for c in columns))
+        (
+            f"γ({x:g})",
+            *(
+                number(_rates(c[0])[i], 3) if len(c) == 1 else spread([_rates(m)[i] for m in c])
+                for c in columns
+            ),
+        )
         for i, x in enumerate(AT)
     )
     return Part(
         "Local relaxation rate",
         "section sec:results_mult",
-        (Table("Multiplicative system.", ("rate", "truth", "of the printed model", "preset `paper`", "default"), rows),),
+        (
+            Table(
+                "Multiplicative system.",
+                ("rate", "truth", "of the printed model", "preset `paper`", "default"),
+                rows,
+            ),
+        ),
         (
             "γ is 1/state², not 1/time: in centimetres instead of metres it is 10⁴ times smaller. What relaxes in time is the "
             "mean, at the gap 2 from every x, since d⟨X⟩/dt = −2⟨X⟩; γ(0) = 8 is no rate of anything. The printed γ̂(x) = 2 × "
@@ -41,7 +57,9 @@ def part(found: Mapping[str, Sequence[dict[str, Model]]]) -> Part:
 
 def _rates(model: Model) -> list[float]:
     b, a = from_terms(dict(model.drift)), from_terms(dict(model.diffusion))
-    return [float(v) for v in local_relaxation(ScalarProcess(b, a, b.derivative()), np.array(AT)).rate]
+    return [
+        float(v) for v in local_relaxation(ScalarProcess(b, a, b.derivative()), np.array(AT)).rate
+    ]
 
 
 def _claims() -> Iterator[Claim]:
@@ -54,7 +72,11 @@ def _claims() -> Iterator[Claim]:
         "no",
     )
     yield Claim(
-        "at x = ±2 it is four times slower than at 0", "sec:results_mult", "4", f"{rates[0] / rates[2]:.0f} (8 against 8/5)", "no"
+        "at x = ±2 it is four times slower than at 0",
+        "sec:results_mult",
+        "4",
+        f"{rates[0] / rates[2]:.0f} (8 against 8/5)",
+        "no",
     )
     yield Claim(
         "γ̂(x) = 2 × 1.918/[¼(0.250 + 0.252 x²)]",

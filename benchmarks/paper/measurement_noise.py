@@ -35,7 +35,9 @@ def measure(run: Run) -> Noisy | None:
     drift, diffusion = {}, {}
     clean = run.paths[:R]
     for ratio in RATIOS:
-        seen = clean + np.sqrt(VARIANCE) / ratio * np.random.default_rng([run.seed, 13]).standard_normal(clean.shape)
+        seen = clean + np.sqrt(VARIANCE) / ratio * np.random.default_rng(
+            [run.seed, 13]
+        ).standard_normal(clean.shape)
         answer = by_default(from_arrays(list(seen), DT))
         drift["default", ratio] = answer.drift.active().get("x", 0.0)
         diffusion["default", ratio] = answer.diffusion.active().get("1", 0.0)
@@ -47,7 +49,12 @@ def measure(run: Run) -> Noisy | None:
 def _by_paper(paths: Floats) -> tuple[float, float]:
     data = from_arrays(list(paths), DT)
     scales = measure_scales(data)
-    model = identify_by_paper(data, scales, make_library(scales), make_kernels(scales, bandwidth=0.22, centre_range=(-2.5, 2.5)))
+    model = identify_by_paper(
+        data,
+        scales,
+        make_library(scales),
+        make_kernels(scales, bandwidth=0.22, centre_range=(-2.5, 2.5)),
+    )
     return float(model.drift.coefficients[TERMS.index("x")]), float(model.diffusion.coefficients[0])
 
 
@@ -103,7 +110,9 @@ def _predicted(ratio: float) -> tuple[float, float]:
 
 def _claims(each: Sequence[Noisy]) -> Iterator[Claim]:
     at = 20.0
-    paper, quarter, default = (float(np.mean([f.drift[e, at] for f in each])) + 1 for e in ("paper", QUARTER, "default"))
+    paper, quarter, default = (
+        float(np.mean([f.drift[e, at] for f in each])) + 1 for e in ("paper", QUARTER, "default")
+    )
     yield Claim(
         "the estimator is consistent under measurement noise",
         "thm:noise",

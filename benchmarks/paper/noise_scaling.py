@@ -19,7 +19,13 @@ SEEDS = 25
 STEPS = (0.05, 0.02, 0.01, 0.005, 0.002)
 R, T = 8, 100.0
 N_BINS = 50
-WAYS = ("increments over dt, regressed", "the same, averaged in bins", "weak, pooled", "weak, stacked", "default")
+WAYS = (
+    "increments over dt, regressed",
+    "the same, averaged in bins",
+    "weak, pooled",
+    "weak, stacked",
+    "default",
+)
 
 Errors = dict[tuple[str, float], float]
 """ĉ_x − c_x by way and step."""
@@ -29,11 +35,20 @@ def measure(seed: int, steps: Sequence[float] = STEPS) -> Errors:
     errors: Errors = {}
     for dt in steps:
         start = np.random.default_rng([seed, 11]).uniform(-3, 3, R)
-        paths = simulate(*COEFFICIENTS["ornstein-uhlenbeck"], start, dt=dt, n_steps=round(T / dt), seed=3000 + seed)
+        paths = simulate(
+            *COEFFICIENTS["ornstein-uhlenbeck"],
+            start,
+            dt=dt,
+            n_steps=round(T / dt),
+            seed=3000 + seed,
+        )
         data = from_arrays(list(paths), dt)
         scales = measure_scales(data)
         system = stacked_system(
-            data, scales, make_library(scales), make_kernels(scales, bandwidth=0.22, centre_range=(-2.5, 2.5))
+            data,
+            scales,
+            make_library(scales),
+            make_kernels(scales, bandwidth=0.22, centre_range=(-2.5, 2.5)),
         )
         x, rate = paths[:, :-1].ravel(), (np.diff(paths) / dt).ravel()
         found = (
@@ -59,9 +74,16 @@ def _binned(x: Floats, rate: Floats) -> float:
 
 def part(each: Sequence[Errors]) -> Part:
     steps = sorted({dt for _, dt in each[0]}, reverse=True)
-    measured = tuple((f"{dt:g}", *(percent(rms([e[way, dt] for e in each]), 1) for way in WAYS)) for dt in steps)
+    measured = tuple(
+        (f"{dt:g}", *(percent(rms([e[way, dt] for e in each]), 1) for way in WAYS)) for dt in steps
+    )
     formulas = tuple(
-        (f"{dt:g}", *(f"{v:.3g}" for snr in (5, 10, 20) for v in _formulas(dt, snr)), f"{_ratio(dt):.2e}") for dt in steps
+        (
+            f"{dt:g}",
+            *(f"{v:.3g}" for snr in (5, 10, 20) for v in _formulas(dt, snr)),
+            f"{_ratio(dt):.2e}",
+        )
+        for dt in steps
     )
     return Part(
         "Noise against the step",
@@ -75,7 +97,11 @@ def part(each: Sequence[Errors]) -> Part:
             ),
             Table(
                 "The paper's formulas: σ_obs/dt (KM) and σ_obs/√(N h_eff) (WF), σ_obs = 0.495/SNR, and their ratio.",
-                ("dt", *(f"{kind}, SNR {snr}" for snr in (5, 10, 20) for kind in ("KM", "WF")), "ratio"),
+                (
+                    "dt",
+                    *(f"{kind}, SNR {snr}" for snr in (5, 10, 20) for kind in ("KM", "WF")),
+                    "ratio",
+                ),
                 formulas,
             ),
         ),

@@ -59,7 +59,11 @@ def of_all(right: Sequence[bool]) -> Verdict:
 
 def within_scatter(published: float, values: Sequence[float]) -> bool:
     """Whether a published number could be one more of these draws."""
-    return bool(abs(published - np.mean(values)) <= SCATTER * np.std(values, ddof=1)) if len(values) > 1 else False
+    return (
+        bool(abs(published - np.mean(values)) <= SCATTER * np.std(values, ddof=1))
+        if len(values) > 1
+        else False
+    )
 
 
 def spread(values: Sequence[float], digits: int = 3) -> str:

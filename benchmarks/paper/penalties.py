@@ -46,7 +46,10 @@ def measure(run: Run) -> dict[str, Penalised]:
         "drift": (run.paper.drift, system.increments),
         "diffusion": (run.paper.diffusion, system.corrected(run.paper.drift.coefficients)),
     }
-    return {component: _penalised(fit, system.rows, response.ravel()) for component, (fit, response) in responses.items()}
+    return {
+        component: _penalised(fit, system.rows, response.ravel())
+        for component, (fit, response) in responses.items()
+    }
 
 
 def _penalised(fit: SparseFit, rows: Floats, response: Floats) -> Penalised:
@@ -54,9 +57,15 @@ def _penalised(fit: SparseFit, rows: Floats, response: Floats) -> Penalised:
     columns = rows / np.linalg.norm(rows, axis=0)
     # Through the Gram matrix it is a hundred times faster than by rows, and as exact as counting terms needs.
     penalties, coefficients, _ = lasso_path(
-        columns, response, alphas=np.sort(ALPHAS)[::-1], precompute=columns.T @ columns, max_iter=100_000
+        columns,
+        response,
+        alphas=np.sort(ALPHAS)[::-1],
+        precompute=columns.T @ columns,
+        max_iter=100_000,
     )
-    counts = [(coefficients[:, int(np.argmin(np.abs(np.log(penalties / a))))] != 0).sum() for a in SHOWN]
+    counts = [
+        (coefficients[:, int(np.argmin(np.abs(np.log(penalties / a))))] != 0).sum() for a in SHOWN
+    ]
     return Penalised(
         fit.alpha,
         tuple(TERMS[k] for k in fit.of_lasso),
@@ -95,11 +104,21 @@ def part(found: Mapping[str, Sequence[dict[str, Penalised]]]) -> Part:
             Table(
                 "Penalty α* chosen by LassoCV (median and range of the seeds), terms that the lasso leaves at it (mean and "
                 "range), and in how many seeds these are the true ones, before and after the thresholds (STLSQ).",
-                ("sub-problem", "published α*", "ours", "true terms", "terms left", "right by the lasso", "right after STLSQ"),
+                (
+                    "sub-problem",
+                    "published α*",
+                    "ours",
+                    "true terms",
+                    "terms left",
+                    "right by the lasso",
+                    "right after STLSQ",
+                ),
                 tuple(rows),
             ),
             Table(
-                "Cross-validated mean squared error at α, over the smallest on the path (mean over seeds).", header, tuple(paths)
+                "Cross-validated mean squared error at α, over the smallest on the path (mean over seeds).",
+                header,
+                tuple(paths),
             ),
             Table("Terms of the lasso at α (mean over seeds).", header, tuple(counts)),
         ),
@@ -116,17 +135,30 @@ def part(found: Mapping[str, Sequence[dict[str, Penalised]]]) -> Part:
 
 
 def _claims(found: Mapping[str, Sequence[dict[str, Penalised]]]) -> Iterator[Claim]:
-    each = [(name, component, f[component]) for name, fs in found.items() for f in fs for component in ("drift", "diffusion")]
-    right = sum(set(p.lasso) == set(dict(getattr(TRUTH[name], component))) for name, component, p in each)
+    each = [
+        (name, component, f[component])
+        for name, fs in found.items()
+        for f in fs
+        for component in ("drift", "diffusion")
+    ]
+    right = sum(
+        set(p.lasso) == set(dict(getattr(TRUTH[name], component))) for name, component, p in each
+    )
     yield Claim(
         "all false terms are set to zero by the lasso, without a threshold by hand",
         "sec. OU, fig:lasso",
         "6 of 6",
         f"{right} of {len(each)} sub-problems; STLSQ does the rest",
-        verdict(right == len(each)) if right in (0, len(each)) else ("no" if right < len(each) / 2 else "partly"),
+        verdict(right == len(each))
+        if right in (0, len(each))
+        else ("no" if right < len(each) / 2 else "partly"),
     )
     flat = float(np.max([p.errors[0] - 1 for _, _, p in each]))
-    ranges = [np.ptp(np.log10([f[c].alpha for f in fs])) for fs in found.values() for c in ("drift", "diffusion")]
+    ranges = [
+        np.ptp(np.log10([f[c].alpha for f in fs]))
+        for fs in found.values()
+        for c in ("drift", "diffusion")
+    ]
     yield Claim(
         "the elbow tells the sparsity level",
         "fig:lasso",

@@ -65,7 +65,14 @@ def part(found: Mapping[str, Sequence[Distance]]) -> Part:
             Table(
                 "Mean: ∫|f̂ − f| / ∫|f| over [−2.5, 2.5] (the paper does not say how it divides; with one term every way is "
                 "the same). Largest: max |f̂ − f| / max |f| over the range of the samples.",
-                ("function", "published, mean", "mean, `paper`", "mean, default", "largest, `paper`", "largest, default"),
+                (
+                    "function",
+                    "published, mean",
+                    "mean, `paper`",
+                    "mean, default",
+                    "largest, `paper`",
+                    "largest, default",
+                ),
                 rows,
             ),
         ),
@@ -78,7 +85,10 @@ def _claims(found: Mapping[str, Sequence[Distance]]) -> Iterator[Claim]:
     inside = []
     for (name, component), printed in PRINTED.items():
         values = [d.mean["paper", component] for d in found.get(name, ())]
-        inside.append(within_scatter(printed, values) or bool(values and printed == 0 and min(values) < ROUNDED))
+        inside.append(
+            within_scatter(printed, values)
+            or bool(values and printed == 0 and min(values) < ROUNDED)
+        )
     yield Claim(
         "mean errors of the six functions",
         "fig:recovery",

@@ -26,7 +26,10 @@ def part(found: Mapping[str, Sequence[dict[str, Model]]]) -> Part:
             NAMES[name],
             number(gap_of(TRUTH[name]), 4),
             number(gap_of(PUBLISHED[name]), 4),
-            *(f"{spread(g, 4)} ({percent(float(np.mean(g)) / gap_of(TRUTH[name]) - 1)})" for g in _gaps(models)),
+            *(
+                f"{spread(g, 4)} ({percent(float(np.mean(g)) / gap_of(TRUTH[name]) - 1)})"
+                for g in _gaps(models)
+            ),
         )
         for name, models in found.items()
     )
@@ -39,8 +42,13 @@ def part(found: Mapping[str, Sequence[dict[str, Model]]]) -> Part:
     ]
     for name, models in found.items():
         lags = np.array(LAGS[name])
-        rows = [("truth", autocorrelation(TRUTH[name], lags)), ("published model", autocorrelation(PUBLISHED[name], lags))]
-        rows += [(e, np.mean([autocorrelation(m[e], lags) for m in models], axis=0)) for e in ESTIMATORS]
+        rows = [
+            ("truth", autocorrelation(TRUTH[name], lags)),
+            ("published model", autocorrelation(PUBLISHED[name], lags)),
+        ]
+        rows += [
+            (e, np.mean([autocorrelation(m[e], lags) for m in models], axis=0)) for e in ESTIMATORS
+        ]
         tables.append(
             Table(
                 f"Autocorrelation of the {NAMES[name]} model (mean over seeds).",
@@ -73,7 +81,10 @@ def _claims(found: Mapping[str, Sequence[dict[str, Model]]]) -> Iterator[Claim]:
         "sec. OU",
         "1.039",
         f"`paper` {spread(times)}, default {spread([1 / g for g in default])}; truth 1",
-        verdict(abs(1.039 - float(np.mean(times))) < 2 * float(np.std(times, ddof=min(1, len(times) - 1)))),
+        verdict(
+            abs(1.039 - float(np.mean(times)))
+            < 2 * float(np.std(times, ddof=min(1, len(times) - 1)))
+        ),
     )
     at_30 = float(autocorrelation(TRUTH["double-well"], np.array([30.0]))[0])
     theirs = [float(autocorrelation(m["paper"], np.array([30.0]))[0]) for m in found["double-well"]]

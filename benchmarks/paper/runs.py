@@ -22,7 +22,11 @@ from worker.identification.estimation.paper import PaperModel, identify_by_paper
 from worker.identification.identified_model import Answer
 from worker.identification.sums.kernels import make_kernels
 
-NAMES = {"ornstein-uhlenbeck": "Ornstein–Uhlenbeck", "double-well": "double well", "multiplicative": "multiplicative"}
+NAMES = {
+    "ornstein-uhlenbeck": "Ornstein–Uhlenbeck",
+    "double-well": "double well",
+    "multiplicative": "multiplicative",
+}
 TERMS = ("1", "x", "x^2", "x^3", "x^4")
 ESTIMATORS = ("paper", "default")
 
@@ -41,7 +45,9 @@ class Model:
 
     def function(self, component: str, x: Floats) -> Floats:
         """b or a at states (n,)."""
-        return np.asarray(sum(v * x ** TERMS.index(term) for term, v in getattr(self, component)), dtype=float) + np.zeros_like(x)
+        return np.asarray(
+            sum(v * x ** TERMS.index(term) for term, v in getattr(self, component)), dtype=float
+        ) + np.zeros_like(x)
 
 
 def model_of(drift: dict[str, float], diffusion: dict[str, float]) -> Model:
@@ -94,7 +100,9 @@ class Run:
             bandwidth=float(chosen.kernels.bandwidth),
             centre_range=chosen.kernels.range if chosen.kernels.range != "auto" else None,
         )
-        model = identify_by_paper(self.data, self.scales, self.library, kernels, threshold=chosen.selection.threshold)
+        model = identify_by_paper(
+            self.data, self.scales, self.library, kernels, threshold=chosen.selection.threshold
+        )
         return model, time.process_time() - begun
 
     @property
@@ -114,7 +122,10 @@ class Run:
         paper = self.paper
         return {
             "paper": model_of(
-                *({TERMS[k]: float(fit.coefficients[k]) for k in fit.support} for fit in (paper.drift, paper.diffusion))
+                *(
+                    {TERMS[k]: float(fit.coefficients[k]) for k in fit.support}
+                    for fit in (paper.drift, paper.diffusion)
+                )
             ),
             "default": model_of(answer.drift.active(), answer.diffusion.active()),
         }
@@ -127,6 +138,8 @@ def run_of(name: str, seed: int, n_trajectories: int, duration: float) -> Run:
 def by_default(data: Trajectories, **parameters: object) -> Answer:
     """The identification of a job."""
     with threadpool_limits(1):
-        answer = pipeline.identify(data, IdentificationParameters.model_validate(parameters), lambda *_: None)
+        answer = pipeline.identify(
+            data, IdentificationParameters.model_validate(parameters), lambda *_: None
+        )
     assert isinstance(answer, Answer)
     return answer

@@ -59,8 +59,12 @@ def measure(seed: int, durations: Sequence[float] = DURATIONS) -> Weighted:
         scales = measure_scales(data)
         kernels = make_kernels(scales, count=M, bandwidth=H, centre_range=(-2.5, 2.5))
         system = stacked_system(data, scales, make_library(scales), kernels)
-        errors[WAYS[2], duration] = float(least_squares(system.rows, system.increments.ravel())[1]) + 1
-        errors[WAYS[3], duration] = float(least_squares(system.rows, system.increments.ravel(), [1])[1]) + 1
+        errors[WAYS[2], duration] = (
+            float(least_squares(system.rows, system.increments.ravel())[1]) + 1
+        )
+        errors[WAYS[3], duration] = (
+            float(least_squares(system.rows, system.increments.ravel(), [1])[1]) + 1
+        )
         errors[WAYS[4], duration] = by_default(data).drift.active().get("x", 0.0) + 1
     for duration in durations[1:3]:
         coarse = _paths(seed, COARSE, duration)
@@ -70,20 +74,30 @@ def measure(seed: int, durations: Sequence[float] = DURATIONS) -> Weighted:
 
 def _paths(seed: int, dt: float, duration: float) -> Floats:
     start = np.random.default_rng([seed, 7]).uniform(-3, 3, R)
-    return simulate(*COEFFICIENTS["ornstein-uhlenbeck"], start, dt=dt, n_steps=round(duration / dt), seed=2000 + seed)
+    return simulate(
+        *COEFFICIENTS["ornstein-uhlenbeck"],
+        start,
+        dt=dt,
+        n_steps=round(duration / dt),
+        seed=2000 + seed,
+    )
 
 
 def _in_time(paths: Floats, dt: float) -> tuple[Floats, Floats]:
     """Design (R·M, 5) and response (R·M,) of Gaussian windows on equally spaced times, rows stacked by trajectory."""
     n = paths.shape[1] - 1
     centres = np.linspace(0, n * dt, M)
-    windows = np.exp(-0.5 * ((np.arange(n) * dt - centres[:, None]) / (WIDTH * (centres[1] - centres[0]))) ** 2)
+    windows = np.exp(
+        -0.5 * ((np.arange(n) * dt - centres[:, None]) / (WIDTH * (centres[1] - centres[0]))) ** 2
+    )
     states = paths[:, :-1]
     design = np.stack([(states**k) @ windows.T * dt for k in range(5)], axis=-1)
     return design.reshape(-1, 5), (np.diff(paths) @ windows.T).ravel()
 
 
-def _normal_equations(design: Floats, response: Floats, paths: Floats, dt: float) -> tuple[float, float]:
+def _normal_equations(
+    design: Floats, response: Floats, paths: Floats, dt: float
+) -> tuple[float, float]:
     """Of x alone, per step: what the noise Z = S − A c puts on the right-hand side, and what stands on the left."""
     steps = paths.shape[0] * (paths.shape[1] - 1)
     noise = response + design[:, 1]
@@ -96,14 +110,21 @@ def part(each: Sequence[Weighted]) -> Part:
         (
             f"{d:g}",
             *(
-                "{1:.3f} ({0:.3f}–{2:.3f})".format(*np.quantile([abs(w.errors[way, d]) for w in each], [0.25, 0.5, 0.75]))
+                "{1:.3f} ({0:.3f}–{2:.3f})".format(
+                    *np.quantile([abs(w.errors[way, d]) for w in each], [0.25, 0.5, 0.75])
+                )
                 for way in WAYS
             ),
         )
         for d in durations
     )
     biases = tuple(
-        (f"T = {d:g}, dt = {dt:g}", *(f"{v:.2e}" for v in means), number(means[0] / means[1], 3), f"{d * dt**1.5:.1e}")
+        (
+            f"T = {d:g}, dt = {dt:g}",
+            *(f"{v:.2e}" for v in means),
+            number(means[0] / means[1], 3),
+            f"{d * dt**1.5:.1e}",
+        )
         for d, dt in sorted(each[0].bias)
         for means in [np.mean([w.bias[d, dt] for w in each], axis=0)]
     )
@@ -158,7 +179,9 @@ def _claims(each: Sequence[Weighted], durations: Sequence[float]) -> Iterator[Cl
         of_all([abs(v - 1.1) < 0.05 for v in five]),
     )
     per_step = [float(np.mean([w.bias[d, DT][0] for w in each])) for d in durations]
-    growth = np.polyfit(np.log(durations), np.log(np.abs(per_step)), 1)[0] if len(durations) > 1 else 0.0
+    growth = (
+        np.polyfit(np.log(durations), np.log(np.abs(per_step)), 1)[0] if len(durations) > 1 else 0.0
+    )
     yield Claim(
         "the bias of weights in time grows as T dt^(3/2) per row",
         "thm:endogeneity (iii)",
@@ -167,7 +190,13 @@ def _claims(each: Sequence[Weighted], durations: Sequence[float]) -> Iterator[Cl
         verdict(bool(growth > 0.5)),
     )
     slopes = {
-        way: float(np.polyfit(np.log(durations), np.log([rms([w.errors[way, d] for w in each]) for d in durations]), 1)[0])
+        way: float(
+            np.polyfit(
+                np.log(durations),
+                np.log([rms([w.errors[way, d] for w in each]) for d in durations]),
+                1,
+            )[0]
+        )
         for way in (WAYS[3], WAYS[2], WAYS[4])
     }
     yield Claim(

@@ -59,10 +59,14 @@ def _write(place: Path, text: str, mode: int) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; 0, or 2 with one line on standard error."""
-    parser = argparse.ArgumentParser(prog="python -m storage.redis.acl", description="The account at Redis.")
+    parser = argparse.ArgumentParser(
+        prog="python -m storage.redis.acl", description="The account at Redis."
+    )
     parser.add_argument("--secrets", type=Path, help="folder for itoscope_redis_url")
     parser.add_argument("--access", type=Path, help="folder for users.acl")
-    parser.add_argument("--host", default="redis", help="name under which service and workers find Redis")
+    parser.add_argument(
+        "--host", default="redis", help="name under which service and workers find Redis"
+    )
     chosen = parser.parse_args(arguments)
     if (chosen.secrets is None) != (chosen.access is None):
         parser.error("--secrets and --access belong together")

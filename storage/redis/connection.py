@@ -7,13 +7,29 @@ from urllib.parse import parse_qs, urlsplit
 
 from redis import Redis
 from redis.backoff import ExponentialBackoff
-from redis.exceptions import ConnectionError, NoPermissionError, OutOfMemoryError, ReadOnlyError, ResponseError, TimeoutError
+from redis.exceptions import (
+    ConnectionError,
+    NoPermissionError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    ResponseError,
+    TimeoutError,
+)
 from redis.retry import Retry
 
 from storage.stores import StorageFull, StoreUnavailable
 
 # How a server that cannot keep what it is told begins its answer: disk trouble, loading, no majority, no master.
-_PASSING_TROUBLE = ("OOM", "MISCONF", "LOADING", "NOREPLICAS", "MASTERDOWN", "CLUSTERDOWN", "READONLY", "BUSY")
+_PASSING_TROUBLE = (
+    "OOM",
+    "MISCONF",
+    "LOADING",
+    "NOREPLICAS",
+    "MASTERDOWN",
+    "CLUSTERDOWN",
+    "READONLY",
+    "BUSY",
+)
 
 
 class _Client(Redis):

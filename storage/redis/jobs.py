@@ -34,7 +34,14 @@ from contract.messages import QUEUES, Message, QueueName, broker_queue
 from contract.problems import Problem
 from contract.records import JobEvent, JobRecord, Progress
 from storage.listing import EVERY_JOB, MOST_LOOKED_AT, JobFilter, facets
-from storage.names import checked_event, checked_tenant, is_job_id, is_result_name, new_job_id, new_webhook_secret
+from storage.names import (
+    checked_event,
+    checked_tenant,
+    is_job_id,
+    is_result_name,
+    new_job_id,
+    new_webhook_secret,
+)
 from storage.paging import job_number
 from storage.redis.connection import store_errors
 from storage.redis.shards import AT_ONCE, MOST_EXCUSED, RedisShards
@@ -112,7 +119,9 @@ class RedisJobStore(RedisShards):
         keys = [_record_key(job_id), _DUE, f"{home}:sequence"]
         if idempotency_key is not None:
             # Hashed: the key is the caller's free text, of any length.
-            keys.append(f"idem:{tenant}:{hashlib.sha256(idempotency_key.encode('utf-8', 'surrogatepass')).hexdigest()}")
+            keys.append(
+                f"idem:{tenant}:{hashlib.sha256(idempotency_key.encode('utf-8', 'surrogatepass')).hexdigest()}"
+            )
         outcome, record = self._run(
             "submit",
             keys,
@@ -159,7 +168,9 @@ class RedisJobStore(RedisShards):
             running=unfinished - queued,
             oldest_queued_seconds=float(waited),
             happened={name: int(value) for name, value in _pairs(happened).items()},
-            stages={stage: (int(number), seconds.get(stage, 0.0)) for stage, number in counts.items()},
+            stages={
+                stage: (int(number), seconds.get(stage, 0.0)) for stage, number in counts.items()
+            },
         )
 
     def memory_used(self) -> float:
@@ -173,10 +184,17 @@ class RedisJobStore(RedisShards):
         return _record(fields) if fields else None
 
     def list(
-        self, tenant: str, wanted: JobFilter = EVERY_JOB, *, limit: int = 50, cursor: str | None = None
+        self,
+        tenant: str,
+        wanted: JobFilter = EVERY_JOB,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
     ) -> tuple[Sequence[JobRecord], str | None]:
         before = "" if cursor is None else job_number(cursor)
-        following, *records = self._run("page", [], checked_tenant(tenant), before, limit, MOST_LOOKED_AT, *wanted.facets)
+        following, *records = self._run(
+            "page", [], checked_tenant(tenant), before, limit, MOST_LOOKED_AT, *wanted.facets
+        )
         return [_record(_pairs(record)) for record in records], following or None
 
     def cancel(self, tenant: str, job_id: str) -> JobRecord | None:
@@ -201,38 +219,83 @@ class RedisJobStore(RedisShards):
         if not answer:
             return None
         attempt, tenant, request = answer
-        return Claim(job_id=job_id, tenant=tenant, attempt=int(attempt), job=JOB_REQUEST.validate_json(request))
+        return Claim(
+            job_id=job_id,
+            tenant=tenant,
+            attempt=int(attempt),
+            job=JOB_REQUEST.validate_json(request),
+        )
 
     def renew(self, job_id: str, owner: str, lease_seconds: float) -> bool:
         record = _record_key(job_id)
-        return bool(self._run("renew", [record, _DUE, f"{record}:shards"], job_id, owner, lease_seconds))
+        return bool(
+            self._run("renew", [record, _DUE, f"{record}:shards"], job_id, owner, lease_seconds)
+        )
 
     def report(self, job_id: str, attempt: int, progress: Progress) -> bool:
-        return bool(self._run("report", [_record_key(job_id)], attempt, progress.fraction, progress.stage, progress.message))
+        return bool(
+            self._run(
+                "report",
+                [_record_key(job_id)],
+                attempt,
+                progress.fraction,
+                progress.stage,
+                progress.message,
+            )
+        )
 
     def succeed(self, job_id: str, attempt: int, result: str) -> bool:
         if not is_result_name(result):
             raise ValueError(f"no result store gave the name {result!r}")
-        return bool(self._run("commit", [_record_key(job_id), _DUE], job_id, attempt, "succeeded", "result", result))
+        return bool(
+            self._run(
+                "commit",
+                [_record_key(job_id), _DUE],
+                job_id,
+                attempt,
+                "succeeded",
+                "result",
+                result,
+            )
+        )
 
     def fail(self, job_id: str, attempt: int, problem: Problem) -> bool:
         error = problem.model_dump_json(by_alias=True)
-        return bool(self._run("commit", [_record_key(job_id), _DUE], job_id, attempt, "failed", "error", error))
+        return bool(
+            self._run(
+                "commit", [_record_key(job_id), _DUE], job_id, attempt, "failed", "error", error
+            )
+        )
 
     def give_back(self, job_id: str, attempt: int) -> bool:
         keys = [_record_key(job_id), _DUE]
-        return bool(self._run("give_back", keys, job_id, attempt, self._queued_grace, LONGEST_WAIT_SECONDS, MOST_EXCUSED))
+        return bool(
+            self._run(
+                "give_back",
+                keys,
+                job_id,
+                attempt,
+                self._queued_grace,
+                LONGEST_WAIT_SECONDS,
+                MOST_EXCUSED,
+            )
+        )
 
     def result_name(self, tenant: str, job_id: str) -> str | None:
         fields = self._fields(tenant, job_id)
         return fields.get("result") if fields else None
 
-    def events(self, tenant: str, job_id: str, after: str | None = None) -> Sequence[JobEvent] | None:
+    def events(
+        self, tenant: str, job_id: str, after: str | None = None
+    ) -> Sequence[JobEvent] | None:
         start = "-" if after is None else f"({checked_event(after)}"
         if self._fields(tenant, job_id) is None:
             return None
         with store_errors():
-            found = cast("Sequence[tuple[str, dict[str, str]]]", self._client.xrange(f"{_record_key(job_id)}:events", min=start))
+            found = cast(
+                "Sequence[tuple[str, dict[str, str]]]",
+                self._client.xrange(f"{_record_key(job_id)}:events", min=start),
+            )
         return [_event(name, fields) for name, fields in found]
 
     def newest_events(self, job_ids: Sequence[str]) -> Mapping[str, str]:
@@ -241,10 +304,14 @@ class RedisJobStore(RedisShards):
         found = self._run("newest", [f"{_record_key(job_id)}:events" for job_id in job_ids])
         return {job_id: newest for job_id, newest in zip(job_ids, found, strict=True) if newest}
 
-    def outdated(self, older_than_seconds: float, what: Literal["result", "record"]) -> Sequence[Ended]:
+    def outdated(
+        self, older_than_seconds: float, what: Literal["result", "record"]
+    ) -> Sequence[Ended]:
         if isinf(older_than_seconds):
             return []
-        found = self._run("outdated", [_ENDED if what == "result" else _KEPT], older_than_seconds, AT_ONCE)
+        found = self._run(
+            "outdated", [_ENDED if what == "result" else _KEPT], older_than_seconds, AT_ONCE
+        )
         return [
             Ended(tenant, job_id, int(attempts))
             for job_id, tenant, attempts in zip(found[::3], found[1::3], found[2::3], strict=True)
@@ -295,10 +362,14 @@ class RedisJobStore(RedisShards):
         return deliveries
 
     def webhook_ended(self, job_id: str, delivered: bool) -> None:
-        self._run("told", [_WEBHOOKS], job_id, "webhook_delivered" if delivered else "webhook_given_up")
+        self._run(
+            "told", [_WEBHOOKS], job_id, "webhook_delivered" if delivered else "webhook_given_up"
+        )
 
     def webhook_secret(self, tenant: str) -> str:
-        return str(self._run("secret", [f"tenant:{checked_tenant(tenant)}:secrets"], new_webhook_secret()))
+        return str(
+            self._run("secret", [f"tenant:{checked_tenant(tenant)}:secrets"], new_webhook_secret())
+        )
 
     def beat(self, worker: str, queues: Sequence[QueueName] = QUEUES) -> None:
         self._run("beat", [_WORKERS, *map(_workers_of, queues)], worker)
@@ -309,7 +380,9 @@ class RedisJobStore(RedisShards):
                 self._client.zrem(workers, worker)
 
     def workers_alive(self, within_seconds: float, host: str | None = None) -> int:
-        return int(self._run("alive", [_WORKERS], within_seconds, "" if host is None else f"@{host}"))
+        return int(
+            self._run("alive", [_WORKERS], within_seconds, "" if host is None else f"@{host}")
+        )
 
     def workers_of(self, queue: QueueName, within_seconds: float) -> int:
         return int(self._run("alive", [_workers_of(queue)], within_seconds, ""))
@@ -340,9 +413,17 @@ def _present(fields: Mapping[str, str]) -> Mapping[str, str]:
 def _event(name: str, fields: Mapping[str, str]) -> JobEvent:
     at = _time(fields["at"])
     assert at is not None
-    progress = Progress(fraction=float(fields["fraction"]), stage=fields["stage"], message=fields["message"])
+    progress = Progress(
+        fraction=float(fields["fraction"]), stage=fields["stage"], message=fields["message"]
+    )
     return JobEvent.model_validate(
-        {"id": name, "at": at, "state": fields["state"], "attempt": int(fields["attempt"]), "progress": progress}
+        {
+            "id": name,
+            "at": at,
+            "state": fields["state"],
+            "attempt": int(fields["attempt"]),
+            "progress": progress,
+        }
     )
 
 
@@ -361,7 +442,9 @@ def _record(fields: Mapping[str, str]) -> JobRecord:
             "created_at": _time(fields["created"]),
             "started_at": _time(fields.get("started")),
             "finished_at": _time(fields.get("finished")),
-            "progress": Progress(fraction=float(fields["fraction"]), stage=fields["stage"], message=fields["message"]),
+            "progress": Progress(
+                fraction=float(fields["fraction"]), stage=fields["stage"], message=fields["message"]
+            ),
             "attempt": int(fields["attempt"]),
             "dataset": job.dataset if isinstance(job, DataJob) else None,
             "labels": job.labels,

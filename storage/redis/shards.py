@@ -32,10 +32,15 @@ class RedisShards:
 
     def fan_out(self, job_id: str, attempt: int, pass_name: str, shards: int) -> QueueName | None:
         keys = [f"job:{job_id}", f"job:{job_id}:shards", _SHARED, _PARTS]
-        queue: QueueName | None = self._run("fan_out", keys, job_id, attempt, pass_name, shards, self._queued_grace) or None
+        queue: QueueName | None = (
+            self._run("fan_out", keys, job_id, attempt, pass_name, shards, self._queued_grace)
+            or None
+        )
         return queue
 
-    def claim_shard(self, job_id: str, owner: str, lease_seconds: float, *, last: bool = False) -> ShardClaim | None:
+    def claim_shard(
+        self, job_id: str, owner: str, lease_seconds: float, *, last: bool = False
+    ) -> ShardClaim | None:
         if not is_job_id(job_id):
             return None
         answer = self._run(
@@ -52,18 +57,27 @@ class RedisShards:
         if not answer:
             return None
         shard, attempt, of_job, tenant, request, pass_name, shards = answer
-        claim = Claim(job_id=job_id, tenant=tenant, attempt=int(of_job), job=JOB_REQUEST.validate_json(request))
+        claim = Claim(
+            job_id=job_id,
+            tenant=tenant,
+            attempt=int(of_job),
+            job=JOB_REQUEST.validate_json(request),
+        )
         return ShardClaim(claim, pass_name, int(shard), int(shards), int(attempt))
 
     def commit_shard(self, claim: ShardClaim, part: str) -> bool:
         if not is_part_name(part):
             raise ValueError(f"no part can be named {part!r}")
         keys = [f"job:{claim.of.job_id}:shards"]
-        return bool(self._run("commit_shard", keys, claim.pass_name, claim.number, claim.attempt, part))
+        return bool(
+            self._run("commit_shard", keys, claim.pass_name, claim.number, claim.attempt, part)
+        )
 
     def give_back_shard(self, claim: ShardClaim) -> None:
         keys = [f"job:{claim.of.job_id}:shards"]
-        self._run("give_back_shard", keys, claim.pass_name, claim.number, claim.attempt, MOST_EXCUSED)
+        self._run(
+            "give_back_shard", keys, claim.pass_name, claim.number, claim.attempt, MOST_EXCUSED
+        )
 
     def parts(self, job_id: str, attempt: int, pass_name: str) -> Sequence[str | None] | None:
         names = self._run("shards", [f"job:{job_id}", f"job:{job_id}:shards"], attempt, pass_name)
@@ -71,7 +85,10 @@ class RedisShards:
 
     def left_parts(self, older_than_seconds: float) -> Sequence[LeftParts]:
         found = self._run("left_parts", [_PARTS], older_than_seconds, AT_ONCE)
-        return [LeftParts(tenant, job_id) for tenant, job_id in zip(found[::2], found[1::2], strict=True)]
+        return [
+            LeftParts(tenant, job_id)
+            for tenant, job_id in zip(found[::2], found[1::2], strict=True)
+        ]
 
     def drop_parts(self, left: LeftParts) -> None:
         self._run("drop_parts", [_PARTS], f"{left.tenant}/{left.job_id}")
@@ -81,7 +98,9 @@ class RedisShards:
         found = self._run("reap_shards", [_SHARED], AT_ONCE, self._queued_grace, *queues)
         return [
             Message(job_id, float(timeout), queue, HELP_JOB)
-            for job_id, timeout, queue, free in zip(found[::4], found[1::4], found[2::4], found[3::4], strict=True)
+            for job_id, timeout, queue, free in zip(
+                found[::4], found[1::4], found[2::4], found[3::4], strict=True
+            )
             for _ in range(min(int(free), MOST_HELPERS))
         ]
 

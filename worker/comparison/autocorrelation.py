@@ -57,7 +57,12 @@ def nothing(reason: str) -> Autocorrelation:
 
 
 def compared(
-    data: Stretches, measure: Measure, variable: int, correlations: Correlations, relaxation: float, duration: float
+    data: Stretches,
+    measure: Measure,
+    variable: int,
+    correlations: Correlations,
+    relaxation: float,
+    duration: float,
 ) -> Autocorrelation:
     """One variable's autocorrelation, up to five relaxation times.
 
@@ -80,7 +85,12 @@ def compared(
     g = measure.values(data.states[:, variable])
     columns = g.T if measure.period is not None else g.T[:1]
     strides = np.maximum(1, lags // THINNING)
-    sums = np.stack([lagged_products(np.ascontiguousarray(z), data.runs, lags, strides, n_blocks) for z in columns])
+    sums = np.stack(
+        [
+            lagged_products(np.ascontiguousarray(z), data.runs, lags, strides, n_blocks)
+            for z in columns
+        ]
+    )
     noise = measure.noise / measure.deviation**2
     whole = _correlation(sums.sum(axis=1)[:, None], noise)[0]
     without = _correlation(sums.sum(axis=1)[:, None] - sums, noise)
@@ -93,7 +103,9 @@ def compared(
     quantile = stdtrit(n_blocks - 1, 0.5 + CONFIDENCE / 2)
     band = np.stack([estimate - quantile * errors, estimate + quantile * errors], axis=1)
     p = _p_value((estimate - model)[1:], away[:, 1:], n_blocks)
-    return Autocorrelation(np.asarray(lags * data.step, dtype=np.float64), estimate, band, model, p, n_blocks)
+    return Autocorrelation(
+        np.asarray(lags * data.step, dtype=np.float64), estimate, band, model, p, n_blocks
+    )
 
 
 def _correlation(sums: Floats, noise: float) -> Floats:
@@ -115,4 +127,10 @@ def _p_value(difference: Floats, away: Floats, n_blocks: int) -> float:
     kept = values > 1e-6 * values[-1]
     degrees = int(kept.sum())
     statistic = float(np.sum((vectors[:, kept].T @ (d / scale)) ** 2 / values[kept]))
-    return float(fdtrc(degrees, n_blocks - degrees, statistic * (n_blocks - degrees) / (degrees * (n_blocks - 1))))
+    return float(
+        fdtrc(
+            degrees,
+            n_blocks - degrees,
+            statistic * (n_blocks - degrees) / (degrees * (n_blocks - 1)),
+        )
+    )

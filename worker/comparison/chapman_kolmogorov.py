@@ -48,7 +48,9 @@ class LagTest:
     n_blocks: int
 
 
-def lag_tests(data: Stretches, prediction: Prediction, longest: float, first: int) -> Iterator[LagTest]:
+def lag_tests(
+    data: Stretches, prediction: Prediction, longest: float, first: int
+) -> Iterator[LagTest]:
     """Every variable at lags of first, 2 first, 4 first, … steps up to `longest` [time], as far as blocks suffice."""
     states = data.states
     covered = prediction.covers(states)
@@ -65,11 +67,15 @@ def lag_tests(data: Stretches, prediction: Prediction, longest: float, first: in
             if n_blocks < FEWEST:
                 break
             increments = prediction.increments(variable, states, lag * data.step)
-            sums, weights, count = lagged_residuals(instruments, values, increments, data.runs, lag, stride, before, n_blocks)
+            sums, weights, count = lagged_residuals(
+                instruments, values, increments, data.runs, lag, stride, before, n_blocks
+            )
             found = _judged(sums, weights)
             if found is not None:
                 statistic, degrees, p, mean, spread = found
-                yield LagTest(variable, lag * data.step, statistic, degrees, p, mean, spread, count, n_blocks)
+                yield LagTest(
+                    variable, lag * data.step, statistic, degrees, p, mean, spread, count, n_blocks
+                )
             lag *= 2
 
 
@@ -78,7 +84,13 @@ def instruments_of(measures: tuple[Measure, ...], variable: int, states: Floats)
     measure, x = measures[variable], states[:, variable]
     if measure.period is not None:
         phase = 2 * np.pi / measure.period * x
-        own = [np.ones_like(phase), np.cos(phase), np.sin(phase), np.cos(2 * phase), np.sin(2 * phase)]
+        own = [
+            np.ones_like(phase),
+            np.cos(phase),
+            np.sin(phase),
+            np.cos(2 * phase),
+            np.sin(2 * phase),
+        ]
     else:
         low, high = np.quantile(x[:: max(1, len(x) // 20_000)], CENTRES)
         if not high > low:
@@ -96,7 +108,9 @@ def instruments_of(measures: tuple[Measure, ...], variable: int, states: Floats)
 def _judged(sums: Floats, weights: Floats) -> tuple[float, int, float, float, float] | None:
     """Statistic, degrees of freedom, p-value and the two sizes; None where blocks are too few to tell."""
     # So many equally heavy blocks would say as much: of kernels in the tails only few say anything.
-    effective = weights.sum(axis=0) ** 2 / np.maximum(np.sum(weights**2, axis=0), np.finfo(float).tiny)
+    effective = weights.sum(axis=0) ** 2 / np.maximum(
+        np.sum(weights**2, axis=0), np.finfo(float).tiny
+    )
     enough = effective >= FEWEST / 2
     if not enough.any():
         return None
@@ -104,7 +118,12 @@ def _judged(sums: Floats, weights: Floats) -> tuple[float, int, float, float, fl
     n_blocks = len(sums)
     moments = sums.reshape(n_blocks, -1)
     total = moments.sum(axis=0)
-    covariance = n_blocks / (n_blocks - 1) * (moments - moments.mean(axis=0)).T @ (moments - moments.mean(axis=0))
+    covariance = (
+        n_blocks
+        / (n_blocks - 1)
+        * (moments - moments.mean(axis=0)).T
+        @ (moments - moments.mean(axis=0))
+    )
     scale = np.sqrt(np.diag(covariance))
     usable = scale > 0
     if not usable.any():

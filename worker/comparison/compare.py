@@ -62,7 +62,9 @@ class Comparison:
     findings: tuple[Finding, ...] = ()
 
 
-def compare(data: Trajectories, answer: Answer | JointAnswer, generator: GeneratorReport) -> Comparison:
+def compare(
+    data: Trajectories, answer: Answer | JointAnswer, generator: GeneratorReport
+) -> Comparison:
     """Chapman–Kolmogorov test, autocorrelation and total variation of one model and its data."""
     scales = (answer.scales,) if isinstance(answer, Answer) else answer.space.scales
     relaxation = None if generator.spectrum is None else _slowest(generator)
@@ -74,11 +76,18 @@ def compare(data: Trajectories, answer: Answer | JointAnswer, generator: Generat
     prediction = None if reason is not None else _prediction(answer, scales, generator)
     if prediction is None:
         reason = reason or _no_prediction(answer)
-        return Comparison(total_variation=distance, share=sample.share, reason=reason, findings=tuple(_elsewhere(distance)))
+        return Comparison(
+            total_variation=distance,
+            share=sample.share,
+            reason=reason,
+            findings=tuple(_elsewhere(distance)),
+        )
     tests = tuple(lag_tests(sample, prediction, longest, _first_lag(answer, sample.step)))
     memory = tuple(_autocorrelations(sample, prediction, generator, relaxation, scales[0].duration))
     findings = (*_findings(tests, memory), *_elsewhere(distance))
-    return Comparison(tests, memory, distance, sample.share, None if tests else _too_short(scales[0]), findings)
+    return Comparison(
+        tests, memory, distance, sample.share, None if tests else _too_short(scales[0]), findings
+    )
 
 
 def _no_prediction(answer: Answer | JointAnswer) -> str:
@@ -97,7 +106,9 @@ def _slowest(generator: GeneratorReport) -> float | None:
 
 def _longest_lag(scales: Scales, relaxation: float | None) -> float:
     """About a relaxation time, as far as blocks of the record are long enough for it [time]."""
-    wanted = LAGS_WITHOUT_A_LAW * scales.time if relaxation is None else max(relaxation, scales.time)
+    wanted = (
+        LAGS_WITHOUT_A_LAW * scales.time if relaxation is None else max(relaxation, scales.time)
+    )
     return float(min(wanted, max(scales.duration / (8 * BLOCKS), scales.time)))
 
 
@@ -122,13 +133,17 @@ def _first_lag(answer: Answer | JointAnswer, step: float) -> int:
     return max(1, int(np.ceil(max((float(str(v)) for v in least), default=0.0) / step - 1e-6)))
 
 
-def _prediction(answer: Answer | JointAnswer, scales: tuple[Scales, ...], generator: GeneratorReport) -> Prediction | None:
+def _prediction(
+    answer: Answer | JointAnswer, scales: tuple[Scales, ...], generator: GeneratorReport
+) -> Prediction | None:
     if isinstance(answer, Answer):
         return _on_the_line(answer)
     variances = answer.noise_variances or {}
     noise = [max(variances.get(name, 0.0), 0.0) for name in answer.drift]
     periods = answer.process.periods
-    measures = tuple(Measure(s.mean, s.deviation, p, v) for s, p, v in zip(scales, periods, noise, strict=True))
+    measures = tuple(
+        Measure(s.mean, s.deviation, p, v) for s, p, v in zip(scales, periods, noise, strict=True)
+    )
     middle = np.array([s.mean for s in scales])
     linear = linear_view(answer.process, middle, np.array([s.deviation for s in scales]))
     if linear is not None and linear.covariance is not None:
@@ -147,7 +162,9 @@ def _on_the_line(answer: Answer) -> Prediction | None:
             first = max(first, wall)
         else:
             last = min(last, wall)
-    measure = Measure(scales.mean, scales.deviation, process.period, max(answer.noise_variance or 0.0, 0.0))
+    measure = Measure(
+        scales.mean, scales.deviation, process.period, max(answer.noise_variance or 0.0, 0.0)
+    )
     # A term such as log(x) may end just beyond the data.
     for ends in ((first, last), (max(low, scales.low), min(high, scales.high))):
         chain = chain_of(process, *ends)
@@ -157,7 +174,11 @@ def _on_the_line(answer: Answer) -> Prediction | None:
 
 
 def _autocorrelations(
-    sample: Stretches, prediction: Prediction, generator: GeneratorReport, relaxation: float | None, duration: float
+    sample: Stretches,
+    prediction: Prediction,
+    generator: GeneratorReport,
+    relaxation: float | None,
+    duration: float,
 ) -> Iterator[Autocorrelation]:
     for variable, measure in enumerate(prediction.measures):
         if isinstance(generator.memory, NoMemory):
@@ -165,10 +186,14 @@ def _autocorrelations(
         elif generator.memory is None or relaxation is None:
             yield nothing("the model's own autocorrelation is not known")
         else:
-            yield compared(sample, measure, variable, generator.memory.correlations, relaxation, duration)
+            yield compared(
+                sample, measure, variable, generator.memory.correlations, relaxation, duration
+            )
 
 
-def _total_variation(sample: Stretches, answer: Answer | JointAnswer, generator: GeneratorReport) -> float | None:
+def _total_variation(
+    sample: Stretches, answer: Answer | JointAnswer, generator: GeneratorReport
+) -> float | None:
     if isinstance(answer, Answer):
         return total_variation.on_the_line(answer.histogram, generator.stationary)
     return total_variation.in_the_plane(sample.states, answer.process.periods, generator.stationary)
@@ -193,7 +218,11 @@ def _elsewhere(distance: float | None) -> Iterator[Finding]:
 
 def _findings(tests: tuple[LagTest, ...], memory: tuple[Autocorrelation, ...]) -> Iterator[Finding]:
     """The model is wrong at longer times than it was fitted at."""
-    failed = [t for t in tests if t.p_value * len(tests) < ALARM and max(t.mean_difference, t.spread_difference) > MATERIAL]
+    failed = [
+        t
+        for t in tests
+        if t.p_value * len(tests) < ALARM and max(t.mean_difference, t.spread_difference) > MATERIAL
+    ]
     if failed:
         worst = max(failed, key=lambda test: max(test.mean_difference, test.spread_difference))
         yield Finding(
@@ -206,7 +235,11 @@ def _findings(tests: tuple[LagTest, ...], memory: tuple[Autocorrelation, ...]) -
             {"lags": [test.lag for test in failed], "lag": worst.lag, "p_value": worst.p_value},
         )
         return
-    compared = [a for a in memory if a.p_value is not None and a.p_value * len(memory) < ALARM and a.difference > 2 * MATERIAL]
+    compared = [
+        a
+        for a in memory
+        if a.p_value is not None and a.p_value * len(memory) < ALARM and a.difference > 2 * MATERIAL
+    ]
     if compared:
         worst_of = max(compared, key=lambda a: a.difference)
         yield Finding(

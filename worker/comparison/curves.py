@@ -55,7 +55,12 @@ class DriftField:
     values: Floats
 
 
-def curves_of(process: DiffusionProcess, draws: Sequence[DiffusionProcess], where: Range, confidence: float = 0.95) -> Curves:
+def curves_of(
+    process: DiffusionProcess,
+    draws: Sequence[DiffusionProcess],
+    where: Range,
+    confidence: float = 0.95,
+) -> Curves:
     """Drift and diffusion of a process of one coordinate over an interval.
 
     draws   processes drawn around the estimate: at each point the band holds the share `confidence` of them

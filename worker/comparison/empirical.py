@@ -83,8 +83,13 @@ def look(
     """
     periods = process.periods
     x, dx, dt = _increments(data, step, periods, most)
-    places = [_wrapped(x[:, k], low, period) for k, ((low, _), period) in enumerate(zip(where, periods, strict=True))]
-    histograms = tuple(_histogram(values, *ends, BINS) for values, ends in zip(places, where, strict=True))
+    places = [
+        _wrapped(x[:, k], low, period)
+        for k, ((low, _), period) in enumerate(zip(where, periods, strict=True))
+    ]
+    histograms = tuple(
+        _histogram(values, *ends, BINS) for values, ends in zip(places, where, strict=True)
+    )
     starts = np.isfinite(dt)
     variances = np.array(noise, dtype=np.float64) if noise else np.zeros(len(where))
     residuals = tuple(_residuals(x[starts], dx[starts], dt[starts], process, variances))
@@ -95,14 +100,21 @@ def look(
             # What an increment's own noise did to its first sample is no drift: (C8) asks the sample before, which it left alone.
             state, change, time = state[:-1], change[1:], np.where(starts[:-1], dt[1:], np.nan)
         seen = np.isfinite(time)
-        moments = _kramers_moyal(state[seen], change[seen], time[seen], histograms[0].edges, float(variances[0]))
+        moments = _kramers_moyal(
+            state[seen], change[seen], time[seen], histograms[0].edges, float(variances[0])
+        )
     elif len(where) == 2:
         first, second = (np.linspace(*ends, JOINT_BINS + 1) for ends in where)
-        edges, counts = (first, second), np.histogram2d(places[0], places[1], bins=[first, second])[0].astype(np.int64)
+        edges, counts = (
+            (first, second),
+            np.histogram2d(places[0], places[1], bins=[first, second])[0].astype(np.int64),
+        )
     return Observed(len(x), histograms, residuals, moments, edges, counts)
 
 
-def _increments(data: Trajectories, step: float, periods: Sequence[float | None], most: int) -> tuple[Floats, Floats, Floats]:
+def _increments(
+    data: Trajectories, step: float, periods: Sequence[float | None], most: int
+) -> tuple[Floats, Floats, Floats]:
     """Samples (n, d), the increment from each to the next, and its time (n,), NaN where there is none."""
     states, changes, times = [], [], []
     for start, stop in pieces(data.segments, 1, most):
@@ -130,18 +142,27 @@ def _histogram(values: Floats, low: float, high: float, bins: int) -> Bins:
     return Bins(edges, counts)
 
 
-def _residuals(x: Floats, dx: Floats, dt: Floats, process: DiffusionProcess, noise: Floats) -> list[Bins]:
+def _residuals(
+    x: Floats, dx: Floats, dt: Floats, process: DiffusionProcess, noise: Floats
+) -> list[Bins]:
     with np.errstate(all="ignore"):
         b, a = process.drift(x), process.diffusion(x)
-        found = [(dx[:, k] - b[:, k] * dt) / np.sqrt(a[:, k, k] * dt + 2 * noise[k]) for k in range(x.shape[1])]
-    return [_histogram(u[np.isfinite(u)], -RESIDUAL_END, RESIDUAL_END, RESIDUAL_BINS) for u in found]
+        found = [
+            (dx[:, k] - b[:, k] * dt) / np.sqrt(a[:, k, k] * dt + 2 * noise[k])
+            for k in range(x.shape[1])
+        ]
+    return [
+        _histogram(u[np.isfinite(u)], -RESIDUAL_END, RESIDUAL_END, RESIDUAL_BINS) for u in found
+    ]
 
 
 def _kramers_moyal(x: Floats, dx: Floats, dt: Floats, edges: Floats, noise: float) -> KramersMoyal:
     inside = (x >= edges[0]) & (x < edges[-1])
     x, dx, dt = x[inside], dx[inside], dt[inside]
     n_bins = len(edges) - 1
-    place = np.minimum(((x - edges[0]) / (edges[-1] - edges[0]) * n_bins).astype(np.int64), n_bins - 1)
+    place = np.minimum(
+        ((x - edges[0]) / (edges[-1] - edges[0]) * n_bins).astype(np.int64), n_bins - 1
+    )
 
     def sums(values: Floats | None = None) -> Floats:
         return np.bincount(place, weights=values, minlength=n_bins).astype(np.float64)
@@ -153,4 +174,6 @@ def _kramers_moyal(x: Floats, dx: Floats, dt: Floats, edges: Floats, noise: floa
         squares = sums((dx - drift[place] * dt) ** 2) / time
         drift_error, diffusion_error = np.sqrt(squares / time), squares * np.sqrt(2 / n)
         diffusion = squares - 2 * noise * sums() / time
-        return KramersMoyal(sums(x) / n, drift, drift_error + 0 * n, diffusion, diffusion_error, noise > 0)
+        return KramersMoyal(
+            sums(x) / n, drift, drift_error + 0 * n, diffusion, diffusion_error, noise > 0
+        )

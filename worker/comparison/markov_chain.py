@@ -39,14 +39,23 @@ class Chain:
         """Functions given on the nodes (m, q) at states (n,): (n, q)."""
         step = self.nodes[1] - self.nodes[0]
         if self.period is not None:
-            table, x = np.vstack([table, table[:1]]), self.nodes[0] + np.mod(x - self.nodes[0], self.period)
-        return np.asarray(on_even_nodes(np.ascontiguousarray(table), self.nodes[0], 1 / step, np.ascontiguousarray(x)))
+            table, x = (
+                np.vstack([table, table[:1]]),
+                self.nodes[0] + np.mod(x - self.nodes[0], self.period),
+            )
+        return np.asarray(
+            on_even_nodes(
+                np.ascontiguousarray(table), self.nodes[0], 1 / step, np.ascontiguousarray(x)
+            )
+        )
 
     def curvature(self, table: Floats) -> Floats:
         """Second derivative of functions on the nodes (m, q), at the nodes."""
         step = self.nodes[1] - self.nodes[0]
         if self.period is not None:
-            return np.asarray((np.roll(table, -1, axis=0) - 2 * table + np.roll(table, 1, axis=0)) / step**2)
+            return np.asarray(
+                (np.roll(table, -1, axis=0) - 2 * table + np.roll(table, 1, axis=0)) / step**2
+            )
         inner = (table[2:] - 2 * table[1:-1] + table[:-2]) / step**2
         return np.vstack([inner[:1], inner, inner[-1:]])
 
@@ -65,7 +74,10 @@ def chain_of(process: DiffusionProcess, low: float, high: float) -> Chain | None
         nodes = np.linspace(low, high, NODES)
         step = nodes[1] - nodes[0]
     with np.errstate(all="ignore"):
-        b, a = process.drift(nodes[:, None])[:, 0], process.diffusion(nodes[:, None])[:, 0, 0].clip(min=0)
+        b, a = (
+            process.drift(nodes[:, None])[:, 0],
+            process.diffusion(nodes[:, None])[:, 0, 0].clip(min=0),
+        )
     if not (np.isfinite(b).all() and np.isfinite(a).all()):
         return None
     a = np.maximum(a, np.abs(b) * step)

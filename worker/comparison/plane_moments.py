@@ -53,23 +53,31 @@ class InThePlane:
             if measure.noise:
                 shift = np.zeros(states.shape[1])
                 shift[k] = measure.deviation / 8
-                around = self._interpolated(columns, states + shift) + self._interpolated(columns, states - shift)
+                around = self._interpolated(columns, states + shift) + self._interpolated(
+                    columns, states - shift
+                )
                 correction += measure.noise / 2 * (around - 2 * out) / shift[k] ** 2
         return out - correction
 
     def _at_cells(self) -> Floats:
         x = self.solution.box.chart.state(self.grid.centres)
-        return np.concatenate([measure.values(x[:, k]) for k, measure in enumerate(self.measures)], axis=1)
+        return np.concatenate(
+            [measure.values(x[:, k]) for k, measure in enumerate(self.measures)], axis=1
+        )
 
     def _after(self, time: float) -> Floats:
         if time not in self._expected:
             earlier = max((t for t in self._expected if t < time), default=0.0)
             begin = self._expected[earlier] if earlier else self._at_cells()
-            self._expected[time] = np.asarray(expm_multiply(self.generator * (time - earlier), begin))
+            self._expected[time] = np.asarray(
+                expm_multiply(self.generator * (time - earlier), begin)
+            )
         return self._expected[time]
 
     def _interpolated(self, columns: Floats, states: Floats) -> Floats:
-        from scipy.ndimage import map_coordinates  # a twentieth of a worker's start, for planes alone
+        from scipy.ndimage import (
+            map_coordinates,
+        )  # a twentieth of a worker's start, for planes alone
 
         u = self._coordinates(states)
         index, around = [], []
@@ -78,17 +86,26 @@ class InThePlane:
             wrapped = AROUND if axis.circle else 0
             if axis.circle:
                 turn = axis.edges[-1] - axis.edges[0]
-                centres = np.concatenate([centres[-AROUND:] - turn, centres, centres[:AROUND] + turn])
+                centres = np.concatenate(
+                    [centres[-AROUND:] - turn, centres, centres[:AROUND] + turn]
+                )
             index.append(np.interp(u[:, k], centres, np.arange(len(centres), dtype=np.float64)))
             around.append((wrapped, wrapped))
-        tables = (np.pad(column.reshape(self.grid.shape), around, mode="wrap") for column in columns.T)
-        return np.stack([map_coordinates(table, np.array(index), order=3, mode="nearest") for table in tables], axis=1)
+        tables = (
+            np.pad(column.reshape(self.grid.shape), around, mode="wrap") for column in columns.T
+        )
+        return np.stack(
+            [map_coordinates(table, np.array(index), order=3, mode="nearest") for table in tables],
+            axis=1,
+        )
 
     def _coordinates(self, states: Floats) -> Floats:
         u = self.solution.box.chart.coordinates(states)
         for k, axis in enumerate(self.grid.axes):
             if axis.circle:
-                u[:, k] = axis.edges[0] + np.mod(u[:, k] - axis.edges[0], axis.edges[-1] - axis.edges[0])
+                u[:, k] = axis.edges[0] + np.mod(
+                    u[:, k] - axis.edges[0], axis.edges[-1] - axis.edges[0]
+                )
         return u
 
 

@@ -33,16 +33,26 @@ class Picture:
 NOTHING = Picture()
 
 
-def of_answer(answer: Answer | JointAnswer, data: Trajectories, generator: GeneratorReport | None, confidence: float) -> Picture:
+def of_answer(
+    answer: Answer | JointAnswer,
+    data: Trajectories,
+    generator: GeneratorReport | None,
+    confidence: float,
+) -> Picture:
     """An identified model beside its data; its generator, where that was analysed, says where a circle is cut."""
     scales = (answer.scales,) if isinstance(answer, Answer) else answer.space.scales
     process = answer.process
-    ends = [_around(s, bounds, period) for s, bounds, period in zip(scales, process.domain, process.periods, strict=True)]
+    ends = [
+        _around(s, bounds, period)
+        for s, bounds, period in zip(scales, process.domain, process.periods, strict=True)
+    ]
     circle = None if generator is None else _circle(generator)
     if circle is not None and process.periods[0] is not None:
         ends[0] = circle
     made = _model(process, answer.draws, ends, confidence)
-    return Picture(made.curves, made.field, look(data, process, ends, scales[0].time, noise=_noise(answer)))
+    return Picture(
+        made.curves, made.field, look(data, process, ends, scales[0].time, noise=_noise(answer))
+    )
 
 
 def _noise(answer: Answer | JointAnswer) -> tuple[float, ...]:
@@ -57,10 +67,19 @@ def _noise(answer: Answer | JointAnswer) -> tuple[float, ...]:
 def of_terms(process: DiffusionProcess, generator: GeneratorReport) -> Picture:
     """A model given by its terms, where its law is; without one, around its fixed points."""
     ends = _where_the_law_is(generator)
-    return Picture() if ends is None or len(ends) != process.dimension else _model(process, (), ends, 0.95)
+    return (
+        Picture()
+        if ends is None or len(ends) != process.dimension
+        else _model(process, (), ends, 0.95)
+    )
 
 
-def _model(process: DiffusionProcess, draws: Sequence[DiffusionProcess], ends: Sequence[Range], confidence: float) -> Picture:
+def _model(
+    process: DiffusionProcess,
+    draws: Sequence[DiffusionProcess],
+    ends: Sequence[Range],
+    confidence: float,
+) -> Picture:
     if process.dimension == 1:
         return Picture(curves=curves_of(process, draws, ends[0], confidence))
     return Picture(field=drift_field(process, ends)) if process.dimension == 2 else Picture()
@@ -97,4 +116,7 @@ def _where_the_law_is(generator: GeneratorReport) -> list[Range] | None:
     if not places.size:
         return None
     reach = np.maximum(np.ptp(places, axis=0), np.maximum(np.abs(places).max(axis=0), 1.0))
-    return [(float(a), float(b)) for a, b in zip(places.min(axis=0) - reach, places.max(axis=0) + reach, strict=True)]
+    return [
+        (float(a), float(b))
+        for a, b in zip(places.min(axis=0) - reach, places.max(axis=0) + reach, strict=True)
+    ]

@@ -19,10 +19,14 @@ def on_the_line(histogram: Histogram, law: StationaryLaw | SpatialLaw | None) ->
         return None
     grid, density = law.grid[0], law.density
     mass = np.concatenate([[0.0], np.cumsum(np.diff(grid) * (density[1:] + density[:-1]) / 2)])
-    return _distance(histogram.counts / histogram.counts.sum(), np.diff(np.interp(histogram.edges, grid, mass)))
+    return _distance(
+        histogram.counts / histogram.counts.sum(), np.diff(np.interp(histogram.edges, grid, mass))
+    )
 
 
-def in_the_plane(states: Floats, periods: tuple[float | None, ...], law: StationaryLaw | SpatialLaw | None) -> float | None:
+def in_the_plane(
+    states: Floats, periods: tuple[float | None, ...], law: StationaryLaw | SpatialLaw | None
+) -> float | None:
     """Likewise of samples (n, 2), over BINS² rectangles of the density's grid and what lies outside; None without a density."""
     if law is None or len(law.grid) != 2 or law.density.ndim != 2:
         return None

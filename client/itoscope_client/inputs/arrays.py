@@ -17,7 +17,9 @@ MOST_VARIABLES = 20
 AXES = "axes='td' (samples × variables), axes='nt' (trajectories × samples), or axes='dt' (variables × samples)"
 
 
-def upload_of_array(array: NDArray[Any], times: Any, layout: LayoutOptions, names: Sequence[str] | None = None) -> Upload:
+def upload_of_array(
+    array: NDArray[Any], times: Any, layout: LayoutOptions, names: Sequence[str] | None = None
+) -> Upload:
     """An array of one to three dimensions. Raises InputError, naming the option, where its axes could be several things."""
     states = as_floats(array, "the data")
     axes = _axes(states, layout)
@@ -28,7 +30,11 @@ def upload_of_array(array: NDArray[Any], times: Any, layout: LayoutOptions, name
         if names is None:
             kept = layout.copy()
             kept.pop("orientation", None)
-            if states.ndim == 2 and layout.get("axes") is None and layout.get("orientation") is None:
+            if (
+                states.ndim == 2
+                and layout.get("axes") is None
+                and layout.get("orientation") is None
+            ):
                 return npy_upload(states, kept)  # the service looks at it once more
             return npy_upload(states, {**kept, "axes": axes})
         return upload_of_trajectories(parts, None, names, layout)
@@ -41,9 +47,13 @@ def upload_of_list(items: Sequence[Any], times: Any, layout: LayoutOptions) -> U
     """A list of numbers, or of trajectories, each (n,) or (n, d). Raises InputError."""
     if all(np.ndim(item) == 0 for item in items):
         return upload_of_array(np.asarray(items), times, layout)
-    parts = [as_floats(np.asarray(item), f"trajectory {k}") for k, item in enumerate(items, start=1)]
+    parts = [
+        as_floats(np.asarray(item), f"trajectory {k}") for k, item in enumerate(items, start=1)
+    ]
     if any(part.ndim not in (1, 2) for part in parts):
-        raise InputError("a list holds trajectories, each an array of samples (n,) or of samples × variables (n, d)")
+        raise InputError(
+            "a list holds trajectories, each an array of samples (n,) or of samples × variables (n, d)"
+        )
     longest = max(len(part) for part in parts)
     if all(part.ndim == 1 for part in parts) and longest <= 3 < len(parts):
         raise InputError(
@@ -55,10 +65,14 @@ def upload_of_list(items: Sequence[Any], times: Any, layout: LayoutOptions) -> U
         return upload_of_trajectories(states, None, None, layout)
     if np.ndim(times[0]) == 0:
         if len({len(part) for part in states}) > 1:
-            raise InputError("the trajectories differ in length: give t=[…] with one array of times for each")
+            raise InputError(
+                "the trajectories differ in length: give t=[…] with one array of times for each"
+            )
         times = [times] * len(states)
     pairs = [as_times(np.asarray(own), layout.get("time_unit")) for own in times]
-    return upload_of_trajectories(states, [own for own, _ in pairs], None, {**layout, "time_unit": pairs[0][1]})
+    return upload_of_trajectories(
+        states, [own for own, _ in pairs], None, {**layout, "time_unit": pairs[0][1]}
+    )
 
 
 def as_floats(array: NDArray[Any], what: str) -> Floats:
@@ -66,9 +80,13 @@ def as_floats(array: NDArray[Any], what: str) -> Floats:
     if isinstance(array, np.ma.MaskedArray):
         return np.asarray(np.ma.filled(array.astype(np.float64), np.nan))
     if array.dtype.kind == "c":
-        raise InputError(f"{what} are complex: give two variables, np.stack([z.real, z.imag], axis=-1)")
+        raise InputError(
+            f"{what} are complex: give two variables, np.stack([z.real, z.imag], axis=-1)"
+        )
     if array.dtype.kind not in "fiub":
-        raise InputError(f"{what} are not numbers (dtype {array.dtype}); convert them with array.astype(float)")
+        raise InputError(
+            f"{what} are not numbers (dtype {array.dtype}); convert them with array.astype(float)"
+        )
     return np.asarray(array, dtype=np.float64)
 
 
@@ -76,16 +94,22 @@ def _axes(states: Floats, layout: LayoutOptions) -> str:
     axes = layout.get("axes")
     if axes is not None:
         if not ({"t"} <= set(axes) <= set("ntd") and len(set(axes)) == len(axes) == states.ndim):
-            raise InputError(f"axes={axes!r} does not fit an array of shape {states.shape}; write one letter an axis: {AXES}")
+            raise InputError(
+                f"axes={axes!r} does not fit an array of shape {states.shape}; write one letter an axis: {AXES}"
+            )
         return axes
     if states.ndim == 1:
         return "t"
     if states.ndim == 3:
         if states.shape[2] > MOST_VARIABLES:
-            raise InputError(f"which axis of the array of shape {states.shape} is what? Give axes, e.g. axes='ntd'")
+            raise InputError(
+                f"which axis of the array of shape {states.shape} is what? Give axes, e.g. axes='ntd'"
+            )
         return "ntd"
     if states.ndim != 2:
-        raise InputError(f"an array of {states.ndim} dimensions; at most trajectories × samples × variables (axes='ntd') is read")
+        raise InputError(
+            f"an array of {states.ndim} dimensions; at most trajectories × samples × variables (axes='ntd') is read"
+        )
     if layout.get("orientation") == "rows":
         return "nt"
     n, d = states.shape

@@ -47,11 +47,18 @@ def upload_of_file(path: Path, layout: LayoutOptions) -> Upload:
             inner = Path(path.stem)
             if inner.suffix.lower() not in TYPES and inner.suffix:
                 raise InputError(f"{path.name} is compressed: decompress it first")
-            return Upload(decompress(path.read_bytes()), TYPES.get(inner.suffix.lower(), UNKNOWN), inner.name, layout)
+            return Upload(
+                decompress(path.read_bytes()),
+                TYPES.get(inner.suffix.lower(), UNKNOWN),
+                inner.name,
+                layout,
+            )
     if head.startswith(HDF5) or head[512:].startswith(HDF5):
         if _is_netcdf(path):
             return _netcdf(path, layout)
-        return upload_of_named(_hdf5(path, transposed=head.startswith(b"MATLAB 7.3")), layout, path.name)
+        return upload_of_named(
+            _hdf5(path, transposed=head.startswith(b"MATLAB 7.3")), layout, path.name
+        )
     if head.startswith((b"CDF\x01", b"CDF\x02", b"CDF\x05")):
         return _netcdf(path, layout)
     if head.startswith(b"MATLAB 5.0"):
@@ -64,7 +71,12 @@ def upload_of_file(path: Path, layout: LayoutOptions) -> Upload:
 def _is_netcdf(path: Path) -> bool:
     h5py = needed("h5py", f"reading {path.name}")
     with h5py.File(path, "r") as file:
-        return "_NCProperties" in file.attrs or path.suffix.lower() in (".nc", ".nc4", ".cdf", ".netcdf")
+        return "_NCProperties" in file.attrs or path.suffix.lower() in (
+            ".nc",
+            ".nc4",
+            ".cdf",
+            ".netcdf",
+        )
 
 
 def _netcdf(path: Path, layout: LayoutOptions) -> Upload:
@@ -72,7 +84,9 @@ def _netcdf(path: Path, layout: LayoutOptions) -> Upload:
     classic = path.read_bytes()[:3] == b"CDF"
     needed("scipy" if classic else "h5netcdf", f"reading {path.name}")
     # Times stay the numbers that the file holds, with their unit: nothing is lost to a calendar.
-    with xarray.open_dataset(path, decode_times=False, engine="scipy" if classic else "h5netcdf") as dataset:
+    with xarray.open_dataset(
+        path, decode_times=False, engine="scipy" if classic else "h5netcdf"
+    ) as dataset:
         return upload_of_labelled(dataset.load(), layout)
 
 
@@ -82,7 +96,12 @@ def _hdf5(path: Path, *, transposed: bool) -> dict[str, NDArray[Any]]:
     found: dict[str, NDArray[Any]] = {}
 
     def look(name: str, node: Any) -> None:
-        if isinstance(node, h5py.Dataset) and node.dtype.kind in "fiub" and not name.startswith("#") and node.shape is not None:
+        if (
+            isinstance(node, h5py.Dataset)
+            and node.dtype.kind in "fiub"
+            and not name.startswith("#")
+            and node.shape is not None
+        ):
             array = np.asarray(node[()])
             found[name] = array.T if transposed else array
 
@@ -93,7 +112,11 @@ def _hdf5(path: Path, *, transposed: bool) -> dict[str, NDArray[Any]]:
 
 def _matlab5(path: Path) -> dict[str, NDArray[Any]]:
     loaded = needed("scipy.io", f"reading {path.name}").loadmat(path)
-    return {name: array for name, array in loaded.items() if not name.startswith("__") and isinstance(array, np.ndarray)}
+    return {
+        name: array
+        for name, array in loaded.items()
+        if not name.startswith("__") and isinstance(array, np.ndarray)
+    }
 
 
 def _zarr(path: Path, layout: LayoutOptions) -> Upload:

@@ -27,18 +27,24 @@ def upload_of_labelled(data: Any, layout: LayoutOptions) -> Upload:
     else:
         names = None
     dims = [str(dim) for dim in data.dims]
-    time = _dimension(dims, layout.get("time_column"), TIMES, "time_column") or _calendar_dimension(data, dims)
+    time = _dimension(dims, layout.get("time_column"), TIMES, "time_column") or _calendar_dimension(
+        data, dims
+    )
     if time is None and len(dims) == 1:
         time = dims[0]
     if time is None:
-        raise InputError(f"which of the dimensions {', '.join(dims)} is time? Say so with time_column=…")
+        raise InputError(
+            f"which of the dimensions {', '.join(dims)} is time? Say so with time_column=…"
+        )
     rest = [dim for dim in dims if dim != time]
     state = "__state__" if "__state__" in rest else _dimension(rest, None, STATES, "state_columns")
     rest = [dim for dim in rest if dim != state]
     track = _dimension(rest, layout.get("id_column"), TRAJECTORIES, "id_column")
     if rest and rest != [track]:
         options = "choose one place with .isel(…) or .sel(…), or say with id_column=… which dimension counts trajectories"
-        raise InputError(f"what are the dimensions {', '.join(dim for dim in rest if dim != track)}? {options}")
+        raise InputError(
+            f"what are the dimensions {', '.join(dim for dim in rest if dim != track)}? {options}"
+        )
     if state is not None and names is None and state in data.coords:
         names = [str(name) for name in data.coords[state].values]
     order = [dim for dim in (track, time, state) if dim is not None]
@@ -54,15 +60,23 @@ def upload_of_labelled(data: Any, layout: LayoutOptions) -> Upload:
 def _chosen(dataset: Any, layout: LayoutOptions) -> tuple[Any, list[str]]:
     """The states of a Dataset as one DataArray, with their names."""
     asked = columns_of(layout)
-    known = {str(name): array for name, array in dataset.data_vars.items() if array.dtype.kind in "fiub"}
-    listed = ", ".join(f"{name} ({', '.join(map(str, array.dims))})" for name, array in known.items())
+    known = {
+        str(name): array for name, array in dataset.data_vars.items() if array.dtype.kind in "fiub"
+    }
+    listed = ", ".join(
+        f"{name} ({', '.join(map(str, array.dims))})" for name, array in known.items()
+    )
     if asked is None:
         if len(known) != 1:
-            raise InputError(f"the variables are {listed or 'none'}: say which are the state with state_columns=[…]")
+            raise InputError(
+                f"the variables are {listed or 'none'}: say which are the state with state_columns=[…]"
+            )
         asked = [*known]
     missing = [name for name in asked if name not in known]
     if missing:
-        raise InputError(f"state_columns names {', '.join(missing)}, but the variables are {listed}")
+        raise InputError(
+            f"state_columns names {', '.join(missing)}, but the variables are {listed}"
+        )
     arrays = [known[name] for name in asked]
     if len({array.dims for array in arrays}) > 1:
         raise InputError(f"the variables {', '.join(asked)} have different dimensions: {listed}")
@@ -73,7 +87,9 @@ def _chosen(dataset: Any, layout: LayoutOptions) -> tuple[Any, list[str]]:
     return type(dataset)(dict(zip(asked, arrays, strict=True))).to_array(dim="__state__"), asked
 
 
-def _dimension(dims: list[str], asked: str | None, known: tuple[str, ...], option: str) -> str | None:
+def _dimension(
+    dims: list[str], asked: str | None, known: tuple[str, ...], option: str
+) -> str | None:
     if asked is not None:
         if asked not in dims:
             raise InputError(f"{option} names '{asked}', but the dimensions are {', '.join(dims)}")
@@ -95,7 +111,11 @@ def _times(data: Any, time: str, layout: LayoutOptions) -> tuple[Any, str | None
     coordinate = data.coords[time]
     values = coordinate.values
     if values.dtype.kind == "O":  # cftime, of calendars that NumPy does not know
-        values = np.array([(stamp - values[0]).total_seconds() for stamp in values]) * np.timedelta64(10**9, "ns") // 1
+        values = (
+            np.array([(stamp - values[0]).total_seconds() for stamp in values])
+            * np.timedelta64(10**9, "ns")
+            // 1
+        )
         values = values.astype("timedelta64[ns]")
     said = str(coordinate.attrs.get("units", "")).partition(" since ")[0].strip()
     return as_times(values, unit or (said or None if values.dtype.kind in "fiu" else None))

@@ -24,7 +24,9 @@ def upload_of_named(arrays: Arrays, layout: LayoutOptions, what: str) -> Upload:
     candidate. Raises InputError, listing what is there.
     """
     arrays = {
-        name: np.squeeze(array) if array.ndim > 1 else array for name, array in arrays.items() if array.dtype.kind in "fiubMm"
+        name: np.squeeze(array) if array.ndim > 1 else array
+        for name, array in arrays.items()
+        if array.dtype.kind in "fiubMm"
     }
     time_name = _time_of(arrays, layout, what)
     layout = _with_step(arrays, layout)
@@ -40,33 +42,51 @@ def upload_of_named(arrays: Arrays, layout: LayoutOptions, what: str) -> Upload:
         return upload_of_array(array, times, rest, short)
     columns = np.stack([as_floats(arrays[name], f"'{name}'") for name in names], axis=-1)
     axes = "td" if columns.ndim == 2 else "ntd"
-    return upload_of_array(columns, times, {**rest, "axes": rest.get("axes") or axes}, [_short(name) for name in names])
+    return upload_of_array(
+        columns, times, {**rest, "axes": rest.get("axes") or axes}, [_short(name) for name in names]
+    )
 
 
 def _time_of(arrays: Arrays, layout: LayoutOptions, what: str) -> str | None:
     asked = layout.get("time_column")
     if asked is not None:
         return _named(asked, arrays, "time_column", what)
-    found = [name for name, array in arrays.items() if _short(name).lower() in TIMES and array.size > 1]
+    found = [
+        name for name, array in arrays.items() if _short(name).lower() in TIMES and array.size > 1
+    ]
     if len(found) > 1:
-        raise InputError(f"{what} has several arrays of times ({_listed(arrays, found)}): say which with time_column=…")
+        raise InputError(
+            f"{what} has several arrays of times ({_listed(arrays, found)}): say which with time_column=…"
+        )
     return found[0] if found else None
 
 
 def _with_step(arrays: Arrays, layout: LayoutOptions) -> LayoutOptions:
     """A sampling interval that stands beside the data, unless one was given."""
-    found = [float(array.reshape(-1)[0]) for name, array in arrays.items() if _short(name).lower() in STEPS and array.size == 1]
+    found = [
+        float(array.reshape(-1)[0])
+        for name, array in arrays.items()
+        if _short(name).lower() in STEPS and array.size == 1
+    ]
     return {**layout, "dt": found[0]} if layout.get("dt") is None and len(found) == 1 else layout
 
 
-def _states_of(arrays: Arrays, time_name: str | None, length: int | None, layout: LayoutOptions, what: str) -> list[str]:
+def _states_of(
+    arrays: Arrays, time_name: str | None, length: int | None, layout: LayoutOptions, what: str
+) -> list[str]:
     asked = columns_of(layout)
     if asked is not None:
         names = [_named(name, arrays, "state_columns", what) for name in asked]
         if len({arrays[name].shape for name in names}) > 1:
-            raise InputError(f"{what}: the arrays named by state_columns differ in shape: {_listed(arrays, names)}")
+            raise InputError(
+                f"{what}: the arrays named by state_columns differ in shape: {_listed(arrays, names)}"
+            )
         return names
-    others = [name for name, array in arrays.items() if array.size > 1 and name != time_name and array.dtype.kind in "fiub"]
+    others = [
+        name
+        for name, array in arrays.items()
+        if array.size > 1 and name != time_name and array.dtype.kind in "fiub"
+    ]
     if length is not None:
         others = [name for name in others if length in arrays[name].shape]
     if len(others) == 1:
@@ -82,10 +102,14 @@ def _states_of(arrays: Arrays, time_name: str | None, length: int | None, layout
 
 def _named(asked: str, arrays: Arrays, option: str, what: str) -> str:
     """An array by its whole path, or by its last part where that is the only one. Raises InputError."""
-    found = [name for name in arrays if name.strip("/") == asked.strip("/")] or [name for name in arrays if _short(name) == asked]
+    found = [name for name in arrays if name.strip("/") == asked.strip("/")] or [
+        name for name in arrays if _short(name) == asked
+    ]
     if len(found) == 1:
         return found[0]
-    raise InputError(f"{what}: {option} names '{asked}', but there is {_listed(arrays, found or arrays)}")
+    raise InputError(
+        f"{what}: {option} names '{asked}', but there is {_listed(arrays, found or arrays)}"
+    )
 
 
 def _short(name: str) -> str:
@@ -94,4 +118,8 @@ def _short(name: str) -> str:
 
 def _listed(arrays: Arrays, names: Any) -> str:
     listed = [f"{name.strip('/')} {arrays[name].shape}" for name in names]
-    return ", ".join(listed[:12]) + (f" and {len(listed) - 12} more" if len(listed) > 12 else "") if listed else "none of numbers"
+    return (
+        ", ".join(listed[:12]) + (f" and {len(listed) - 12} more" if len(listed) > 12 else "")
+        if listed
+        else "none of numbers"
+    )

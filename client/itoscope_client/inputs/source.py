@@ -53,7 +53,9 @@ def upload_of(data: Any, t: Any = None, layout: LayoutOptions | None = None) -> 
         return upload_of_arrow(data, layout)
     if isinstance(data, Mapping):
         arrays = {str(name): np.asarray(array) for name, array in data.items()}
-        return upload_of_named(arrays if t is None else arrays | {"t": np.asarray(t)}, layout, "the dict")
+        return upload_of_named(
+            arrays if t is None else arrays | {"t": np.asarray(t)}, layout, "the dict"
+        )
     if isinstance(data, list | tuple):
         if not data:
             raise InputError("the list of trajectories is empty")
@@ -66,4 +68,6 @@ def upload_of(data: Any, t: Any = None, layout: LayoutOptions | None = None) -> 
 
 def _no_times(t: Any) -> None:
     if t is not None:
-        raise InputError("t=… is for arrays; name the column (or dimension) of times with time_column=…")
+        raise InputError(
+            "t=… is for arrays; name the column (or dimension) of times with time_column=…"
+        )

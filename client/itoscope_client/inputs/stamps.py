@@ -24,7 +24,9 @@ def as_times(times: Any, unit: str | None) -> tuple[Floats, str | None]:
     if array.dtype.kind == "m":
         unit = unit or "s"
         if unit not in SECONDS:
-            raise InputError(f"calendar times cannot be converted to {unit!r}: give time_unit as one of {', '.join(SECONDS)}")
+            raise InputError(
+                f"calendar times cannot be converted to {unit!r}: give time_unit as one of {', '.join(SECONDS)}"
+            )
         return array / np.timedelta64(1, "ns") * (1e-9 / SECONDS[unit]), unit
     if array.dtype.kind not in "fiu":
         raise InputError(f"the times are neither numbers nor calendar stamps (dtype {array.dtype})")

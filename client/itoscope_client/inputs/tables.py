@@ -18,7 +18,9 @@ def upload_of_frame(frame: Any, layout: LayoutOptions) -> Upload:
     if frame.ndim == 1:
         frame = frame.to_frame("x" if frame.name is None else frame.name)
     if frame.columns.nlevels > 1:
-        raise InputError("the columns have several levels: flatten them, df.columns = ['_'.join(c) for c in df.columns]")
+        raise InputError(
+            "the columns have several levels: flatten them, df.columns = ['_'.join(c) for c in df.columns]"
+        )
     frame = _with_index(frame, layout)
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
     for name in frame.columns:
@@ -27,7 +29,11 @@ def upload_of_frame(frame: Any, layout: LayoutOptions) -> Upload:
             layout = {**layout, "time_unit": layout.get("time_unit") or "s"}
     if importlib.util.find_spec("pyarrow") is not None:
         return Upload(frame.to_parquet(index=False, engine="pyarrow"), PARQUET, layout=layout)
-    return Upload(frame.to_csv(index=False, date_format="%Y-%m-%dT%H:%M:%S.%f").encode(), "text/csv", layout=layout)
+    return Upload(
+        frame.to_csv(index=False, date_format="%Y-%m-%dT%H:%M:%S.%f").encode(),
+        "text/csv",
+        layout=layout,
+    )
 
 
 def upload_of_polars(frame: Any, layout: LayoutOptions) -> Upload:
@@ -49,7 +55,9 @@ def _with_index(frame: Any, layout: LayoutOptions) -> Any:
     index = frame.index
     named = all(name is not None for name in index.names)
     if index.nlevels > 1 and not named:
-        raise InputError("the index has several levels without names: name them, df.index.names = ['track', 't']")
+        raise InputError(
+            "the index has several levels without names: name them, df.index.names = ['track', 't']"
+        )
     if named:
         return frame.reset_index()
     if index.dtype.kind in "Mm":
@@ -57,7 +65,9 @@ def _with_index(frame: Any, layout: LayoutOptions) -> Any:
     if np.array_equal(index, np.arange(len(frame))) or _has_a_clock(frame, layout):
         return frame
     if index.dtype.kind in "fiu" and (np.diff(index.to_numpy()) > 0).all():
-        raise InputError("is the index the time? Name it, df.rename_axis('t'), or give dt=… or time_column=…")
+        raise InputError(
+            "is the index the time? Name it, df.rename_axis('t'), or give dt=… or time_column=…"
+        )
     return frame
 
 

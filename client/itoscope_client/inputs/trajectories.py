@@ -16,7 +16,10 @@ NO_CLOCK = "no time is known: give dt=… (the sampling interval) or t=… (the 
 
 
 def upload_of_trajectories(
-    states: Sequence[Floats], times: Sequence[Floats] | None, names: Sequence[str] | None, layout: LayoutOptions
+    states: Sequence[Floats],
+    times: Sequence[Floats] | None,
+    names: Sequence[str] | None,
+    layout: LayoutOptions,
 ) -> Upload:
     """Trajectories of shape (n_k, d), and their times of shape (n_k,) if there are any.
 
@@ -28,7 +31,9 @@ def upload_of_trajectories(
         raise InputError("there are no trajectories")
     widths = {part.shape[1] for part in states}
     if len(widths) > 1:
-        raise InputError(f"the trajectories have {sorted(widths)} variables; give those of one kind at a time")
+        raise InputError(
+            f"the trajectories have {sorted(widths)} variables; give those of one kind at a time"
+        )
     if times is None and layout.get("dt") is None:
         raise InputError(NO_CLOCK)
     if times is not None:
@@ -69,16 +74,26 @@ def npz_upload(arrays: dict[str, NDArray[Any]], layout: LayoutOptions) -> Upload
     """Arrays by name."""
     file = io.BytesIO()
     # Its names are free, but for the one that the function has itself.
-    np.savez(file, **{name.replace("/", "_") if name != "file" else "file_": array for name, array in arrays.items()})  # type: ignore[arg-type]
+    np.savez(
+        file,
+        **{
+            name.replace("/", "_") if name != "file" else "file_": array
+            for name, array in arrays.items()
+        },
+    )  # type: ignore[arg-type]
     return Upload(file.getvalue(), "application/x-npz", layout=layout)
 
 
 def _check_times(states: Sequence[Floats], times: Sequence[Floats]) -> None:
     if len(times) != len(states):
-        raise InputError(f"{len(states)} trajectories, but times of {len(times)}: give t=… one array of times for each")
+        raise InputError(
+            f"{len(states)} trajectories, but times of {len(times)}: give t=… one array of times for each"
+        )
     for k, (part, own) in enumerate(zip(states, times, strict=True), start=1):
         if own.shape != (len(part),):
-            raise InputError(f"trajectory {k} has {len(part)} samples, but its times t have the shape {own.shape}")
+            raise InputError(
+                f"trajectory {k} has {len(part)} samples, but its times t have the shape {own.shape}"
+            )
 
 
 def _without_places(layout: LayoutOptions) -> LayoutOptions:

@@ -46,6 +46,10 @@ class Upload:
 
     def query(self) -> dict[str, Any]:
         """The layout as query parameters."""
-        query = {name: value for name, value in self.layout.items() if value is not None and name != "state_columns"}
+        query = {
+            name: value
+            for name, value in self.layout.items()
+            if value is not None and name != "state_columns"
+        }
         columns = columns_of(self.layout)
         return query if columns is None else query | {"state_columns": columns}

@@ -25,19 +25,33 @@ def upload_of_xvg(path: Path, layout: LayoutOptions) -> Upload:
             axes[match[1]] = match[2]
         elif line.startswith("&"):
             if rows:
-                raise InputError(f"{path.name} holds several data sets (divided by '&'): cut it into one file each")
+                raise InputError(
+                    f"{path.name} holds several data sets (divided by '&'): cut it into one file each"
+                )
         elif line.strip() and not line.startswith(("#", "@")):
             rows.append(line.split())
     if not rows:
         raise InputError(f"{path.name} holds no numbers")
     is_time = _TIME.match(axes.get("x", ""))
-    first = f"time_{is_time[1]}" if is_time and is_time[1] else "time" if is_time else axes.get("x") or "x1"
+    first = (
+        f"time_{is_time[1]}"
+        if is_time and is_time[1]
+        else "time"
+        if is_time
+        else axes.get("x") or "x1"
+    )
     if not is_time and layout.get("dt") is None and layout.get("time_column") is None:
-        raise InputError(f"{path.name} has no column of times (its x axis is '{axes.get('x', '')}'): give dt=…")
+        raise InputError(
+            f"{path.name} has no column of times (its x axis is '{axes.get('x', '')}'): give dt=…"
+        )
     width = len(rows[0])
     second = axes.get("y", "s0") if width <= 3 else "s0"
     names = [first, *(legends.get(j, second if j == 0 else f"s{j}") for j in range(width - 1))]
-    kept = [j for j in range(width) if not _WORD.match(rows[0][j])]  # not a residue's name at the end of each row
+    kept = [
+        j for j in range(width) if not _WORD.match(rows[0][j])
+    ]  # not a residue's name at the end of each row
     lines = [",".join(names[j].replace(",", " ") for j in kept)]
     lines += [",".join(row[j] for j in kept if j < len(row)) for row in rows]
-    return Upload(("\n".join(lines) + "\n").encode(), "text/csv", path.with_suffix(".csv").name, layout)
+    return Upload(
+        ("\n".join(lines) + "\n").encode(), "text/csv", path.with_suffix(".csv").name, layout
+    )
