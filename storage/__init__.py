@@ -1,1 +1,1 @@
-"""The only code that knows Redis keys and file paths."""
+"""The stores of jobs, datasets and results; no other package knows Redis keys or file paths."""

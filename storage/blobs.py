@@ -1,4 +1,4 @@
-"""Where datasets and results are kept: in the data folder, or in an object store that every host can reach."""
+"""The choice between the data folder and an object store that every host can reach."""
 
 from pathlib import Path
 
@@ -12,11 +12,12 @@ Blobs = tuple[DatasetStore, ResultStore]
 
 
 def open_blobs(data_dir: Path, url: str | None) -> Blobs:
-    """The stores of datasets and of results.
+    """Open the stores of datasets and of results.
 
-    url   `s3://bucket/prefix`; credentials, region and endpoint are taken from the usual `AWS_…` variables. None: the folder
+    url   `s3://bucket/prefix`, with credentials, region and endpoint from the usual `AWS_…`
+          variables; None: the data folder
 
-    Raises ValueError for a URL that is none of these.
+    Raise ValueError for any other URL.
     """
     if url is None:
         return LocalDatasetStore(data_dir), LocalResultStore(data_dir)

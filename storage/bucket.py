@@ -1,4 +1,4 @@
-"""The calls of an object store that we make, and how long each may take where nothing answers."""
+"""The calls of an object store that we make, with bounds on how long each may take."""
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,29 +16,35 @@ from storage.stores import StoreUnavailable
 MISSING = (FileNotFoundError, NotFoundError)
 SILENCE_SECONDS = 10
 READ_SECONDS = 3600
-"""A read that hears nothing for so long is tried again, or given up; as long as something comes, it may take an hour."""
+"""A read that receives nothing for SILENCE_SECONDS is tried again or given up.
+
+While data arrive, it may take READ_SECONDS.
+"""
 UPLOAD_SECONDS = 60
-"""A request that sends data, five megabytes of them at most, is over after so long."""
+"""Longest time of a request that sends data, five megabytes of them at most."""
 RETRY_SECONDS = 20
-"""Nothing is tried again after so long: a caller gets 503 and not a broken connection."""
+"""Time after which nothing is tried again: a caller gets 503 and not a broken connection."""
 READS_AT_ONCE = 20
-"""Half of the service's threads. A store that takes connections and says nothing would hold all of them, those for jobs too."""
+"""Half of the service's threads.
+
+A store that accepts connections and stays silent would occupy all of them, those for jobs too.
+"""
 TURN_SECONDS = 1.0
-"""A read that has not got its turn after so long is given up."""
+"""Longest time that a read waits for one of the READS_AT_ONCE places."""
 
 
 class Bucket:
-    """A place in an object store: names are below it. Whatever is asked of it raises StoreUnavailable."""
+    """Prefix in an object store, with all names below it. Every call may raise StoreUnavailable."""
 
     def __init__(self, writing: ObjectStore, reading: ObjectStore) -> None:
-        """The same place twice, as what is sent and what is read may take different times."""
+        """Take two clients of one prefix, as writing and reading have different time limits."""
         self._writing, self._reading = writing, reading
         self._turns = threading.BoundedSemaphore(READS_AT_ONCE)
 
     def put(
         self, name: str, body: bytes | Path, mode: Literal["create", "overwrite"] = "overwrite"
     ) -> bool:
-        """Write an object; False where it is to be made and is there already."""
+        """Write an object; return False where mode is "create" and the object exists."""
         with _errors():
             try:
                 obstore.put(self._writing, name, body, mode=mode)
@@ -47,7 +53,7 @@ class Bucket:
         return True
 
     def get(self, name: str) -> bytes | None:
-        """The whole object, or None where there is none."""
+        """Return the whole object, or None where there is none."""
         with self._turn(), _errors():
             try:
                 return bytes(obstore.get(self._reading, name).bytes())
@@ -55,7 +61,7 @@ class Bucket:
                 return None
 
     def fetch(self, name: str, target: Path) -> bool:
-        """Write an object to a file, piece by piece; False where there is none."""
+        """Write an object to a file, piece by piece; return False where there is none."""
         with _errors():
             try:
                 pieces = obstore.get(self._reading, name)
@@ -67,7 +73,7 @@ class Bucket:
         return True
 
     def list(self, prefix: str) -> Sequence[Mapping[str, Any]]:
-        """Path, size, time and tag of each object below."""
+        """Return path, size, time and tag of each object below the prefix."""
         with self._turn(), _errors():
             return [meta for chunk in obstore.list(self._reading, prefix) for meta in chunk]
 
@@ -90,7 +96,10 @@ class Bucket:
 
 
 def s3_bucket(url: str) -> Bucket:
-    """The bucket and prefix of `s3://bucket/prefix`; credentials, region and endpoint are taken from the usual variables."""
+    """Open the bucket and prefix of `s3://bucket/prefix`.
+
+    Credentials, region and endpoint come from the usual `AWS_…` variables.
+    """
 
     def store(seconds: int, silence: int) -> ObjectStore:
         return S3Store.from_url(
@@ -109,13 +118,13 @@ def s3_bucket(url: str) -> Bucket:
 
 @contextmanager
 def _errors() -> Iterator[None]:
-    """Turns all troubles but that an object is not there, or is there already, into StoreUnavailable."""
+    """Turn every failure except a missing or already existing object into StoreUnavailable."""
     try:
         yield
     except (*MISSING, AlreadyExistsError):
         raise
     except BaseError as error:
-        # Its words may hold the address and the headers of the request.
+        # The error's own text may hold the address and the headers of the request.
         raise StoreUnavailable(
             f"The object store does not answer as it should: {type(error).__name__}"
         ) from error

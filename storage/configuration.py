@@ -1,4 +1,4 @@
-"""Where settings come from: variables, or files of the same names in a folder, so that a secret need not be a variable."""
+"""Settings from environment variables, or from files of the same names in a folder of secrets."""
 
 import os
 from pathlib import Path
@@ -23,7 +23,7 @@ _Settings = TypeVar("_Settings", bound="Settings")
 
 
 def listed(given: Any) -> Any:
-    """A setting of several values, which are given with commas between."""
+    """Split a setting of several values at its commas."""
     return (
         [name.strip() for name in given.split(",") if name.strip()]
         if isinstance(given, str)
@@ -32,18 +32,21 @@ def listed(given: Any) -> Any:
 
 
 class BadSettings(Exception):
-    """A setting makes no sense. The message names the variable, never its value."""
+    """Setting that makes no sense. The message names the variable, never its value."""
 
 
 class Settings(BaseSettings):
-    """What every process can be told. A variable counts more than a file."""
+    """Settings that every process has. A variable takes precedence over a file."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, frozen=True, extra="ignore", use_attribute_docstrings=True
     )
 
     secrets_dir: DirectoryPath | None = None
-    """Folder in which a file named like a variable, in lower case, holds its value: `itoscope_redis_url`."""
+    """Folder of files that hold values, named like variables in lower case:
+
+    `itoscope_redis_url`.
+    """
 
     @classmethod
     def settings_customise_sources(
@@ -55,7 +58,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         folder = os.environ.get(_FOLDER)
-        # One that is no folder is refused as the setting that it is.
+        # A path that is no folder is refused where the setting itself is validated.
         files = (
             (SecretsSettingsSource(settings_cls, folder),)
             if folder is not None and Path(folder).is_dir()
@@ -65,34 +68,37 @@ class Settings(BaseSettings):
 
 
 class StoreSettings(Settings):
-    """What service and workers are told alike: where things are kept, and for how long."""
+    """Settings that the service and the workers share: where data are kept, and for how long."""
 
     data_dir: Path = Path("data")
     """Folder of datasets, results and keys."""
     blob_url: Annotated[str, Field(pattern="^s3://[^/]+")] | None = None
-    """`s3://bucket/prefix` to keep datasets and results in an object store; the data folder if not set."""
+    """`s3://bucket/prefix` for datasets and results in an object store; None: the data folder."""
     redis_url: str = "redis://127.0.0.1:6379/0"
-    """Job records and queue."""
+    """Redis of the job records and the queue."""
     allow_weak_durability: bool = False
     """Accept a Redis that may lose accepted jobs."""
     keep_results_days: Annotated[float, Field(ge=0)] = 180.0
     """Results are deleted this long after their job ended; `inf`: never."""
     keep_records_days: Annotated[float, Field(ge=0)] = 365.0
-    """Likewise the jobs' records, though not before the results; that there was such a job is known for as long again."""
+    """Records are deleted this long after their job ended, though not before the results.
+
+    For the same time again the service still knows that the job existed.
+    """
 
     webhook_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(listed)] = ()
-    """Hosts that may be told of a job's end: `hooks.example.org,*.lab.example`, or `*`. None: there are no webhooks."""
+    """Hosts that may receive webhooks: `hooks.example.org,*.lab.example`, or `*`; empty: none."""
     webhook_networks: Annotated[tuple[IPvAnyNetwork, ...], NoDecode, BeforeValidator(listed)] = ()
-    """Networks of addresses that are not public and may be told all the same: `10.1.0.0/16,127.0.0.1`. Not by TLS, if need be."""
+    """Private networks that may receive webhooks, also without TLS: `10.1.0.0/16,127.0.0.1`."""
 
     @property
     def retention(self) -> Retention:
-        """How long results and records are kept."""
+        """Times for which results and records are kept."""
         return Retention(self.keep_results_days * DAY, self.keep_records_days * DAY)
 
 
 def read(kind: type[_Settings]) -> _Settings:
-    """The settings of one process, from its environment. Raises BadSettings."""
+    """Read the settings of one process from its environment. Raise BadSettings."""
     try:
         return kind()
     except ValidationError as error:

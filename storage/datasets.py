@@ -1,4 +1,4 @@
-"""Datasets in a local folder: `datasets/<tenant>/<id>/` with the description and three NumPy files."""
+"""Datasets in a local folder: a description and three NumPy files in `datasets/<tenant>/<id>/`."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,10 @@ _DESCRIPTION = "dataset.json"
 
 
 class LocalDatasetStore:
-    """A `storage.stores.DatasetStore`. A dataset's folder appears whole, by one rename, and never changes."""
+    """`storage.stores.DatasetStore` in a local folder.
+
+    A dataset's folder appears whole, by one rename, and never changes.
+    """
 
     def __init__(self, data_dir: Path) -> None:
         self._root = data_dir / "datasets"
@@ -37,7 +40,7 @@ class LocalDatasetStore:
             try:
                 incoming.rename(place)
             except OSError:
-                # Someone else was first: a folder that is not empty cannot be renamed over.
+                # Another process was first: a folder that is not empty cannot be renamed over.
                 if place.exists():
                     return "known"
                 raise
@@ -74,7 +77,7 @@ class LocalDatasetStore:
             return False
         with disk_errors(), folder_beside(place.parent) as doomed:
             try:
-                # Moved aside first: readers find the whole dataset or none of it.
+                # The folder is moved aside first: readers find the whole dataset or none of it.
                 place.rename(doomed / dataset_id)
             except FileNotFoundError:
                 return False
@@ -91,7 +94,7 @@ class LocalDatasetStore:
 
 
 def _stamps(home: Path) -> dict[str, int]:
-    """Each dataset's id, and when its folder was made."""
+    """Return the time at which each dataset's folder was made, by the dataset's id."""
     found = {}
     try:
         with os.scandir(home) as entries:

@@ -11,12 +11,12 @@ from storage.stores import StorageFull, StoreUnavailable
 from storage.temporary import own_folder
 
 INCOMING = ".incoming-"
-"""How the names of folders begin that are not yet, or no longer, what they are called."""
+"""Prefix of folders that do not have their final name yet, or no longer."""
 
 
 @contextmanager
 def disk_errors() -> Iterator[None]:
-    """Turns a full disk into StorageFull, a read-only or broken one into StoreUnavailable."""
+    """Turn a full disk into StorageFull, a read-only or broken one into StoreUnavailable."""
     try:
         yield
     except OSError as error:
@@ -29,14 +29,17 @@ def disk_errors() -> Iterator[None]:
 
 @contextmanager
 def folder_beside(home: Path) -> Iterator[Path]:
-    """A temporary folder in `home`, hence on its file system. Its name starts with a dot; gone afterwards unless renamed."""
+    """Make a temporary folder in `home`, hence on its file system.
+
+    Its name starts with a dot, and it is deleted afterwards unless it was renamed.
+    """
     make_folder(home)
     with own_folder(home, INCOMING) as folder:
         yield folder
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder that is still there after a power cut."""
+    """Make a folder that still exists after a power cut."""
     if not folder.exists():
         make_folder(folder.parent)
         folder.mkdir(exist_ok=True)

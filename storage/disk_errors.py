@@ -1,4 +1,7 @@
-"""Which errors of the operating system are the disk's trouble. Imports next to nothing: the reading child asks, too."""
+"""Errors of the operating system that are the disk's trouble.
+
+The module imports next to nothing, because the child process that reads uploads imports it too.
+"""
 
 import errno
 
@@ -17,10 +20,10 @@ _PASSING = (
 
 
 def is_full(error: OSError) -> bool:
-    """Whether there is no room left, on the disk or for this user."""
+    """Return whether there is no room left, on the disk or for this user."""
     return error.errno in _NO_ROOM
 
 
 def is_passing(error: OSError) -> bool:
-    """Whether it is the disk's or the network's trouble, or too many files are open: the same may go well later."""
+    """Return whether a later attempt may succeed: disk, network or too many open files."""
     return error.errno in _PASSING

@@ -1,4 +1,6 @@
-"""What jobs can be listed by. Each facet of a job is a list of its own in the store, so that a page costs the same however many
+"""Facets by which jobs can be listed.
+
+Each facet of a job is a list of its own in the store, so that a page costs the same however many
 jobs there are.
 """
 
@@ -11,12 +13,12 @@ from contract.records import JobRecord, State
 from storage.names import is_dataset_id
 
 MOST_LOOKED_AT = 1000
-"""Where jobs must have several things in common, a page goes through so many of them at most, and may then be short."""
+"""Jobs that a page examines at most where they must match several facets; it may then be short."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobFilter:
-    """Which jobs: those that agree with all that is given."""
+    """Condition on jobs: a job matches if it agrees with every field that is given."""
 
     state: State | None = None
     kind: str | None = None
@@ -25,14 +27,14 @@ class JobFilter:
 
     @property
     def facets(self) -> Sequence[str]:
-        """What such jobs have in common, as they are listed by it."""
+        """Facets that all matching jobs share."""
         return [
             *([f"state={self.state}"] if self.state is not None else ()),
             *_facets(self.kind, self.dataset, self.labels),
         ]
 
     def admits(self, record: JobRecord) -> bool:
-        """Whether this is such a job."""
+        """Return whether the job matches."""
         return (
             self.state in (None, record.state)
             and self.kind in (None, record.kind)
@@ -45,12 +47,13 @@ EVERY_JOB = JobFilter()
 
 
 def facets(job: Job) -> Sequence[str]:
-    """What a job is listed by besides its state, which changes."""
+    """Return the facets of a job except its state, which changes."""
     return _facets(job.kind, job.dataset if isinstance(job, DataJob) else None, job.labels)
 
 
 def _facets(kind: str | None, dataset: str | None, labels: Mapping[str, str]) -> Sequence[str]:
-    # Labels are free text, hashed so that they cannot be part of another key; no dataset can have an id that is none.
+    # Labels are free text, hashed so that they cannot be part of another key. An id that no dataset
+    # can have becomes the empty string.
     return [
         *([f"kind={kind}"] if kind is not None else ()),
         *([f"dataset={dataset if is_dataset_id(dataset) else ''}"] if dataset is not None else ()),

@@ -1,4 +1,4 @@
-"""Datasets and results in an object store (S3 and what speaks like it), under the same names as in a local folder."""
+"""Datasets and results in an object store (S3 and compatible), named as in a local folder."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,10 @@ _DESCRIPTION = "dataset.json"
 
 
 class ObjectDatasetStore:
-    """A `storage.stores.DatasetStore`. The description is written last and deleted first: with it a dataset is there, whole."""
+    """`storage.stores.DatasetStore` in an object store.
+
+    The description is written last and deleted first: while it exists, the dataset is complete.
+    """
 
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
@@ -40,7 +43,7 @@ class ObjectDatasetStore:
             return "known"
         for name in FILES:
             self._bucket.put(f"{place}/{name}", folder / name)
-        # Of two that put the same dataset at once both write the same files; the first description stays.
+        # Two that put the same dataset at once write the same files; the first description stays.
         made = self._bucket.put(
             f"{place}/{_DESCRIPTION}",
             dataset.model_dump_json(by_alias=True).encode(),
@@ -49,7 +52,7 @@ class ObjectDatasetStore:
         if not {f"{place}/{name}" for name in FILES} <= {
             meta["path"] for meta in self._bucket.list(f"{place}/")
         }:
-            # Deleted at the same time, and the description would outlive what it describes.
+            # It was deleted at the same time, and the description would outlive what it describes.
             self._bucket.delete(f"{place}/{_DESCRIPTION}")
             raise StoreUnavailable("The dataset was deleted while it was kept.")
         return "created" if made else "known"
@@ -82,7 +85,8 @@ class ObjectDatasetStore:
         if place is None or self._described(place) is None:
             raise KeyError(dataset_id)
         home = Path(tempfile.gettempdir())
-        # Whoever was killed over a job left its copy of the data, which may fill the disk, or the memory.
+        # A process that was killed over a job left its copy of the data, which may fill the disk,
+        # or the memory.
         sweep(home, COPY)
         with own_folder(home, COPY) as folder:
             for name in FILES:
@@ -94,7 +98,8 @@ class ObjectDatasetStore:
         place = self._place(tenant, dataset_id)
         if place is None:
             return False
-        # What is there without a description was left by a process that died while it put, or deleted.
+        # Files without a description were left by a process that died while it wrote or deleted
+        # them.
         left = {meta["path"] for meta in self._bucket.list(f"{place}/")}
         there = f"{place}/{_DESCRIPTION}" in left
         for name in sorted(left, key=lambda path: not path.endswith(_DESCRIPTION)):
@@ -109,7 +114,7 @@ class ObjectDatasetStore:
             sizes[place] = sizes.get(place, 0) + meta["size"]
             if name == _DESCRIPTION:
                 described.add(place)
-        # Files without a description cannot be seen, nor deleted by their tenant.
+        # Files without a description can be neither seen nor deleted by their tenant.
         return sum(sizes[place] for place in described)
 
     def _place(self, tenant: str, dataset_id: str) -> str | None:
@@ -123,7 +128,7 @@ class ObjectDatasetStore:
 
 
 class ObjectResultStore:
-    """A `storage.stores.ResultStore`."""
+    """`storage.stores.ResultStore` in an object store."""
 
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket

@@ -1,4 +1,4 @@
-"""Pages, newest first. A cursor names the last item shown, so pages stay right while others come and go."""
+"""Pages, newest first. A cursor names the last item shown, so later changes do not shift pages."""
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -17,7 +17,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def page(
     datasets: Iterable[Dataset], limit: int, cursor: str | None
 ) -> tuple[Sequence[Dataset], str | None]:
-    """At most `limit` datasets after the cursor, and the cursor of the next page. Raises InvalidCursor."""
+    """Return at most `limit` datasets after the cursor, and the cursor of the next page.
+
+    Raise InvalidCursor.
+    """
     before = _parsed(cursor) if cursor is not None else None
     found = sorted(
         (dataset for dataset in datasets if before is None or _age(dataset) < before),
@@ -31,9 +34,10 @@ def page(
 
 @dataclass(slots=True)
 class DatasetPages:
-    """Pages of datasets whose descriptions are dear to read. They never change, so when each was uploaded is remembered.
+    """Pages of datasets whose descriptions are expensive to read, with a memory of upload times.
 
-    10 000 datasets in a folder: the first page of a process takes 1.2 s of CPU, each further one 0.1 s.
+    A description never changes. With 10 000 datasets in a folder, the first page of a process takes
+    1.2 s of CPU, each further one 0.1 s.
     """
 
     _known: dict[str, dict[str, tuple[Hashable, _Age]]] = field(default_factory=dict)
@@ -46,10 +50,10 @@ class DatasetPages:
         limit: int,
         cursor: str | None,
     ) -> tuple[Sequence[Dataset], str | None]:
-        """As `page`.
+        """Return a page as the function `page` does.
 
-        stamps   by the id of each dataset there is, something that changes when one is deleted and uploaded again
-        read     the dataset of an id; None where it is gone meanwhile
+        stamps   by dataset id, a value that changes when the dataset is deleted and uploaded again
+        read     returns the dataset of an id; None where it was deleted meanwhile
         """
         before = _parsed(cursor) if cursor is not None else None
         known, ages = self._known.get(tenant, {}), {}
@@ -70,14 +74,14 @@ class DatasetPages:
 
 
 def job_number(cursor: str) -> int:
-    """The number, in order of arrival, of the job that a page of jobs ended with. Raises InvalidCursor."""
+    """Return the arrival number of the last job of the page. Raise InvalidCursor."""
     if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 16):
         raise InvalidCursor("no page of jobs gave this cursor")
     return int(cursor)
 
 
 def _age(dataset: Dataset) -> _Age:
-    """Microseconds from the epoch to the upload; the id settles ties."""
+    """Return the microseconds from the epoch to the upload, and the id, which settles ties."""
     return (dataset.created_at - _EPOCH) // timedelta(microseconds=1), dataset.id
 
 

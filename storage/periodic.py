@@ -1,7 +1,8 @@
-"""What a process does again and again beside its work, in threads; no process is forked while one of them acts.
+"""Actions that a process repeats beside its work, in threads; no process forks while one acts.
 
-A child forked meanwhile would inherit every lock that the act holds, of imports, of connections, and wait for it for ever: its
-parent's threads do not live in it. Measured: of 40 children forked beside a thread that sent its first message, 13 hung.
+A child forked meanwhile would inherit every lock that the action holds, of imports, of connections,
+and wait for it for ever: its parent's threads do not live in it. Measured: of 40 children forked
+beside a thread that sent its first message, 13 hung.
 """
 
 import os
@@ -14,13 +15,16 @@ import structlog
 from storage.stores import StoreUnavailable
 
 FORK_PATIENCE_SECONDS = 5.0
-"""A fork waits at most this long: acts wait for others at times, and then hold no lock that a child needs."""
+"""Longest time that a fork waits.
+
+An action that takes longer waits for something else, and then holds no lock that a child needs.
+"""
 
 _log = structlog.get_logger(__name__)
 _turns: set[threading.Lock] = set()
-"""One for each thread, held while it acts."""
+"""Locks of the threads, one each, held while the thread acts."""
 _taken: list[threading.Lock] = []
-"""Those that a fork holds."""
+"""Locks that a fork holds."""
 
 
 def every(
@@ -31,10 +35,11 @@ def every(
     since: threading.Event | None = None,
     until: threading.Event | None = None,
 ) -> threading.Thread:
-    """Act every so many seconds, whatever happens.
+    """Act every `seconds` seconds in a thread of its own, whatever happens.
 
-    since   what the first act waits for: it must not wait inside, a fork would wait with it. None: now
-    until   after this it acts once more and ends. None: with the process
+    since   event that the first action waits for; it must not wait inside the action, as a fork
+            would wait with it. None: now
+    until   event after which it acts once more and ends. None: it ends with the process
     """
     end = until or threading.Event()
     turn = threading.Lock()

@@ -1,4 +1,4 @@
-"""Results in a local folder: `results/<tenant>/<job>-<attempt>.json`, and parts: `parts/<tenant>/<job>/…`."""
+"""Results in a folder, `results/<tenant>/<job>-<attempt>.json`, and `parts/<tenant>/<job>/…`."""
 
 import shutil
 from pathlib import Path
@@ -8,8 +8,10 @@ from storage.names import checked_tenant, is_part_name, is_result_name, parts_pl
 
 
 class LocalResultStore:
-    """A `storage.stores.ResultStore`. Nobody is told a name before its file is whole and on disk, and no two attempts share one:
-    a file that a crash leaves in pieces is never read, and is deleted with the job.
+    """`storage.stores.ResultStore` in a local folder.
+
+    A name is returned only when its file is whole and on disk, and no two attempts share one: a
+    file that a crash leaves in pieces is never read, and is deleted with the job.
     """
 
     def __init__(self, data_dir: Path) -> None:

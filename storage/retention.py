@@ -1,4 +1,7 @@
-"""How long results and records are kept. Settings are read with this, also by processes that never see a document."""
+"""Times for which results and records are kept.
+
+The settings import this module, also in processes that never see a document.
+"""
 
 from dataclasses import dataclass
 
@@ -7,10 +10,11 @@ DAY = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """Seconds from a job's end; infinity is for ever.
+    """Seconds from a job's end; infinity keeps for ever.
 
-    results   until its result is deleted
-    records   until its record is deleted, too, not before the result; it is then known to have been there for as long again
+    results   until the result is deleted
+    records   until the record is deleted, too, but not before the result; for the same time again
+              the store still knows that the job existed
     """
 
     results: float = 180 * DAY

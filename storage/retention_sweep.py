@@ -1,4 +1,4 @@
-"""The order in which results and records go: what a crash leaves is found and deleted again."""
+"""Deletion of old results and records, in an order in which a crash leaves nothing unfound."""
 
 from collections.abc import Iterator
 
@@ -8,16 +8,20 @@ from storage.retention import Retention
 from storage.stores import Ended, Stores
 
 PARTS_KEPT_SECONDS = 600.0
-"""Parts of a job are deleted when it ends; what a worker writes that did not know is found this much later."""
+"""Time after a job's end at which its parts are deleted again.
+
+Parts are deleted when the job ends, but a worker that did not know may still write some.
+"""
 
 
 SWEEP_SECONDS = 60.0
 
 
 def keep_swept(stores: Stores, retention: Retention) -> None:
-    """Begin to delete all that is older than that, now and once a minute, as long as this process lives.
+    """Delete all that has expired, now and once a minute, as long as this process lives.
 
-    For a process that does not fork: an object store's library cannot be used by a child of one that has used it.
+    This is for a process that does not fork: an object store's library cannot be used by a child of
+    a process that has used it.
     """
 
     def act() -> None:
@@ -28,9 +32,9 @@ def keep_swept(stores: Stores, retention: Retention) -> None:
 
 
 def sweep(stores: Stores, retention: Retention) -> int:
-    """Delete what is older than that, some of it; how many things there were. Any number of processes may do so at once.
+    """Delete some of what has expired; return how many things there were.
 
-    Raises StoreUnavailable.
+    Any number of processes may do so at once. Raise StoreUnavailable.
     """
     jobs = stores.jobs
     old_results = jobs.outdated(retention.results, "result")
@@ -48,9 +52,9 @@ def sweep(stores: Stores, retention: Retention) -> int:
 
 
 def delete_job(stores: Stores, tenant: str, job_id: str, retention: Retention) -> bool:
-    """Delete a job that has ended, with its result. False where there is none, or it has not ended.
+    """Delete a job that has ended, with its result; return False where no ended job has this id.
 
-    Raises Forgotten where that was done before, StoreUnavailable.
+    Raise Forgotten where that was done before, StoreUnavailable.
     """
     record = stores.jobs.get(tenant, job_id)
     if record is None or not record.terminal:
@@ -60,7 +64,7 @@ def delete_job(stores: Stores, tenant: str, job_id: str, retention: Retention) -
 
 
 def _delete_results(stores: Stores, ended: Ended) -> None:
-    """Also those of attempts that were given up: only one of them is named in the record."""
+    """Delete the results of all attempts, of which the record names only one."""
     for name in _names(ended):
         stores.results.delete(ended.tenant, name)
     stores.results.delete_parts(ended.tenant, ended.job_id)

@@ -15,11 +15,11 @@ from storage.listing import EVERY_JOB, JobFilter
 
 
 class StoreUnavailable(Exception):
-    """The store does not answer; nothing was decided. Try again."""
+    """The store does not answer; nothing was decided, and a later attempt may succeed."""
 
 
 class StorageFull(StoreUnavailable):
-    """There is no room to keep it; nothing was decided."""
+    """The store has no room; nothing was decided."""
 
 
 class IdempotencyMismatch(Exception):
@@ -27,7 +27,7 @@ class IdempotencyMismatch(Exception):
 
 
 class QueueFull(Exception):
-    """So many jobs wait or run that no more are taken for now."""
+    """So many jobs wait or run that no more are accepted for now."""
 
 
 class TooManyJobs(Exception):
@@ -35,16 +35,16 @@ class TooManyJobs(Exception):
 
 
 class Forgotten(Exception):
-    """There was such a job; its record was deleted, or its time was over."""
+    """The job existed; its record was deleted, or its time was over."""
 
 
 class InvalidCursor(ValueError):
-    """A page was asked for with a cursor that no earlier page gave."""
+    """No earlier page gave the cursor that was used to ask for a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A job record, and whether this call made it."""
+    """Job record, with a flag that says whether this call made it."""
 
     record: JobRecord
     created: bool
@@ -52,7 +52,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to run a job once: only a commit with this attempt number is accepted."""
+    """Right to run a job once: only a commit with this attempt number is accepted."""
 
     job_id: str
     tenant: str
@@ -62,12 +62,13 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class ShardClaim:
-    """The right to sum one shard of a job: only a commit with this attempt number is accepted.
+    """Right to sum one shard of a job: only a commit with this attempt number is accepted.
 
-    of          the job, with its own attempt
-    pass_name   of the pass over the data that was shared out, in so many `shards`
-    number      of this one, from 0
-    attempt     how often this shard was claimed
+    of          claim of the job, with the job's attempt
+    pass_name   name of the pass over the data that was shared out
+    number      number of this shard, from 0
+    shards      number of shards of the pass
+    attempt     number of times that this shard was claimed
     """
 
     of: Claim
@@ -79,7 +80,7 @@ class ShardClaim:
 
 @dataclass(frozen=True, slots=True)
 class LeftParts:
-    """A job that ended, or is forgotten, and whose parts may still be kept."""
+    """Job that ended, or is forgotten, and whose parts may still be kept."""
 
     tenant: str
     job_id: str
@@ -87,10 +88,10 @@ class LeftParts:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A webhook to be sent now: the record of a job that has ended.
+    """Webhook to be sent now, with the record of a job that has ended.
 
-    attempt   which one this is, from 1
-    last      whether there will be no other
+    attempt   number of this attempt, from 1
+    last      whether it is the last attempt
     """
 
     tenant: str
@@ -111,13 +112,16 @@ WEBHOOK_WAITS = (
     72_000.0,
     86_400.0,
 )
-"""Seconds from each attempt to deliver a webhook to the next, three days in all. The first leaves a sender time to finish."""
+"""Seconds from each attempt to deliver a webhook to the next, three days in all.
+
+The first wait leaves a sender time to finish.
+"""
 WEBHOOKS_AT_ONCE = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A job that ended some time ago, and how many attempts may have left a result behind."""
+    """Job that ended some time ago, with the number of attempts that may have left a result."""
 
     tenant: str
     job_id: str
@@ -126,15 +130,17 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What an operator wants to know of all tenants' jobs.
+    """Numbers of all tenants' jobs for the operator.
 
-    queued, running         jobs in that state
-    oldest_queued_seconds   how long the first of those waiting has waited; 0 where none does
-    happened                how often jobs were `submitted`, `started`, `succeeded`, `failed`, `cancelled`, how often a worker
-                            fell silent (`lease_lost`) and a message was sent again (`republished`); likewise how often shards
-                            were summed (`shard_done`), lost (`shard_lost`), asked for again (`shards_republished`);
-                            and jobs were given back (`given_back`) for want of a store
-    stages                  how often jobs have left each stage, and after how many seconds in all
+    queued                  number of queued jobs
+    running                 number of running jobs
+    oldest_queued_seconds   time that the oldest queued job has waited; 0 where none waits
+    happened                counts of jobs that were `submitted`, `started`, `succeeded`, `failed`,
+                            `cancelled`, or given back for want of a store (`given_back`); of
+                            workers that fell silent (`lease_lost`); of messages sent again
+                            (`republished`); of shards that were summed (`shard_done`), lost
+                            (`shard_lost`) or asked for again (`shards_republished`)
+    stages                  count and total seconds of the jobs that have left each stage
     """
 
     queued: int
@@ -145,9 +151,10 @@ class Tally:
 
 
 class JobStore(Protocol):
-    """The job record is the only truth. Every transition is atomic; time is the store's own, never the host's.
+    """Store of job records, which are the only truth.
 
-    Whatever asks for a tenant's job raises Forgotten where the job is known to have been forgotten.
+    Every transition is atomic; time is the store's own, never the host's. A method that asks for a
+    tenant's job raises Forgotten where the job is known to have been forgotten.
     """
 
     def submit(
@@ -161,35 +168,34 @@ class JobStore(Protocol):
         most_open: int | None = None,
         most_open_of_tenant: int | None = None,
     ) -> Submission:
-        """Record a job as queued and due. With a known key and the same fingerprint: the job recorded then.
+        """Record a job as queued and due.
 
-        queue                where its messages go
-        most_open            jobs that may wait or run at the same time, of all tenants; this one included
-        most_open_of_tenant  likewise of this tenant
+        For a known idempotency key and the same fingerprint, return the job recorded then.
 
-        Raises IdempotencyMismatch, QueueFull, TooManyJobs, StoreUnavailable.
+        queue                queue of its messages
+        most_open            most jobs of all tenants that may wait or run, this one included
+        most_open_of_tenant  most jobs of this tenant that may wait or run, this one included
+
+        Raise IdempotencyMismatch, QueueFull, TooManyJobs, StoreUnavailable.
         """
-        ...
 
     def open_jobs(self, tenant: str | None = None) -> int:
-        """How many jobs wait or run, of a tenant or of all."""
-        ...
+        """Return how many jobs wait or run, of a tenant or of all."""
 
     def ended(self, job_ids: Sequence[str]) -> frozenset[str]:
-        """Those of the jobs that have ended or are unknown, whosever they are, in one cheap look. They never come back."""
-        ...
+        """Return the given jobs that have ended or are unknown, of any tenant, in one cheap call.
+
+        An ended job never runs again.
+        """
 
     def tally(self) -> Tally:
-        """Numbers for the operator."""
-        ...
+        """Return the numbers for the operator."""
 
     def memory_used(self) -> float:
-        """Share of the store's memory that is in use, 0 to 1; 0 where it knows no bound."""
-        ...
+        """Return the used share of the store's memory, 0 to 1; 0 where it knows no bound."""
 
     def get(self, tenant: str, job_id: str) -> JobRecord | None:
-        """The record, or None where this tenant has no such job."""
-        ...
+        """Return the record, or None where this tenant has no such job."""
 
     def list(
         self,
@@ -199,149 +205,154 @@ class JobStore(Protocol):
         limit: int = 50,
         cursor: str | None = None,
     ) -> tuple[Sequence[JobRecord], str | None]:
-        """A page of those of the tenant's jobs that are wanted (all, if not said), newest first, and the cursor of the next page.
+        """Return a page of the tenant's matching jobs, newest first, and the next page's cursor.
 
-        Costs the same however many jobs there are. Where jobs must have several things in common, a page may hold fewer than
-        `limit`, even none, and yet have a next. Raises InvalidCursor.
+        It costs the same however many jobs there are. Where jobs must match several facets, a page
+        may hold fewer than `limit` jobs, even none, and yet have a next page. Raise InvalidCursor.
         """
-        ...
 
     def cancel(self, tenant: str, job_id: str) -> JobRecord | None:
-        """Queued or running → cancelled; a terminal job stays as it is. None where there is no such job."""
-        ...
+        """Cancel a queued or running job and return its record; None where there is no such job.
+
+        A terminal job stays as it is.
+        """
 
     def claim(self, job_id: str, owner: str, lease_seconds: float) -> Claim | None:
-        """Take the job, or None: unknown, terminal, leased to another, or out of attempts (then it is failed here)."""
-        ...
+        """Take the job, or return None where it is unknown, terminal, leased, or out of attempts.
+
+        A job that is out of attempts is failed here.
+        """
 
     def renew(self, job_id: str, owner: str, lease_seconds: float) -> bool:
-        """Keep the lease of the job, and of its shards, as far as they are this owner's; False where none is."""
-        ...
+        """Extend this owner's leases of the job and of its shards; return whether there are any."""
 
     def report(self, job_id: str, attempt: int, progress: Progress) -> bool:
-        """Note progress; False where this attempt no longer counts (cancelled, or claimed by another)."""
-        ...
+        """Record progress; return False where this attempt no longer counts.
+
+        An attempt no longer counts once its job was cancelled, or claimed by another.
+        """
 
     def fan_out(self, job_id: str, attempt: int, pass_name: str, shards: int) -> QueueName | None:
-        """Share a pass over the job's data out; what an earlier attempt has of the same pass stays. Answers where messages that
-        ask for help go, or None where this attempt no longer counts.
+        """Share out a pass over the job's data.
 
-        pass_name   says what is summed: the same name for the same work
+        Parts that an earlier attempt made of the same pass stay. Return the queue for messages that
+        ask for help, or None where this attempt no longer counts.
+
+        pass_name   name of what is summed: the same name for the same work
         """
-        ...
 
     def claim_shard(
         self, job_id: str, owner: str, lease_seconds: float, *, last: bool = False
     ) -> ShardClaim | None:
-        """Take a shard of the job that nobody has, or whose holder fell silent: the first, or the `last`. None where there is
-        none; a shard that was lost so often that it must be what kills its workers fails the job.
+        """Take the first, or the `last`, shard of the job that has no holder, or a silent one.
+
+        Return None where there is none. A shard that was lost so often that it must be what kills
+        its workers fails the job.
         """
-        ...
 
     def commit_shard(self, claim: ShardClaim, part: str) -> bool:
-        """Commit the name of the part with the shard's sums; False where the claim no longer counts. As `succeed`."""
-        ...
+        """Commit the name of the shard's part; return False where the claim no longer counts.
+
+        Repeating a commit that succeeded returns True.
+        """
 
     def give_back_shard(self, claim: ShardClaim) -> None:
-        """As `give_back`, of a shard, which others may take at once."""
-        ...
+        """Release the shard for others, because a store is away; the attempt does not count."""
 
     def parts(self, job_id: str, attempt: int, pass_name: str) -> Sequence[str | None] | None:
-        """Names of the pass's parts in their order, None for each that is not there yet. None for all of them where this attempt
-        no longer counts."""
-        ...
+        """Return the names of the pass's parts in order, with None for each that is still missing.
+
+        Return None instead of a list where this attempt no longer counts.
+        """
 
     def left_parts(self, older_than_seconds: float) -> Sequence[LeftParts]:
-        """Some of the jobs that ended longer ago than that, and whose parts may still be kept."""
-        ...
+        """Return some of the jobs that ended longer ago and whose parts may still be kept."""
 
     def drop_parts(self, left: LeftParts) -> None:
-        """They are deleted."""
-        ...
+        """Record that the parts are deleted."""
 
     def succeed(self, job_id: str, attempt: int, result: str) -> bool:
-        """Commit a result blob's name; False where this attempt no longer counts. Repeating a commit that landed is True."""
-        ...
+        """Commit a result blob's name; return False where this attempt no longer counts.
+
+        Repeating a commit that succeeded returns True.
+        """
 
     def fail(self, job_id: str, attempt: int, problem: Problem) -> bool:
-        """Commit a failure, as `succeed`."""
-        ...
+        """Commit a failure; the answer is that of `succeed`."""
 
     def give_back(self, job_id: str, attempt: int) -> bool:
-        """Running → queued, because what the attempt needs is away: it is tried again after a while, twice as long each time.
+        """Queue a running job again, because a store is away, with a wait that doubles each time.
 
-        This attempt does not count against the cap. False where it no longer counts anyway.
+        This attempt does not count against the cap. Return False where it no longer counts anyway.
         """
-        ...
 
     def result_name(self, tenant: str, job_id: str) -> str | None:
-        """Name of the committed result blob."""
-        ...
+        """Return the name of the committed result blob."""
 
     def events(
         self, tenant: str, job_id: str, after: str | None = None
     ) -> Sequence[JobEvent] | None:
-        """What happened to the job after the event of this id, or since it was submitted; at least the last thousand changes
-        are kept. None where there is no such job. Raises ValueError for an id that no event has.
+        """Return the job's changes after the event of this id, or since it was submitted.
+
+        At least the last thousand changes are kept. Return None where there is no such job. Raise
+        ValueError for an id that no event has.
         """
-        ...
 
     def newest_events(self, job_ids: Sequence[str]) -> Mapping[str, str]:
-        """Ids of the jobs' newest events, whosever they are, in one cheap look; those that have none are left out."""
-        ...
+        """Return the ids of the jobs' newest events, of any tenant, in one cheap call.
+
+        Jobs without events are left out.
+        """
 
     def outdated(
         self, older_than_seconds: float, what: Literal["result", "record"]
     ) -> Sequence[Ended]:
-        """Some of the jobs that ended longer ago than that, and whose results (or records) are still kept, oldest first."""
-        ...
+        """Return some jobs that ended longer ago and whose results, or records, are still kept.
+
+        The oldest come first.
+        """
 
     def drop_result(self, job_id: str) -> None:
-        """The job's result is no longer kept. Delete the blobs first: what is dropped here is not `outdated` again."""
-        ...
+        """Record that the job's result is no longer kept.
+
+        Delete the blobs first: a job that is dropped here is not `outdated` again.
+        """
 
     def forget(self, tenant: str, job_id: str, remember_seconds: float) -> bool:
-        """Delete the record of a job that has ended and whose results are deleted; for so long it is known to be Forgotten.
+        """Delete the record of an ended job whose results are deleted.
 
-        False where there is no such job, or it has not ended.
+        For `remember_seconds`, asking for the job raises Forgotten. Return False where there is no
+        such job, or it has not ended.
         """
-        ...
 
     def reap(self) -> Sequence[Message]:
-        """Jobs whose message or worker seems lost; each is queued again with backoff and must be published again. Likewise those
-        with shards that nobody works on, once for each of these.
+        """Queue again the jobs whose message or worker seems lost; return messages to publish.
 
-        A job that outlived its own time limit without saying so is failed with `timed-out` instead.
+        The waits between publications double. Jobs with shards that nobody works on get one message
+        for each such shard. A job that outlived its own time limit without reporting so is failed
+        with `timed-out`.
         """
-        ...
 
     def webhooks_due(self) -> Sequence[Delivery]:
-        """Webhooks to be sent now, some of them. Each comes again after a while unless `webhook_ended` is called."""
-        ...
+        """Return some webhooks to be sent now; each comes again later until `webhook_ended`."""
 
     def webhook_ended(self, job_id: str, delivered: bool) -> None:
-        """The job's webhook was delivered, or never will be."""
-        ...
+        """Record that the job's webhook was delivered, or never will be."""
 
     def webhook_secret(self, tenant: str) -> str:
-        """What the tenant's webhooks are signed with: `whsec_…`, made when first asked for."""
-        ...
+        """Return the secret that signs the tenant's webhooks, `whsec_…`, made at first use."""
 
     def beat(self, worker: str, queues: Sequence[QueueName] = QUEUES) -> None:
-        """Note that this worker lives, and which queues it serves."""
-        ...
+        """Record that this worker lives, and which queues it serves."""
 
     def farewell(self, worker: str) -> None:
-        """This worker takes no more jobs: it is not `alive` until its next beat."""
-        ...
+        """Record that this worker takes no more jobs: it is not `alive` until its next beat."""
 
     def workers_alive(self, within_seconds: float, host: str | None = None) -> int:
-        """How many workers, all or those of one host (`name@host`), gave a beat within the last so many seconds."""
-        ...
+        """Return how many workers, all or those of one host (`name@host`), gave a recent beat."""
 
     def workers_of(self, queue: QueueName, within_seconds: float) -> int:
-        """Likewise those that serve this queue."""
-        ...
+        """Return how many workers that serve this queue gave a recent beat."""
 
 
 class DatasetStore(Protocol):
@@ -354,58 +365,58 @@ class DatasetStore(Protocol):
 
     def put(self, tenant: str, dataset: Dataset, folder: Path) -> Literal["created", "known"]:
         """Keep the three files found in `folder` under `dataset.id`, all or nothing."""
-        ...
 
-    def get(self, tenant: str, dataset_id: str) -> Dataset | None: ...
+    def get(self, tenant: str, dataset_id: str) -> Dataset | None:
+        """Return the description, or None where this tenant has no such dataset."""
 
     def list(
         self, tenant: str, *, limit: int = 50, cursor: str | None = None
     ) -> tuple[Sequence[Dataset], str | None]:
-        """A page of the tenant's datasets, newest first, and the cursor of the next page. Raises InvalidCursor."""
-        ...
+        """Return a page of the tenant's datasets, newest first, and the next page's cursor.
+
+        Raise InvalidCursor.
+        """
 
     def files(self, tenant: str, dataset_id: str) -> AbstractContextManager[Path]:
-        """A local folder with the three files, valid inside the `with`.
+        """Return a local folder with the three files, valid inside the `with`.
 
-        Raises KeyError where there is no such dataset, also where it is deleted while its files are being opened.
+        Raise KeyError where there is no such dataset, also where it is deleted while its files are
+        opened.
         """
-        ...
 
-    def delete(self, tenant: str, dataset_id: str) -> bool: ...
+    def delete(self, tenant: str, dataset_id: str) -> bool:
+        """Delete the dataset; return False where there is none."""
 
     def bytes_stored(self, tenant: str) -> int:
-        """What the tenant's datasets take."""
-        ...
+        """Return the bytes that the tenant's datasets take."""
 
 
 class ResultStore(Protocol):
-    """Result documents: immutable bytes under a name that no other attempt uses. And, until a job ends, parts of what it is made
-    of, likewise.
+    """Store of result documents: immutable bytes under a name that no other attempt uses.
+
+    Until a job ends, it also keeps the parts of which the result is made, under the same rule.
     """
 
     def put(self, tenant: str, job_id: str, attempt: int, body: bytes) -> str:
         """Write durably, return the blob's name."""
-        ...
 
-    def get(self, tenant: str, name: str) -> bytes | None: ...
+    def get(self, tenant: str, name: str) -> bytes | None:
+        """Return the blob, or None where there is none."""
 
     def delete(self, tenant: str, name: str) -> None:
         """Delete the blob if there is one."""
-        ...
 
     def put_part(self, tenant: str, job_id: str, name: str, body: bytes) -> None:
         """Write a part durably."""
-        ...
 
-    def get_part(self, tenant: str, job_id: str, name: str) -> bytes | None: ...
+    def get_part(self, tenant: str, job_id: str, name: str) -> bytes | None:
+        """Return the part, or None where there is none."""
 
     def delete_part(self, tenant: str, job_id: str, name: str) -> None:
         """Delete the part if there is one."""
-        ...
 
     def delete_parts(self, tenant: str, job_id: str) -> None:
         """Delete all parts of a job."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
-"""Folders that go with the process that made them. What a killed process left is told from what a living one uses by a lock,
-which no process keeps beyond its death.
+"""Folders that are deleted with the process that made them.
+
+A lock, which no process keeps beyond its death, shows whether a folder's process still lives.
 """
 
 import fcntl
@@ -12,12 +13,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 ABANDONED_SECONDS = 6 * 3600.0
-"""Where the file system knows no locks, what was not touched for so long is nobody's."""
+"""Age after which an untouched folder counts as abandoned where the file system knows no locks."""
 
 
 @contextmanager
 def own_folder(home: Path, prefix: str) -> Iterator[Path]:
-    """A new folder in `home`, whose name begins so; gone afterwards unless renamed."""
+    """Make a folder in `home` with this prefix; delete it afterwards unless it was renamed."""
     folder, lock = _made(home, prefix)
     try:
         yield folder
@@ -39,7 +40,7 @@ def sweep(home: Path, prefix: str) -> None:
 
 
 def _made(home: Path, prefix: str) -> tuple[Path, int]:
-    """The folder, and the descriptor that holds its lock."""
+    """Return the folder, and the descriptor that holds its lock."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=prefix, dir=home))
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -47,7 +48,7 @@ def _made(home: Path, prefix: str) -> tuple[Path, int]:
             fcntl.flock(lock, fcntl.LOCK_EX)
         if folder.exists():
             return folder, lock
-        os.close(lock)  # Somebody swept between the two steps.
+        os.close(lock)  # Another process swept between the two steps.
 
 
 def _is_abandoned(lock: int) -> bool:

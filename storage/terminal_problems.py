@@ -1,10 +1,10 @@
-"""The problems that a job store itself writes into a record, when no worker is left to say what happened."""
+"""Problems that the job store itself writes into a record when no worker is left to report them."""
 
 from contract.problems import Problem, problem
 
 
 def worker_lost(attempts: int) -> Problem:
-    """Every attempt ended with its worker gone."""
+    """Return the problem of a job whose attempts all ended with a lost worker."""
     return problem(
         500,
         "worker-lost",
@@ -18,7 +18,7 @@ def worker_lost(attempts: int) -> Problem:
 
 
 def timed_out(timeout_seconds: float | None = None) -> Problem:
-    """The job was still running when its time limit had passed."""
+    """Return the problem of a job that was still running when its time limit had passed."""
     limit = (
         "its time limit" if timeout_seconds is None else f"its time limit of {timeout_seconds:g} s"
     )

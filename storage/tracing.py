@@ -1,7 +1,8 @@
-"""Traces, where the operator asks for them by OpenTelemetry's own variables; else nothing of this is imported.
+"""Traces of jobs, where OpenTelemetry's own variables ask for them; else nothing of it is imported.
 
-A job has one trace, and everybody can say which: its id is made of the job's (`trace_of`), as is that of its first span, the
-submission. So nothing has to travel with the job, and an attempt after a crash is in the same trace as the first.
+A job has one trace, whose id is computed from the job's (`trace_of`), as is that of its first span,
+the submission. So nothing has to travel with the job, and an attempt after a crash is in the same
+trace as the first.
 """
 
 import hashlib
@@ -22,13 +23,13 @@ class TracingMissing(Exception):
 
 
 def trace_of(job_id: str) -> tuple[int, int]:
-    """Ids of a job's trace and of its first span."""
+    """Return the ids of a job's trace and of its first span."""
     digest = hashlib.sha256(job_id.encode()).digest()
     return int.from_bytes(digest[:16], "big"), int.from_bytes(digest[16:24], "big")
 
 
 class Attempt:
-    """The span of an attempt, with one below it for each stage; or nothing."""
+    """Span of an attempt, with one below it for each stage; without a tracer, nothing."""
 
     def __init__(self, run: Any = None, begun: Callable[[str], Any] | None = None) -> None:
         self._run, self._begun = run, begun
@@ -36,29 +37,29 @@ class Attempt:
         self._stage: Any = None
 
     def stage(self, name: str) -> None:
-        """The next stage begins."""
+        """Begin the next stage."""
         if self._begun is not None and name != self._name:
             if self._stage is not None:
                 self._stage.end()
             self._name, self._stage = name, self._begun(name)
 
     def outcome(self, outcome: str) -> None:
-        """How the attempt ended."""
+        """Record how the attempt ended."""
         if self._run is not None:
             self._run.set_attribute("itoscope.outcome", outcome)
 
     def end(self) -> None:
-        """End what is open."""
+        """End the open spans."""
         for span in (self._stage, self._run):
             if span is not None:
                 span.end()
 
 
 class Traces:
-    """What one process tells of jobs. Without an exporter it tells nothing."""
+    """Tracer of one process; without an exporter it does nothing."""
 
     def __init__(self, process: str, exporter: Any = None) -> None:
-        """`exporter`: one of OpenTelemetry's span exporters."""
+        """Make a tracer that sends to one of OpenTelemetry's span exporters, or to none."""
         self._provider: Any = None
         self._tracer: Any = None
         self._made = threading.local()
@@ -90,7 +91,7 @@ class Traces:
         self._tracer = self._provider.get_tracer("itoscope")
 
     def submitted(self, job_id: str, began: int, attributes: Mapping[str, Any]) -> None:
-        """The job's first span: from when its request came (nanoseconds since 1970) until now."""
+        """Record the job's first span: from its request (nanoseconds since 1970) until now."""
         if self._tracer is None:
             return
         from opentelemetry.context import Context
@@ -106,7 +107,7 @@ class Traces:
 
     @contextmanager
     def attempt(self, job_id: str, attempt: int) -> Iterator["Attempt"]:
-        """A span for the attempt, while inside."""
+        """Open a span for the attempt, which ends with the `with` block."""
         if self._tracer is None:
             yield Attempt()
             return
@@ -134,7 +135,7 @@ class Traces:
 
 
 def traces(process: str, environment: Mapping[str, str] = os.environ) -> Traces:
-    """Traces as the environment asks for them. Raises TracingMissing."""
+    """Return the tracer that the environment asks for. Raise TracingMissing."""
     if (
         not any(environment.get(name) for name in ENDPOINTS)
         or environment.get("OTEL_SDK_DISABLED", "").lower() == "true"

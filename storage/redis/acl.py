@@ -1,8 +1,8 @@
-"""The account of service and workers at Redis: what it may do, and no more.
+"""The account of service and workers at Redis, with the least rights that suffice.
 
-`python -m storage.redis.acl --secrets FOLDER --access FOLDER --host NAME` makes a password where there is none yet, and leaves
-`itoscope_redis_url` in the one folder, for service and workers, and `users.acl` in the other, for Redis.
-`python -m storage.redis.acl` prints the rights.
+`python -m storage.redis.acl --secrets FOLDER --access FOLDER --host NAME` makes a password where
+there is none yet, and leaves `itoscope_redis_url` in the one folder, for service and workers, and
+`users.acl` in the other, for Redis. `python -m storage.redis.acl` prints the rights.
 """
 
 import argparse
@@ -18,24 +18,32 @@ from urllib.parse import urlsplit
 USER = "itoscope"
 RIGHTS = (
     "~job:* ~jobs:* ~idem:* ~tenant:* ~celery* ~unacked* ~_kombu* &* "
-    "-@all +@read +@write +@connection +@transaction +@pubsub +@scripting +@blocking -@dangerous -@admin +info +time"
+    "-@all +@read +@write +@connection +@transaction +@pubsub +@scripting +@blocking "
+    "-@dangerous -@admin +info +time"
 )
-"""Our records, Celery's queues; no other key, no listing of keys, no configuration, no flushing."""
+"""Rights to our records and Celery's queues; not to list keys, configure or flush."""
 HEALTH_USER = "health"
-"""May ask whether Redis answers, without a password, and nothing else."""
+"""User who may ask without a password whether Redis answers, and nothing else."""
 
 
 def access_file(password: str) -> str:
-    """The users of a Redis of our own, as its `aclfile` has them. It holds the password's SHA-256, not the password."""
+    """Return the `aclfile` of a Redis of our own, with the SHA-256 of the password only."""
     sha256 = hashlib.sha256(password.encode()).hexdigest()
-    # Redis 8.0 reads its log of writes in the name of the default user, after every restart. Nobody may be that user, yet it may
-    # do everything: without rights, all that a script or a transaction had written was left out, with a line in Redis's log.
+    # Redis 8.0 reads its log of writes as the default user after every restart. Nobody can log in
+    # as that user, yet it keeps all rights: without them, Redis left out all that a script or a
+    # transaction had written, with a line in its log.
     default = "user default off resetpass ~* &* +@all"
-    return f"{default}\nuser {USER} on #{sha256} {RIGHTS}\nuser {HEALTH_USER} on nopass resetchannels -@all +ping\n"
+    return (
+        f"{default}\nuser {USER} on #{sha256} {RIGHTS}\n"
+        f"user {HEALTH_USER} on nopass resetchannels -@all +ping\n"
+    )
 
 
 def prepare(secrets_dir: Path, access_dir: Path, host: str) -> None:
-    """Write both files. A password that is there is kept; the rights are always this version's. Raises OSError."""
+    """Write both files. An existing password is kept; the rights are always this version's.
+
+    Raise OSError.
+    """
     place = secrets_dir / "itoscope_redis_url"
     try:
         password = urlsplit(place.read_text("utf-8").strip()).password
@@ -44,12 +52,12 @@ def prepare(secrets_dir: Path, access_dir: Path, host: str) -> None:
     if not password:
         password = secrets.token_hex(32)
         _write(place, f"redis://{USER}:{password}@{host}:6379/0\n", 0o400)
-    # Redis reads it as a user of its own; nothing in it opens anything.
+    # Redis runs as another user, who must be able to read the file; its content opens nothing.
     _write(access_dir / "users.acl", access_file(password), 0o444)
 
 
 def _write(place: Path, text: str, mode: int) -> None:
-    """Aside and moved into place: whoever reads it has the whole."""
+    """Write the text aside and move it into place: no reader sees half of it."""
     descriptor, aside = tempfile.mkstemp(dir=place.parent)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
@@ -58,7 +66,7 @@ def _write(place: Path, text: str, mode: int) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line; 0, or 2 with one line on standard error."""
+    """Run the command line; return 0, or 2 with one line on standard error."""
     parser = argparse.ArgumentParser(
         prog="python -m storage.redis.acl", description="The account at Redis."
     )

@@ -1,4 +1,4 @@
-"""One way to open Redis or Valkey, and one name for its failures."""
+"""The one way to open Redis or Valkey, and the one name for its failures."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +19,8 @@ from redis.retry import Retry
 
 from storage.stores import StorageFull, StoreUnavailable
 
-# How a server that cannot keep what it is told begins its answer: disk trouble, loading, no majority, no master.
+# Beginnings of the answers of a server that cannot keep data: disk, loading, no majority, no
+# master.
 _PASSING_TROUBLE = (
     "OOM",
     "MISCONF",
@@ -33,20 +34,26 @@ _PASSING_TROUBLE = (
 
 
 class _Client(Redis):
-    """Leaves a server that became a replica: its address may lead to the new master by now, an open connection never will."""
+    """Client that drops its connection to a server that became a replica.
+
+    The address may lead to the new master by now, an open connection never will.
+    """
 
     def parse_response(self, connection: Any, command_name: Any, **options: Any) -> Any:
         try:
-            return super().parse_response(connection, command_name, **options)  # type: ignore[no-untyped-call]
+            return super().parse_response(  # type: ignore[no-untyped-call]
+                connection, command_name, **options
+            )
         except ReadOnlyError:
             connection.disconnect()
             raise
 
 
 def connect(url: str, *, timeout: float = 5.0) -> Redis:
-    """A client that gives up soon: the caller knows better whether to answer 503 or to wait. Nothing is sent yet.
+    """Return a client that gives up soon, and sends nothing yet.
 
-    Commands are tried three times within about 0.2 s where the connection breaks; every transition bears repetition.
+    The caller knows better whether to answer 503 or to wait. Commands are tried three times within
+    about 0.2 s where the connection breaks; every transition may safely be repeated.
     """
     return _Client.from_url(
         url,
@@ -60,7 +67,7 @@ def connect(url: str, *, timeout: float = 5.0) -> Redis:
 
 
 def broker_url(url: str) -> str:
-    """The same place for Celery, which would take any certificate for good where redis-py asks for a valid one."""
+    """Return the URL for Celery, which by default accepts any certificate, unlike redis-py."""
     parts = urlsplit(url)
     if parts.scheme != "rediss" or "ssl_cert_reqs" in parse_qs(parts.query):
         return url
@@ -69,8 +76,9 @@ def broker_url(url: str) -> str:
 
 @contextmanager
 def store_errors() -> Iterator[None]:
-    """Turns what passes, or an operator must mend (no connection, no answer, no rights, no room), into StoreUnavailable or
-    StorageFull.
+    """Turn failures that pass, or that an operator must mend, into StoreUnavailable or StorageFull.
+
+    These are: no connection, no answer, no rights, no room.
     """
     try:
         yield

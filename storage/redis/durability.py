@@ -1,4 +1,4 @@
-"""Refuse a server that may forget what it was told: no accepted job is lost, also when the power goes."""
+"""Refusal of a server that may lose data: no accepted job is lost, even in a power cut."""
 
 from typing import cast
 
@@ -10,14 +10,16 @@ from storage.stores import StoreUnavailable
 
 
 class WeakDurability(Exception):
-    """The server may lose accepted jobs. The message says which setting, and what to do."""
+    """Server that may lose accepted jobs. The message names the setting, and what to do."""
 
 
 def check_durability(client: Redis, *, allow_weak: bool = False) -> None:
-    """Raises WeakDurability unless everything acknowledged is on disk and nothing is evicted; StoreUnavailable.
+    """Raise WeakDurability unless all acknowledged data are on disk and nothing is evicted.
 
-    Asks INFO, which every account may read, and CONFIG for `appendfsync`, where CONFIG is allowed.
-    Measured: a power cut lost 59 of 300 accepted jobs under `everysec`, none under `always`; `allkeys-lru` evicted 179 of 300.
+    It asks INFO, which every account may read, and CONFIG for `appendfsync`, where CONFIG is
+    allowed. Measured: a power cut lost 59 of 300 accepted jobs under `everysec`, none under
+    `always`; `allkeys-lru` evicted 179 of 300. Raise StoreUnavailable where the server does not
+    answer.
     """
     if allow_weak:
         return
@@ -25,7 +27,7 @@ def check_durability(client: Redis, *, allow_weak: bool = False) -> None:
         facts = client.info()
         fsync = _appendfsync(client)
     if int(facts.get("loading", 0)):
-        # Until it has read its log, a server says of one that is on that it is off.
+        # Until a server has read its log, it reports the log as off even where it is on.
         raise StoreUnavailable("Redis is not available: it is reading its log.")
     faults = []
     if not int(facts.get("aof_enabled", 0)):
@@ -37,12 +39,13 @@ def check_durability(client: Redis, *, allow_weak: bool = False) -> None:
         faults.append(f"maxmemory-policy is {policy} (set `maxmemory-policy noeviction`)")
     if faults:
         raise WeakDurability(
-            f"this Redis may lose accepted jobs: {'; '.join(faults)}. To take the risk, set ITOSCOPE_ALLOW_WEAK_DURABILITY=1."
+            f"this Redis may lose accepted jobs: {'; '.join(faults)}. "
+            "To take the risk, set ITOSCOPE_ALLOW_WEAK_DURABILITY=1."
         )
 
 
 def _appendfsync(client: Redis) -> str | None:
-    """The policy of syncing the log, or None where the server keeps its configuration to itself."""
+    """Return the policy of syncing the log, or None where the server does not show it."""
     try:
         return cast("dict[str, str]", client.config_get("appendfsync")).get("appendfsync")
     except ResponseError:

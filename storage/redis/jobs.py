@@ -1,21 +1,26 @@
-"""Job records in Redis or Valkey. Each transition is one Lua script (storage/lua), so it happens wholly or not at all.
+"""Job records in Redis or Valkey.
 
-- `job:<id>`, hash: the record; once forgotten, for a while, whose it was
-- `job:<id>:events`, stream: what the record said after each change
-- `job:<id>:shards`, hash: the pass over its data that is shared out, and of each shard who has it until when, or its part's name
-- `jobs:shared`, sorted set: jobs with shards, by the time at which someone should look after them
+Each transition is one Lua script (storage/redis/lua), so it happens wholly or not at all. The keys:
+
+- `job:<id>`, hash: the record; for a while after its deletion, the tenant alone
+- `job:<id>:events`, stream: the record's state after each change
+- `job:<id>:shards`, hash: the pass over the data that is shared out, and for each shard its holder
+  and the end of the lease, or the name of its part
+- `jobs:shared`, sorted set: jobs with shards, by the time at which they are to be examined
 - `jobs:parts`, sorted set: `<tenant>/<id>` of jobs that may have parts in the blob store
-- `jobs:due`, sorted set: open jobs, by the time at which someone should look after them
-- `jobs:ended`, `jobs:kept`, sorted sets: ended jobs by that time, with a result to be deleted one day, and without
+- `jobs:due`, sorted set: open jobs, by the time at which they are to be examined
+- `jobs:ended`, `jobs:kept`, sorted sets: ended jobs by that time, with and without a result kept
 - `jobs:webhooks`, sorted set: ended jobs whose webhook is to be sent, by the time at which to try
 - `jobs:queued`, sorted set: jobs that wait for a worker, by the time since when
-- `jobs:counts`, `jobs:stages`, hashes: what happened how often, how long each stage took
-- `jobs:workers`, `jobs:workers:<queue>`, sorted sets: workers, all and those that serve a queue, by their last beat
-- `tenant:<tenant>:secrets`, hash: what the tenant's webhooks are signed with
-- `tenant:<tenant>:open`, set: those of the tenant's jobs that have not ended
-- `tenant:<tenant>:jobs`, sorted set: the tenant's jobs, by order of arrival, which `tenant:<tenant>:sequence` counts
-- `tenant:<tenant>:jobs:<facet>`, sorted sets: likewise those of one state, kind, dataset or label (`storage.listing`)
-- `idem:<tenant>:<sha256 of key>`, hash: job and body fingerprint of an idempotency key, kept for a day
+- `jobs:counts`, `jobs:stages`, hashes: counts of events, and durations of stages
+- `jobs:workers`, `jobs:workers:<queue>`, sorted sets: all workers, and a queue's, by last beat
+- `tenant:<tenant>:secrets`, hash: the secret that signs the tenant's webhooks
+- `tenant:<tenant>:open`, set: the tenant's jobs that have not ended
+- `tenant:<tenant>:jobs`, sorted set: the tenant's jobs by order of arrival, which
+  `tenant:<tenant>:sequence` counts
+- `tenant:<tenant>:jobs:<facet>`, sorted sets: the tenant's jobs of a state, kind, dataset or label
+  by order of arrival (`storage.listing`)
+- `idem:<tenant>:<sha256 of key>`, hash: job and body fingerprint of an idempotency key, kept a day
 """
 
 import hashlib
@@ -64,10 +69,13 @@ ATTEMPT_CAP = 5
 IDEMPOTENCY_SECONDS = 24 * 3600
 LONGEST_MEMORY_SECONDS = 100 * 365.25 * 86_400
 QUEUED_GRACE_SECONDS = 10.0
-"""How long a published message may take before the job is looked after; doubled with every further publication until a worker has
-claimed the job. A message that is lost in a crash costs this long; one that is sent twice costs nothing."""
+"""Time after which a published message is taken for lost, doubled with every further publication.
+
+The doubling ends when a worker claims the job. A message that is lost in a crash costs this long;
+one that is sent twice costs nothing.
+"""
 LONGEST_WAIT_SECONDS = 600.0
-"""No job waits longer than this to be looked after, not even while the queue holds messages of other jobs."""
+"""Longest time before a job is examined, even while the queue holds messages of other jobs."""
 
 _DUE = "jobs:due"
 _ENDED = "jobs:ended"
@@ -78,7 +86,10 @@ _LUA = Path(__file__).parent / "lua"
 
 
 class RedisJobStore(RedisShards):
-    """A `storage.stores.JobStore`. Needs scripting, no eviction and a log on disk (`storage.redis.durability`)."""
+    """`storage.stores.JobStore` in Redis or Valkey.
+
+    The server needs scripting, no eviction and a log on disk (`storage.redis.durability`).
+    """
 
     def __init__(
         self,
@@ -118,10 +129,9 @@ class RedisJobStore(RedisShards):
         home = f"tenant:{checked_tenant(tenant)}"
         keys = [_record_key(job_id), _DUE, f"{home}:sequence"]
         if idempotency_key is not None:
-            # Hashed: the key is the caller's free text, of any length.
-            keys.append(
-                f"idem:{tenant}:{hashlib.sha256(idempotency_key.encode('utf-8', 'surrogatepass')).hexdigest()}"
-            )
+            # The key is the caller's free text, of any length; hence the hash.
+            digest = hashlib.sha256(idempotency_key.encode("utf-8", "surrogatepass")).hexdigest()
+            keys.append(f"idem:{tenant}:{digest}")
         outcome, record = self._run(
             "submit",
             keys,
@@ -347,8 +357,9 @@ class RedisJobStore(RedisShards):
                 Message(job_id, float(timeout), queue)
                 for job_id, timeout, queue in zip(found[::3], found[1::3], found[2::3], strict=True)
             ]
-            # Behind jobs that stand in line must not wait those whose worker was lost: all that was due at the beginning is
-            # looked at, and no more, or a store slower than the line would never be done.
+            # Jobs whose worker was lost must not wait behind jobs that stand in line. So all that
+            # was due at the beginning is examined, and no more: a store slower than the line would
+            # never finish.
             if looked_at < AT_ONCE or len(again) >= AT_ONCE:
                 return again + self._reap_shards()
 
@@ -388,7 +399,7 @@ class RedisJobStore(RedisShards):
         return int(self._run("alive", [_workers_of(queue)], within_seconds, ""))
 
     def _fields(self, tenant: str, job_id: str) -> Mapping[str, str] | None:
-        """The stored record, or None where this tenant has no such job."""
+        """Return the stored record, or None where this tenant has no such job."""
         if not is_job_id(job_id):
             return None
         fields = _pairs(self._run("fetch", [_record_key(job_id)], tenant))
@@ -404,7 +415,7 @@ def _record_key(job_id: str) -> str:
 
 
 def _present(fields: Mapping[str, str]) -> Mapping[str, str]:
-    """The record itself. Raises Forgotten where only its tenant is left."""
+    """Return the record. Raise Forgotten where only its tenant is left."""
     if "state" not in fields:
         raise Forgotten("this job's record is no longer kept")
     return fields
@@ -432,7 +443,7 @@ def _pairs(flat: Sequence[str]) -> dict[str, str]:
 
 
 def _record(fields: Mapping[str, str]) -> JobRecord:
-    """The public face of a stored record."""
+    """Return the public job record of a stored one."""
     job = JOB_REQUEST.validate_json(fields["request"])
     return JobRecord.model_validate(
         {

@@ -1,4 +1,4 @@
-"""Shards of a job's sums in Redis or Valkey: the part of `storage.redis.jobs` that shares a pass over the data out."""
+"""Shards of a job in Redis or Valkey: the transitions that share out a pass over the data."""
 
 import secrets
 from collections.abc import Sequence
@@ -11,18 +11,20 @@ from storage.stores import Claim, LeftParts, ShardClaim
 from storage.terminal_problems import worker_lost
 
 AT_ONCE = 100
-"""Jobs looked after in one transition."""
+"""Jobs examined in one transition."""
 
 MOST_EXCUSED = 200
-"""So many attempts at a job, or at a shard, that ended because a store was away do not count: of a job a day and more, with the
-waits between them."""
+"""Attempts that ended because a store was away and therefore do not count, of a job or a shard.
+
+With the waits between them, this covers a day and more of a job.
+"""
 
 _SHARED = "jobs:shared"
 _PARTS = "jobs:parts"
 
 
 class RedisShards:
-    """What `RedisJobStore` says of shards."""
+    """Transitions of shards, a part of `RedisJobStore`."""
 
     _queued_grace: float
     _attempt_cap: int
@@ -106,4 +108,4 @@ class RedisShards:
 
 
 MOST_HELPERS = 16
-"""Messages sent again at once for one job: whoever takes one goes on until no shard is left."""
+"""Messages sent again at once for one job: each taker goes on until no shard is left."""

@@ -1,4 +1,4 @@
--- How many workers, all or those whose names end so, gave a beat within so many seconds.
+-- Number of workers, all or those whose names end with ARGV[2], that gave a beat within the last ARGV[1] seconds.
 -- KEYS  workers
 local since, ending = stamp(now() - ARGV[1]), ARGV[2]
 if ending == '' then return redis.call('ZCOUNT', KEYS[1], since, '+inf') end

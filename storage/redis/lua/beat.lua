@@ -1,5 +1,5 @@
--- A worker lives. Workers silent for a day are forgotten.
--- KEYS  workers, and those of each queue that it serves
+-- Records that a worker lives. Workers silent for a day are forgotten.
+-- KEYS  workers, and the workers of each queue that it serves
 local at = now()
 for _, workers in ipairs(KEYS) do
   redis.call('ZADD', workers, stamp(at), ARGV[1])

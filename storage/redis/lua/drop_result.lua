@@ -1,4 +1,4 @@
--- The result of an ended job is no longer kept; its record waits to be forgotten.
+-- Records that the result of an ended job is deleted; its record waits to be forgotten.
 -- KEYS  record, ended jobs with results, ended jobs without
 local id = ARGV[1]
 local finished = redis.call('HGET', KEYS[1], 'finished')

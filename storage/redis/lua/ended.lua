@@ -1,4 +1,4 @@
--- Those of the named jobs that have ended or are unknown: of many that are waited for, few. Says nothing of whose they are.
+-- Answers the named jobs that have ended or are unknown, of any tenant: few of the many that are waited for.
 -- KEYS  due set
 local found = {}
 for first = 1, #ARGV, 1000 do

@@ -1,5 +1,5 @@
--- running → queued: what the attempt needs is away. That is no fault of the job's, and the attempt does not count against its cap; but
--- so often only, for what never comes back. Answers 1, also to a repeated call that had landed; else 0.
+-- running → queued: what the attempt needs is away. That is no fault of the job's, and the attempt does not count against its cap,
+-- ARGV[5] times at most, in case it never comes back. Answers 1, also to a repeated call that had landed; else 0.
 -- KEYS  record, due set
 local id, attempt, grace, longest_wait, most = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 

@@ -1,4 +1,4 @@
--- Of each named job the id of its newest event, '' where it has none. Says nothing of whose they are: ask only for jobs already seen.
+-- Answers the id of each job's newest event, '' where it has none. The tenant is not checked: ask only for jobs already seen.
 -- KEYS  their events
 local found = {}
 for i, events in ipairs(KEYS) do

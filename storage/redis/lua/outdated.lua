@@ -1,4 +1,4 @@
--- Jobs that ended so many seconds ago or more, oldest first. Answers {id, tenant, attempts, …}.
+-- Jobs that ended ARGV[1] seconds ago or more, oldest first, ARGV[2] at most. Answers {id, tenant, attempts, …}.
 -- KEYS  ended jobs whose result, or whose record, is still kept
 local found = {}
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', stamp(now() - ARGV[1]), 'LIMIT', 0, ARGV[2])) do

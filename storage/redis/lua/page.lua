@@ -1,5 +1,5 @@
--- A tenant's jobs that have all of these in common, newest first. Answers {cursor of the next page or '', record, …}.
--- ARGV[5] and further: what they have in common; the shortest of these lists is gone through, at most so far
+-- A tenant's jobs that match all facets, newest first. Answers {cursor of the next page or '', record, …}.
+-- ARGV[5] and further: facets; the shortest of their lists is examined, ARGV[4] jobs of it at most
 local tenant, before, limit, most = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 
 local shortest, others = listed(tenant, ''), {}

@@ -25,7 +25,7 @@ local function open_jobs(tenant)
   return 'tenant:' .. tenant .. ':open'
 end
 
--- Those of a tenant's jobs that have this in common, by order of arrival, for lists of them.
+-- The list of a tenant's jobs that share a facet, by order of arrival.
 local function listed(tenant, facet)
   return 'tenant:' .. tenant .. ':jobs' .. (facet == '' and '' or ':' .. facet)
 end

@@ -1,7 +1,7 @@
--- Jobs that are due: their message or their worker seems lost. Answers {looked at, until, id, timeout, queue, …}: how many
--- were due by then, the limit at most, and which of them to publish again.
+-- Jobs that are due: their message or their worker seems lost. Answers {looked at, until, id, timeout, queue, …}: the number of
+-- due jobs, ARGV[1] at most, and the jobs to publish again.
 -- KEYS  due set
--- ARGV[6]  until when, as an earlier call answered; empty: now. ARGV[7] and further: each queue and its name at the broker
+-- ARGV[6]  the time until which jobs are due, as an earlier call answered it; empty: now. ARGV[7] and further: each queue and its name at the broker
 local limit, grace, longest_wait, patience, timed_out = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 
 local at = now()

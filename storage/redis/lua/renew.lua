@@ -1,4 +1,4 @@
--- For another lease: the job, if it is running and this owner's, and those of its shards that are. Answers 1, or 0 where none is.
+-- Extends the leases of this owner: of the job, if it is running, and of its shards. Answers 1, or 0 where it has none.
 -- A job that was queued again but not claimed is still its last owner's: whoever renews has not fallen silent after all.
 -- KEYS  record, due set, its shards
 local id, owner, lease = ARGV[1], ARGV[2], ARGV[3]

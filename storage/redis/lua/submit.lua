@@ -1,6 +1,6 @@
 -- → queued. Answers {outcome, record}; outcome is created, known, mismatch, full or too many.
 -- KEYS  record, due set, the tenant's counter, idempotency entry (optional)
--- ARGV[11]  whether somebody wants to be told of its end. ARGV[12] and further: what else the job can be listed by
+-- ARGV[11]  whether a webhook waits for its end. ARGV[12] and further: its other facets
 local id, tenant, request, timeout, grace = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local fingerprint, remember_seconds, most, most_of_tenant, queue = ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10]
 

@@ -1,4 +1,4 @@
--- The sums of a shard are there. Answers 1, also to a repeated commit that had landed; 0 where the shard is another's by now.
+-- Commits the part with a shard's sums. Answers 1, also to a repeated commit that had landed; 0 where the shard is another's by now.
 -- KEYS  its shards
 local pass, shard, attempt, part = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 

@@ -1,3 +1,3 @@
--- The parts of this job are deleted.
+-- Records that the parts of a job are deleted.
 -- KEYS  jobs with parts
 return redis.call('ZREM', KEYS[1], ARGV[1])

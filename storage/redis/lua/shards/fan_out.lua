@@ -1,4 +1,4 @@
--- A pass over a job's data is shared out, in so many shards. One that was shared out before, by a lost attempt, goes on.
+-- Shares out a pass over a job's data. The same pass of a lost attempt goes on.
 -- Answers the job's queue, or nothing where this attempt no longer counts.
 -- KEYS  record, its shards, jobs with shards, jobs with parts
 local id, attempt, pass, shards, grace = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]

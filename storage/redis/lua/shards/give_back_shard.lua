@@ -1,4 +1,4 @@
--- The holder of a shard cannot go on, for want of what is away: others may take it, and this attempt at it does not count.
+-- Releases a shard whose holder misses what is away: others may take it, and this attempt does not count, ARGV[4] times at most.
 -- KEYS  its shards
 local pass, shard, attempt, most = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 

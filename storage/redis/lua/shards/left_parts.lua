@@ -1,4 +1,4 @@
--- Jobs that ended so many seconds ago or more and whose parts may still be there, or that are unknown. Answers {tenant, id, …}.
+-- Jobs that ended ARGV[1] seconds ago or more, or are unknown, and whose parts may still be there. Answers {tenant, id, …}.
 -- KEYS  jobs with parts
 local before, limit = now() - ARGV[1], ARGV[2]
 local found = {}
