@@ -1,4 +1,4 @@
-"""`python -m standalone serve` and `python -m standalone demo`."""
+"""Command line `python -m standalone serve` and `python -m standalone demo`."""
 
 import argparse
 import signal
@@ -13,7 +13,11 @@ from storage.configuration import BadSettings, read
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Exit status: 0 stopped as asked, 1 a part failed, 2 it cannot start here, 130 the demonstration was interrupted."""
+    """Run the command; return the exit status.
+
+    It is 0 after a stop by signal, 1 where a part failed, 2 where the machine or the settings do
+    not allow a start, and 130 where the demonstration was interrupted.
+    """
     parser = argparse.ArgumentParser(prog="standalone", description="Itoscope on one machine.")
     commands = parser.add_subparsers(dest="command", required=True)
     serving = commands.add_parser("serve", help="run until Ctrl-C or SIGTERM")

@@ -1,4 +1,4 @@
-"""The demonstration: start everything in a folder of its own, identify one model over HTTP, print it, stop everything."""
+"""The demonstration: start everything in a temporary folder, identify one model over HTTP, stop."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ CLIENT = ROOT / "examples" / "identify.py"
 
 
 def demo(file: Path, *, verbose: bool) -> bool:
-    """Whether it went through; False where a signal stopped it. Raises CannotStart, Failed."""
+    """Run the demonstration; return False where a signal stopped it. Raise CannotStart, Failed."""
     with tempfile.TemporaryDirectory(prefix="itoscope-demo-") as folder:
         settings = StandaloneSettings(
             host="127.0.0.1",

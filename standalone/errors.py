@@ -6,15 +6,16 @@ from standalone.logs import last_lines
 
 
 class CannotStart(Exception):
-    """The machine or the settings are not as they must be. Exit status 2."""
+    """The machine or the settings do not allow a start. Exit status 2."""
 
 
 class Failed(Exception):
-    """Something that had been started ended by itself, or never got ready. Exit status 1.
+    """A part that had been started ended by itself, or never became ready. Exit status 1.
 
-    log      where it said why
-    log_end  the last lines of that, read at once: the log of a demonstration goes with its folder
-    status   its exit status, where it has one
+    log      file in which the part may have written the cause
+    log_end  last lines of that file, read at once, as a demonstration deletes its logs with its
+             folder
+    status   exit status of the part, where it has one
     """
 
     def __init__(self, message: str, log: Path | None = None, status: int | None = None) -> None:

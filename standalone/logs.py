@@ -1,10 +1,10 @@
-"""Reading the children's logs."""
+"""Reader of the children's logs."""
 
 from pathlib import Path
 
 
 def last_lines(log: Path | None, count: int) -> str:
-    """The end of a log file, as far as there is one."""
+    """Return the last lines of a log file, or an empty string where there is none."""
     if log is None or not log.exists():
         return ""
     with log.open("rb") as file:

@@ -1,4 +1,4 @@
-"""What must hold before anything is started; each check raises CannotStart with one line that says what to do."""
+"""Checks before anything is started: each raises CannotStart with one line that says what to do."""
 
 import contextlib
 import errno
@@ -14,22 +14,21 @@ from standalone.errors import CannotStart
 
 
 def free_port() -> int:
-    """A loopback port that nothing listens on."""
+    """Return a loopback port on which nothing listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def require_port(host: str, port: int) -> None:
-    """The service will be able to listen there."""
+    """Check that the service will be able to listen there."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         with socket.socket(family, kind, protocol) as probe:
-            probe.setsockopt(
-                socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
-            )  # as uvicorn: connections in TIME_WAIT are no hindrance
+            # As uvicorn does: connections in TIME_WAIT are no hindrance.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
             probe.listen()
     except OSError as error:
@@ -38,30 +37,32 @@ def require_port(host: str, port: int) -> None:
                 f"port {port} is taken; stop what uses it, or set ITOSCOPE_PORT to another"
             ) from error
         raise CannotStart(
-            f"cannot listen on {host}, port {port}: {error.strerror}; see ITOSCOPE_HOST and ITOSCOPE_PORT"
+            f"cannot listen on {host}, port {port}: {error.strerror}; "
+            "see ITOSCOPE_HOST and ITOSCOPE_PORT"
         ) from error
 
 
 def require_folder(folder: Path) -> None:
-    """The folder exists, or can be made, and files can be written into it."""
+    """Check that the folder exists, or can be made, and that files can be written into it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(
-            dir=folder
-        ):  # a permission bit says nothing to root, or of a read-only disk
+        # A permission bit is no evidence for root, or on a read-only disk.
+        with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
         raise CannotStart(
-            f"cannot write to the data folder {folder}: {error.strerror}; set ITOSCOPE_DATA_DIR to another"
+            f"cannot write to the data folder {folder}: {error.strerror}; "
+            "set ITOSCOPE_DATA_DIR to another"
         ) from error
 
 
 @contextlib.contextmanager
 def sole_user(folder: Path, *, patience: float = 1.0) -> Iterator[int]:
-    """Hold the folder for ourselves; the descriptor of the lock, which children may inherit.
+    """Lock the folder for this process; yield the lock's descriptor, which children may inherit.
 
-    The lock lasts until the last process that holds the descriptor has ended. After a supervisor was killed its children need
-    a moment, so it is asked for again during `patience` seconds.
+    The lock lasts until the last process that holds the descriptor has ended. The children of a
+    supervisor that was killed need a moment to end, so the lock is tried again for `patience`
+    seconds.
     """
     path = folder / "lock"
     with path.open("a+") as lock:
@@ -75,8 +76,8 @@ def sole_user(folder: Path, *, patience: float = 1.0) -> Iterator[int]:
                     lock.seek(0)
                     owner = lock.read().strip() or "unknown"
                     raise CannotStart(
-                        f"the data folder {folder} is in use by another Itoscope (process {owner}); "
-                        "stop it, or set ITOSCOPE_DATA_DIR to another"
+                        f"the data folder {folder} is in use by another Itoscope "
+                        f"(process {owner}); stop it, or set ITOSCOPE_DATA_DIR to another"
                     ) from error
                 time.sleep(0.05)
         lock.truncate(0)

@@ -1,9 +1,10 @@
-"""Ends the supervisor's children when the supervisor is gone, however it went. Run as a script of its own, standard library only.
+"""Guard that kills the supervisor's children when the supervisor is gone, however it ended.
 
-Standard input is a pipe whose other end only the supervisor holds. Each line `+N` puts the process group N on the tether, `-N`
-takes it off. End of file means that the supervisor has ended; what is still on the tether then is killed, the children's own
-children too.
-This works on every Unix, where PR_SET_PDEATHSIG is Linux only and does not reach grandchildren.
+It runs as a script of its own, with the standard library only. Standard input is a pipe whose other
+end only the supervisor holds. A line `+N` puts the process group N under guard, `-N` releases it.
+End of file means that the supervisor has ended; every group under guard is killed then, the
+children's own children too. This works on every Unix, where PR_SET_PDEATHSIG is Linux only and does
+not reach grandchildren.
 """
 
 import contextlib
@@ -13,7 +14,7 @@ import sys
 
 
 def hold() -> None:
-    """Read the pipe until it ends, then kill what is on the tether."""
+    """Read the pipe until it ends, then kill every group under guard."""
     groups: set[int] = set()
     for line in sys.stdin:
         group = int(line[1:])

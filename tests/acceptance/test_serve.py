@@ -108,7 +108,7 @@ def test_datasets_jobs_and_results_are_there_after_a_restart(installation: Insta
 def test_a_signal_ends_everything_within_seconds_and_with_status_0(installation: Installation, number: signal.Signals) -> None:
     served = installation.running()
     family = descendants(served.process.pid)
-    assert len(family) >= 4  # store, service, worker, tether
+    assert len(family) >= 4  # store, service, worker, guard
     asked = time.monotonic()
     assert served.stop(number) == 0
     assert time.monotonic() - asked < 10

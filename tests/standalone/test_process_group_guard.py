@@ -1,4 +1,4 @@
-"""The tether ends what is on it, and only that, when its pipe ends."""
+"""The guard kills the groups that it guards, and no others, when its pipe ends."""
 
 import os
 import signal
@@ -6,14 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-TETHER = Path(__file__).resolve().parents[2] / "standalone" / "process_group_guard.py"
+GUARD = Path(__file__).resolve().parents[2] / "standalone" / "process_group_guard.py"
 
 
-def test_only_groups_still_on_the_tether_are_killed() -> None:
+def test_only_groups_still_guarded_are_killed() -> None:
     kept, released = (subprocess.Popen(["sleep", "600"], start_new_session=True) for _ in range(2))
     try:
         lines = f"+{kept.pid}\n+{released.pid}\n-{released.pid}\n+{2**22 + 1}\n"
-        subprocess.run([sys.executable, "-I", "-S", TETHER], input=lines, text=True, timeout=10, check=True)
+        subprocess.run([sys.executable, "-I", "-S", GUARD], input=lines, text=True, timeout=10, check=True)
         assert kept.wait(5) == -signal.SIGKILL
         assert released.poll() is None
     finally:

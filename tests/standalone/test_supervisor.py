@@ -164,20 +164,20 @@ folder = Path(sys.argv[1])
 with Supervisor(print) as supervisor:
     script = "sleep 600 & echo $$ $!; wait"
     supervisor.start(Program("child", ("/bin/sh", "-c", script), dict(os.environ), folder, folder / "child.log"))
-    print(supervisor._tether.pid, flush=True)
+    print(supervisor._guard.pid, flush=True)
     supervisor.watch(lambda: False)
 """
 
 
 @pytest.fixture
 def family(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int, list[int]]]:
-    """A supervisor in a process of its own, its tether, and its child and grandchild."""
+    """A supervisor in a process of its own, its guard, and its child and grandchild."""
     parent = subprocess.Popen([sys.executable, "-c", PARENT, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
-    tether = int(parent.stdout.readline())
+    guard = int(parent.stdout.readline())
     descendants = pids_in(tmp_path / "child.log", 2)
-    yield parent, tether, descendants
-    for pid in (parent.pid, tether, *descendants):
+    yield parent, guard, descendants
+    for pid in (parent.pid, guard, *descendants):
         if alive(pid):
             os.kill(pid, signal.SIGKILL)
     parent.wait()
@@ -185,18 +185,18 @@ def family(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int, list[in
 
 
 def test_nothing_outlives_a_supervisor_that_is_killed(family: tuple[subprocess.Popen[str], int, list[int]]) -> None:
-    parent, tether, descendants = family
+    parent, guard, descendants = family
     parent.kill()
     parent.wait()
-    assert within(5, lambda: not any(alive(pid) for pid in (tether, *descendants)))
+    assert within(5, lambda: not any(alive(pid) for pid in (guard, *descendants)))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="PR_SET_PDEATHSIG is Linux only")
-def test_children_end_also_when_the_tether_is_killed_at_the_same_time(
+def test_children_end_also_when_the_guard_is_killed_at_the_same_time(
     family: tuple[subprocess.Popen[str], int, list[int]],
 ) -> None:
-    parent, tether, (child, _) = family
-    os.kill(tether, signal.SIGKILL)
+    parent, guard, (child, _) = family
+    os.kill(guard, signal.SIGKILL)
     parent.kill()
     parent.wait()
     assert within(5, lambda: not alive(child))
