@@ -1,1 +1,1 @@
-"""The identified model beside the data that it came from: conditional moments, autocorrelation, stationary density."""
+"""Comparison of the identified model with the data that it came from."""

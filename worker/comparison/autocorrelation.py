@@ -1,4 +1,4 @@
-"""The data's autocorrelation with its band, and the model's; equations (C4) and (C5)."""
+"""Autocorrelation of the data with its band, and of the model; equations (C4) and (C5)."""
 
 from dataclasses import dataclass
 
@@ -6,34 +6,37 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import fdtrc, stdtrit
 
-from worker.comparison.conditional_moments import Measure
+from worker.comparison.conditional_moments import Observable
 from worker.comparison.lagged_pairs import lagged_products
-from worker.comparison.sample_blocks import Stretches
+from worker.comparison.sample_blocks import EvenSamples
 from worker.generator.quantities.correlations import Correlations
 
 Floats = NDArray[np.float64]
 
 LAGS = 40
 RELAXATIONS = 5.0
-"""Lags reach so many relaxation times,"""
+"""Longest lag in relaxation times."""
 ROOM = 10.0
-"""of which, in all, the record must be so many times as long: the blocks are to be independent."""
+"""Shortest record in longest lags, so that its blocks are nearly independent."""
 FEWEST, MOST_BLOCKS = 10, 100
 THINNING = 8
 TESTED = (2, 4, 8, 16)
-"""Numbers of the lags that are tested together: an eighth of the way, a quarter … of three relaxation times."""
+"""Indices of the lags that are tested together, up to about two relaxation times of 8 lags."""
 CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Autocorrelation:
-    """Of one variable; of an angle x of period P, the real part of that of exp(2πix/P).
+    """Autocorrelation of one variable.
+
+    For an angle x of period P it is the real part of the autocorrelation of exp(2πix/P).
 
     lags      (n,) [time]; empty where `reason` says why there is nothing to compare
-    data      (n,) about the record's mean, of the state without its measurement noise
-    band      (n, 2) of 95 %: by how much the estimate scatters between blocks of the record
-    model     (n,)
-    p_value   of the difference at four lags together; None where nothing was compared
+    data      (n,) estimate about the record's mean, of the state without its measurement noise
+    band      (n, 2) confidence interval of 95 % from the scatter between blocks of the record
+    model     (n,) autocorrelation of the model
+    p_value   of the test of the difference at four lags; None where nothing was compared
+    n_blocks  number of blocks of the record
     """
 
     lags: Floats
@@ -46,29 +49,34 @@ class Autocorrelation:
 
     @property
     def difference(self) -> float:
-        """Largest, of the model's from the data's."""
+        """Largest absolute difference of model and data."""
         return float(np.max(np.abs(self.data - self.model), initial=0.0))
 
 
-def nothing(reason: str) -> Autocorrelation:
-    """Why there is no comparison."""
+def not_compared(reason: str) -> Autocorrelation:
+    """Return an empty comparison with its reason."""
     empty = np.zeros(0)
     return Autocorrelation(empty, empty, np.zeros((0, 2)), empty, None, 0, reason)
 
 
-def compared(
-    data: Stretches,
-    measure: Measure,
+def compare_autocorrelation(
+    data: EvenSamples,
+    observable: Observable,
     variable: int,
     correlations: Correlations,
     relaxation: float,
     duration: float,
 ) -> Autocorrelation:
-    """One variable's autocorrelation, up to five relaxation times.
+    """Compare one variable's autocorrelation up to five relaxation times.
 
-    measure        of the variable of that number
-    correlations   of the model, and `relaxation`, its slowest time [time]
-    duration       of the whole record [time]
+    Parameters
+    ----------
+    data : samples of the record on an even clock
+    observable : observable of the variable
+    variable : number of the variable
+    correlations : correlation functions of the model
+    relaxation : slowest relaxation time of the model [time]
+    duration : length of the whole record [time]
     """
     reach = RELAXATIONS * relaxation
     room = min(reach, data.longest * data.step / 4)
@@ -91,7 +99,7 @@ def compared(
             for z in columns
         ]
     )
-    noise = measure.noise / measure.deviation**2
+    noise = observable.noise / observable.deviation**2
     whole = _correlation(sums.sum(axis=1)[:, None], noise)[0]
     without = _correlation(sums.sum(axis=1)[:, None] - sums, noise)
     estimate = n_blocks * whole - (n_blocks - 1) * without.mean(axis=0)
@@ -99,7 +107,7 @@ def compared(
     errors = np.sqrt(np.sum(away**2, axis=0))
     model = correlations.autocorrelation(np.asarray(lags * data.step, dtype=np.float64))[variable]
     if not np.isfinite(model).all():
-        return nothing("the model's own autocorrelation is not known")
+        return not_compared("the model's own autocorrelation is not known")
     quantile = stdtrit(n_blocks - 1, 0.5 + CONFIDENCE / 2)
     band = np.stack([estimate - quantile * errors, estimate + quantile * errors], axis=1)
     p = _p_value((estimate - model)[1:], away[:, 1:], n_blocks)
@@ -109,7 +117,10 @@ def compared(
 
 
 def _correlation(sums: Floats, noise: float) -> Floats:
-    """(m, n_lags) of sums (q, m, n_lags, 4) of q functions whose covariances add up, about the mean of all samples."""
+    """Return (m, n_lags) autocorrelations about the mean of all samples.
+
+    The sums (q, m, n_lags, 4) are of q functions whose covariances add up.
+    """
     count, left, right, products = np.moveaxis(sums, 3, 0)
     mean = left[..., :1] / count[..., :1]
     covariance = (products / count - mean * (left + right) / count + mean**2).sum(axis=0)
@@ -119,7 +130,10 @@ def _correlation(sums: Floats, noise: float) -> Floats:
 
 
 def _p_value(difference: Floats, away: Floats, n_blocks: int) -> float:
-    """Hotelling's test of the difference at a few lags; `away` (n_blocks, n) are the jackknife's deviations."""
+    """Return the p-value of Hotelling's test of the difference at a few lags.
+
+    The rows of `away` (n_blocks, n) are the jackknife's deviations.
+    """
     tested = [k for k in TESTED if k < len(difference)] or [0]
     d, scores = difference[tested], away[:, tested]
     scale = np.sqrt(np.sum(scores**2, axis=0))

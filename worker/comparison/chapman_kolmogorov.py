@@ -1,4 +1,7 @@
-"""Does the model, run for several sampling intervals at once, predict the data's conditional moments? Equations (C2) and (C3)."""
+"""Chapman–Kolmogorov test: the model's prediction over several sampling intervals at once.
+
+It is compared with the data's conditional moments; equations (C2) and (C3).
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,34 +10,37 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import fdtrc
 
-from worker.comparison.conditional_moments import Measure, Prediction
+from worker.comparison.conditional_moments import Observable, Prediction
 from worker.comparison.lagged_pairs import lagged_residuals
-from worker.comparison.sample_blocks import Stretches
+from worker.comparison.sample_blocks import EvenSamples
 
 Floats = NDArray[np.float64]
 
 KERNELS = 5
-"""Along the variable that is predicted."""
+"""Number of kernels along the predicted variable."""
 CENTRES = (0.1, 0.9)
-"""Quantiles of the samples at which the first and the last of them lie."""
+"""Quantiles of the samples at which the first and the last kernel lie."""
 PER_BLOCK = 8
-"""Length of a block of the record, in lags, at the least."""
+"""Shortest block of the record, in lags."""
 FEWEST, MOST_BLOCKS = 30, 100
 THINNING = 8
-"""Windows start an eighth of the lag apart: neighbouring ones say the same."""
+"""Number of windows that start within one lag, as neighbours carry the same information."""
 
 
 @dataclass(frozen=True, slots=True)
 class LagTest:
-    """One variable at one lag.
+    """Test of one variable at one lag.
 
-    variable           its number
-    lag                [time]
-    statistic          χ² of the residuals' moments, in blocks' covariance, with so many degrees of freedom
-    p_value            of Hotelling's test, which knows that the covariance is estimated from few blocks
-    mean_difference    of the mean later state from the predicted one, largest over the kernels [standard deviations of the state]
-    spread_difference  likewise of its square [variances]
-    n_windows, n_blocks
+    variable            number of the variable
+    lag                 [time]
+    statistic           χ² of the residuals' moments in the blocks' covariance
+    degrees_of_freedom  of χ²
+    p_value             of Hotelling's test, which allows for a covariance estimated from few blocks
+    mean_difference     largest difference, over the kernels, of the mean later state from its
+                        prediction [standard deviations of the state]
+    spread_difference   largest difference of the mean square of the later state [variances]
+    n_windows           number of pairs of samples
+    n_blocks            number of blocks of the record
     """
 
     variable: int
@@ -49,17 +55,25 @@ class LagTest:
 
 
 def lag_tests(
-    data: Stretches, prediction: Prediction, longest: float, first: int
+    data: EvenSamples, prediction: Prediction, longest: float, first: int
 ) -> Iterator[LagTest]:
-    """Every variable at lags of first, 2 first, 4 first, … steps up to `longest` [time], as far as blocks suffice."""
+    """Test every variable at lags of first, 2 first, 4 first, … steps, as far as blocks suffice.
+
+    Parameters
+    ----------
+    data : samples of the record on an even clock
+    prediction : conditional moments of the model
+    longest : longest lag [time]
+    first : shortest lag [steps]
+    """
     states = data.states
     covered = prediction.covers(states)
-    before = int(any(measure.noise for measure in prediction.measures))
-    for variable, measure in enumerate(prediction.measures):
-        instruments = instruments_of(prediction.measures, variable, states)
+    before = int(any(observable.noise for observable in prediction.observables))
+    for variable, observable in enumerate(prediction.observables):
+        instruments = instruments_of(prediction.observables, variable, states)
         if covered is not None:
             instruments *= covered[:, None]
-        values = measure.values(states[:, variable])
+        values = observable.values(states[:, variable])
         lag = first
         while lag * data.step <= longest and lag < data.longest:
             stride = max(1, lag // THINNING)
@@ -70,7 +84,7 @@ def lag_tests(
             sums, weights, count = lagged_residuals(
                 instruments, values, increments, data.runs, lag, stride, before, n_blocks
             )
-            found = _judged(sums, weights)
+            found = _hotelling_test(sums, weights)
             if found is not None:
                 statistic, degrees, p, mean, spread = found
                 yield LagTest(
@@ -79,11 +93,15 @@ def lag_tests(
             lag *= 2
 
 
-def instruments_of(measures: tuple[Measure, ...], variable: int, states: Floats) -> Floats:
-    """(n, J): Gaussian kernels along the variable (harmonics of an angle), and the direction in which each other one lies."""
-    measure, x = measures[variable], states[:, variable]
-    if measure.period is not None:
-        phase = 2 * np.pi / measure.period * x
+def instruments_of(observables: tuple[Observable, ...], variable: int, states: Floats) -> Floats:
+    """Return (n, J) instruments of a variable at the states (n, d).
+
+    They are Gaussian kernels along the variable (harmonics of an angle), and for each other
+    variable the direction in which it lies.
+    """
+    observable, x = observables[variable], states[:, variable]
+    if observable.period is not None:
+        phase = 2 * np.pi / observable.period * x
         own = [
             np.ones_like(phase),
             np.cos(phase),
@@ -94,10 +112,13 @@ def instruments_of(measures: tuple[Measure, ...], variable: int, states: Floats)
     else:
         low, high = np.quantile(x[:: max(1, len(x) // 20_000)], CENTRES)
         if not high > low:
-            low, high = measure.middle - measure.deviation, measure.middle + measure.deviation
+            low, high = (
+                observable.middle - observable.deviation,
+                observable.middle + observable.deviation,
+            )
         centres, width = np.linspace(low, high, KERNELS), (high - low) / (KERNELS - 1)
         own = [np.exp(-0.5 * ((x - centre) / width) ** 2) for centre in centres]
-    for other, beside in enumerate(measures):
+    for other, beside in enumerate(observables):
         if other == variable:
             continue
         g = beside.values(states[:, other])
@@ -105,9 +126,10 @@ def instruments_of(measures: tuple[Measure, ...], variable: int, states: Floats)
     return np.ascontiguousarray(np.stack(own, axis=1))
 
 
-def _judged(sums: Floats, weights: Floats) -> tuple[float, int, float, float, float] | None:
-    """Statistic, degrees of freedom, p-value and the two sizes; None where blocks are too few to tell."""
-    # So many equally heavy blocks would say as much: of kernels in the tails only few say anything.
+def _hotelling_test(sums: Floats, weights: Floats) -> tuple[float, int, float, float, float] | None:
+    """Return χ², degrees of freedom, p-value and both differences; None for too few blocks."""
+    # The number of equally heavy blocks with the same information: of kernels in the tails only few
+    # blocks contribute.
     effective = weights.sum(axis=0) ** 2 / np.maximum(
         np.sum(weights**2, axis=0), np.finfo(float).tiny
     )

@@ -1,4 +1,4 @@
-"""Start reading here: what the identified model and the data that it came from say of each other."""
+"""Comparison of the identified model with its data: the place to start reading."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,17 +6,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from worker.comparison import total_variation
-from worker.comparison.autocorrelation import Autocorrelation, compared, nothing
+from worker.comparison.autocorrelation import Autocorrelation, compare_autocorrelation, not_compared
 from worker.comparison.chapman_kolmogorov import LagTest, lag_tests
 from worker.comparison.conditional_moments import (
-    Measure,
-    OfLinear,
-    OnTheLine,
+    ChainPrediction,
+    LinearPrediction,
+    Observable,
     Prediction,
 )
-from worker.comparison.markov_chain import chain_of
-from worker.comparison.plane_moments import in_the_plane
-from worker.comparison.sample_blocks import MOST, Stretches, gather
+from worker.comparison.markov_chain import birth_death_chain
+from worker.comparison.plane_moments import plane_prediction
+from worker.comparison.sample_blocks import MOST, EvenSamples, gather
 from worker.generator.linear.process import linear_view
 from worker.generator.quantities.correlations import NoMemory
 from worker.generator.quantities.report import GeneratorReport
@@ -26,32 +26,38 @@ from worker.identification.identified_model import Answer
 from worker.identification.identified_system import JointAnswer
 
 ALARM = 1e-3
-"""Probability, over all lags and variables together, below which a difference is one,"""
+"""Probability, over all lags and variables together, below which a difference is significant."""
 MATERIAL = 0.02
-"""and size, in standard deviations or variances of the state, from which it is worth a word; of an autocorrelation twice that."""
+"""Difference from which it is reported, in standard deviations or variances of the state.
+
+Of an autocorrelation it is twice that.
+"""
 BLOCKS = 30
-"""The longest lag of the test fits eight times into each of so many blocks."""
+"""Number of blocks, into each of which the longest lag of the test fits eight times."""
 MOSTLY_EVEN = 0.5
-"""Share of steps that are alike from which the clock counts as even."""
+"""Share of equal steps from which the clock counts as even."""
 ELSEWHERE = 0.5
-"""Total variation of the stationary densities above which it is said; a right model's is that of its histogram's noise."""
+"""Total variation of the stationary densities above which it is reported.
+
+For a right model it is that of its histogram's noise.
+"""
 MARGIN = 0.2
-"""Of the observed range, on each side, to which a chain on the line reaches."""
+"""Margin of a chain on the line, on each side, as a share of the observed range."""
 MOST_IN_THE_PLANE = 50_000
-"""Samples at which a function given on cells is interpolated."""
+"""Most samples at which a function given on cells is interpolated."""
 LAGS_WITHOUT_A_LAW = 64
-"""Sampling intervals up to which a model is tested that has no relaxation time."""
+"""Longest lag, in sampling intervals, of the test of a model that has no relaxation time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """What was compared.
+    """Results of the comparison.
 
-    chapman_kolmogorov   by variable and lag; empty where `reason` says why not
+    chapman_kolmogorov   tests by variable and lag; empty where `reason` says why
     autocorrelation      by variable
     total_variation      between the stationary densities, 0 to 1; None without both
-    share                of the samples that were looked at
-    findings             for the reader of the model
+    share                share of the record's samples that were used
+    findings             warnings for the reader of the model
     """
 
     chapman_kolmogorov: tuple[LagTest, ...] = ()
@@ -65,7 +71,14 @@ class Comparison:
 def compare(
     data: Trajectories, answer: Answer | JointAnswer, generator: GeneratorReport
 ) -> Comparison:
-    """Chapman–Kolmogorov test, autocorrelation and total variation of one model and its data."""
+    """Compare a model with its data: Chapman–Kolmogorov test, autocorrelation and total variation.
+
+    Parameters
+    ----------
+    data : record from which the model was identified
+    answer : identified model
+    generator : analysis of the model's generator
+    """
     scales = (answer.scales,) if isinstance(answer, Answer) else answer.space.scales
     relaxation = None if generator.spectrum is None else _slowest(generator)
     longest = _longest_lag(scales[0], relaxation)
@@ -80,13 +93,20 @@ def compare(
             total_variation=distance,
             share=sample.share,
             reason=reason,
-            findings=tuple(_elsewhere(distance)),
+            findings=tuple(_density_findings(distance)),
         )
     tests = tuple(lag_tests(sample, prediction, longest, _first_lag(answer, sample.step)))
-    memory = tuple(_autocorrelations(sample, prediction, generator, relaxation, scales[0].duration))
-    findings = (*_findings(tests, memory), *_elsewhere(distance))
+    autocorrelations = tuple(
+        _autocorrelations(sample, prediction, generator, relaxation, scales[0].duration)
+    )
+    findings = (*_findings(tests, autocorrelations), *_density_findings(distance))
     return Comparison(
-        tests, memory, distance, sample.share, None if tests else _too_short(scales[0]), findings
+        tests,
+        autocorrelations,
+        distance,
+        sample.share,
+        None if tests else _too_short(scales[0]),
+        findings,
     )
 
 
@@ -105,14 +125,14 @@ def _slowest(generator: GeneratorReport) -> float | None:
 
 
 def _longest_lag(scales: Scales, relaxation: float | None) -> float:
-    """About a relaxation time, as far as blocks of the record are long enough for it [time]."""
+    """Return about a relaxation time, as far as blocks of the record are long enough [time]."""
     wanted = (
         LAGS_WITHOUT_A_LAW * scales.time if relaxation is None else max(relaxation, scales.time)
     )
     return float(min(wanted, max(scales.duration / (8 * BLOCKS), scales.time)))
 
 
-def _not_comparable(sample: Stretches, answer: Answer | JointAnswer) -> str | None:
+def _not_comparable(sample: EvenSamples, answer: Answer | JointAnswer) -> str | None:
     codes = {finding.code for finding in answer.findings}
     if sample.even < MOSTLY_EVEN:
         return "sampling is irregular, so there are no pairs of samples a fixed time apart"
@@ -128,7 +148,7 @@ def _not_comparable(sample: Stretches, answer: Answer | JointAnswer) -> str | No
 
 
 def _first_lag(answer: Answer | JointAnswer, step: float) -> int:
-    """Shortest lag, in steps: that from which on the model holds."""
+    """Return the shortest lag from which on the model is valid [steps]."""
     least = [f.details["least_step"] for f in answer.findings if "least_step" in f.details]
     return max(1, int(np.ceil(max((float(str(v)) for v in least), default=0.0) / step - 1e-6)))
 
@@ -137,62 +157,68 @@ def _prediction(
     answer: Answer | JointAnswer, scales: tuple[Scales, ...], generator: GeneratorReport
 ) -> Prediction | None:
     if isinstance(answer, Answer):
-        return _on_the_line(answer)
+        return _line_prediction(answer)
     variances = answer.noise_variances or {}
     noise = [max(variances.get(name, 0.0), 0.0) for name in answer.drift]
     periods = answer.process.periods
-    measures = tuple(
-        Measure(s.mean, s.deviation, p, v) for s, p, v in zip(scales, periods, noise, strict=True)
+    observables = tuple(
+        Observable(s.mean, s.deviation, p, v)
+        for s, p, v in zip(scales, periods, noise, strict=True)
     )
     middle = np.array([s.mean for s in scales])
     linear = linear_view(answer.process, middle, np.array([s.deviation for s in scales]))
     if linear is not None and linear.covariance is not None:
-        return OfLinear(linear, linear.covariance, measures)
-    return None if generator.solution is None else in_the_plane(generator.solution, measures)
+        return LinearPrediction(linear, linear.covariance, observables)
+    return None if generator.solution is None else plane_prediction(generator.solution, observables)
 
 
 def _on_the_line(answer: Answer) -> Prediction | None:
     """None where drift or diffusion is not finite at an observed state."""
     scales, process = answer.scales, answer.process
     (low, high), margin = process.bounds, MARGIN * (scales.high - scales.low)
-    walls = [float(w) for f in answer.findings if f.code == "wall" for w in f.details["walls"]]  # type: ignore[attr-defined]
+    walls = [
+        float(w)
+        for f in answer.findings
+        if f.code == "wall"
+        for w in f.details["walls"]  # type: ignore[attr-defined]
+    ]
     first, last = max(low, scales.low - margin), min(high, scales.high + margin)
     for wall in walls:
         if abs(wall - scales.low) < abs(wall - scales.high):
             first = max(first, wall)
         else:
             last = min(last, wall)
-    measure = Measure(
+    observable = Observable(
         scales.mean, scales.deviation, process.period, max(answer.noise_variance or 0.0, 0.0)
     )
     # A term such as log(x) may end just beyond the data.
     for ends in ((first, last), (max(low, scales.low), min(high, scales.high))):
-        chain = chain_of(process, *ends)
+        chain = birth_death_chain(process, *ends)
         if chain is not None:
-            return OnTheLine(chain, measure)
+            return ChainPrediction(chain, observable)
     return None
 
 
 def _autocorrelations(
-    sample: Stretches,
+    sample: EvenSamples,
     prediction: Prediction,
     generator: GeneratorReport,
     relaxation: float | None,
     duration: float,
 ) -> Iterator[Autocorrelation]:
-    for variable, measure in enumerate(prediction.measures):
+    for variable, observable in enumerate(prediction.observables):
         if isinstance(generator.memory, NoMemory):
-            yield nothing(generator.memory.reason)
+            yield not_compared(generator.memory.reason)
         elif generator.memory is None or relaxation is None:
-            yield nothing("the model's own autocorrelation is not known")
+            yield not_compared("the model's own autocorrelation is not known")
         else:
-            yield compared(
-                sample, measure, variable, generator.memory.correlations, relaxation, duration
+            yield compare_autocorrelation(
+                sample, observable, variable, generator.memory.correlations, relaxation, duration
             )
 
 
 def _total_variation(
-    sample: Stretches, answer: Answer | JointAnswer, generator: GeneratorReport
+    sample: EvenSamples, answer: Answer | JointAnswer, generator: GeneratorReport
 ) -> float | None:
     if isinstance(answer, Answer):
         return total_variation.on_the_line(answer.histogram, generator.stationary)
@@ -203,8 +229,8 @@ def _too_short(scales: Scales) -> str:
     return f"the time series ({scales.duration:.4g}) is too short to be divided into blocks"
 
 
-def _elsewhere(distance: float | None) -> Iterator[Finding]:
-    """The law is not where the data are."""
+def _density_findings(distance: float | None) -> Iterator[Finding]:
+    """Report a stationary density that is not where the data are."""
     if distance is not None and distance > ELSEWHERE:
         yield Finding(
             "stationary-density",
@@ -216,8 +242,10 @@ def _elsewhere(distance: float | None) -> Iterator[Finding]:
         )
 
 
-def _findings(tests: tuple[LagTest, ...], memory: tuple[Autocorrelation, ...]) -> Iterator[Finding]:
-    """The model is wrong at longer times than it was fitted at."""
+def _findings(
+    tests: tuple[LagTest, ...], autocorrelations: tuple[Autocorrelation, ...]
+) -> Iterator[Finding]:
+    """Report a model that is wrong at longer times than it was fitted at."""
     failed = [
         t
         for t in tests
@@ -235,13 +263,15 @@ def _findings(tests: tuple[LagTest, ...], memory: tuple[Autocorrelation, ...]) -
             {"lags": [test.lag for test in failed], "lag": worst.lag, "p_value": worst.p_value},
         )
         return
-    compared = [
+    different = [
         a
-        for a in memory
-        if a.p_value is not None and a.p_value * len(memory) < ALARM and a.difference > 2 * MATERIAL
+        for a in autocorrelations
+        if a.p_value is not None
+        and a.p_value * len(autocorrelations) < ALARM
+        and a.difference > 2 * MATERIAL
     ]
-    if compared:
-        worst_of = max(compared, key=lambda a: a.difference)
+    if different:
+        worst_of = max(different, key=lambda a: a.difference)
         yield Finding(
             "autocorrelation",
             f"The autocorrelation of the data differs from that of the model by up to {worst_of.difference:.2g} "

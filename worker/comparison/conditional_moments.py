@@ -1,4 +1,4 @@
-"""What the model expects of the state a time later, g(X_t) → E[g(X_{t+τ}) | X_t]: on line and circle, and of linear processes."""
+"""Conditional moments g(X_t) → E[g(X_{t+τ}) | X_t] of the model: line, circle, linear processes."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -7,17 +7,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import expm
 
-from worker.comparison.markov_chain import Chain
+from worker.comparison.markov_chain import BirthDeathChain
 from worker.generator.linear.process import LinearProcess
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measure:
-    """How a variable is measured: z = (x − middle)/deviation, and g = (z, z²); of an angle its phase, and g = (cos, sin).
+class Observable:
+    """Observable g of a variable: (z, z²), z = (x − middle)/deviation, or (cos, sin) of an angle.
 
-    noise   variance of the measurement noise [state²]
+    middle      value at which z is 0 [state]
+    deviation   unit of z [state]
+    period      of an angle [state]; None: no angle
+    noise       variance of the measurement noise [state²]
     """
 
     middle: float
@@ -26,7 +29,7 @@ class Measure:
     noise: float = 0.0
 
     def values(self, x: Floats) -> Floats:
-        """g at states x (n,): (n, 2)."""
+        """Return g (n, 2) at states x (n,)."""
         if self.period is not None:
             phase = 2 * np.pi / self.period * x
             return np.stack([np.cos(phase), np.sin(phase)], axis=1)
@@ -38,57 +41,69 @@ class Prediction(Protocol):
     """Expected changes of g for every variable."""
 
     @property
-    def measures(self) -> tuple[Measure, ...]: ...
+    def observables(self) -> tuple[Observable, ...]:
+        """Observables of the variables, in their order."""
 
     def covers(self, states: Floats) -> NDArray[np.bool_] | None:
-        """(n,) states about which the model is asked; None: all."""
+        """Return (n,) flags of the states for which the model predicts; None: all."""
         ...
 
     def increments(self, variable: int, states: Floats, time: float) -> Floats:
-        """E[g(X_{t+time}) − g(X_t)] given the states (n, d) at t: (n, 2); where these hold measurement noise, the function whose
-        expectation over the noise that is."""
+        """Return E[g(X_{t+time}) − g(X_t)] given the states (n, d) at t: (n, 2).
+
+        Where the states hold measurement noise, return the function whose expectation over the
+        noise is that.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OnTheLine:
-    """By a chain of nodes."""
+class ChainPrediction:
+    """Prediction by a birth-and-death chain."""
 
-    chain: Chain
-    measure: Measure
+    chain: BirthDeathChain
+    observable: Observable
 
     @property
-    def measures(self) -> tuple[Measure, ...]:
-        return (self.measure,)
+    def observables(self) -> tuple[Observable, ...]:
+        """Observable of the one variable."""
+        return (self.observable,)
 
     def covers(self, states: Floats) -> None:
+        """Return None: the chain predicts for all states."""
         return None
 
     def increments(self, variable: int, states: Floats, time: float) -> Floats:
-        g = self.measure.values(self.chain.nodes)
+        """Return the expected change on the nodes, interpolated at the states."""
+        g = self.observable.values(self.chain.nodes)
         change = self.chain.transitions(time) @ g - g
-        if self.measure.noise:
-            change = change - self.measure.noise / 2 * self.chain.curvature(change)
+        if self.observable.noise:
+            change = change - self.observable.noise / 2 * self.chain.curvature(change)
         return self.chain.at(change, states[:, 0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OfLinear:
-    """In closed form: X_{t+τ} given X_t is Gaussian with mean m + e^{Jτ}(X_t − m) and covariance S − e^{Jτ} S e^{Jτ}ᵀ."""
+class LinearPrediction:
+    """Prediction of a linear process in closed form.
+
+    X_{t+τ} given X_t is Gaussian with mean m + e^{Jτ}(X_t − m) and covariance S − e^{Jτ} S e^{Jτ}ᵀ.
+    """
 
     process: LinearProcess
     covariance: Floats
-    measures: tuple[Measure, ...]
+    observables: tuple[Observable, ...]
 
     def covers(self, states: Floats) -> None:
+        """Return None: the closed form holds for all states."""
         return None
 
     def increments(self, variable: int, states: Floats, time: float) -> Floats:
-        measure, row = self.measures[variable], expm(self.process.jacobian * time)[variable]
+        """Return the change of the Gaussian's two moments, less the share of the noise."""
+        observable, row = self.observables[variable], expm(self.process.jacobian * time)[variable]
         mean = self.process.mean
-        ahead = (mean[variable] + (states - mean) @ row - measure.middle) / measure.deviation
-        here = (states[:, variable] - measure.middle) / measure.deviation
+        ahead = (mean[variable] + (states - mean) @ row - observable.middle) / observable.deviation
+        here = (states[:, variable] - observable.middle) / observable.deviation
         spread = self.covariance[variable, variable] - row @ self.covariance @ row
-        noise = np.array([m.noise for m in self.measures])
-        constant = (spread - row**2 @ noise + noise[variable]) / measure.deviation**2
+        noise = np.array([m.noise for m in self.observables])
+        constant = (spread - row**2 @ noise + noise[variable]) / observable.deviation**2
         return np.stack([ahead - here, ahead**2 + constant - here**2], axis=1)

@@ -1,4 +1,4 @@
-"""Drift and diffusion as curves with bands, and as a field of arrows: for drawing."""
+"""Drift and diffusion for drawing: curves with bands, and a field of arrows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ Range = tuple[float, float]
 
 POINTS = 121
 ARROWS = 17
-"""Along each of two coordinates."""
+"""Number of arrows along each of two coordinates."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """A function on a grid.
+    """Function on a grid.
 
     values   (n,)
-    band     (2, n) lower and upper end of its interval; None without drawn models
+    band     (2, n) lower and upper end of its confidence interval; None without drawn models
     """
 
     values: Floats
@@ -61,9 +61,14 @@ def curves_of(
     where: Range,
     confidence: float = 0.95,
 ) -> Curves:
-    """Drift and diffusion of a process of one coordinate over an interval.
+    """Evaluate drift and diffusion of a process of one coordinate over an interval.
 
-    draws   processes drawn around the estimate: at each point the band holds the share `confidence` of them
+    Parameters
+    ----------
+    process : process of one coordinate
+    draws : processes drawn around the estimate
+    where : interval [state]
+    confidence : share of the draws that the band holds at each point
     """
     grid = np.linspace(*where, POINTS)
     x = grid[:, None]
@@ -74,7 +79,7 @@ def curves_of(
 
 
 def drift_field(process: DiffusionProcess, where: Sequence[Range]) -> DriftField:
-    """The drift of a process of two coordinates over a rectangle."""
+    """Evaluate the drift of a process of two coordinates over a rectangle."""
     first, second = (np.linspace(*ends, ARROWS) for ends in where)
     at = np.stack(np.meshgrid(first, second, indexing="ij"), axis=-1)
     with np.errstate(all="ignore"):

@@ -1,4 +1,7 @@
-"""The data as they are drawn beside the model: histograms, Kramers–Moyal points and residuals, from a bounded sample."""
+"""Data to be drawn beside the model: histograms, Kramers–Moyal points and residuals.
+
+They are computed from a bounded sample of the record.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,17 +18,17 @@ Range = tuple[float, float]
 
 BINS = 60
 JOINT_BINS = 32
-"""Along each of two coordinates."""
+"""Number of bins along each of two coordinates."""
 RESIDUAL_BINS, RESIDUAL_END = 48, 6.0
 LONGEST_STEP = 3.0
-"""In median steps: an increment over more says little about the drift where it began."""
+"""Longest increment in median steps: a longer one says little about the drift where it began."""
 FEW = 10
-"""Increments, below which a bin has no estimate."""
+"""Number of increments below which a bin has no estimate."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bins:
-    """Counts in equal bins; edges has one more entry."""
+    """Counts in equal bins; `edges` has one more entry."""
 
     edges: Floats
     counts: NDArray[np.int64]
@@ -35,10 +38,13 @@ class Bins:
 class KramersMoyal:
     """Conditional moments of the increments by bin, NaN where too few; equations (C7) and (C8).
 
-    at                  (n,) mean state [state]
-    noise_corrected     conditional on the sample before, with the noise's share taken off
-    drift, diffusion    (n,) [state/time], [state²/time]
-    drift_error, diffusion_error   (n,) their standard errors
+    at                (n,) mean state [state]
+    drift             (n,) [state/time]
+    drift_error       (n,) standard error of the drift [state/time]
+    diffusion         (n,) [state²/time]
+    diffusion_error   (n,) standard error of the diffusion [state²/time]
+    noise_corrected   whether the moments are conditional on the sample before, less the share of
+                      the measurement noise
     """
 
     at: Floats
@@ -51,12 +57,14 @@ class KramersMoyal:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Observed:
-    """What is drawn.
+    """Histograms and moments of the data.
 
+    n_samples        number of samples used
     histograms       of each variable
-    residuals        (Δx − b Δt) / √(a Δt + 2s²) of each, s² the measurement noise
+    residuals        of each variable, (Δx − b Δt) / √(a Δt + 2s²) with measurement noise s²
     kramers_moyal    of one variable
-    joint_counts     (JOINT_BINS, JOINT_BINS) of two variables, and joint_edges
+    joint_edges      of the bins of two variables
+    joint_counts     (JOINT_BINS, JOINT_BINS) of two variables
     """
 
     n_samples: int
@@ -67,7 +75,7 @@ class Observed:
     joint_counts: NDArray[np.int64] | None = None
 
 
-def look(
+def observe(
     data: Trajectories,
     process: DiffusionProcess,
     where: Sequence[Range],
@@ -75,11 +83,16 @@ def look(
     most: int = MOST,
     noise: Sequence[float] = (),
 ) -> Observed:
-    """Histograms and moments of up to `most` samples.
+    """Return histograms and moments of up to `most` samples.
 
-    where   the interval of each variable that is drawn; of an angle one whole turn [state]
-    step    median step of the record [time]
-    noise   variance of each variable's measurement noise, where the model was corrected for any [state²]
+    Parameters
+    ----------
+    data : record
+    process : identified model
+    where : interval of each variable that is drawn, of an angle one whole turn [state]
+    step : median sampling interval of the record [time]
+    most : number of samples used at most
+    noise : variances of the measurement noise, where the model was corrected for it [state²]
     """
     periods = process.periods
     x, dx, dt = _increments(data, step, periods, most)
@@ -97,7 +110,8 @@ def look(
     if len(where) == 1:
         state, change, time = places[0], dx[:, 0], dt
         if variances[0]:
-            # What an increment's own noise did to its first sample is no drift: (C8) asks the sample before, which it left alone.
+            # An increment's own noise changed its first sample, which is no drift: (C8) conditions
+            # on the sample before, which it left alone.
             state, change, time = state[:-1], change[1:], np.where(starts[:-1], dt[1:], np.nan)
         seen = np.isfinite(time)
         moments = _kramers_moyal(
@@ -105,17 +119,15 @@ def look(
         )
     elif len(where) == 2:
         first, second = (np.linspace(*ends, JOINT_BINS + 1) for ends in where)
-        edges, counts = (
-            (first, second),
-            np.histogram2d(places[0], places[1], bins=[first, second])[0].astype(np.int64),
-        )
+        edges = (first, second)
+        counts = np.histogram2d(places[0], places[1], bins=[first, second])[0].astype(np.int64)
     return Observed(len(x), histograms, residuals, moments, edges, counts)
 
 
 def _increments(
     data: Trajectories, step: float, periods: Sequence[float | None], most: int
 ) -> tuple[Floats, Floats, Floats]:
-    """Samples (n, d), the increment from each to the next, and its time (n,), NaN where there is none."""
+    """Return samples (n, d), the increments to the next, and their times (n,), NaN without one."""
     states, changes, times = [], [], []
     for start, stop in pieces(data.segments, 1, most):
         x = np.array(data.states[start:stop], dtype=np.float64)

@@ -1,17 +1,41 @@
-"""Compiled loops over pairs of samples: sums by block, from which means, errors and covariances are had."""
+"""Compiled sums over pairs of samples by block, for means, errors and covariances."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from worker.identification.compiled import compiled
 
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
 
 @compiled
-def lagged_residuals(instruments, values, increments, runs, lag, stride, before, n_blocks):  # type: ignore[no-untyped-def]
-    """By block Σ K_j(n − before) (g_i(n + lag) − g_i(n) − D_i(n)), (n_blocks, J, q), and Σ |K_j|, (n_blocks, J); number of pairs.
+def lagged_residuals(
+    instruments: Floats,
+    values: Floats,
+    increments: Floats,
+    runs: Integers,
+    lag: int,
+    stride: int,
+    before: int,
+    n_blocks: int,
+) -> tuple[Floats, Floats, int]:
+    """Sum Σ K_j(n − before) (g_i(n + lag) − g_i(n) − D_i(n)) over pairs of samples, by block.
 
-    instruments   (n, J)      values, increments   (n, q) of g and of its expected change
-    stride        of the pairs: neighbouring ones say the same
-    before        samples by which the instrument is earlier
+    Parameters
+    ----------
+    instruments : (n, J) instruments K
+    values : (n, q) observables g
+    increments : (n, q) expected changes D of g
+    runs : (m, 2) first sample and one past the last of each run
+    lag : distance of the two samples [steps]
+    stride : distance of pairs [steps], as neighbouring ones carry the same information
+    before : samples by which the instrument is earlier
+    n_blocks : number of blocks
+
+    Returns
+    -------
+    the sums (n_blocks, J, q), Σ |K_j| (n_blocks, J) and the number of pairs
     """
     n, n_instruments, n_values = values.shape[0], instruments.shape[1], values.shape[1]
     sums = np.zeros((n_blocks, n_instruments, n_values))
@@ -31,8 +55,23 @@ def lagged_residuals(instruments, values, increments, runs, lag, stride, before,
 
 
 @compiled
-def lagged_products(z, runs, lags, strides, n_blocks):  # type: ignore[no-untyped-def]
-    """Number of pairs, Σ z_n, Σ z_{n+l} and Σ z_n z_{n+l} for every lag l, by block: (n_blocks, n_lags, 4); z (n,)."""
+def lagged_products(
+    z: Floats, runs: Integers, lags: Integers, strides: Integers, n_blocks: int
+) -> Floats:
+    """Sum 1, z_n, z_{n+l} and z_n z_{n+l} over pairs of samples, by lag l and block.
+
+    Parameters
+    ----------
+    z : (n,) values
+    runs : (m, 2) first sample and one past the last of each run
+    lags : (n_lags,) distances of the two samples [steps]
+    strides : (n_lags,) distances of pairs [steps]
+    n_blocks : number of blocks
+
+    Returns
+    -------
+    the sums (n_blocks, n_lags, 4)
+    """
     n = z.shape[0]
     sums = np.zeros((n_blocks, lags.shape[0], 4))
     for i in range(lags.shape[0]):
@@ -48,8 +87,20 @@ def lagged_products(z, runs, lags, strides, n_blocks):  # type: ignore[no-untype
 
 
 @compiled
-def on_even_nodes(table, first, inverse_step, x):  # type: ignore[no-untyped-def]
-    """Linear interpolation of `table` (m, q), given on even nodes, at x (n,); beyond the ends the end's value: (n, q)."""
+def on_even_nodes(table: Floats, first: float, inverse_step: float, x: Floats) -> Floats:
+    """Interpolate linearly on even nodes; beyond the ends, the end's value holds.
+
+    Parameters
+    ----------
+    table : (m, q) values on the nodes
+    first : first node [state]
+    inverse_step : reciprocal distance of nodes [1/state]
+    x : (n,) places [state]
+
+    Returns
+    -------
+    the values (n, q)
+    """
     out = np.empty((x.shape[0], table.shape[1]))
     last = table.shape[0] - 2
     for k in range(x.shape[0]):

@@ -1,4 +1,4 @@
-"""One coordinate as a chain on even nodes, whose transition probabilities over any lag are a small matrix; equation (C1)."""
+"""Chain on even nodes for one coordinate: transition probabilities over any lag; equation (C1)."""
 
 from dataclasses import dataclass, field
 
@@ -15,8 +15,8 @@ NODES = 240
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Chain:
-    """The generator of a birth-and-death chain that has b and a for drift and noise.
+class BirthDeathChain:
+    """Birth-and-death chain with the drift b and the diffusion a.
 
     nodes        (m,) even [state]; of a circle one turn, the first not repeated
     generator    (m, m) acts on functions of the nodes [1/time]
@@ -29,20 +29,21 @@ class Chain:
     _powers: dict[float, Floats] = field(default_factory=dict, repr=False)
 
     def transitions(self, time: float) -> Floats:
-        """(m, m) probabilities to go from node to node within that time; where half of it is known, by squaring."""
+        """Return (m, m) transition probabilities within that time.
+
+        Where those of half the time are known, they are squared.
+        """
         if time not in self._powers:
             half = self._powers.get(time / 2)
             self._powers[time] = expm(self.generator * time) if half is None else half @ half
         return self._powers[time]
 
     def at(self, table: Floats, x: Floats) -> Floats:
-        """Functions given on the nodes (m, q) at states (n,): (n, q)."""
+        """Interpolate functions given on the nodes (m, q) at states (n,): (n, q)."""
         step = self.nodes[1] - self.nodes[0]
         if self.period is not None:
-            table, x = (
-                np.vstack([table, table[:1]]),
-                self.nodes[0] + np.mod(x - self.nodes[0], self.period),
-            )
+            table = np.vstack([table, table[:1]])
+            x = self.nodes[0] + np.mod(x - self.nodes[0], self.period)
         return np.asarray(
             on_even_nodes(
                 np.ascontiguousarray(table), self.nodes[0], 1 / step, np.ascontiguousarray(x)
@@ -50,7 +51,7 @@ class Chain:
         )
 
     def curvature(self, table: Floats) -> Floats:
-        """Second derivative of functions on the nodes (m, q), at the nodes."""
+        """Return the second derivative of functions on the nodes (m, q), at the nodes."""
         step = self.nodes[1] - self.nodes[0]
         if self.period is not None:
             return np.asarray(
@@ -60,11 +61,17 @@ class Chain:
         return np.vstack([inner[:1], inner, inner[-1:]])
 
 
-def chain_of(process: DiffusionProcess, low: float, high: float) -> Chain | None:
-    """The chain on [low, high], which turns back at both ends; all the way round where the coordinate is an angle.
+def birth_death_chain(process: DiffusionProcess, low: float, high: float) -> BirthDeathChain | None:
+    """Return the chain on [low, high], reflected at both ends; on the whole circle for an angle.
 
-    Rates up and down are ½a/h² ± ½b/h, which give drift and noise without an error where |b| h ≤ a; elsewhere, near an end
-    where a vanishes, noise of |b| h is added. None where b or a is not finite at some node.
+    Rates up and down are ½a/h² ± ½b/h, which give drift and diffusion without an error where |b| h
+    ≤ a; elsewhere, near an end where a vanishes, diffusion of |b| h is added. Return None where b
+    or a is not finite at some node.
+
+    Parameters
+    ----------
+    process : process of one coordinate
+    low, high : ends of the interval [state]
     """
     period = process.periods[0]
     if period is not None:
@@ -74,10 +81,8 @@ def chain_of(process: DiffusionProcess, low: float, high: float) -> Chain | None
         nodes = np.linspace(low, high, NODES)
         step = nodes[1] - nodes[0]
     with np.errstate(all="ignore"):
-        b, a = (
-            process.drift(nodes[:, None])[:, 0],
-            process.diffusion(nodes[:, None])[:, 0, 0].clip(min=0),
-        )
+        b = process.drift(nodes[:, None])[:, 0]
+        a = process.diffusion(nodes[:, None])[:, 0, 0].clip(min=0)
     if not (np.isfinite(b).all() and np.isfinite(a).all()):
         return None
     a = np.maximum(a, np.abs(b) * step)
@@ -94,4 +99,4 @@ def chain_of(process: DiffusionProcess, low: float, high: float) -> Chain | None
         generator[index[:-1], index[1:]] = up[:-1]
         generator[index[1:], index[:-1]] = down[1:]
     generator[index, index] = -generator.sum(axis=1)
-    return Chain(nodes, generator, period)
+    return BirthDeathChain(nodes, generator, period)

@@ -1,4 +1,4 @@
-"""What a model of two coordinates that is not linear expects, on the cells on which its law was found."""
+"""Conditional moments of a nonlinear model of two coordinates, by its generator on cells."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import expm_multiply
 
-from worker.comparison.conditional_moments import Measure
+from worker.comparison.conditional_moments import Observable
 from worker.generator.plane.finite_volumes import Coefficients, generator_matrix
 from worker.generator.plane.grid import Grid
 from worker.generator.plane.grid_refinement import Solution
@@ -15,27 +15,29 @@ from worker.generator.plane.grid_refinement import Solution
 Floats = NDArray[np.float64]
 
 CELLS = 36
-"""Along each axis."""
+"""Number of cells along each axis."""
 AROUND = 8
-"""Cells by which a circle is continued, for splines to be smooth where it is cut."""
+"""Cells by which a circle is continued, so that splines are smooth where it is cut."""
 
 
 @dataclass(frozen=True, eq=False)
-class InThePlane:
-    """By the generator on cells.
+class PlanePrediction:
+    """Prediction by the generator on cells.
 
-    solution    the chart, the box and how fluxes are had
+    solution    chart, box and schemes of the fluxes
+    grid        cells of the box
     generator   (n, n) acts on functions of the cells [1/time]
+    observables    observables of the two variables
     """
 
     solution: Solution
     grid: Grid
     generator: csr_array
-    measures: tuple[Measure, ...]
+    observables: tuple[Observable, ...]
     _expected: dict[float, Floats] = field(default_factory=dict, repr=False)
 
     def covers(self, states: Floats) -> NDArray[np.bool_]:
-        """States inside the box."""
+        """Return (n,) flags of the states inside the box."""
         u = self._coordinates(states)
         inside = np.full(len(u), True)
         for k, axis in enumerate(self.grid.axes):
@@ -43,26 +45,29 @@ class InThePlane:
         return inside
 
     def increments(self, variable: int, states: Floats, time: float) -> Floats:
-        """Equation (C1); through noise by second differences over an eighth of a standard deviation."""
+        """Return the expected change by equation (C1).
+
+        Measurement noise enters by second differences over an eighth of a standard deviation.
+        """
         start = self._at_cells()
         change = self._after(time) - start
         columns = change[:, 2 * variable : 2 * variable + 2]
         out = self._interpolated(columns, states)
         correction = np.zeros_like(out)
-        for k, measure in enumerate(self.measures):
-            if measure.noise:
+        for k, observable in enumerate(self.observables):
+            if observable.noise:
                 shift = np.zeros(states.shape[1])
-                shift[k] = measure.deviation / 8
+                shift[k] = observable.deviation / 8
                 around = self._interpolated(columns, states + shift) + self._interpolated(
                     columns, states - shift
                 )
-                correction += measure.noise / 2 * (around - 2 * out) / shift[k] ** 2
+                correction += observable.noise / 2 * (around - 2 * out) / shift[k] ** 2
         return out - correction
 
     def _at_cells(self) -> Floats:
         x = self.solution.box.chart.state(self.grid.centres)
         return np.concatenate(
-            [measure.values(x[:, k]) for k, measure in enumerate(self.measures)], axis=1
+            [observable.values(x[:, k]) for k, observable in enumerate(self.observables)], axis=1
         )
 
     def _after(self, time: float) -> Floats:
@@ -75,9 +80,8 @@ class InThePlane:
         return self._expected[time]
 
     def _interpolated(self, columns: Floats, states: Floats) -> Floats:
-        from scipy.ndimage import (
-            map_coordinates,
-        )  # a twentieth of a worker's start, for planes alone
+        # The import is a twentieth of a worker's start and serves planes alone.
+        from scipy.ndimage import map_coordinates
 
         u = self._coordinates(states)
         index, around = [], []
@@ -109,8 +113,8 @@ class InThePlane:
         return u
 
 
-def in_the_plane(solution: Solution, measures: tuple[Measure, ...]) -> InThePlane:
-    """The generator of a solved model, transposed: it acts on functions."""
+def plane_prediction(solution: Solution, observables: tuple[Observable, ...]) -> PlanePrediction:
+    """Return the prediction of a solved model, whose transposed generator acts on functions."""
     grid = solution.box.grid(CELLS)
     matrix = generator_matrix(grid, Coefficients.of(solution.box.chart, grid), solution.schemes)
-    return InThePlane(solution, grid, csr_array(matrix.T), measures)
+    return PlanePrediction(solution, grid, csr_array(matrix.T), observables)

@@ -1,4 +1,4 @@
-"""What is drawn of a model and its data, and over which intervals."""
+"""Curves, fields and data to be drawn of a model, and the intervals on which they are drawn."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from worker.comparison.curves import Curves, DriftField, curves_of, drift_field
-from worker.comparison.empirical import Observed, look
+from worker.comparison.empirical import Observed, observe
 from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.report import GeneratorReport
 from worker.identification.data.trajectories import Scales, Trajectories
@@ -16,14 +16,14 @@ from worker.identification.identified_system import JointAnswer
 Range = tuple[float, float]
 
 MARGIN = 0.05
-"""Of the data's range, on each side."""
+"""Margin on each side, as a share of the data's range."""
 MASS = 1e-4
-"""Of its largest value, below which a stationary density is not worth drawing."""
+"""Share of its largest value below which a stationary density is not drawn."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Picture:
-    """Curves of one variable, arrows of two; what the data show, where there are data."""
+    """Curves of one variable or arrows of two, and the data's points where there are data."""
 
     curves: Curves | None = None
     field: DriftField | None = None
@@ -39,7 +39,15 @@ def of_answer(
     generator: GeneratorReport | None,
     confidence: float,
 ) -> Picture:
-    """An identified model beside its data; its generator, where that was analysed, says where a circle is cut."""
+    """Return the drawing of an identified model beside its data.
+
+    Parameters
+    ----------
+    answer : identified model
+    data : record from which it was identified
+    generator : its analysis, which says where a circle is cut; None where it was not analysed
+    confidence : share of the draws that a band holds
+    """
     scales = (answer.scales,) if isinstance(answer, Answer) else answer.space.scales
     process = answer.process
     ends = [
@@ -51,12 +59,12 @@ def of_answer(
         ends[0] = circle
     made = _model(process, answer.draws, ends, confidence)
     return Picture(
-        made.curves, made.field, look(data, process, ends, scales[0].time, noise=_noise(answer))
+        made.curves, made.field, observe(data, process, ends, scales[0].time, noise=_noise(answer))
     )
 
 
 def _noise(answer: Answer | JointAnswer) -> tuple[float, ...]:
-    """Variances of the measurement noise; nothing where there is none."""
+    """Return the variances of the measurement noise; an empty tuple where there is none."""
     if isinstance(answer, Answer):
         found: tuple[float, ...] = (answer.noise_variance or 0.0,)
     else:
@@ -65,7 +73,10 @@ def _noise(answer: Answer | JointAnswer) -> tuple[float, ...]:
 
 
 def of_terms(process: DiffusionProcess, generator: GeneratorReport) -> Picture:
-    """A model given by its terms, where its law is; without one, around its fixed points."""
+    """Return the drawing of a model given by its terms.
+
+    It covers the stationary distribution; without one, the surroundings of its fixed points.
+    """
     ends = _where_the_law_is(generator)
     return (
         Picture()
@@ -86,7 +97,7 @@ def _model(
 
 
 def _around(scales: Scales, bounds: Range, period: float | None) -> Range:
-    """The bulk of a variable's samples and a little more; of an angle the whole turn [state]."""
+    """Return the bulk of a variable's samples and a margin; of an angle the whole turn [state]."""
     if period is not None:
         return -period / 2, period / 2
     low, high = scales.bulk
@@ -95,7 +106,7 @@ def _around(scales: Scales, bounds: Range, period: float | None) -> Range:
 
 
 def _circle(generator: GeneratorReport) -> Range | None:
-    """The turn on which an angle's law is given."""
+    """Return the turn on which an angle's stationary distribution is given."""
     low, high = generator.domain
     return (low, high) if np.isfinite(low) and np.isfinite(high) else None
 

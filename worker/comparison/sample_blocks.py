@@ -1,4 +1,7 @@
-"""The samples that are compared: stretches of the record on an even clock, all of it or an even selection, in bounded memory."""
+"""Samples that are compared: stretches of the record on an even clock, in bounded memory.
+
+A long record is represented by evenly spaced stretches.
+"""
 
 from dataclasses import dataclass
 
@@ -11,20 +14,20 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 MOST = 500_000
-"""Samples; of a longer record, evenly spaced stretches."""
+"""Most samples that are used."""
 STRETCHES = 100
 EVEN = 0.02
-"""Relative difference of a step from the median step up to which the clock is even; as in `Windows.even`."""
+"""Relative difference from the median step up to which a step is even, as in `Windows.even`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stretches:
+class EvenSamples:
     """Samples gathered from the record.
 
     states   (n, d), angles as they were [state]
-    runs     (m, 2) first sample and one past the last of each run of equal steps, as indices of `states`
-    step     of the clock [time]
-    share    of the record's samples that are in `states`
+    runs     (m, 2) first sample and one past the last of each run of equal steps in `states`
+    step     interval of the clock [time]
+    share    share of the record's samples that are in `states`
     even     share of the steps among them that are in runs
     """
 
@@ -36,18 +39,23 @@ class Stretches:
 
     @property
     def longest(self) -> int:
-        """Steps of the longest run."""
+        """Length of the longest run [steps]."""
         return int(np.max(self.runs[:, 1] - self.runs[:, 0], initial=1)) - 1
 
     def windows(self, lag: int) -> int:
-        """Pairs of samples `lag` steps apart."""
+        """Return the number of pairs of samples `lag` steps apart."""
         return int((self.runs[:, 1] - self.runs[:, 0] - lag).clip(min=0).sum())
 
 
-def gather(data: Trajectories, step: float, longest_lag: int, most: int = MOST) -> Stretches:
-    """Up to `most` samples, in stretches that are at least twenty times as long as the longest lag where the record has such.
+def gather(data: Trajectories, step: float, longest_lag: int, most: int = MOST) -> EvenSamples:
+    """Gather up to `most` samples, in stretches of at least twenty longest lags where possible.
 
-    step   median step of the record [time]
+    Parameters
+    ----------
+    data : record
+    step : median sampling interval of the record [time]
+    longest_lag : longest lag of the comparison [steps]
+    most : number of samples at most
     """
     taken = pieces(data.segments, longest_lag, most)
     states, runs, steps, position = [], [], 0, 0
@@ -62,7 +70,7 @@ def gather(data: Trajectories, step: float, longest_lag: int, most: int = MOST) 
     found = np.concatenate(runs) if runs else np.zeros((0, 2), dtype=np.int64)
     total = int((data.segments[:, 1] - data.segments[:, 0]).sum())
     in_runs = int((found[:, 1] - found[:, 0] - 1).sum())
-    return Stretches(
+    return EvenSamples(
         np.concatenate(states) if states else np.zeros((0, data.dimension)),
         found.astype(np.int64),
         step,
@@ -72,7 +80,14 @@ def gather(data: Trajectories, step: float, longest_lag: int, most: int = MOST) 
 
 
 def pieces(segments: Integers, longest_lag: int, most: int) -> list[tuple[int, int]]:
-    """First sample and one past the last of what is read."""
+    """Return the first sample and one past the last of each piece that is read.
+
+    Parameters
+    ----------
+    segments : (n_segments, 3) of the record
+    longest_lag : longest lag of the comparison [steps]
+    most : number of samples at most
+    """
     whole = [(int(start), int(stop)) for start, stop, _ in segments if stop - start > 1]
     total = sum(stop - start for start, stop in whole)
     if total <= most:

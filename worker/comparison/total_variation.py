@@ -1,4 +1,4 @@
-"""How far the data's stationary density is from the model's; equation (C6)."""
+"""Total variation between the stationary densities of data and model; equation (C6)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,11 @@ from worker.identification.identified_model import Histogram
 Floats = NDArray[np.float64]
 
 BINS = 16
-"""Along each of two coordinates."""
+"""Number of bins along each of two coordinates."""
 
 
 def on_the_line(histogram: Histogram, law: StationaryLaw | SpatialLaw | None) -> float | None:
-    """½ Σ |data's share − model's share| over bins; None without a stationary law."""
+    """Return ½ Σ |data's share − model's share| over bins; None without a stationary density."""
     if law is None or not histogram.counts.sum():
         return None
     grid, density = law.grid[0], law.density
@@ -27,7 +27,16 @@ def on_the_line(histogram: Histogram, law: StationaryLaw | SpatialLaw | None) ->
 def in_the_plane(
     states: Floats, periods: tuple[float | None, ...], law: StationaryLaw | SpatialLaw | None
 ) -> float | None:
-    """Likewise of samples (n, 2), over BINS² rectangles of the density's grid and what lies outside; None without a density."""
+    """Return the total variation in the plane; None without a stationary density.
+
+    It is summed over BINS² rectangles of the density's grid and what lies outside.
+
+    Parameters
+    ----------
+    states : (n, 2) samples [state]
+    periods : period of each variable that is an angle [state], else None
+    law : stationary distribution of the model
+    """
     if law is None or len(law.grid) != 2 or law.density.ndim != 2:
         return None
     edges = [np.linspace(grid[0], grid[-1], BINS + 1) for grid in law.grid]
@@ -43,13 +52,16 @@ def in_the_plane(
 
 
 def _integrals(grid: Floats, density: Floats, edges: Floats) -> Floats:
-    """∫ over each bin of functions (n, m) given on a grid (n,): (bins, m)."""
+    """Return the integrals (bins, m) over each bin of functions (n, m) given on a grid (n,)."""
     steps = np.diff(grid)[:, None] * (density[1:] + density[:-1]) / 2
     mass = np.concatenate([np.zeros((1, density.shape[1])), np.cumsum(steps, axis=0)])
     return np.diff(np.stack([np.interp(edges, grid, column) for column in mass.T], axis=1), axis=0)
 
 
 def _distance(data: Floats, model: Floats) -> float:
-    """Of shares in the same bins; what either has beyond them is no common ground."""
+    """Return the total variation of shares in the same bins.
+
+    Shares that data or model have outside the bins count as different.
+    """
     outside = max(0.0, 1 - float(model.sum())) + max(0.0, 1 - float(data.sum()))
     return float(min(1.0, 0.5 * (np.abs(data - model).sum() + outside)))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from worker.comparison.autocorrelation import Autocorrelation, compared
-from worker.comparison.conditional_moments import Measure
+from worker.comparison.autocorrelation import Autocorrelation, compare_autocorrelation
+from worker.comparison.conditional_moments import Observable
 from worker.comparison.sample_blocks import gather
 from worker.identification.data.trajectories import from_arrays
 
@@ -33,8 +33,8 @@ def record(n: int, seed: int, dt: float = 0.1) -> np.ndarray:
 
 def found(x: np.ndarray, rate: float = 1.0, noise: float = 0.0, dt: float = 0.1) -> Autocorrelation:
     data = gather(from_arrays([x], dt), dt, int(5 / dt))
-    measure = Measure(float(x.mean()), float(x.std()), noise=noise)
-    return compared(data, measure, 0, Exponential(rate), 1.0, x.size * dt)
+    observable = Observable(float(x.mean()), float(x.std()), noise=noise)
+    return compare_autocorrelation(data, observable, 0, Exponential(rate), 1.0, x.size * dt)
 
 
 def test_the_band_holds_the_truth_nineteen_times_in_twenty_and_the_estimate_is_not_biased() -> None:

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from worker.comparison.conditional_moments import Measure, OfLinear, OnTheLine
-from worker.comparison.markov_chain import Chain
-from worker.comparison.markov_chain import chain_of as chain_or_none
-from worker.comparison.plane_moments import in_the_plane
+from worker.comparison.conditional_moments import ChainPrediction, LinearPrediction, Observable
+from worker.comparison.markov_chain import BirthDeathChain
+from worker.comparison.markov_chain import birth_death_chain as chain_or_none
+from worker.comparison.plane_moments import plane_prediction
 from worker.generator.analysis import analyse
 from worker.generator.linear.process import LinearProcess, linear_view
 from worker.generator.process import ScalarProcess
@@ -15,7 +15,7 @@ from worker.identification.symbolic_system import SymbolicSystem, field_from_ter
 OU = ScalarProcess(lambda x: -x, lambda x: 2.0 + 0 * x, lambda x: -1.0 + 0 * x)
 
 
-def chain_of(process: ScalarProcess, low: float, high: float) -> Chain:
+def chain_of(process: ScalarProcess, low: float, high: float) -> BirthDeathChain:
     chain = chain_or_none(process, low, high)
     assert chain is not None
     return chain
@@ -26,11 +26,11 @@ STATES = np.linspace(-2, 2, 9)[:, None]
 
 @pytest.mark.parametrize("time", [0.01, 0.3, 2.0])
 def test_a_chain_on_the_line_against_the_ornstein_uhlenbeck_process(time: float) -> None:
-    prediction = OnTheLine(chain_of(OU, -6, 6), Measure(0.5, 2.0))
+    prediction = ChainPrediction(chain_of(OU, -6, 6), Observable(0.5, 2.0))
     change, x, fall = prediction.increments(0, STATES, time), STATES[:, 0], np.exp(-time)
     mean, square = fall * x, fall**2 * x**2 + 1 - fall**2
     z = np.stack([(mean - 0.5) / 2, (square - mean + 0.25) / 4], axis=1)
-    assert np.allclose(change, z - Measure(0.5, 2.0).values(x), atol=2e-4 * np.sqrt(time))
+    assert np.allclose(change, z - Observable(0.5, 2.0).values(x), atol=2e-4 * np.sqrt(time))
 
 
 def test_a_chain_halves_and_doubles_times_alike() -> None:
@@ -47,7 +47,7 @@ def test_a_circle_goes_round() -> None:
     circle = ScalarProcess(
         lambda x: 1.0 + 0 * x, lambda x: 0.5 + 0 * x, lambda x: 0 * x, bounds=(-np.pi, np.pi), period=2 * np.pi
     )
-    prediction = OnTheLine(chain_of(circle, -np.pi, np.pi), Measure(0.0, 1.0, 2 * np.pi))
+    prediction = ChainPrediction(chain_of(circle, -np.pi, np.pi), Observable(0.0, 1.0, 2 * np.pi))
     x = np.array([-3.0, 0.4, 9.0])
     ahead = prediction.increments(0, x[:, None], 0.7) + np.stack([np.cos(x), np.sin(x)], axis=1)
     assert ahead[:, 0] == pytest.approx(np.exp(-0.175) * np.cos(x + 0.7), abs=2e-3)
@@ -56,7 +56,7 @@ def test_a_circle_goes_round() -> None:
 
 def test_through_noise_the_expectation_over_the_noise_is_the_change_of_the_state() -> None:
     chain, noise = chain_of(OU, -6, 6), 0.09
-    clean, noisy = OnTheLine(chain, Measure(0, 1)), OnTheLine(chain, Measure(0, 1, noise=noise))
+    clean, noisy = ChainPrediction(chain, Observable(0, 1)), ChainPrediction(chain, Observable(0, 1, noise=noise))
     nodes, weights = np.polynomial.hermite_e.hermegauss(9)
     around = STATES + np.sqrt(noise) * nodes
     mean = sum(w * noisy.increments(0, around[:, [k]], 0.5) for k, w in enumerate(weights / weights.sum()))
@@ -66,9 +66,9 @@ def test_through_noise_the_expectation_over_the_noise_is_the_change_of_the_state
 
 def test_linear_processes_in_closed_form_agree_with_the_chain() -> None:
     linear = LinearProcess(np.array([[-1.0]]), np.array([[2.0]]), np.zeros(1), np.zeros(1))
-    measure = Measure(0.3, 1.5, noise=0.04)
-    closed = OfLinear(linear, np.array([[1.0]]), (measure,)).increments(0, STATES, 0.5)
-    assert np.allclose(closed, OnTheLine(chain_of(OU, -6, 6), measure).increments(0, STATES, 0.5), atol=1e-3)
+    observable = Observable(0.3, 1.5, noise=0.04)
+    closed = LinearPrediction(linear, np.array([[1.0]]), (observable,)).increments(0, STATES, 0.5)
+    assert np.allclose(closed, ChainPrediction(chain_of(OU, -6, 6), observable).increments(0, STATES, 0.5), atol=1e-3)
 
 
 def test_cells_of_the_plane_agree_with_the_closed_form_where_the_process_is_linear_but_for_a_trace() -> None:
@@ -81,17 +81,17 @@ def test_cells_of_the_plane_agree_with_the_closed_form_where_the_process_is_line
             (fields[0], fields[1]), ((fields[2], fields[3]), (fields[3], fields[2])), ((-np.inf, np.inf),) * 2, (None, None)
         )
 
-    measures = (Measure(0, 0.7), Measure(0, 0.7))
+    observables = (Observable(0, 0.7), Observable(0, 0.7))
     linear = linear_view(process(0.0), np.zeros(2), np.ones(2))
     assert linear is not None
     assert linear.covariance is not None
     solution = analyse(process(-1e-6)).solution
     assert solution is not None
-    cells, x = in_the_plane(solution, measures), np.random.default_rng(0).uniform(-1, 1, (40, 2))
+    cells, x = plane_prediction(solution, observables), np.random.default_rng(0).uniform(-1, 1, (40, 2))
     assert cells.covers(x).all()
     assert not cells.covers(np.array([[50.0, 0.0]])).any()
     for variable in (0, 1):
-        exact = OfLinear(linear, linear.covariance, measures).increments(variable, x, 0.4)
+        exact = LinearPrediction(linear, linear.covariance, observables).increments(variable, x, 0.4)
         assert np.allclose(cells.increments(variable, x, 0.4), exact, atol=0.02)
 
 

@@ -7,7 +7,7 @@ from contract.generator import AnalysisParameters, ModelTerms
 from contract.identification import IdentificationParameters
 from worker import pipeline
 from worker.comparison import plot_data
-from worker.comparison.empirical import KramersMoyal, look
+from worker.comparison.empirical import KramersMoyal, observe
 from worker.documents.curves import curves_document, field_document, observed_document
 from worker.identification.data.trajectories import Trajectories, from_arrays
 
@@ -44,7 +44,7 @@ def _deviations(found: KramersMoyal) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_moments_of_the_increments_are_those_of_the_process_within_their_errors() -> None:
-    found = look(_paths(), PROCESS, [(-2.5, 2.5)], DT)
+    found = observe(_paths(), PROCESS, [(-2.5, 2.5)], DT)
     assert found.kramers_moyal is not None
     for z in _deviations(found.kramers_moyal):
         assert len(z) > 40
@@ -54,13 +54,13 @@ def test_moments_of_the_increments_are_those_of_the_process_within_their_errors(
 
 def test_noise_of_the_instrument_shows_in_the_moments() -> None:
     """The negative control: they are raw, and say so."""
-    found = look(_paths(noise=0.1), PROCESS, [(-2.5, 2.5)], DT)
+    found = observe(_paths(noise=0.1), PROCESS, [(-2.5, 2.5)], DT)
     assert found.kramers_moyal is not None
     assert all(np.mean(z**2) > 4 for z in _deviations(found.kramers_moyal))
 
 
 def test_moments_given_the_sample_before_are_free_of_the_noise() -> None:
-    found = look(_paths(noise=0.1), PROCESS, [(-2.5, 2.5)], DT, noise=(0.01,))
+    found = observe(_paths(noise=0.1), PROCESS, [(-2.5, 2.5)], DT, noise=(0.01,))
     assert found.kramers_moyal is not None
     assert found.kramers_moyal.noise_corrected
     middle = (found.residuals[0].edges[1:] + found.residuals[0].edges[:-1]) / 2
@@ -75,7 +75,7 @@ def test_moments_given_the_sample_before_are_free_of_the_noise() -> None:
 
 def test_residuals_are_standard_normal_and_all_samples_are_counted_once() -> None:
     data = _paths()
-    found = look(data, PROCESS, [(-5.0, 5.0)], DT)
+    found = observe(data, PROCESS, [(-5.0, 5.0)], DT)
     assert found.n_samples == len(data.states) == found.histograms[0].counts.sum()
     residuals = found.residuals[0]
     assert residuals.counts.sum() == data.n_increments
@@ -89,13 +89,13 @@ def test_increments_across_a_gap_and_over_long_steps_are_left_out() -> None:
     times = np.array(data.times)
     times[2_000:4_000] += 50.0
     with_a_pause = Trajectories(data.states, times, data.segments)
-    found = look(with_a_pause, PROCESS, [(-5.0, 5.0)], DT)
+    found = observe(with_a_pause, PROCESS, [(-5.0, 5.0)], DT)
     assert found.residuals[0].counts.sum() == data.n_increments - 1
 
 
 def test_a_long_record_is_seen_through_an_even_selection() -> None:
     data = _paths()
-    found = look(data, PROCESS, [(-5.0, 5.0)], DT, most=8_000)
+    found = observe(data, PROCESS, [(-5.0, 5.0)], DT, most=8_000)
     assert 7_000 < found.n_samples <= 8_000
 
 
@@ -132,7 +132,7 @@ def test_two_variables_have_arrows_and_a_joint_histogram() -> None:
     (first, second), values = field.grid, np.array(field.values, dtype=float)
     assert np.allclose(values[3, 5], [-first[3] + 2 * second[5], -2 * first[3] - second[5]])
     states = np.random.default_rng(1).standard_normal((500, 2))
-    found = look(from_arrays([states], 1.0), process, [(-5.0, 5.0), (-5.0, 5.0)], 1.0)
+    found = observe(from_arrays([states], 1.0), process, [(-5.0, 5.0), (-5.0, 5.0)], 1.0)
     assert found.kramers_moyal is None
     joint = observed_document(found).joint_histogram
     assert joint is not None
