@@ -1,4 +1,7 @@
-"""From whatever holds the data to an upload: what the service reads is sent as it is, everything else is converted here."""
+"""Conversion of whatever holds the data to an upload.
+
+What the service reads is sent unchanged, everything else is converted here.
+"""
 
 from itoscope_client.inputs.options import LayoutOptions
 from itoscope_client.inputs.source import upload_of

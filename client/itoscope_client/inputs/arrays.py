@@ -1,4 +1,4 @@
-"""NumPy arrays and lists of them → an upload."""
+"""Conversion of NumPy arrays and lists of them to an upload."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,14 +13,20 @@ from itoscope_client.inputs.trajectories import NO_CLOCK, Floats, npy_upload, up
 from itoscope_client.inputs.upload import Upload
 
 MOST_VARIABLES = 20
-"""More columns than this are hardly the variables of one process."""
-AXES = "axes='td' (samples × variables), axes='nt' (trajectories × samples), or axes='dt' (variables × samples)"
+"""Number of columns beyond which they are hardly the variables of one process."""
+AXES = (
+    "axes='td' (samples × variables), axes='nt' (trajectories × samples), "
+    "or axes='dt' (variables × samples)"
+)
 
 
 def upload_of_array(
     array: NDArray[Any], times: Any, layout: LayoutOptions, names: Sequence[str] | None = None
 ) -> Upload:
-    """An array of one to three dimensions. Raises InputError, naming the option, where its axes could be several things."""
+    """Convert an array of one to three dimensions.
+
+    Raise InputError, with the option to give, where its axes could be several things.
+    """
     states = as_floats(array, "the data")
     axes = _axes(states, layout)
     parts = [np.ascontiguousarray(part) for part in _trajectories(states, axes)]
@@ -35,7 +41,8 @@ def upload_of_array(
                 and layout.get("axes") is None
                 and layout.get("orientation") is None
             ):
-                return npy_upload(states, kept)  # the service looks at it once more
+                # The service decides on the axes.
+                return npy_upload(states, kept)
             return npy_upload(states, {**kept, "axes": axes})
         return upload_of_trajectories(parts, None, names, layout)
     own, unit = as_times(times, layout.get("time_unit"))
@@ -44,7 +51,7 @@ def upload_of_array(
 
 
 def upload_of_list(items: Sequence[Any], times: Any, layout: LayoutOptions) -> Upload:
-    """A list of numbers, or of trajectories, each (n,) or (n, d). Raises InputError."""
+    """Convert a list of numbers, or of trajectories, each (n,) or (n, d). Raise InputError."""
     if all(np.ndim(item) == 0 for item in items):
         return upload_of_array(np.asarray(items), times, layout)
     parts = [
@@ -52,13 +59,14 @@ def upload_of_list(items: Sequence[Any], times: Any, layout: LayoutOptions) -> U
     ]
     if any(part.ndim not in (1, 2) for part in parts):
         raise InputError(
-            "a list holds trajectories, each an array of samples (n,) or of samples × variables (n, d)"
+            "a list holds trajectories, each an array of samples (n,) "
+            "or of samples × variables (n, d)"
         )
     longest = max(len(part) for part in parts)
     if all(part.ndim == 1 for part in parts) and longest <= 3 < len(parts):
         raise InputError(
-            f"a list of {len(parts)} lists of {longest}: samples of one trajectory, or very short trajectories? Give "
-            "np.asarray(x) with axes='td' or axes='nt'"
+            f"a list of {len(parts)} lists of {longest}: samples of one trajectory, or very short "
+            "trajectories? Give np.asarray(x) with axes='td' or axes='nt'"
         )
     states = [part.reshape(len(part), -1) for part in parts]
     if times is None:
@@ -76,7 +84,10 @@ def upload_of_list(items: Sequence[Any], times: Any, layout: LayoutOptions) -> U
 
 
 def as_floats(array: NDArray[Any], what: str) -> Floats:
-    """As double precision. Raises InputError for what is not a number; masked values become NaN."""
+    """Return the array in double precision, with masked values as NaN.
+
+    Raise InputError for values that are not real numbers.
+    """
     if isinstance(array, np.ma.MaskedArray):
         return np.asarray(np.ma.filled(array.astype(np.float64), np.nan))
     if array.dtype.kind == "c":
@@ -95,7 +106,8 @@ def _axes(states: Floats, layout: LayoutOptions) -> str:
     if axes is not None:
         if not ({"t"} <= set(axes) <= set("ntd") and len(set(axes)) == len(axes) == states.ndim):
             raise InputError(
-                f"axes={axes!r} does not fit an array of shape {states.shape}; write one letter an axis: {AXES}"
+                f"axes={axes!r} does not fit an array of shape {states.shape}; "
+                f"write one letter an axis: {AXES}"
             )
         return axes
     if states.ndim == 1:
@@ -103,12 +115,14 @@ def _axes(states: Floats, layout: LayoutOptions) -> str:
     if states.ndim == 3:
         if states.shape[2] > MOST_VARIABLES:
             raise InputError(
-                f"which axis of the array of shape {states.shape} is what? Give axes, e.g. axes='ntd'"
+                f"which axis of the array of shape {states.shape} is what? "
+                "Give axes, e.g. axes='ntd'"
             )
         return "ntd"
     if states.ndim != 2:
         raise InputError(
-            f"an array of {states.ndim} dimensions; at most trajectories × samples × variables (axes='ntd') is read"
+            f"an array of {states.ndim} dimensions; "
+            "at most trajectories × samples × variables (axes='ntd') is read"
         )
     if layout.get("orientation") == "rows":
         return "nt"
@@ -119,7 +133,7 @@ def _axes(states: Floats, layout: LayoutOptions) -> str:
 
 
 def _trajectories(states: Floats, axes: str) -> list[Floats]:
-    """Each (n_k, d)."""
+    """Return the trajectories, each (n_k, d)."""
     full = states
     for axis in "ntd":
         if axis not in axes:

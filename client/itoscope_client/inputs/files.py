@@ -1,4 +1,4 @@
-"""Files: what the service reads is sent as it is, the rest is opened here, where it came from."""
+"""Conversion of files: what the service reads is sent unchanged, the rest is opened here."""
 
 import bz2
 import gzip
@@ -20,8 +20,9 @@ from itoscope_client.inputs.xvg import upload_of_xvg
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
 TYPES = {
-    ".csv": "text/csv", ".tsv": "text/csv", ".txt": "text/plain", ".dat": "text/plain", ".json": "application/json",
-    ".npy": "application/x-npy", ".npz": "application/x-npz", ".parquet": "application/vnd.apache.parquet",
+    ".csv": "text/csv", ".tsv": "text/csv", ".txt": "text/plain", ".dat": "text/plain",
+    ".json": "application/json", ".npy": "application/x-npy", ".npz": "application/x-npz",
+    ".parquet": "application/vnd.apache.parquet",
     ".arrow": "application/vnd.apache.arrow.file", ".feather": "application/vnd.apache.arrow.file",
 }  # fmt: skip
 COMPRESSED: dict[bytes, Callable[[bytes], bytes]] = {
@@ -33,7 +34,10 @@ ZARR = ("zarr.json", ".zgroup", ".zarray", ".zattrs")
 
 
 def upload_of_file(path: Path, layout: LayoutOptions) -> Upload:
-    """A file, or a folder that is a Zarr store. Raises InputError, MissingDependency, OSError."""
+    """Convert a file, or a folder that is a Zarr store.
+
+    Raise InputError, MissingDependency, OSError.
+    """
     if path.is_dir():
         if any((path / name).exists() for name in ZARR):
             return _zarr(path, layout)
@@ -83,7 +87,7 @@ def _netcdf(path: Path, layout: LayoutOptions) -> Upload:
     xarray = needed("xarray", f"reading {path.name}")
     classic = path.read_bytes()[:3] == b"CDF"
     needed("scipy" if classic else "h5netcdf", f"reading {path.name}")
-    # Times stay the numbers that the file holds, with their unit: nothing is lost to a calendar.
+    # Times stay the numbers that the file holds, with their unit: a calendar would lose digits.
     with xarray.open_dataset(
         path, decode_times=False, engine="scipy" if classic else "h5netcdf"
     ) as dataset:
@@ -91,7 +95,7 @@ def _netcdf(path: Path, layout: LayoutOptions) -> Upload:
 
 
 def _hdf5(path: Path, *, transposed: bool) -> dict[str, NDArray[Any]]:
-    """Its arrays of numbers by path. MATLAB's axes lie the other way round in HDF5."""
+    """Return the file's arrays of numbers by path. HDF5 has MATLAB's axes in reverse order."""
     h5py = needed("h5py", f"reading {path.name}")
     found: dict[str, NDArray[Any]] = {}
 

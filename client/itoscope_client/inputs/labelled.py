@@ -1,4 +1,4 @@
-"""xarray → an upload: which dimension is time, which counts trajectories, which variables are the state?"""
+"""Conversion of xarray objects: dimensions of time and trajectories, variables of the state."""
 
 from typing import Any
 
@@ -12,15 +12,17 @@ from itoscope_client.inputs.upload import Upload
 
 TIMES = ("time", "t", "times", "frame")
 TRAJECTORIES = (
-    "trajectory", "traj", "track", "particle", "id", "member", "ensemble", "realization", "run", "replicate", "trial", "chain",
+    "trajectory", "traj", "track", "particle", "id", "member", "ensemble", "realization", "run",
+    "replicate", "trial", "chain",
 )  # fmt: skip
 STATES = ("state", "variable", "component", "space", "coordinate", "xyz", "dimension", "dim")
 
 
 def upload_of_labelled(data: Any, layout: LayoutOptions) -> Upload:
-    """A DataArray or Dataset. `time_column`, `id_column`, `state_columns` name dimensions and variables that are not plain.
+    """Convert a DataArray or Dataset.
 
-    Raises InputError, naming the option.
+    The options `time_column`, `id_column` and `state_columns` name dimensions and variables that
+    are not obvious. Raise InputError, with the option to give.
     """
     if hasattr(data, "data_vars"):
         data, names = _chosen(data, layout)
@@ -41,7 +43,10 @@ def upload_of_labelled(data: Any, layout: LayoutOptions) -> Upload:
     rest = [dim for dim in rest if dim != state]
     track = _dimension(rest, layout.get("id_column"), TRAJECTORIES, "id_column")
     if rest and rest != [track]:
-        options = "choose one place with .isel(…) or .sel(…), or say with id_column=… which dimension counts trajectories"
+        options = (
+            "choose one place with .isel(…) or .sel(…), "
+            "or say with id_column=… which dimension counts trajectories"
+        )
         raise InputError(
             f"what are the dimensions {', '.join(dim for dim in rest if dim != track)}? {options}"
         )
@@ -58,7 +63,7 @@ def upload_of_labelled(data: Any, layout: LayoutOptions) -> Upload:
 
 
 def _chosen(dataset: Any, layout: LayoutOptions) -> tuple[Any, list[str]]:
-    """The states of a Dataset as one DataArray, with their names."""
+    """Return the states of a Dataset as one DataArray, with their names."""
     asked = columns_of(layout)
     known = {
         str(name): array for name, array in dataset.data_vars.items() if array.dtype.kind in "fiub"
@@ -69,7 +74,8 @@ def _chosen(dataset: Any, layout: LayoutOptions) -> tuple[Any, list[str]]:
     if asked is None:
         if len(known) != 1:
             raise InputError(
-                f"the variables are {listed or 'none'}: say which are the state with state_columns=[…]"
+                f"the variables are {listed or 'none'}: "
+                "say which are the state with state_columns=[…]"
             )
         asked = [*known]
     missing = [name for name in asked if name not in known]
@@ -81,9 +87,10 @@ def _chosen(dataset: Any, layout: LayoutOptions) -> tuple[Any, list[str]]:
     if len({array.dims for array in arrays}) > 1:
         raise InputError(f"the variables {', '.join(asked)} have different dimensions: {listed}")
     if len(arrays) == 1:
-        # A dimension of its own may hold the state, so that the names are not these.
+        # A dimension of its own may hold the state; its coordinates are the names then.
         only = arrays[0]
-        return only, asked if not set(STATES) & {str(dim) for dim in only.dims} else None  # type: ignore[return-value]
+        named = set(STATES) & {str(dim) for dim in only.dims}
+        return only, asked if not named else None  # type: ignore[return-value]
     return type(dataset)(dict(zip(asked, arrays, strict=True))).to_array(dim="__state__"), asked
 
 
@@ -104,7 +111,7 @@ def _calendar_dimension(data: Any, dims: list[str]) -> str | None:
 
 
 def _times(data: Any, time: str, layout: LayoutOptions) -> tuple[Any, str | None]:
-    """The time coordinate as numbers with its unit; none where `dt` is given, or there is none."""
+    """Return the time coordinate as numbers and its unit; no numbers with `dt` or without times."""
     unit = layout.get("time_unit")
     if time not in data.coords or layout.get("dt") is not None:
         return None, unit

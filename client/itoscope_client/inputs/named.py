@@ -1,4 +1,4 @@
-"""Arrays by name (HDF5, MATLAB, Zarr, a dict) → an upload: which of them are the states, and which the times?"""
+"""Conversion of arrays by name (HDF5, MATLAB, Zarr, a dict): choice of states and times."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,10 +18,10 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def upload_of_named(arrays: Arrays, layout: LayoutOptions, what: str) -> Upload:
-    """The arrays of a container by their path in it.
+    """Convert the arrays of a container, given by their path in it.
 
-    `state_columns` names the states, `time_column` the times, `dt` the interval; where they are not given there must be only one
-    candidate. Raises InputError, listing what is there.
+    The option `state_columns` names the states, `time_column` the times, `dt` the interval; where
+    they are missing there must be only one candidate. Raise InputError, with a list of the arrays.
     """
     arrays = {
         name: np.squeeze(array) if array.ndim > 1 else array
@@ -56,13 +56,14 @@ def _time_of(arrays: Arrays, layout: LayoutOptions, what: str) -> str | None:
     ]
     if len(found) > 1:
         raise InputError(
-            f"{what} has several arrays of times ({_listed(arrays, found)}): say which with time_column=…"
+            f"{what} has several arrays of times ({_listed(arrays, found)}): "
+            "say which with time_column=…"
         )
     return found[0] if found else None
 
 
 def _with_step(arrays: Arrays, layout: LayoutOptions) -> LayoutOptions:
-    """A sampling interval that stands beside the data, unless one was given."""
+    """Add the sampling interval that stands beside the data, unless one was given."""
     found = [
         float(array.reshape(-1)[0])
         for name, array in arrays.items()
@@ -79,7 +80,8 @@ def _states_of(
         names = [_named(name, arrays, "state_columns", what) for name in asked]
         if len({arrays[name].shape for name in names}) > 1:
             raise InputError(
-                f"{what}: the arrays named by state_columns differ in shape: {_listed(arrays, names)}"
+                f"{what}: the arrays named by state_columns differ in shape: "
+                f"{_listed(arrays, names)}"
             )
         return names
     others = [
@@ -95,13 +97,17 @@ def _states_of(
         wanted = "" if length is None else " as long as its times"
         raise InputError(f"{what} has no array of samples{wanted}: {_listed(arrays, arrays)}")
     raise InputError(
-        f"{what} has several arrays ({_listed(arrays, others)}): say which are the state with state_columns=[…]"
+        f"{what} has several arrays ({_listed(arrays, others)}): "
+        "say which are the state with state_columns=[…]"
         + (", and which the times with time_column=… (or give dt=…)" if time_name is None else "")
     )
 
 
 def _named(asked: str, arrays: Arrays, option: str, what: str) -> str:
-    """An array by its whole path, or by its last part where that is the only one. Raises InputError."""
+    """Return the name of an array, given by its path or by a last part that only one array has.
+
+    Raise InputError.
+    """
     found = [name for name in arrays if name.strip("/") == asked.strip("/")] or [
         name for name in arrays if _short(name) == asked
     ]

@@ -1,19 +1,20 @@
-"""How the data are laid out, where they do not say so themselves."""
+"""Options of the data's layout, where the data do not show it themselves."""
 
 from collections.abc import Sequence
 from typing import Literal, TypedDict
 
 
 class LayoutOptions(TypedDict, total=False):
-    """All optional; what was assumed instead comes back in the dataset's report.
+    """Options of the layout, all optional; the dataset's report states what was assumed instead.
 
     dt              sampling interval, where there is no time column
     time_column     name or 1-based number of the column (or dimension, or array) of sample times
-    id_column       of the one that tells trajectories apart
-    state_columns   of those that are the state, in the order x, y, z, …
+    id_column       name or number of the column that tells which trajectory a sample belongs to
+    state_columns   names or numbers of the columns of the state, in the order x, y, z, …
     orientation     `rows`: each row of a table is one trajectory
-    axes            what the axes of an array are: n trajectory, t time, d state; e.g. `ntd`
-    time_unit, state_unit   labels; calendar stamps are converted to `time_unit`
+    axes            meaning of an array's axes: n trajectory, t time, d state; e.g. `ntd`
+    time_unit       label of the time; calendar stamps are converted to it
+    state_unit      label of the state
     gap_factor      a step longer than this many sampling intervals ends a segment
     """
 
@@ -29,7 +30,7 @@ class LayoutOptions(TypedDict, total=False):
 
 
 def columns_of(layout: LayoutOptions) -> list[str] | None:
-    """The state columns as a list; None where none were named."""
+    """Return the state columns as a list; None where none were named."""
     given = layout.get("state_columns")
     if given is None:
         return None

@@ -1,4 +1,4 @@
-"""What kind of thing holds the data?"""
+"""Choice of the conversion by the kind of object that holds the data."""
 
 import os
 from collections.abc import Mapping
@@ -17,15 +17,18 @@ from itoscope_client.inputs.options import LayoutOptions
 from itoscope_client.inputs.tables import upload_of_arrow, upload_of_frame, upload_of_polars
 from itoscope_client.inputs.upload import Upload
 
-KNOWN = "an array, a list of trajectories, a dict of arrays, a pandas, polars, pyarrow or xarray object, a path, or bytes"
+KNOWN = (
+    "an array, a list of trajectories, a dict of arrays, "
+    "a pandas, polars, pyarrow or xarray object, a path, or bytes"
+)
 
 
 def upload_of(data: Any, t: Any = None, layout: LayoutOptions | None = None) -> Upload:
-    """The upload of anything that holds trajectories.
+    """Convert any object that holds trajectories to an upload.
 
     t   sample times of arrays: (n,), or for several trajectories one array each
 
-    Raises InputError, naming the option that would settle it; MissingDependency; OSError.
+    Raise InputError, with the option that would settle it; MissingDependency; OSError.
     """
     layout = {} if layout is None else layout
     dt = layout.get("dt")

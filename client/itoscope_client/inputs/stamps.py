@@ -1,4 +1,4 @@
-"""Sample times as numbers."""
+"""Conversion of sample times to numbers."""
 
 from typing import Any
 
@@ -8,15 +8,16 @@ from itoscope_client.errors import InputError
 from itoscope_client.inputs.trajectories import Floats
 
 SECONDS = {
-    "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "day": 86_400.0, "week": 604_800.0,
-    "month": 86_400.0 * 365.25 / 12, "year": 86_400.0 * 365.25,
+    "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "day": 86_400.0,
+    "week": 604_800.0, "month": 86_400.0 * 365.25 / 12, "year": 86_400.0 * 365.25,
 }  # fmt: skip
 
 
 def as_times(times: Any, unit: str | None) -> tuple[Floats, str | None]:
-    """Times as numbers, and their unit: calendar stamps and durations are converted to `unit`, or else to seconds.
+    """Return times as numbers, and their unit.
 
-    Raises InputError for an unknown unit, and for what is neither number nor stamp.
+    Calendar stamps and durations are converted to `unit`, or else to seconds. Raise InputError for
+    an unknown unit, and for values that are neither numbers nor stamps.
     """
     array = np.asarray(times)
     if array.dtype.kind == "M":
@@ -25,7 +26,8 @@ def as_times(times: Any, unit: str | None) -> tuple[Floats, str | None]:
         unit = unit or "s"
         if unit not in SECONDS:
             raise InputError(
-                f"calendar times cannot be converted to {unit!r}: give time_unit as one of {', '.join(SECONDS)}"
+                f"calendar times cannot be converted to {unit!r}: "
+                f"give time_unit as one of {', '.join(SECONDS)}"
             )
         return array / np.timedelta64(1, "ns") * (1e-9 / SECONDS[unit]), unit
     if array.dtype.kind not in "fiu":

@@ -1,4 +1,4 @@
-"""pandas (and polars, pyarrow) tables → an upload, with their column names."""
+"""Conversion of pandas, polars and pyarrow tables, with their column names."""
 
 import importlib.util
 import io
@@ -14,12 +14,16 @@ PARQUET = "application/vnd.apache.parquet"
 
 
 def upload_of_frame(frame: Any, layout: LayoutOptions) -> Upload:
-    """A pandas Series or DataFrame; an index that means something becomes a column. Raises InputError where that is unclear."""
+    """Convert a pandas Series or DataFrame; a meaningful index becomes a column.
+
+    Raise InputError where the index's meaning is unclear.
+    """
     if frame.ndim == 1:
         frame = frame.to_frame("x" if frame.name is None else frame.name)
     if frame.columns.nlevels > 1:
         raise InputError(
-            "the columns have several levels: flatten them, df.columns = ['_'.join(c) for c in df.columns]"
+            "the columns have several levels: flatten them, "
+            "df.columns = ['_'.join(c) for c in df.columns]"
         )
     frame = _with_index(frame, layout)
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
@@ -37,14 +41,14 @@ def upload_of_frame(frame: Any, layout: LayoutOptions) -> Upload:
 
 
 def upload_of_polars(frame: Any, layout: LayoutOptions) -> Upload:
-    """A polars DataFrame."""
+    """Convert a polars DataFrame."""
     file = io.BytesIO()
     frame.write_parquet(file)
     return Upload(file.getvalue(), PARQUET, layout=layout)
 
 
 def upload_of_arrow(table: Any, layout: LayoutOptions) -> Upload:
-    """A pyarrow Table."""
+    """Convert a pyarrow Table."""
     parquet = importlib.import_module("pyarrow.parquet")
     file = io.BytesIO()
     parquet.write_table(table, file)

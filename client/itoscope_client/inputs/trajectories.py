@@ -1,4 +1,4 @@
-"""Trajectories as arrays → an upload in NumPy's own format, exact to the last bit."""
+"""Conversion of arrays of trajectories to NumPy's own format, exact to the last bit."""
 
 import io
 from collections.abc import Sequence
@@ -12,7 +12,10 @@ from itoscope_client.inputs.options import LayoutOptions
 from itoscope_client.inputs.upload import Upload
 
 Floats = NDArray[np.float64]
-NO_CLOCK = "no time is known: give dt=… (the sampling interval) or t=… (the sample times); dt=1 counts time in samples"
+NO_CLOCK = (
+    "no time is known: give dt=… (the sampling interval) or t=… (the sample times); "
+    "dt=1 counts time in samples"
+)
 
 
 def upload_of_trajectories(
@@ -21,11 +24,11 @@ def upload_of_trajectories(
     names: Sequence[str] | None,
     layout: LayoutOptions,
 ) -> Upload:
-    """Trajectories of shape (n_k, d), and their times of shape (n_k,) if there are any.
+    """Convert trajectories (n_k, d) and their times (n_k,), if there are any.
 
-    names   of the d variables, as they are to be called beside x, y, z, …
+    names   names of the d variables beside x, y, z, …
 
-    Raises InputError: nothing there, shapes that disagree, no time at all.
+    Raise InputError where nothing is given, shapes disagree, or no time is known.
     """
     if not states:
         raise InputError("there are no trajectories")
@@ -49,7 +52,7 @@ def upload_of_trajectories(
     if times is not None:
         columns["t"] = np.concatenate(times)
     elif len(states) > 1:
-        # Counted from 0 in each trajectory, and made time by the service with dt.
+        # Samples are counted from 0 in each trajectory; the service multiplies by dt.
         columns["frame"] = np.concatenate([np.arange(length) for length in lengths])
     taken = {*columns}
     both = np.concatenate(states)
@@ -64,40 +67,37 @@ def upload_of_trajectories(
 
 
 def npy_upload(array: NDArray[Any], layout: LayoutOptions) -> Upload:
-    """One array."""
+    """Write one array."""
     file = io.BytesIO()
     np.save(file, np.ascontiguousarray(array), allow_pickle=False)
     return Upload(file.getvalue(), "application/x-npy", layout=layout)
 
 
 def npz_upload(arrays: dict[str, NDArray[Any]], layout: LayoutOptions) -> Upload:
-    """Arrays by name."""
+    """Write arrays by name."""
     file = io.BytesIO()
-    # Its names are free, but for the one that the function has itself.
-    np.savez(
-        file,
-        **{
-            name.replace("/", "_") if name != "file" else "file_": array
-            for name, array in arrays.items()
-        },
-    )  # type: ignore[arg-type]
+    # NumPy's function takes any name as a keyword except `file`, its own parameter.
+    named = {"file_" if k == "file" else k.replace("/", "_"): a for k, a in arrays.items()}
+    np.savez(file, **named)  # type: ignore[arg-type]
     return Upload(file.getvalue(), "application/x-npz", layout=layout)
 
 
 def _check_times(states: Sequence[Floats], times: Sequence[Floats]) -> None:
     if len(times) != len(states):
         raise InputError(
-            f"{len(states)} trajectories, but times of {len(times)}: give t=… one array of times for each"
+            f"{len(states)} trajectories, but times of {len(times)}: "
+            "give t=… one array of times for each"
         )
     for k, (part, own) in enumerate(zip(states, times, strict=True), start=1):
         if own.shape != (len(part),):
             raise InputError(
-                f"trajectory {k} has {len(part)} samples, but its times t have the shape {own.shape}"
+                f"trajectory {k} has {len(part)} samples, "
+                f"but its times t have the shape {own.shape}"
             )
 
 
 def _without_places(layout: LayoutOptions) -> LayoutOptions:
-    """The layout without what said where things are: that has been followed."""
+    """Return the layout without the options that name axes and columns: they have been followed."""
     rest: LayoutOptions = layout.copy()
     rest.pop("axes", None)
     rest.pop("orientation", None)

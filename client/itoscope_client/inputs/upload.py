@@ -1,4 +1,4 @@
-"""What is sent: bytes, what kind they are, and how they are to be read."""
+"""Upload: bytes, their media type, and the way in which they are to be read."""
 
 import base64
 import hashlib
@@ -15,7 +15,7 @@ UNKNOWN = "application/octet-stream"
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file, or bytes made here, with its media type, name and layout."""
+    """File, or bytes made here, with media type, name and layout."""
 
     content: bytes | Path
     content_type: str = UNKNOWN
@@ -24,11 +24,11 @@ class Upload:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Size in bytes."""
         return len(self.content) if isinstance(self.content, bytes) else self.content.stat().st_size
 
     def pieces(self) -> Iterator[bytes]:
-        """The bytes from the start; may be asked for again, as often as the upload is tried."""
+        """Yield the bytes from the start, anew for every attempt at the upload."""
         if isinstance(self.content, bytes):
             for start in range(0, len(self.content), PIECE):
                 yield self.content[start : start + PIECE]
@@ -38,14 +38,14 @@ class Upload:
                 yield piece
 
     def digest(self) -> str:
-        """As `Content-Digest` has it, so that a damaged upload is noticed."""
+        """Return the value of `Content-Digest`, which reveals a damaged upload."""
         sha256 = hashlib.sha256()
         for piece in self.pieces():
             sha256.update(piece)
         return f"sha-256=:{base64.b64encode(sha256.digest()).decode()}:"
 
     def query(self) -> dict[str, Any]:
-        """The layout as query parameters."""
+        """Return the layout as query parameters."""
         query = {
             name: value
             for name, value in self.layout.items()

@@ -1,4 +1,4 @@
-"""GROMACS' xvg: the names that its legend gives go into a header line, the numbers stay as they are."""
+"""Conversion of GROMACS' xvg: the legend's names become a header line, numbers stay unchanged."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,10 @@ _WORD = re.compile(r"[^\W\d][\w.+-]*\Z")
 
 
 def upload_of_xvg(path: Path, layout: LayoutOptions) -> Upload:
-    """A file of one data set. Raises InputError: several sets, or no time in it and no `dt`."""
+    """Convert a file of one data set.
+
+    Raise InputError where there are several sets, or neither a time in it nor `dt`.
+    """
     legends: dict[int, str] = {}
     axes: dict[str, str] = {}
     rows: list[list[str]] = []
@@ -26,7 +29,8 @@ def upload_of_xvg(path: Path, layout: LayoutOptions) -> Upload:
         elif line.startswith("&"):
             if rows:
                 raise InputError(
-                    f"{path.name} holds several data sets (divided by '&'): cut it into one file each"
+                    f"{path.name} holds several data sets (divided by '&'): "
+                    "cut it into one file each"
                 )
         elif line.strip() and not line.startswith(("#", "@")):
             rows.append(line.split())
@@ -47,9 +51,8 @@ def upload_of_xvg(path: Path, layout: LayoutOptions) -> Upload:
     width = len(rows[0])
     second = axes.get("y", "s0") if width <= 3 else "s0"
     names = [first, *(legends.get(j, second if j == 0 else f"s{j}") for j in range(width - 1))]
-    kept = [
-        j for j in range(width) if not _WORD.match(rows[0][j])
-    ]  # not a residue's name at the end of each row
+    # A residue's name may stand at the end of each row.
+    kept = [j for j in range(width) if not _WORD.match(rows[0][j])]
     lines = [",".join(names[j].replace(",", " ") for j in kept)]
     lines += [",".join(row[j] for j in kept if j < len(row)) for row in rows]
     return Upload(
