@@ -1,6 +1,6 @@
-"""Algorithm 1 of the source paper in plain NumPy: the whole kernel matrix of every trajectory, one line per line of the paper.
+"""Algorithm 1 of the source paper in plain NumPy, with the whole kernel matrix of each trajectory.
 
-The reference that the product's `paper` preset is compared with, and the clock that its speed is measured against.
+It is the reference of the product's `paper` preset, and the clock for its speed.
 """
 
 import warnings
@@ -23,7 +23,10 @@ def algorithm1(
     degree: int = 4,
     threshold: float = 0.25,
 ) -> tuple[Floats, Floats]:
-    """Drift and diffusion coefficients of 1, x, …, x^degree; trajectories (R, N + 1) [state], dt [time]."""
+    """Return drift and diffusion coefficients of 1, x, …, x^degree.
+
+    The trajectories are (R, N + 1) [state], dt is in [time].
+    """
     A, B, Q, correction = [], [], [], []
     for X in trajectories:
         x, dX = X[:-1], np.diff(X)
@@ -45,7 +48,10 @@ def algorithm1(
 
 
 def sparse_regression(A: Floats, y: Floats, groups: NDArray[np.int64], threshold: float) -> Floats:
-    """Column normalisation, LassoCV over 60 penalties with trajectory-grouped folds, least squares, STLSQ."""
+    """Regress by LassoCV over 60 penalties and STLSQ.
+
+    Columns are normalised, folds grouped by trajectory, and coefficients refitted by least squares.
+    """
     norms = np.linalg.norm(A, axis=0)
     splits = GroupKFold(min(5, len(np.unique(groups)))).split(A, y, groups)
     with warnings.catch_warnings():

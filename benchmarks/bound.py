@@ -1,13 +1,15 @@
-"""Is the core at the statistical limit, and does it say how sure it is?
+"""Is the core at the statistical limit, and are its intervals right?
 
     python -m benchmarks.bound [--seeds 40] [--trajectories 120] [--paper 3]
     python -m benchmarks.bound --seeds 200 --trajectories 10 --coverage
 
-The source paper's three systems at its settings, with libraries up to x⁴ and x⁷: exact supports; each coefficient's rms error
-beside the error of maximum likelihood on the true support from the same paths and beside the Cramér–Rao bound; how many 95 %
-intervals hold the truth, and how many would by the standard error alone; and, on the first `--paper` sets of paths, the paper's
-preset. Exit status 1 where a bar is missed: drift within 5 % of maximum likelihood and 1.25 bounds, x² of the multiplicative
-diffusion within 1 % at 120 trajectories, 98 % of all supports, and with --coverage 92 to 97.5 % of the intervals.
+The source paper's three systems at its settings, with libraries up to x⁴ and x⁷: exact supports;
+each coefficient's rms error beside the error of maximum likelihood on the true support from the
+same paths and beside the Cramér–Rao bound; how many 95 % intervals hold the truth, and how many
+would by the standard error alone; and, on the first `--paper` sets of paths, the paper's preset.
+Exit status 1 where a bar is missed: drift within 5 % of maximum likelihood and 1.25 bounds, x² of
+the multiplicative diffusion within 1 % at 120 trajectories, 98 % of all supports, and with
+--coverage 92 to 97.5 % of the intervals.
 """
 
 import argparse
@@ -31,12 +33,13 @@ DEGREES = (4, 7)
 
 @dataclass
 class Found:
-    """What one estimator did, set of paths by set of paths.
+    """Results of one estimator, for each set of paths.
 
-    right     exact supports, by component
-    error     relative to the coefficient; −1 where its term was not found
-    limits    the best that could be had
-    held      whether the 95 % interval holds the truth; `by_error` that of the standard error alone
+    right     number of exact supports, by component
+    error     relative errors of each coefficient; −1 where its term was not found
+    limits    smallest possible errors
+    held      whether the 95 % interval holds the truth
+    by_error  whether the interval by the standard error alone holds the truth
     """
 
     sets: int = 0
@@ -47,6 +50,7 @@ class Found:
     by_error: dict[Coefficient, list[bool]] = field(default_factory=dict)
 
     def add(self, name: str, answer: Answer, limits: dict[Coefficient, Limit]) -> None:
+        """Add the results of one set of paths."""
         self.sets += 1
         fits: dict[str, ComponentFit] = {"drift": answer.drift, "diffusion": answer.diffusion}
         for component, fit in fits.items():
@@ -67,7 +71,7 @@ class Found:
 
 
 def measure(name: str, n_seeds: int, n_trajectories: int, n_paper: int) -> dict[str, Found]:
-    """By estimator: the default with each library, and the paper's preset."""
+    """Return the results of the default with each library and of the paper's preset."""
     library = {
         f"x^{d}": IdentificationParameters(library=LibraryParameters(polynomial_degree=d))
         for d in DEGREES
@@ -88,13 +92,14 @@ def measure(name: str, n_seeds: int, n_trajectories: int, n_paper: int) -> dict[
 
 
 def paper_parameters(name: str) -> IdentificationParameters:
-    """The paper's preset with what its system takes beside it."""
+    """Return the paper's preset with the parameters of its system."""
     preset = PAPER_PRESET.model_dump()
     own = {key: {**preset[key], **value} for key, value in SYSTEMS[name].paper.items()}
     return PAPER_PRESET.model_validate({**preset, **own})
 
 
 def rows_of(name: str, estimator: str, found: Found) -> Iterator[str]:
+    """Yield a row of the table for each coefficient."""
     for key, errors in found.error.items():
         component, term = key
         bound = rms([limit.bound for limit in found.limits[key]])
@@ -104,15 +109,16 @@ def rows_of(name: str, estimator: str, found: Found) -> Iterator[str]:
             for h in (found.held, found.by_error)
         )
         yield (
-            f"{name:19} {estimator:6} {component:10} {found.right[component]:>3}/{found.sets:<4} {term:4} "
-            f"{100 * float(np.mean(errors)):+8.2f} % {100 * rms(errors):8.2f} % {100 * likeliest:8.2f} % {100 * bound:8.2f} % "
-            f"{held:8.1f} % {by_error:8.1f} %"
+            f"{name:19} {estimator:6} {component:10} {found.right[component]:>3}/{found.sets:<4} "
+            f"{term:4} {100 * float(np.mean(errors)):+8.2f} % {100 * rms(errors):8.2f} % "
+            f"{100 * likeliest:8.2f} % {100 * bound:8.2f} % {held:8.1f} % {by_error:8.1f} %"
         )
 
 
 def misses_of(
     name: str, estimator: str, found: Found, n_trajectories: int, coverage: bool
 ) -> Iterator[str]:
+    """Yield a line for each missed bar."""
     if estimator == "paper":
         return
     for key, errors in found.error.items():
@@ -133,6 +139,7 @@ def misses_of(
 
 
 def main() -> int:
+    """Print the tables; return 1 where a bar is missed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -143,8 +150,8 @@ def main() -> int:
     parser.add_argument("--only", choices=SYSTEMS)
     options = parser.parse_args()
     print(
-        f"{'system':19} {'terms':6} {'component':10} {'right':8} {'term':4} {'mean':>10} {'rms':>10} {'likeliest':>10} "
-        f"{'bound':>10} {'held':>10} {'by error':>10}"
+        f"{'system':19} {'terms':6} {'component':10} {'right':8} {'term':4} {'mean':>10} "
+        f"{'rms':>10} {'likeliest':>10} {'bound':>10} {'held':>10} {'by error':>10}"
     )
     misses: list[str] = []
     right = dict.fromkeys((f"x^{d}" for d in DEGREES), 0)
@@ -161,7 +168,8 @@ def main() -> int:
                     sets[estimator] += 2 * found.sets
     for estimator, n in right.items():
         print(
-            f"up to {estimator}: {n} of {sets[estimator]} supports are right ({100 * n / sets[estimator]:.1f} %)"
+            f"up to {estimator}: {n} of {sets[estimator]} supports are right "
+            f"({100 * n / sets[estimator]:.1f} %)"
         )
         if n < 0.98 * sets[estimator]:
             misses.append(f"supports with terms up to {estimator}")

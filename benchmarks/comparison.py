@@ -1,10 +1,11 @@
-"""Does the comparison of a model with its data cry wolf, and does it see what is wrong?
+"""Does the comparison of a model with its data raise false alarms, and does it detect errors?
 
     python -m benchmarks.comparison [--records 210] [--first 0] [--wrong 5] [--time]
 
-Records of right models (the source paper's three systems, finely integrated; 1 500 to 20 000 samples of one or four trajectories,
-0.04 to 0.4 relaxation times apart) through the identification with its defaults: how often the smallest p-value, over all lags,
-is below a level, and how often a warning comes. Then records of wrong models. With --time: CPU seconds at six million increments.
+Records of right models (the source paper's three systems, finely integrated; 1 500 to 20 000
+samples of one or four trajectories, 0.04 to 0.4 relaxation times apart) through the identification
+with its defaults: how often the smallest p-value, over all lags, is below a level, and how often a
+warning comes. Then records of wrong models. With --time: CPU seconds at six million increments.
 """
 
 import argparse
@@ -32,7 +33,7 @@ RELAXATION = {"ornstein-uhlenbeck": 1.0, "double-well": 0.5, "multiplicative": 0
 
 
 def right(seed: int) -> Trajectories:
-    """A record of a right model; number of samples, of trajectories and the interval are drawn."""
+    """Simulate a record of a right model with random numbers of samples, paths and interval."""
     draw, name = np.random.default_rng(seed), list(SYSTEMS)[seed % 3]
     n_steps, n_paths = int(draw.choice([1_500, 5_000, 20_000])), int(draw.choice([1, 1, 4]))
     dt = float(draw.choice([0.04, 0.1, 0.2, 0.4])) * RELAXATION[name]
@@ -52,7 +53,7 @@ def right(seed: int) -> Trajectories:
 
 
 def wells(dt: float, n_steps: int, seed: int) -> Floats:
-    """Four paths of the double well."""
+    """Simulate four paths of the double well."""
     drift, diffusion = SYSTEMS["double-well"]
     return simulate(
         drift,
@@ -67,7 +68,7 @@ def wells(dt: float, n_steps: int, seed: int) -> Floats:
 
 
 def hidden(size: float, seed: int) -> Trajectories:
-    """x relaxes in 1 towards a hidden variable that relaxes in 10, with that standard deviation."""
+    """Simulate x that relaxes in 1 towards a hidden variable that relaxes in 10."""
     noise = np.diag([0.7, size * np.sqrt(0.2)])
     paths = simulate_system(
         lambda x: np.stack([x[:, 1] - x[:, 0], -x[:, 1] / 10], axis=1),
@@ -78,13 +79,13 @@ def hidden(size: float, seed: int) -> Trajectories:
 
 
 def noisy(seed: int) -> Trajectories:
-    """The double well through noise of standard deviation 0.1."""
+    """Simulate the double well with measurement noise of standard deviation 0.1."""
     x = wells(0.05, 10_000, seed)
     return from_arrays(list(x + 0.1 * np.random.default_rng(seed).standard_normal(x.shape)), 0.05)
 
 
 def coloured(seed: int) -> Trajectories:
-    """Driven by noise that is correlated over 0.02, four tenths of the sampling interval."""
+    """Simulate x under noise correlated over 0.02, four tenths of the sampling interval."""
     paths = simulate_system(
         lambda x: np.stack([x[:, 1] - x[:, 0], -x[:, 1] / 0.02], axis=1),
         lambda x: np.broadcast_to(np.diag([0.0, 35.0]), (len(x), 2, 2)),
@@ -109,7 +110,7 @@ WRONG: dict[str, tuple[Callable[[int], Trajectories], dict[str, object]]] = {
 def compared(
     data: Trajectories, parameters: dict[str, object]
 ) -> tuple[Comparison, list[str], float]:
-    """The comparison, the codes of the identification's own warnings, and the CPU seconds of the comparison."""
+    """Return the comparison, the codes of the identification's warnings, and CPU seconds."""
     answer = pipeline.identify(
         data, IdentificationParameters.model_validate(parameters), lambda *_: None
     )
@@ -122,13 +123,13 @@ def compared(
 
 
 def smallest(found: Comparison) -> float:
-    """p over all lags together (Bonferroni); 1 where nothing was tested."""
+    """Return p over all lags together (Bonferroni); 1 where nothing was tested."""
     tests = found.chapman_kolmogorov
     return min((len(tests) * test.p_value for test in tests), default=1.0)
 
 
 def false_alarms(first: int, records: int) -> Iterator[str]:
-    """Of right models."""
+    """Yield the results for right models."""
     lags, memory, alarms, failed = [], [], 0, 0
     for seed in range(first, first + records):
         try:
@@ -148,7 +149,7 @@ def false_alarms(first: int, records: int) -> Iterator[str]:
 
 
 def power(repetitions: int) -> Iterator[str]:
-    """Of wrong models."""
+    """Yield the results for wrong models."""
     for name, (make, parameters) in WRONG.items():
         said: list[str] = []
         for seed in range(1, repetitions + 1):
@@ -162,7 +163,7 @@ def power(repetitions: int) -> Iterator[str]:
 
 
 def times() -> Iterator[str]:
-    """At the size of the source paper's data: 120 paths of 50 000 increments."""
+    """Measure the time at the size of the source paper's data: 120 paths of 50 000 increments."""
     drift, diffusion = SYSTEMS["double-well"]
     x = simulate(
         drift,
@@ -175,10 +176,14 @@ def times() -> Iterator[str]:
     data = from_arrays(list(x), 0.01)
     compared(data, {})
     found, _, seconds = compared(data, {})
-    yield f"six million increments: {seconds:.2f} s of CPU, {100 * found.share:.1f} % of the samples, {found.findings}"
+    yield (
+        f"six million increments: {seconds:.2f} s of CPU, {100 * found.share:.1f} % of the "
+        f"samples, {found.findings}"
+    )
 
 
 def main() -> None:
+    """Print the results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

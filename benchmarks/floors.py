@@ -1,4 +1,4 @@
-"""The least error that samples of the paper's systems leave, from Fisher's information under the stationary law."""
+"""Cramér–Rao bounds for samples of the paper's systems, by the stationary distribution."""
 
 import numpy as np
 
@@ -11,10 +11,11 @@ FREQUENCIES = (np.arange(2000) + 0.5) * np.pi / 2000
 
 
 def floors_of(name: str, duration: float, dt: float, deviation: float) -> dict[Coefficient, float]:
-    """Relative standard errors at the Cramér–Rao bound, of a stationary record of this duration.
+    """Return relative standard errors at the Cramér–Rao bound for a stationary record.
 
-    Drift: of a continuous record without noise. Diffusion: of increments whose spectrum is a dt + 2 s² (1 − cos ω) (Whittle),
-    with the variance s² unknown where there is noise; their drift, and that a changes from step to step, are not counted.
+    The drift's bound is that of a continuous record without noise. The diffusion's bound is that of
+    increments whose spectrum is a dt + 2 s² (1 − cos ω) (Whittle), with the variance s² unknown
+    where there is noise; their drift, and that a changes from step to step, are not counted.
     """
     drift, diffusion = (function(GRID) for function in COEFFICIENTS[name])
     log_density = np.concatenate(

@@ -3,11 +3,13 @@
     python -m benchmarks.kinetics [--repetitions 100] [--jobs 1] [--only SETTING ...]
     python -m benchmarks.kinetics --time
 
-Independent sets of paths, integrated finely and sampled, through the identification and the analysis of a job with its defaults.
-One row a quantity: how many of the 95 % intervals hold the number of the true model, with the binomial error; how many lie below
-and above it; the intervals' median width and the estimate's mean and rms error, relative to the truth (of a mean and of a fixed
-point, relative to the standard deviation). One more row a setting: exact supports and shares of ergodic samples. The bar, 90 to
-98 %, is for the gap and the escape times of the double well at T = 4 000. With --time: CPU seconds of the whole analysis.
+Independent sets of paths, integrated finely and sampled, through the identification and the
+analysis of a job with its defaults. One row a quantity: how many of the 95 % intervals hold the
+number of the true model, with the binomial error; how many lie below and above it; the intervals'
+median width and the estimate's mean and rms error, relative to the truth (of a mean and of a fixed
+point, relative to the standard deviation). One more row a setting: exact supports and shares of
+ergodic samples. The bar, 90 to 98 %, is for the gap and the escape times of the double well at T =
+4 000. With --time: CPU seconds of the whole analysis.
 """
 
 import argparse
@@ -44,7 +46,7 @@ Numbers = dict[str, tuple[float | None, Pair | None]]
 
 @dataclass(frozen=True)
 class Setting:
-    """Paths of one model, and what is asked of them; `barred` quantities have to be covered."""
+    """Paths of one model and their analysis; the intervals of `barred` quantities must hold."""
 
     drift: Terms
     diffusion: Terms
@@ -93,7 +95,7 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class Answered:
-    """What one repetition says: (value, interval) by quantity; None where there is none."""
+    """Result of one repetition: (value, interval) by quantity; None where there is none."""
 
     found: Numbers
     exact: bool
@@ -102,13 +104,14 @@ class Answered:
 
 
 def name_of(pair: Pair) -> str:
+    """Return the label of a passage."""
     return f"{pair[0]:g}→{pair[1]:g}"
 
 
 def on_curves(
     report: GeneratorReport, spread: GeneratorSpread | None, truth: GeneratorReport
 ) -> Numbers:
-    """Value and interval of each curve at a place that does not depend on the estimate."""
+    """Return value and interval of each curve at a place that does not depend on the estimate."""
     found: Numbers = {}
     memory, known = report.memory, truth.memory
     if (
@@ -144,13 +147,14 @@ def on_curves(
 
 
 def row(band: Band | None) -> Band | None:
+    """Return the band of the one variable."""
     return None if band is None else (band[0][0], band[1][0])
 
 
 def at(
     x: float, grid: FloatArray, values: FloatArray, band: Band | None
 ) -> tuple[float, Pair | None]:
-    """Value and interval of a curve at x."""
+    """Return value and interval of a curve at x."""
     value, *ends = (float(np.interp(x, grid, curve)) for curve in (values, *(band or ())))
     return value, (ends[0], ends[1]) if band else None
 
@@ -161,7 +165,7 @@ def numbers_of(
     asked: tuple[Pair, ...],
     truth: GeneratorReport,
 ) -> Numbers:
-    """Value and interval of everything that has both."""
+    """Return value and interval of every quantity that has both."""
     found: Numbers = on_curves(report, spread, truth)
     if report.spectrum is not None:
         for k, rate in enumerate(report.spectrum.eigenvalues[:3]):
@@ -197,18 +201,20 @@ def numbers_of(
 
 
 def wanted(setting: Setting) -> AnalysisParameters:
+    """Return the parameters of a setting's analysis."""
     return AnalysisParameters(
         passages=tuple(PassageRequest(**{"from": low, "to": high}) for low, high in setting.asked)
     )
 
 
 def truth_of(setting: Setting) -> GeneratorReport:
+    """Return the analysis of the true model."""
     model = ModelTerms(drift={"x": setting.drift}, diffusion={"x,x": setting.diffusion})
     return pipeline.analyse_terms(model, wanted(setting), lambda *_: None).generator
 
 
 def identified(seed: int, name: str) -> tuple[Answer, Trajectories]:
-    """One set of paths, and what a job identifies from them."""
+    """Simulate one set of paths; return the identification and the data."""
     setting = SETTINGS[name]
     law = truth_of(setting).stationary
     assert isinstance(law, StationaryLaw)
@@ -228,7 +234,7 @@ def identified(seed: int, name: str) -> tuple[Answer, Trajectories]:
     paths = paths + setting.noise * random.standard_normal(paths.shape)
     data = from_arrays(list(paths), setting.dt)
     with threadpool_limits(1):
-        # With the same draws in each repetition their chance would be that of every interval.
+        # With the same draws in each repetition, their chance would be shared by every interval.
         parameters = setting.parameters.model_copy(update={"seed": seed})
         answer = pipeline.identify(data, parameters, lambda *_: None)
     assert isinstance(answer, Answer)
@@ -238,7 +244,7 @@ def identified(seed: int, name: str) -> tuple[Answer, Trajectories]:
 def analysed_in(
     answer: Answer, data: Trajectories, asked: AnalysisParameters
 ) -> tuple[pipeline.Analysed, float]:
-    """The analysis of a job, and its seconds of CPU time."""
+    """Return the analysis of a job, and its CPU time [s]."""
     with threadpool_limits(1):
         begun = time.process_time()
         analysed = pipeline.analyse_answer(answer, data, asked, lambda *_: None)
@@ -246,7 +252,7 @@ def analysed_in(
 
 
 def repetition(seed: int, name: str) -> Answered:
-    """One set of paths, through the pipeline of a job."""
+    """Run one set of paths through the pipeline of a job."""
     setting = SETTINGS[name]
     answer, data = identified(seed, name)
     analysed, seconds = analysed_in(answer, data, wanted(setting))
@@ -264,6 +270,7 @@ def repetition(seed: int, name: str) -> Answered:
 
 
 def rows_of(name: str, answers: list[Answered], misses: list[str]) -> Iterator[str]:
+    """Yield the rows of a setting's table, and collect the missed bars."""
     setting, truth = SETTINGS[name], truth_of(SETTINGS[name])
     assert truth.stationary is not None
     deviation = float(np.sqrt(truth.stationary.covariance[0][0] or np.nan))
@@ -284,19 +291,22 @@ def rows_of(name: str, answers: list[Answered], misses: list[str]) -> Iterator[s
         width = float(np.median(intervals[:, 1] - intervals[:, 0])) / size
         error = 100 * float(np.sqrt(0.95 * 0.05 / len(intervals)))
         yield (
-            f"{name:30}{quantity:16}{100 * held:6.1f} ± {error:3.1f} %  of {len(intervals):4d}  below {below:3d}  "
-            f"above {above:3d}{100 * width:9.2f} %{100 * float(np.mean(errors)):+8.2f} %{100 * rms(errors):8.2f} %"
+            f"{name:30}{quantity:16}{100 * held:6.1f} ± {error:3.1f} %  of {len(intervals):4d}  "
+            f"below {below:3d}  above {above:3d}{100 * width:9.2f} "
+            f"%{100 * float(np.mean(errors)):+8.2f} %{100 * rms(errors):8.2f} %"
         )
         if quantity in setting.barred and not 0.90 <= held <= 0.98:
             misses.append(f"{name}, {quantity}: {100 * held:.0f} % of the intervals hold the truth")
     shares = [a.ergodic_share for a in answers if a.ergodic_share is not None]
     yield (
-        f"{name:30}exact supports {sum(a.exact for a in answers)} of {len(answers)}; ergodic share {np.mean(shares):.3f} on "
-        f"average, {min(shares):.2f} at least; analysis {np.median([a.seconds for a in answers]):.2f} s CPU"
+        f"{name:30}exact supports {sum(a.exact for a in answers)} of {len(answers)}; ergodic share "
+        f"{np.mean(shares):.3f} on average, {min(shares):.2f} at least; analysis "
+        f"{np.median([a.seconds for a in answers]):.2f} s CPU"
     )
 
 
 def coverage(names: list[str], repetitions: int, jobs: int) -> list[str]:
+    """Print the table; return the missed bars."""
     misses: list[str] = []
     print(f"{'setting':30}{'quantity':16}{'held':>14}{'':>32}{'width':>11}{'bias':>10}{'rms':>10}")
     for name in names:
@@ -306,7 +316,7 @@ def coverage(names: list[str], repetitions: int, jobs: int) -> list[str]:
 
 
 def times(names: list[str]) -> None:
-    """CPU seconds of the whole analysis, without and with the passages that are asked."""
+    """Print CPU seconds of the whole analysis, without and with the passages of the setting."""
     print(f"{'setting':30}{'samples':>9}{'nothing asked':>16}{'passages asked':>20}")
     for name in names:
         answer, data = identified(0, name)
@@ -324,6 +334,7 @@ def times(names: list[str]) -> None:
 
 
 def main() -> int:
+    """Print the tables; return 1 where a bar is missed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

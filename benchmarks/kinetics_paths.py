@@ -1,4 +1,4 @@
-"""Finely integrated paths of polynomial processes, from their stationary law: millions of steps a second."""
+"""Finely integrated stationary paths of polynomial processes: millions of steps a second."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from worker.identification.compiled import compiled
 Floats = NDArray[np.float64]
 
 FINE = 0.002
-"""Step of the integration."""
+"""Longest step of the integration."""
 
 
 def paths_of(
@@ -22,9 +22,9 @@ def paths_of(
     dt: float,
     seed: int,
 ) -> Floats:
-    """(len(start), n_samples) [state], by Platen's explicit steps of weak order two, at most `FINE` long.
+    """Return (len(start), n_samples) [state], by Platen's explicit steps of weak order two.
 
-    drift, diffusion   coefficients of `1`, `x`, `x^2`, …
+    The steps are at most `FINE` long; drift and diffusion are coefficients of `1`, `x`, `x^2`, …
     """
     substeps = max(1, round(dt / FINE))
     return np.asarray(
@@ -35,7 +35,7 @@ def paths_of(
 
 
 def _powers(terms: Mapping[str, float]) -> Floats:
-    """Highest power first."""
+    """Return the coefficients, highest power first."""
     powers = {
         0 if name == "1" else 1 if name == "x" else int(name.removeprefix("x^")): value
         for name, value in terms.items()

@@ -1,15 +1,16 @@
 """How many callers and jobs does one installation on this machine bear, and how long do they wait?
 
-    python -m benchmarks.load [--clients 200] [--jobs 5000] [--models 1000] [--identifications 300] [--ramp 5]
+    python -m benchmarks.load [--clients 200] [--jobs 5000] [--models 1000]
+                              [--identifications 300] [--ramp 5]
 
-An installation of its own: Valkey with a log synced at every write, the service, one worker of two processes. The clients are one
-more process, on the same cores; what each process used of them is printed.
+An installation of its own: Valkey with a log synced at every write, the service, one worker of two
+processes. The clients are one more process, on the same cores; the CPU time of each is printed.
 
   submit      POST /v1/jobs, from the first byte sent to the answer
   long poll   GET with `Prefer: wait=30`: from the end of the job, by its record, to the answer
   look        GET without waiting, of every tenth job
-  overhead    one client, one trivial job at a time: from POST to the result fetched, by way of one long poll
-  backlog     jobs that were all accepted while the worker was stopped: how fast it does them, with nobody else at work
+  overhead    one client, one trivial job at a time: from POST to the result, by one long poll
+  backlog     jobs that were all accepted while the worker was stopped: the worker's speed alone
 """
 
 import argparse
@@ -40,25 +41,28 @@ TRIVIAL = {
     "kind": "generator",
     "model": {"drift": {"x": {"1": 0}}, "diffusion": {"x,x": {"1": 1}}},
 }
-"""Brownian motion: that it has no law is found in a few milliseconds, so that what is measured is all else."""
+"""Brownian motion, whose lack of a stationary distribution is found in a few milliseconds.
+
+So the measured time is that of everything else.
+"""
 ANALYSIS = {
     "kind": "generator",
     "model": {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 1}}},
 }
-"""An Ornstein-Uhlenbeck process, whose spectrum, law and correlations are computed."""
+"""Ornstein-Uhlenbeck process: spectrum, stationary distribution and correlations are computed."""
 N_SAMPLES, DT = 2000, 0.05
 WAIT_SECONDS = 30
 PATIENCE_SECONDS = 60.0
 LOOK_EVERY = 10
 MOST_IN_LINE = 500
-"""Jobs of a backlog, at most."""
+"""Most jobs of a backlog."""
 PLAIN = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""One for all, as nothing is encrypted: else each client makes its own, and holds up all others meanwhile."""
+"""One context for all clients, as nothing is encrypted: making one for each delays all others."""
 
 
 @dataclass(slots=True)
 class Measured:
-    """Seconds, each of one request, and what went wrong by kind."""
+    """Seconds of single requests, and counts of errors by kind."""
 
     submits: list[float] = field(default_factory=list)
     polls: list[float] = field(default_factory=list)
@@ -68,6 +72,7 @@ class Measured:
 
 
 def main() -> None:
+    """Start an installation, measure it and print the results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -92,7 +97,7 @@ def main() -> None:
 
 
 async def measure(installation: Installation, options: argparse.Namespace) -> None:
-    """All of it, printed as it is found."""
+    """Run all measurements and print each as it is found."""
     async with connected(installation.url) as client:
         dataset = await uploaded(client)
         identification = {"kind": "identification", "dataset": dataset}
@@ -108,7 +113,8 @@ async def measure(installation: Installation, options: argparse.Namespace) -> No
         for what, job in (("a trivial job", TRIVIAL), ("the analysis of one model", ANALYSIS)):
             took = np.array([await overhead(client, job) for _ in range(options.trivial)])
             print(
-                f"overhead of {what}: p50 {1e3 * np.median(took):.1f} ms, p99 {1e3 * np.quantile(took, 0.99):.1f} ms",
+                f"overhead of {what}: p50 {1e3 * np.median(took):.1f} ms, p99 "
+                f"{1e3 * np.quantile(took, 0.99):.1f} ms",
                 flush=True,
             )
         for what, job in (("the model alone", model), ("a small identification", identification)):
@@ -141,10 +147,10 @@ async def measure(installation: Installation, options: argparse.Namespace) -> No
 
 
 async def load(url: str, job: dict[str, Any], jobs: int, clients: int, ramp: float) -> Measured:
-    """So many clients, each with one job at a time, until all jobs are done."""
+    """Run clients, each with one job at a time, until all jobs are done."""
     found, left = Measured(), iter(range(jobs))
     begun = time.monotonic()
-    # Else the clients' own process looks all of this through again while they arrive, and is measured, not the service.
+    # Otherwise the clients' own garbage collection is measured while they arrive, not the service.
     gc.collect()
     gc.freeze()
 
@@ -165,7 +171,7 @@ async def load(url: str, job: dict[str, Any], jobs: int, clients: int, ramp: flo
 
 
 async def backlog(installation: Installation, what: str, job: dict[str, Any], jobs: int) -> None:
-    """How fast the worker does jobs that stand in line."""
+    """Measure how fast the worker does jobs that stand in line."""
     worker = installation.workers[0]
     worker.signal_group(signal.SIGSTOP)
     try:
@@ -190,7 +196,7 @@ async def backlog(installation: Installation, what: str, job: dict[str, Any], jo
 async def one(
     client: httpx.AsyncClient, job: dict[str, Any], found: Measured, *, look: bool
 ) -> None:
-    """One job from its submission to its end."""
+    """Run one job from its submission to its end."""
     begun = time.perf_counter()
     answer = await client.post("/v1/jobs", json=job, headers={"Idempotency-Key": uuid.uuid4().hex})
     found.submits.append(time.perf_counter() - begun)
@@ -217,7 +223,7 @@ async def one(
 
 
 async def overhead(client: httpx.AsyncClient, job: dict[str, Any]) -> float:
-    """Seconds from the job to its result."""
+    """Return the seconds from the job to its result."""
     begun = time.perf_counter()
     answer = await client.post("/v1/jobs", json=job)
     answer.raise_for_status()
@@ -231,6 +237,7 @@ async def overhead(client: httpx.AsyncClient, job: dict[str, Any]) -> float:
 
 @asynccontextmanager
 async def connected(url: str) -> AsyncIterator[httpx.AsyncClient]:
+    """Open a client without proxies."""
     async with httpx.AsyncClient(
         base_url=url, timeout=PATIENCE_SECONDS, trust_env=False, verify=PLAIN
     ) as client:
@@ -238,7 +245,7 @@ async def connected(url: str) -> AsyncIterator[httpx.AsyncClient]:
 
 
 async def uploaded(client: httpx.AsyncClient) -> str:
-    """A short record of an Ornstein-Uhlenbeck process, dX = -X dt + √2 dW, as a dataset."""
+    """Upload a short record of an Ornstein-Uhlenbeck process, dX = -X dt + √2 dW; return its id."""
     noise, decay = np.random.default_rng(0).standard_normal(N_SAMPLES), np.exp(-DT)
     x = [float(noise[0])]
     for kick in noise[1:]:
@@ -252,7 +259,7 @@ async def uploaded(client: httpx.AsyncClient) -> str:
 
 
 def cpu_seconds(installation: Installation) -> dict[str, float]:
-    """CPU time of each part so far, the clients' among them [s]."""
+    """Return the CPU time of each part so far, the clients' among them [s]."""
     store = installation.store.process
     assert store is not None
     parts = {
@@ -272,14 +279,14 @@ def _family(pid: int) -> Iterator[int]:
 
 def _cpu(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    # User and system time, its own and that of children that are gone.
+    # User and system time, its own and that of children that have ended.
     return sum(int(ticks) for ticks in fields[11:15]) / sysconf("SC_CLK_TCK")
 
 
 def spent(
     before: Mapping[str, tuple[int, float]], installation: Installation
 ) -> Iterator[tuple[str, float]]:
-    """Mean time in each stage since then [ms]."""
+    """Yield the mean time in each stage since `before` [ms]."""
     for name, (number, seconds) in installation.jobs.tally().stages.items():
         number_before, seconds_before = before.get(name, (0, 0.0))
         if number > number_before:
@@ -287,6 +294,7 @@ def spent(
 
 
 def show(title: str, found: Measured, jobs: int, used: dict[str, float]) -> None:
+    """Print one measurement."""
     print(f"\n{title}: {jobs / found.seconds:.1f} jobs/s in {found.seconds:.1f} s")
     print(f"  errors: {dict(found.errors) or 0}")
     for name, seconds in (
@@ -297,7 +305,8 @@ def show(title: str, found: Measured, jobs: int, used: dict[str, float]) -> None
         if seconds:
             p50, p99, most = 1e3 * np.quantile(seconds, [0.5, 0.99, 1])
             print(
-                f"  {name:10} p50 {p50:6.1f} ms   p99 {p99:6.1f} ms   most {most:6.1f} ms   of {len(seconds)}"
+                f"  {name:10} p50 {p50:6.1f} ms   p99 {p99:6.1f} ms   most {most:6.1f} ms   of "
+                f"{len(seconds)}"
             )
     print(
         "  CPU a job: "

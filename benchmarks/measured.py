@@ -1,4 +1,4 @@
-"""What the core finds on simulated paths of the paper's systems, term by term beside the truth."""
+"""Results of the core on simulated paths of the paper's systems, term by term beside the truth."""
 
 import tempfile
 import time
@@ -32,13 +32,15 @@ CACHE = Path(tempfile.gettempdir()) / "itoscope-paths"
 
 @dataclass(frozen=True)
 class Measured:
-    """One identification.
+    """Result of one identification.
 
     errors     relative error of every true coefficient; −1 where its term was not found
-    standard   standard error that is claimed, relative to the true value; NaN where there is none
-    false      terms found that are not there
-    missed     terms there that were not found
+    standard   claimed standard error, relative to the true value; NaN where there is none
+    false      terms found that are not in the model
+    missed     terms of the model that were not found
     noise      variance of the measurement noise [state²]
+    rule       sampling rule
+    seconds    CPU time [s]
     """
 
     errors: dict[Coefficient, float]
@@ -51,6 +53,7 @@ class Measured:
 
 
 def truth_of(name: str) -> dict[Coefficient, float]:
+    """Return the true coefficients of a system."""
     system = SYSTEMS[name]
     return {(c, term): v for c in ("drift", "diffusion") for term, v in getattr(system, c).items()}
 
@@ -58,9 +61,10 @@ def truth_of(name: str) -> dict[Coefficient, float]:
 def stationary_paths(
     name: str, n_trajectories: int, duration: float, dt: float, seed: int
 ) -> Floats:
-    """Every dt-th sample of paths integrated with steps of 0.002; (n_trajectories, n_samples) [state].
+    """Simulate (n_trajectories, n_samples) [state] with steps of 0.002.
 
-    They start five time units after a normal start, and are kept in the temporary directory.
+    Every dt-th sample is kept. The paths start five time units after a normal start, and are stored
+    in the temporary directory.
     """
     file = CACHE / f"{name}-{n_trajectories}-{duration:g}-{dt:g}-{seed}.npy"
     if file.exists():
@@ -80,7 +84,10 @@ def stationary_paths(
 
 
 def second_order_step(name: str, x: Floats, kick: Floats) -> Floats:
-    """Platen's explicit step of weak order two. A million samples show what Euler's does to the diffusion, a (1 − 0.002 b′)."""
+    """Take Platen's explicit step of weak order two.
+
+    A million samples show the error of Euler's step in the diffusion, a (1 − 0.002 b′).
+    """
     drift, diffusion = COEFFICIENTS[name]
     root = np.sqrt(FINE)
     b, sigma, dw = drift(x), np.sqrt(diffusion(x)), root * kick
@@ -91,7 +98,7 @@ def second_order_step(name: str, x: Floats, kick: Floats) -> Floats:
 
 
 def with_noise(paths: Floats, deviation: float, seed: int) -> Floats:
-    """Independent Gaussian measurement noise on every sample."""
+    """Add independent Gaussian measurement noise to every sample."""
     return paths + deviation * np.random.default_rng([seed, paths.size, 3]).standard_normal(
         paths.shape
     )
@@ -100,7 +107,7 @@ def with_noise(paths: Floats, deviation: float, seed: int) -> Floats:
 def identify(
     name: str, paths: Floats, dt: float, parameters: IdentificationParameters | None = None
 ) -> Measured:
-    """What a job computes before the generator's analysis, on rows as trajectories."""
+    """Identify as a job does before the generator's analysis, with rows as trajectories."""
     data = from_arrays(list(paths), dt)
     with threadpool_limits(1):
         begun = time.process_time()
@@ -132,7 +139,7 @@ def identify(
 
 
 def each(call: Callable[[T], R], over: Sequence[T], jobs: int) -> list[R]:
-    """call of each, in so many processes."""
+    """Call the function for each item, in `jobs` processes."""
     if jobs == 1:
         return [call(one) for one in over]
     with ProcessPoolExecutor(jobs) as pool:
@@ -140,4 +147,5 @@ def each(call: Callable[[T], R], over: Sequence[T], jobs: int) -> list[R]:
 
 
 def mean_size(values: list[float]) -> float:
+    """Return the mean absolute value."""
     return float(np.mean(np.abs(values)))

@@ -1,7 +1,10 @@
-"""How soon the page answers, and how much it loads: `python -m benchmarks.page [URL]`, with Chromium, of a service that runs.
+"""How soon does the page answer, and how much does it load?
 
-Without a URL it starts an installation of its own, whose first visit is then the first of all. Time to interactive is from the
-navigation's start until every button has its handler; each visit is of a browser that was never there.
+    python -m benchmarks.page [URL]
+
+It visits a running service with Chromium. Without a URL it starts an installation of its own, whose
+first visit is then the first of all. Time to interactive is from the navigation's start until every
+button has its handler; each visit is of a browser without a cache.
 """
 
 import statistics
@@ -16,11 +19,11 @@ from tests.acceptance.served import Served
 from tests.browser.conftest import ARGUMENTS, CHROMIUM, watched
 
 VISITS = 5
-"""After the first."""
+"""Number of visits after the first."""
 
 
 def visited(browser: Browser, url: str) -> tuple[float, float, int, int]:
-    """Milliseconds until something is painted, until the page is interactive; bytes over the wire; requests."""
+    """Return times of first paint and interactivity [ms], bytes over the wire, and requests."""
     context = browser.new_context()
     visit = watched(context, url)
     page = visit.open()
@@ -35,7 +38,7 @@ def visited(browser: Browser, url: str) -> tuple[float, float, int, int]:
 
 
 def main(url: str) -> None:
-    """Print the first visit, and the medians of those after it."""
+    """Print the first visit, and the medians of the later ones."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
         first, *visits = [visited(browser, url) for _ in range(1 + VISITS)]

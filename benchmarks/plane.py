@@ -3,11 +3,12 @@
     python -m benchmarks.plane [--seeds 20] [--lengths 1 10] [--degrees 3 4] [--only SYSTEM]
     python -m benchmarks.plane --speed
 
-Two systems at the lengths of the public cases and at ten times these: a rotating Ornstein–Uhlenbeck process with correlated noise
-(600 time units at 0.01) and a coupled double well (16 trajectories of 150 at 0.05), through the identification of a job with its
-defaults. One row a setting: exact supports of all five components out of seeds; the false and the missed terms by component; the
-root mean square and the largest of |z| of the active true coefficients, and the share of their 95 % intervals that hold the
-truth. With --speed: CPU seconds for 10⁶ increments by degree, full tensor.
+Two systems at the lengths of the public cases and at ten times these: a rotating Ornstein–Uhlenbeck
+process with correlated noise (600 time units at 0.01) and a coupled double well (16 trajectories of
+150 at 0.05), through the identification of a job with its defaults. One row a setting: exact
+supports of all five components out of seeds; the false and the missed terms by component; the root
+mean square and the largest of |z| of the active true coefficients, and the share of their 95 %
+intervals that hold the truth. With --speed: CPU seconds for 10⁶ increments by degree, full tensor.
 """
 
 import argparse
@@ -31,12 +32,15 @@ Floats = NDArray[np.float64]
 Terms = Mapping[str, Mapping[str, float]]
 
 BATCH = 10
-"""Seeds that are simulated at once."""
+"""Number of seeds that are simulated at once."""
 
 
 @dataclass(frozen=True)
 class System:
-    """A process in the plane, its sampling, and its coefficients by component; the step of the simulation is dt/substeps."""
+    """Process in the plane, its sampling, and its coefficients by component.
+
+    The step of the simulation is dt/substeps.
+    """
 
     drift: Callable[[Floats], Floats]
     noise: Callable[[Floats], Floats]
@@ -52,7 +56,7 @@ def _everywhere(root: Floats) -> Callable[[Floats], Floats]:
 
 
 def _rotating() -> System:
-    """Its exact chain, as the Euler steps of another linear process."""
+    """Return the exact chain, as the Euler steps of another linear process."""
     matrix, a, dt = np.array([[-1.0, 2.0], [-2.0, -1.0]]), np.array([[1.0, 0.6], [0.6, 0.5]]), 0.01
     law = np.array([[0.52, 0.01], [0.01, 0.23]])
     step = expm(matrix * dt)
@@ -74,7 +78,10 @@ def _rotating() -> System:
 
 
 def _double_well() -> System:
-    """By steps of weak order two (Taylor): 24 000 time units show what Euler's do, 0.2 % in a at a step of 0.001."""
+    """Return the double well with steps of weak order two (Taylor).
+
+    24 000 time units show the error of Euler's steps, 0.2 % in a at a step of 0.001.
+    """
     dt, substeps, a = 0.05, 50, 0.5
     half = dt / substeps / 2
 
@@ -110,7 +117,7 @@ SYSTEMS = {"rotating": _rotating(), "double well": _double_well()}
 
 
 def records(system: System, seeds: int, length: int) -> Iterator[Floats]:
-    """One record a seed; (n_trajectories · length, n_steps + 1, 2)."""
+    """Yield one record a seed: (n_trajectories · length, n_steps + 1, 2)."""
     n = system.n_trajectories * length
     for batch in range(0, seeds, BATCH):
         here = min(BATCH, seeds - batch)
@@ -129,6 +136,7 @@ def records(system: System, seeds: int, length: int) -> Iterator[Floats]:
 
 
 def identified(paths: Floats, dt: float, degree: int) -> JointAnswer:
+    """Identify as a job does, with polynomials of this degree."""
     parameters = IdentificationParameters(library=LibraryParameters(polynomial_degree=degree))
     answer = pipeline.identify(from_arrays(list(paths), dt), parameters, lambda *_: None)
     assert isinstance(answer, JointAnswer)
@@ -136,11 +144,12 @@ def identified(paths: Floats, dt: float, degree: int) -> JointAnswer:
 
 
 def components(answer: JointAnswer) -> dict[str, ComponentFit]:
+    """Return the fits of drift and diffusion by component."""
     return {**answer.drift, **answer.diffusion}
 
 
 class Score:
-    """What is counted over seeds."""
+    """Counts over seeds."""
 
     def __init__(self) -> None:
         self.exact, self.seeds = 0, 0
@@ -149,6 +158,7 @@ class Score:
         self.notes: list[str] = []
 
     def add(self, answer: JointAnswer, true: Terms) -> None:
+        """Count one identification."""
         right = True
         for name, component in components(answer).items():
             active = {t.name: t for t in component.terms if t.active}
@@ -166,19 +176,23 @@ class Score:
         self.seeds += 1
 
     def row(self) -> str:
+        """Return the row of the table."""
         z = np.array(self.z)
         wrong = lambda c: " ".join(f"{k}:{n}" for k, n in c.items() if n) or "none"  # noqa: E731
         return (
             f"{self.exact:3d}/{self.seeds:<3d} {wrong(self.false):24s} {wrong(self.missed):16s} "
-            f"{np.sqrt(np.mean(z**2)):5.2f} {np.abs(z).max():5.2f} {100 * np.mean(np.abs(z) < 1.96):6.1f}"
+            f"{np.sqrt(np.mean(z**2)):5.2f} {np.abs(z).max():5.2f} "
+            f"{100 * np.mean(np.abs(z) < 1.96):6.1f}"
         )
 
 
 def compare(
     names: list[str], seeds: int, lengths: list[int], degrees: list[int], verbose: bool
 ) -> None:
+    """Print the table."""
     print(
-        f"{'system':12s} length degree  exact  {'false terms':24s} {'missed':16s} rms z max z  in 95 %  CPU s"
+        f"{'system':12s} length degree  exact  {'false terms':24s} {'missed':16s} rms z max z  in "
+        "95 %  CPU s"
     )
     for name in names:
         for length in lengths:
@@ -192,7 +206,8 @@ def compare(
                     begun[degree] += time.process_time() - start
             for degree, score in scores.items():
                 print(
-                    f"{name:12s} {length:5d}× {degree:6d} {score.row()} {begun[degree] / seeds:8.2f}",
+                    f"{name:12s} {length:5d}× {degree:6d} {score.row()} "
+                    f"{begun[degree] / seeds:8.2f}",
                     flush=True,
                 )
                 if verbose and score.notes:
@@ -200,17 +215,20 @@ def compare(
 
 
 def speed() -> None:
+    """Print CPU seconds by degree."""
     [paths] = records(SYSTEMS["rotating"], 1, 17)
     paths = paths[:, : 1_000_000 // len(paths) + 1]
     for degree in (2, 3, 4):
         start = time.process_time()
         identified(paths, 0.01, degree)
         print(
-            f"{len(paths) * (paths.shape[1] - 1)} increments, degree {degree}: {time.process_time() - start:.2f} s CPU"
+            f"{len(paths) * (paths.shape[1] - 1)} increments, degree {degree}: "
+            f"{time.process_time() - start:.2f} s CPU"
         )
 
 
 def main() -> None:
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,12 +1,14 @@
-"""How long does the analysis of a plane with 100 sampled models take, and how right are the sampled ones?
+"""How long does the analysis of a plane with 100 sampled models take, and how accurate is it?
 
     python -m benchmarks.plane_analysis [--samples 100] [--checked 4] [--only NAME]
 
-Three models: a rotating Ornstein–Uhlenbeck process (on cells, though it is linear), a double well coupled to a second
-coordinate, van der Pol's oscillator with noise. Each is analysed with everything a job asks for, its passages and committors
-between wells included; then models whose coefficients are drawn with standard deviations of 5 % are analysed around it. CPU
-seconds of one core; the bar is 20 for both together. Some of the samples are analysed in full as well: the largest relative
-deviation of the sampled rates (slowest and next, real part) and passage times from theirs.
+Three models: a rotating Ornstein–Uhlenbeck process (on cells, though it is linear), a double well
+coupled to a second coordinate, van der Pol's oscillator with noise. Each is analysed with
+everything a job asks for, its passages and committors between wells included; then models whose
+coefficients are drawn with standard deviations of 5 % are analysed around it. CPU seconds of one
+core; the bar is 20 for both together. Some of the samples are analysed in full as well: the largest
+relative deviation of the sampled rates (slowest and next, real part) and passage times from the
+full analysis.
 """
 
 import argparse
@@ -45,7 +47,7 @@ MODELS = {
 
 
 def drawn(name: str, seed: int) -> DiffusionProcess:
-    """A model near the named one; the same one for seed 0."""
+    """Return a model near the named one; the named one for seed 0."""
     rng = np.random.default_rng(seed)
     factor = 1.0 if seed == 0 else SCATTER
     terms = {
@@ -62,7 +64,7 @@ def drawn(name: str, seed: int) -> DiffusionProcess:
 
 
 def in_full(name: str, process: DiffusionProcess) -> GeneratorReport:
-    """On cells, whether linear or not."""
+    """Analyse on cells, whether linear or not."""
     return (
         analysed_in_the_plane(process, Questions())
         if name.startswith("rotating")
@@ -71,7 +73,7 @@ def in_full(name: str, process: DiffusionProcess) -> GeneratorReport:
 
 
 def run(name: str, samples: int, checked: int) -> float:
-    """CPU seconds of it all; prints a row."""
+    """Print a row; return the CPU seconds of both analyses."""
     begun = time.process_time()
     report = in_full(name, drawn(name, 0))
     analysed = time.process_time()
@@ -97,14 +99,16 @@ def run(name: str, samples: int, checked: int) -> float:
             if np.isfinite(moved) and log_time is not None:
                 worst_time = max(worst_time, abs(float(np.expm1(moved - log_time))))
     print(
-        f"{name:22}{analysed - begun:9.2f}{ended - analysed:9.2f}{ended - begun:9.2f}{worst_rate:12.1e}"
-        f"{worst_time if report.between else float('nan'):12.1e}   {exact[0]:.5g}, interval {found.eigenvalues[0]}",
+        f"{name:22}{analysed - begun:9.2f}{ended - analysed:9.2f}{ended - begun:9.2f}"
+        f"{worst_rate:12.1e}{worst_time if report.between else float('nan'):12.1e}"
+        f"   {exact[0]:.5g}, interval {found.eigenvalues[0]}",
         flush=True,
     )
     return ended - begun
 
 
 def main() -> int:
+    """Print the table; return 1 where a bar is missed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -113,7 +117,8 @@ def main() -> int:
     parser.add_argument("--only", choices=MODELS)
     options = parser.parse_args()
     print(
-        f"{'model':22}{'analysis':>9}{'samples':>9}{'both, s':>9}{'rates':>12}{'times':>12}   slowest rate"
+        f"{'model':22}{'analysis':>9}{'samples':>9}{'both, s':>9}{'rates':>12}{'times':>12}   "
+        "slowest rate"
     )
     slow = [
         name

@@ -1,11 +1,13 @@
-"""Are the source paper's three systems found at its settings, over HTTP, and how near to the Cramér–Rao bound?
+"""Are the paper's three systems found at its settings, over HTTP, and how near to the bound?
 
     python -m benchmarks.recovery URL [--seeds 5] [--trajectories 120] [--only SYSTEM]
 
-Euler–Maruyama paths (T = 100, dt = 0.002, starts uniform in [−3, 3]) go to a running service as NPY; the jobs are the paper's
-preset and the default. One table: right supports out of seeds, then for each true coefficient the mean and the root mean
-square of its relative error, beside the bound and the error of maximum likelihood on these very paths. Exit status 1 where a
-support is wrong, or where the default estimator's rms error of a drift coefficient is more than 1.5 times the bound.
+Euler–Maruyama paths (T = 100, dt = 0.002, starts uniform in [−3, 3]) go to a running service as
+NPY; the jobs are the paper's preset and the default. One table: right supports out of seeds, then
+for each true coefficient the mean and the root mean square of its relative error, beside the
+Cramér–Rao bound and the error of maximum likelihood on these very paths. Exit status 1 where a
+support is wrong, or where the default estimator's rms error of a drift coefficient is more than 1.5
+times the bound.
 """
 
 import argparse
@@ -28,14 +30,17 @@ Terms = Mapping[str, float]
 DT = 0.002
 T = 100.0
 ALLOWED = 1.5
-"""Bounds that a drift coefficient's rms error may reach. Of an efficient estimator on five seeds, one in twenty is beyond."""
+"""Largest rms error of a drift coefficient in Cramér–Rao bounds.
+
+An efficient estimator exceeds it on five seeds once in twenty times.
+"""
 
 POWERS = {"1": 0, "x": 1, "x^2": 2, "x^3": 3, "x^4": 4}
 
 
 @dataclass(frozen=True)
 class System:
-    """A system of the paper, and the parameters it takes beside the preset."""
+    """System of the paper, and its parameters beside the preset."""
 
     drift: Terms
     diffusion: Terms
@@ -55,25 +60,32 @@ SYSTEMS = {
 
 @dataclass(frozen=True)
 class Limit:
-    """Of one coefficient, relative to it: the Cramér–Rao bound, and the error of maximum likelihood on the same paths."""
+    """Smallest errors of one coefficient, relative to it.
+
+    bound       Cramér–Rao bound
+    likeliest   error of maximum likelihood on the same paths
+    """
 
     bound: float
     likeliest: float
 
 
 Limits = dict[tuple[str, str], Limit]
-"""By component and term."""
+"""Limits by component and term."""
 
 
 def paths_of(name: str, n_trajectories: int, seed: int, duration: float = T) -> Floats:
-    """(n_trajectories, n_samples) [state]. No two systems share their noise: one odd draw is to count once, not thrice."""
+    """Simulate (n_trajectories, n_samples) [state].
+
+    No two systems share their noise: one odd draw is to count once, not thrice.
+    """
     number = 100 * list(SYSTEMS).index(name) + seed
     start = np.random.default_rng([number, 1]).uniform(-3, 3, n_trajectories)
     return simulate(*COEFFICIENTS[name], start, dt=DT, n_steps=round(duration / DT), seed=number)
 
 
 def jobs_of(name: str) -> dict[str, dict[str, Any]]:
-    """The two jobs that are compared, without their dataset."""
+    """Return the two jobs that are compared, without their dataset."""
     return {
         "paper": {"kind": "identification", "preset": "paper", "parameters": SYSTEMS[name].paper},
         "efficient": {"kind": "identification"},
@@ -81,7 +93,7 @@ def jobs_of(name: str) -> dict[str, dict[str, Any]]:
 
 
 def limits_of(name: str, paths: Floats) -> Limits:
-    """The best that can be had from these very paths, knowing the support and the other coefficients.
+    """Return the smallest errors on these paths with known support and other coefficients.
 
     Drift:      information Σ f_k f_l Δt / a,   score Σ f_k (ΔX − bΔt) / a.
     Diffusion:  information Σ f_k f_l / 2a²,    score Σ f_k ((ΔX − bΔt)²/Δt − a) / 2a².
@@ -106,7 +118,7 @@ def limits_of(name: str, paths: Floats) -> Limits:
 
 
 def upload(client: httpx.Client, paths: Floats) -> str:
-    """The id of the dataset: each row a trajectory."""
+    """Upload the paths, each row a trajectory; return the id of the dataset."""
     body = io.BytesIO()
     np.save(body, paths)
     layout: dict[str, str | float] = {"dt": DT, "orientation": "rows"}
@@ -120,7 +132,7 @@ def upload(client: httpx.Client, paths: Floats) -> str:
 
 
 def result_of(client: httpx.Client, job: Mapping[str, Any]) -> dict[str, Any]:
-    """The result of a job, once it is over. Raises RuntimeError where it has none."""
+    """Return the result of a job, once it has ended. Raise RuntimeError where it has none."""
     wait = {"Prefer": "wait=30"}
     record = _success(client.post("/v1/jobs", json=job, headers=wait))
     while record["state"] in ("queued", "running"):
@@ -138,7 +150,7 @@ def _success(response: httpx.Response) -> dict[str, Any]:
 
 
 def active_terms(result: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The active terms of drift and diffusion, by name."""
+    """Return the active terms of drift and diffusion, by name."""
     components = {
         "drift": result["model"]["drift"]["x"],
         "diffusion": result["model"]["diffusion"]["x,x"],
@@ -151,7 +163,7 @@ def active_terms(result: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 @dataclass
 class Errors:
-    """What one estimator did on one system, seed by seed."""
+    """Errors of one estimator on one system, for each seed."""
 
     right: dict[str, int] = field(default_factory=lambda: {"drift": 0, "diffusion": 0})
     relative: dict[tuple[str, str], list[float]] = field(default_factory=dict)
@@ -159,7 +171,7 @@ class Errors:
     seconds: list[float] = field(default_factory=list)
 
     def add(self, system: System, result: Mapping[str, Any], limits: Limits) -> None:
-        """A term that was not found counts as zero, an error of 100 %."""
+        """Add one result. A term that was not found counts as zero, an error of 100 %."""
         self.seconds.append(result["provenance"]["seconds"])
         for component, found in active_terms(result).items():
             truth: Terms = getattr(system, component)
@@ -170,16 +182,18 @@ class Errors:
                 self.limits.setdefault((component, term), []).append(limits[component, term])
 
     def bound(self, coefficient: tuple[str, str]) -> float:
+        """Return the rms of the Cramér–Rao bounds."""
         return rms([limit.bound for limit in self.limits[coefficient]])
 
     def likeliest(self, coefficient: tuple[str, str]) -> float:
+        """Return the rms error of maximum likelihood."""
         return rms([limit.likeliest for limit in self.limits[coefficient]])
 
 
 def measure(
     client: httpx.Client, name: str, n_seeds: int, n_trajectories: int
 ) -> dict[str, Errors]:
-    """Both estimators on `n_seeds` sets of paths."""
+    """Return the errors of both estimators on `n_seeds` sets of paths."""
     errors = {estimator: Errors() for estimator in jobs_of(name)}
     for seed in range(n_seeds):
         paths = paths_of(name, n_trajectories, seed)
@@ -193,25 +207,30 @@ def measure(
 
 
 def rms(values: list[float]) -> float:
+    """Return the root mean square."""
     return float(np.sqrt(np.mean(np.square(values))))
 
 
 def rows_of(name: str, estimator: str, errors: Errors, n_seeds: int) -> Iterator[str]:
-    """Lines of the table."""
+    """Yield the lines of the table."""
     for coefficient, relative in errors.relative.items():
         component, term = coefficient
         yield (
-            f"{name:19} {estimator:10} {component:10} {errors.right[component]:>2}/{n_seeds:<3} {term:4} "
-            f"{100 * float(np.mean(relative)):+8.2f} % {100 * rms(relative):8.2f} % {100 * errors.bound(coefficient):8.2f} % "
-            f"{100 * errors.likeliest(coefficient):8.2f} % {float(np.mean(errors.seconds)):7.2f} s"
+            f"{name:19} {estimator:10} {component:10} {errors.right[component]:>2}/{n_seeds:<3} "
+            f"{term:4} {100 * float(np.mean(relative)):+8.2f} % {100 * rms(relative):8.2f} % "
+            f"{100 * errors.bound(coefficient):8.2f} % {100 * errors.likeliest(coefficient):8.2f} "
+            f"% {float(np.mean(errors.seconds)):7.2f} s"
         )
 
 
 def failures_of(name: str, estimator: str, errors: Errors, n_seeds: int) -> Iterator[str]:
-    """Where a bar is missed."""
+    """Yield a line for each missed bar."""
     for component, right in errors.right.items():
         if right < n_seeds:
-            yield f"{name}, {estimator}: {component} has the right support in {right} of {n_seeds} seeds"
+            yield (
+                f"{name}, {estimator}: {component} has the right support in {right} of {n_seeds} "
+                "seeds"
+            )
     for coefficient, relative in errors.relative.items():
         component, term = coefficient
         ratio, likeliest = (
@@ -220,12 +239,13 @@ def failures_of(name: str, estimator: str, errors: Errors, n_seeds: int) -> Iter
         )
         if estimator == "efficient" and component == "drift" and ratio > ALLOWED:
             yield (
-                f"{name}, {estimator}: rms error of {term} is {ratio:.2f} times the bound, allowed are {ALLOWED}; "
-                f"maximum likelihood has {likeliest:.2f} on the same paths"
+                f"{name}, {estimator}: rms error of {term} is {ratio:.2f} times the bound, allowed "
+                f"are {ALLOWED}; maximum likelihood has {likeliest:.2f} on the same paths"
             )
 
 
 def main() -> int:
+    """Print the table; return 1 where a bar is missed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -237,8 +257,8 @@ def main() -> int:
     options = parser.parse_args()
     headers = {"Authorization": f"Bearer {options.key}"} if options.key else {}
     print(
-        f"{'system':19} {'estimator':10} {'component':10} {'right':6} {'term':4} {'mean error':>10} {'rms error':>10} "
-        f"{'bound':>10} {'likeliest':>10} {'job':>9}"
+        f"{'system':19} {'estimator':10} {'component':10} {'right':6} {'term':4} "
+        f"{'mean error':>10} {'rms error':>10} {'bound':>10} {'likeliest':>10} {'job':>9}"
     )
     failures: list[str] = []
     with httpx.Client(base_url=options.url, headers=headers, timeout=120) as client:

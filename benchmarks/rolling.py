@@ -1,10 +1,11 @@
-"""Are the windows' intervals right, and what do 200 windows over 10⁶ samples cost?
+"""Are the intervals of rolling windows right, and what do 200 windows over 10⁶ samples cost?
 
     python -m benchmarks.rolling [--records 10]
 
-dX = (μ X − X³) dt + ½ dW whose barrier falls straight from 2 kT to a third of one (μ from 1 to 0.4) over T = 10 000, dt = 0.01:
-200 windows of a tenth of the record. Truth is the exact gap of the process at the middle of each. Neighbouring windows share most
-of their samples, so the share of windows that hold the truth has the scatter of ten a record.
+dX = (μ X − X³) dt + ½ dW whose barrier falls linearly from 2 kT to a third of one (μ from 1 to 0.4)
+over T = 10 000, dt = 0.01: 200 windows of a tenth of the record. Truth is the exact gap of the
+process at the middle of each. Neighbouring windows share most of their samples, so the share of
+windows that hold the truth has the scatter of ten a record.
 """
 
 import argparse
@@ -33,7 +34,7 @@ LEVEL = 1.96
 
 @nb.njit
 def record(seed: int) -> Floats:
-    """(STEPS,) samples."""
+    """Simulate (STEPS,) samples."""
     np.random.seed(seed)
     x, step, out = -1.0, DT / SUBSTEPS, np.empty(STEPS)
     root = np.sqrt(step * NOISE)
@@ -46,13 +47,15 @@ def record(seed: int) -> Floats:
 
 
 def exact(middles: Floats) -> Floats:
-    """log λ₁ at these shares of the record, from 13 of them: it is smooth."""
+    """Return log λ₁ at these shares of the record, by a smooth fit through 13 of them."""
     mus = np.linspace(FIRST, LAST, 13)
     rates = []
     for mu in mus:
         process = ScalarProcess(
-            lambda x: mu * x - x**3, lambda x: np.full_like(x, NOISE), lambda x: mu - 3 * x**2
-        )  # noqa: B023
+            lambda x: mu * x - x**3,  # noqa: B023
+            lambda x: np.full_like(x, NOISE),
+            lambda x: mu - 3 * x**2,  # noqa: B023
+        )
         spectrum = analyse(process, eigenpairs=1).spectrum
         assert spectrum is not None
         rates.append(float(np.log(spectrum.eigenvalues[0].real)))
@@ -60,7 +63,7 @@ def exact(middles: Floats) -> Floats:
 
 
 def rolled(seed: int) -> tuple[Rolling, float]:
-    """What is found, and CPU seconds."""
+    """Return the rolling identification, and CPU seconds."""
     data = from_arrays([record(seed)], DT)
     begun = time.process_time()
     found = roll_along(data, IdentificationParameters(), WINDOWS, lambda *_: None)
@@ -68,6 +71,7 @@ def rolled(seed: int) -> tuple[Rolling, float]:
 
 
 def main() -> None:
+    """Print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=10)
     arguments = parser.parse_args()
@@ -84,12 +88,14 @@ def main() -> None:
             z += list(own[:: len(own) // 10])
             trends.append(0.0 if found.trend is None else found.trend.z)
         print(
-            f"{len(found.windows)} windows over {STEPS} samples: {np.median(took):.2f} s of CPU (largest {max(took):.2f})"
+            f"{len(found.windows)} windows over {STEPS} samples: {np.median(took):.2f} s of CPU "
+            f"(largest {max(took):.2f})"
         )
         share = f"{100 * np.mean(held):.1f} %, of one record at least {100 * min(held):.0f} %"
         print(f"windows whose 95 % interval of the gap holds the truth: {share}")
         print(
-            f"errors of separate windows over their standard errors: {np.std(z):.2f} (mean {np.mean(z):+.2f}, {len(z)} of them)"
+            f"errors of separate windows over their standard errors: {np.std(z):.2f} (mean "
+            f"{np.mean(z):+.2f}, {len(z)} of them)"
         )
         print(f"z of the trend: {min(trends):.1f} to {max(trends):.1f}")
 

@@ -1,19 +1,22 @@
-"""Does sampling coarsely, or through measurement noise, cost more than it must?
+"""Does coarse sampling, or measurement noise, cost more than it must?
 
     python -m benchmarks.sampled [--seeds 20] [--jobs 1] [--only coarse noisy peer]
 
-Paths of the source paper's systems, integrated finely and sampled as laboratories do, through the identification of a job with
-its defaults. Three tables, one row a coefficient:
+Paths of the source paper's systems, integrated finely and sampled as laboratories do, through the
+identification of a job with its defaults. Three tables, one row a coefficient:
 
   coarse   double well at 0.2 and 0.05, multiplicative at 0.1, T = 24 000: rms error beside the bar
-  noisy    Ornstein–Uhlenbeck and double well at 0.01, T = 12 000, noise of 0 to 0.1: rms error beside the bar; and the rms with
-           `measurement_noise: none` on the clean paths, which `auto` may exceed by a tenth
-  peer     every 50th sample of 0.002, and noise of 0.1 at 0.05, T = 12 000: mean error beside 1.2 times that of SFI 2.0, a
-           parametric estimator for such data; false terms, and the CPU seconds of the slowest
+  noisy    Ornstein–Uhlenbeck and double well at 0.01, T = 12 000, noise of 0 to 0.1: rms error
+           beside the bar; and the rms with `measurement_noise: none` on the clean paths, which
+           `auto` may exceed by a tenth
+  peer     every 50th sample of 0.002, and noise of 0.1 at 0.05, T = 12 000: mean error beside 1.2
+           times that of SFI 2.0, a parametric estimator for such data; false terms, and the CPU
+           seconds of the slowest
 
-`floor` is what the Cramér–Rao bound leaves (mean or root mean square, as the row): of the drift for a continuous record without
-noise, of the diffusion for the increments, through the noise where there is one. `claimed` is the standard error in the answer.
-Exit status 1 where a bar is missed that is not below the floor.
+`floor` is what the Cramér–Rao bound leaves (mean or root mean square, as the row): of the drift for
+a continuous record without noise, of the diffusion for the increments, through the noise where
+there is one. `claimed` is the standard error in the answer. Exit status 1 where a bar is missed
+that is not below the floor.
 """
 
 import argparse
@@ -44,11 +47,12 @@ DIFFUSION: Coefficient = ("diffusion", "1")
 
 @dataclass(frozen=True)
 class Setting:
-    """Samples and what is asked of them.
+    """Samples and their bars.
 
-    bars    largest error by coefficient, relative
-    mean    whether that is of the mean size of the error, else of its root mean square
-    noise   of the variance of the measurement noise, the bar
+    bars    largest relative error by coefficient
+    mean    whether a bar is for the mean size of the error, else for its root mean square
+    noise   largest relative error of the measurement noise's variance
+    finest  sampling interval of the simulated paths [time]
     """
 
     name: str
@@ -62,6 +66,7 @@ class Setting:
 
     @property
     def label(self) -> str:
+        """Label of the setting in the table."""
         return f"{self.name} dt {self.dt:g}" + (
             f", noise {self.deviation:g}" if self.deviation else ""
         )
@@ -126,11 +131,11 @@ PEER = [
         finest=0.05,
     ),
 ]
-"""SFI's errors, of which 1.2 times are the bars but for x²: 10 %."""
+"""Errors of SFI; the bars are 1.2 times these, but for x² 10 %."""
 
 
 def run(seed: int, setting: Setting, handling: str = "auto") -> Measured:
-    """One seed of a setting."""
+    """Identify one seed of a setting."""
     finest = setting.finest or setting.dt
     paths = stationary_paths(setting.name, setting.n_trajectories, T, finest, seed)[
         :, :: round(setting.dt / finest)
@@ -147,6 +152,7 @@ def run(seed: int, setting: Setting, handling: str = "auto") -> Measured:
 def rows_of(
     setting: Setting, found: list[Measured], bars: dict[Coefficient, float], misses: list[str]
 ) -> Iterator[str]:
+    """Yield the rows of a setting, and collect the missed bars."""
     size, factor = (mean_size, MEAN_OF_NORMAL) if setting.mean else (rms, 1.0)
     floors = floors_of(setting.name, setting.n_trajectories * T, setting.dt, setting.deviation)
     for coefficient in found[0].errors:
@@ -158,24 +164,27 @@ def rows_of(
         )
         standard = float(np.nanmean([m.standard[coefficient] for m in found]))
         yield (
-            f"{setting.label:38}{' '.join(coefficient):14}{100 * error:8.2f} %{100 * bar:8.2f} %{100 * floor:8.2f} %"
-            f"{100 * float(np.mean(errors)):+8.2f} %{100 * standard:8.2f} %"
+            f"{setting.label:38}{' '.join(coefficient):14}{100 * error:8.2f} %{100 * bar:8.2f} "
+            f"%{100 * floor:8.2f} %{100 * float(np.mean(errors)):+8.2f} %{100 * standard:8.2f} %"
         )
         if error > bar:
             below = "; the bar is below the floor" if bar < floor else ""
             misses.append(
-                f"{setting.label}, {' '.join(coefficient)}: {100 * error:.2f} % for {100 * bar:.2f} %{below}"
+                f"{setting.label}, {' '.join(coefficient)}: {100 * error:.2f} % for "
+                f"{100 * bar:.2f} %{below}"
             )
     false = [" ".join(c) for m in found for c in (*m.false, *m.missed)]
     yield (
-        f"{setting.label:38}{', '.join(sorted({m.rule for m in found}))}; slowest {max(m.seconds for m in found):.2f} s CPU; "
-        f"false or missed terms: {', '.join(false) or 'none'}"
+        f"{setting.label:38}{', '.join(sorted({m.rule for m in found}))}; slowest "
+        f"{max(m.seconds for m in found):.2f} s CPU; false or missed terms: "
+        f"{', '.join(false) or 'none'}"
     )
     if false:
         misses.append(f"{setting.label}: {len(false)} false or missed terms in {len(found)} seeds")
 
 
 def coarse(seeds: int, jobs: int, misses: list[str]) -> Iterator[str]:
+    """Yield the table of coarse samples."""
     for setting in COARSE:
         yield from rows_of(
             setting, each(partial(run, setting=setting), range(seeds), jobs), setting.bars, misses
@@ -183,12 +192,16 @@ def coarse(seeds: int, jobs: int, misses: list[str]) -> Iterator[str]:
 
 
 def noisy(seeds: int, jobs: int, misses: list[str]) -> Iterator[str]:
+    """Yield the table of noisy samples."""
     for setting in NOISY:
         found = each(partial(run, setting=setting), range(seeds), jobs)
         yield from rows_of(setting, found, setting.bars, misses)
         if setting.deviation:
             off = rms([m.noise / setting.deviation**2 - 1 for m in found])
-            yield f"{setting.label:38}{'noise variance':14}{100 * off:8.2f} %{100 * (setting.noise or np.inf):8.2f} %"
+            yield (
+                f"{setting.label:38}{'noise variance':14}{100 * off:8.2f} "
+                f"%{100 * (setting.noise or np.inf):8.2f} %"
+            )
             if setting.noise is not None and off > setting.noise:
                 misses.append(f"{setting.label}: the noise's variance is {100 * off:.1f} % off")
             continue
@@ -199,11 +212,13 @@ def noisy(seeds: int, jobs: int, misses: list[str]) -> Iterator[str]:
             yield f"{setting.label:38}{' '.join(coefficient):14} {cost}"
             if auto > 1.1 * none:
                 misses.append(
-                    f"{setting.label}, {' '.join(coefficient)}: auto costs {100 * (auto / none - 1):.0f} %"
+                    f"{setting.label}, {' '.join(coefficient)}: auto costs "
+                    f"{100 * (auto / none - 1):.0f} %"
                 )
 
 
 def peer(seeds: int, jobs: int, misses: list[str]) -> Iterator[str]:
+    """Yield the table beside SFI 2.0."""
     better = cells = 0
     for setting in PEER:
         found = each(partial(run, setting=setting), range(seeds), jobs)
@@ -224,6 +239,7 @@ TABLES = {"coarse": coarse, "noisy": noisy, "peer": peer}
 
 
 def main() -> int:
+    """Print the tables; return 1 where a bar is missed that is not below the floor."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -2,9 +2,10 @@
 
     python -m benchmarks.scaling [--largest 100000000]
 
-The source paper's double well as memory-mapped files of 10⁵ to 10⁸ increments; what a job computes before the generator's
-analysis, each size in a process of its own. Time in CPU seconds; memory is the peak of what is allocated (pages of the mapped
-files are the operating system's, and not counted), from a second run.
+The source paper's double well as memory-mapped files of 10⁵ to 10⁸ increments; the identification
+of a job before the generator's analysis, each size in a process of its own. Time in CPU seconds;
+memory is the peak of what is allocated (pages of the mapped files are the operating system's, and
+not counted), from a second run.
 """
 
 import argparse
@@ -27,7 +28,7 @@ FIELDS = ("states", "times", "segments")
 
 
 def write(folder: Path, n_trajectories: int) -> None:
-    """The fields of `Trajectories`, a hundred trajectories at a time."""
+    """Write the fields of `Trajectories`, a hundred trajectories at a time."""
     n = STEPS + 1
     states = np.lib.format.open_memmap(
         folder / "states.npy", "w+", np.float64, (n_trajectories * n, 1)
@@ -43,7 +44,7 @@ def write(folder: Path, n_trajectories: int) -> None:
 
 
 def measured(folder: Path, estimator: str) -> tuple[float, int]:
-    """CPU seconds and bytes at most."""
+    """Return CPU seconds and the peak of allocated bytes."""
     data = Trajectories(*(np.load(folder / f"{field}.npy", mmap_mode="r") for field in FIELDS))
     few = Trajectories(data.states[: 2 * STEPS + 2], data.times[: 2 * STEPS + 2], data.segments[:2])
     identify(few, estimator)  # compiles for mapped files, or loads what was compiled before
@@ -56,12 +57,14 @@ def measured(folder: Path, estimator: str) -> tuple[float, int]:
 
 
 def in_a_process(folder: str, estimator: str) -> tuple[float, int]:
+    """Measure in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.scaling", "--measure", folder, estimator]
     took, peak = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     return float(took), int(peak)
 
 
 def main() -> None:
+    """Print the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

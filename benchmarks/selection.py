@@ -1,11 +1,12 @@
-"""How often does each way of selecting find exactly the right terms?
+"""How often does each method of selection find exactly the right terms?
 
     python -m benchmarks.selection [--seeds 20] [--trajectories 10] [--degrees 4 7] [--walks 200]
 
-The source paper's three systems at its settings (paths of `benchmarks.recovery`) through the default estimator, and Brownian
-motion, where the right drift is none. One table: right supports of drift and diffusion out of seeds, for every method and size K
-of the library. `lasso_cv, lowest` is what the smallest cross-validation error would choose, where `lasso_cv` takes the largest
-penalty within one standard error of it; there, terms that hang on the sampling rule are not left out.
+The source paper's three systems at its settings (paths of `benchmarks.recovery`) through the
+default estimator, and Brownian motion, where the right drift is none. One table: right supports of
+drift and diffusion out of seeds, for every method and size K of the library. `lasso_cv, lowest` is
+what the smallest cross-validation error would choose, where `lasso_cv` takes the largest penalty
+within one standard error of it; there, terms that depend on the sampling rule are not left out.
 """
 
 import argparse
@@ -30,11 +31,11 @@ from worker.identification.sums.kernels import make_kernels
 METHODS: tuple[Method, ...] = ("bic", "pastis", "stlsq", "lasso_cv")
 LOWEST = "lasso_cv, lowest"
 Asked = tuple[NormalEquations, NormalEquations | None, Library, int]
-"""What the last fit asked `choose`, but for the criterion."""
+"""Arguments of the last fit's call of `choose`, except the criterion."""
 
 
 def asked_of(data: Trajectories, degree: int) -> tuple[Asked, Asked]:
-    """What the default estimator's last fit had to choose from, in the drift and in the diffusion."""
+    """Return the arguments of the last choice of terms, for the drift and for the diffusion."""
     scales = measure_scales(data, None)
     asked: list[Asked] = []
 
@@ -48,7 +49,7 @@ def asked_of(data: Trajectories, degree: int) -> tuple[Asked, Asked]:
         asked.append((equations, other, library, n_windows))
         return choose(equations, other, library, n_windows, criterion)
 
-    # The drift's choice is made in one place, the diffusion's in the other.
+    # The drift's choice is made in one module, the diffusion's in the other.
     with (
         patch.object(scalar_fit, "choose", noting),
         patch.object(diffusion_terms, "choose", noting),
@@ -64,7 +65,7 @@ def asked_of(data: Trajectories, degree: int) -> tuple[Asked, Asked]:
 
 
 def found_by(asked: Asked) -> Iterator[tuple[str, set[str]]]:
-    """Every method and the terms it keeps."""
+    """Yield every method and the terms it keeps."""
     library = asked[2]
     for method in METHODS:
         selected = choose(*asked, Criterion(method))
@@ -78,12 +79,13 @@ def found_by(asked: Asked) -> Iterator[tuple[str, set[str]]]:
 
 
 def random_walk(n_trajectories: int, seed: int) -> Trajectories:
-    """Brownian paths of variance one a unit of time, T = 10."""
+    """Simulate Brownian paths of variance one a unit of time, T = 10."""
     steps = np.random.default_rng([seed, 2]).standard_normal((n_trajectories, 1000)) * 0.1
     return from_arrays(list(np.cumsum(steps, axis=1)), 0.01)
 
 
 def main() -> None:
+    """Print the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

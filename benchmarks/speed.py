@@ -2,9 +2,10 @@
 
     python -m benchmarks.speed [--trajectories 120] [--repeat 3]
 
-The source paper's double well (T = 100, dt = 0.002), in memory. In one process and one run: the kernel statistics alone, what a
-job computes before the generator's analysis with and without its diagnostics, the paper's preset, and plain least squares on
-increments. CPU seconds, the least of some repetitions, so that a busy machine matters little.
+The source paper's double well (T = 100, dt = 0.002), in memory. In one process and one run: the
+kernel statistics alone, the identification of a job before the generator's analysis with and
+without its diagnostics, the paper's preset, and plain least squares on increments. CPU seconds, the
+least of some repetitions, so that a busy machine matters little.
 """
 
 import argparse
@@ -37,14 +38,14 @@ ESTIMATORS = {"default": IdentificationParameters(), "paper preset": PAPER_PRESE
 
 
 def identify(data: Trajectories, estimator: str) -> Answer:
-    """What a job computes before the generator's analysis."""
+    """Identify as a job does before the generator's analysis."""
     answer = pipeline.identify(data, ESTIMATORS[estimator], lambda *_: None)
     assert isinstance(answer, Answer)
     return answer
 
 
 def least_squares(paths: Floats) -> Floats:
-    """Σ f_k f_l Δt against Σ f_k ΔX, with all terms of the library."""
+    """Regress Σ f_k ΔX on Σ f_k f_l Δt, with all terms of the library."""
     x, difference = paths[:, :-1].ravel(), np.diff(paths).ravel()
     f = np.ones((DEGREE + 1, x.size))
     for k in range(DEGREE):
@@ -53,7 +54,10 @@ def least_squares(paths: Floats) -> Floats:
 
 
 def plain_statistics(paths: Floats) -> None:
-    """A, B, Q of Algorithm 1, and its corrected Q with some drift: the lines that go over the data."""
+    """Compute A, B, Q of Algorithm 1, and its corrected Q with some drift:
+
+    the passes over the data.
+    """
     for X in paths:
         x, dX = X[:-1], np.diff(X)
         theta = np.stack([x**k for k in range(DEGREE + 1)])
@@ -66,7 +70,7 @@ def plain_statistics(paths: Floats) -> None:
 
 
 def problem_of(data: Trajectories) -> Problem:
-    """The default library and fifty kernels."""
+    """Return the problem with the default library and fifty kernels."""
     scales = measure_scales(data)
     return Problem(
         data, scales, make_library(scales, polynomial_degree=DEGREE), make_kernels(scales)
@@ -74,12 +78,14 @@ def problem_of(data: Trajectories) -> Problem:
 
 
 class Clock:
-    """CPU seconds of the diagnostics of a job: passes that ask whether the model is right."""
+    """CPU seconds of the diagnostics of a job: passes that check the model."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
 
     def around(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """Wrap a function so that its time is counted."""
+
         def timed(*args: Any, **kwargs: Any) -> Any:
             begun = time.process_time()
             value = call(*args, **kwargs)
@@ -91,6 +97,7 @@ class Clock:
 
     @contextmanager
     def running(self) -> Iterator[None]:
+        """Count the diagnostics' time inside the `with` block."""
         watched = [
             (markov_tests, "score_tests"),
             (scalar_estimator, "residuals_of"),
@@ -104,7 +111,7 @@ class Clock:
 
 
 def seconds(call: Callable[[], object], repeat: int = 1) -> float:
-    """Of the fastest repetition."""
+    """Return the CPU time of the fastest repetition."""
     taken = []
     for _ in range(repeat):
         begun = time.process_time()
@@ -114,6 +121,7 @@ def seconds(call: Callable[[], object], repeat: int = 1) -> float:
 
 
 def with_and_without_diagnostics(data: Trajectories, repeat: int) -> tuple[float, float]:
+    """Return the CPU time of the identification, and that without diagnostics."""
     taken = []
     for _ in range(repeat):
         clock = Clock()
@@ -124,6 +132,7 @@ def with_and_without_diagnostics(data: Trajectories, repeat: int) -> tuple[float
 
 
 def main() -> None:
+    """Print the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -136,6 +145,7 @@ def main() -> None:
 
 
 def compare(n_trajectories: int, repeat: int) -> None:
+    """Measure and print all rows."""
     paths = paths_of("double-well", n_trajectories, seed=0)
     data, few = from_arrays(list(paths), DT), from_arrays(list(paths[:2]), DT)
     for estimator in ESTIMATORS:
@@ -162,7 +172,8 @@ def compare(n_trajectories: int, repeat: int) -> None:
     print(f"{'':42}{'CPU':>9}{'a sample':>12}{'times as fast':>15}")
     for name, took, reference in rows:
         print(
-            f"{name:42}{took:7.2f} s{1e9 * took / data.n_increments:9.0f} ns{reference / took:15.1f}"
+            f"{name:42}{took:7.2f} s{1e9 * took / data.n_increments:9.0f} "
+            f"ns{reference / took:15.1f}"
         )
 
 

@@ -2,7 +2,8 @@
 
     python -m benchmarks.paper [--quick] [--seeds 20] [--jobs 2] [--output docs/paper.md]
 
-`--quick` takes a minute: few seeds, few trajectories, and prints the document unless an output is named.
+With `--quick` it takes a minute: few seeds, few trajectories, and the document is printed unless an
+output is named.
 """
 
 import argparse
@@ -76,7 +77,15 @@ ORDER: tuple[ModuleType, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much is run: seeds, trajectories and duration of the shared runs, seeds of the others and their settings."""
+    """Size of the reproduction.
+
+    seeds            number of shared runs of each system
+    n_trajectories   number of trajectories of a shared run
+    duration         of a shared run [time]
+    own_seeds        number of seeds of the items with paths of their own
+    durations        durations of `temporal` [time]
+    steps            sampling intervals of `noise_scaling` [time]
+    """
 
     seeds: int = 20
     n_trajectories: int = 120
@@ -90,6 +99,7 @@ QUICK = Size(2, 30, 100.0, 3, (25.0, 50.0, 100.0), (0.02, 0.005))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return 0."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -101,9 +111,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     size = QUICK if options.quick else Size(options.seeds)
     measured = measure(size, options.jobs)
     how = (
-        f"Written by `python -m benchmarks.paper{' --quick' if options.quick else ''}` in {measured.seconds:.0f} s of CPU "
-        f"time, on {options.jobs} processes: {size.seeds} seeds of {size.n_trajectories} paths for each system, "
-        f"{size.own_seeds} seeds where the paper has 25. Do not edit it: run that."
+        f"Written by `python -m benchmarks.paper{' --quick' if options.quick else ''}` in "
+        f"{measured.seconds:.0f} s of CPU time, on {options.jobs} processes: {size.seeds} seeds of "
+        f"{size.n_trajectories} paths for each system, {size.own_seeds} seeds where the paper has "
+        "25. Do not edit it: run that."
     )
     text = document(parts_of(measured), how)
     output = options.output or (None if options.quick else DOCUMENT)
@@ -117,11 +128,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """What the items measured.
+    """Measurements of the items.
 
-    on_runs   by system, for each seed what every item has, by the name of its module
+    on_runs   by system, for each seed the measurements of every item by the name of its module
     own       for each seed, by the name of the module
-    seconds   of CPU time
+    seconds   CPU time [s]
     """
 
     on_runs: dict[str, list[dict[str, Any]]]
@@ -130,7 +141,7 @@ class Measured:
 
 
 def measure(size: Size, jobs: int) -> Measured:
-    """All items on all seeds, in so many processes."""
+    """Measure all items on all seeds, in `jobs` processes."""
     runs: list[Callable[[], Any]] = [
         partial(on_run, name, seed, size) for name in NAMES for seed in range(size.seeds)
     ]
@@ -150,7 +161,7 @@ def measure(size: Size, jobs: int) -> Measured:
 
 
 def parts_of(measured: Measured) -> list[Part]:
-    """In the paper's order."""
+    """Return the parts of the document in the paper's order."""
     parts = []
     for item in ORDER:
         if item in ON_RUNS:
@@ -170,13 +181,13 @@ def parts_of(measured: Measured) -> list[Part]:
 
 
 def on_run(name: str, seed: int, size: Size) -> dict[str, Any]:
-    """What all items measure on one run, by the name of their module."""
+    """Measure all items on one run, by the name of their module."""
     run = run_of(name, seed, size.n_trajectories, size.duration)
     return {item.__name__: item.measure(run) for item in ON_RUNS if name in item.SYSTEMS}
 
 
 def _timed(call: Callable[[], Any]) -> tuple[Any, float]:
-    """The result, and the CPU time it took [s]."""
+    """Return the result, and the CPU time it took [s]."""
     begun = time.process_time()
     with threadpool_limits(1):
         found = call()

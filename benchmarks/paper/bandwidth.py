@@ -23,7 +23,10 @@ EVALUATED = np.linspace(-2.5, 2.5, 501)
 
 
 def measure(run: Run) -> Floats | None:
-    """Mean absolute error over mean absolute drift on [−2.5, 2.5], all five terms; (stacked or pooled, h, M)."""
+    """Return the mean absolute error over the mean absolute drift on [−2.5, 2.5], all five terms.
+
+    The shape is (stacked or pooled, h, M).
+    """
     if run.seed >= SEEDS:
         return None
     finest = make_kernels(
@@ -65,6 +68,7 @@ def _error(coefficients: Floats) -> float:
 
 
 def part(found: Mapping[str, Sequence[Floats | None]]) -> Part:
+    """Make the part of the document."""
     each = np.array([f for f in found[SYSTEMS[0]] if f is not None])
     stacked, pooled = each.mean(axis=0)
     return Part(
@@ -72,9 +76,9 @@ def part(found: Mapping[str, Sequence[Floats | None]]) -> Part:
         "figure fig:hyperparams",
         tuple(
             Table(
-                f"{what}: mean absolute error of the double well's drift over [−2.5, 2.5], in percent of its mean size; least "
-                f"squares with all five terms, mean of {len(each)} seeds. The paper does not print its grid; this one "
-                "has its ends.",
+                f"{what}: mean absolute error of the double well's drift over [−2.5, 2.5], in "
+                f"percent of its mean size; least squares with all five terms, mean of {len(each)} "
+                "seeds. The paper does not print its grid; this one has its ends.",
                 ("h", *(f"M = {count}" for count in COUNTS)),
                 tuple(
                     (f"{h:g}", *(number(100 * v, 1) for v in row))
@@ -87,9 +91,10 @@ def part(found: Mapping[str, Sequence[Floats | None]]) -> Part:
             )
         ),
         (
-            "The figure is reproduced, its smallest error in the same corner. Its explanation is not: a kernel does not "
-            "smooth the drift, as an instrument of any width keeps the equations unbiased. The error grows with h because a "
-            "stacked row of a wide kernel holds more of its trajectory's own past; pooled, it does not depend on h.",
+            "The figure is reproduced, its smallest error in the same corner. Its explanation is "
+            "not: a kernel does not smooth the drift, as an instrument of any width keeps the "
+            "equations unbiased. The error grows with h because a stacked row of a wide kernel "
+            "holds more of its trajectory's own past; pooled, it does not depend on h.",
         ),
         tuple(_claims(each, stacked, pooled)),
     )
@@ -119,7 +124,8 @@ def _claims(each: Floats, stacked: Floats, pooled: Floats) -> Iterator[Claim]:
         "wide kernels err since they smooth the drift",
         "fig:hyperparams",
         "–",
-        f"M = 50, h = 0.08 to 0.43: stacked {growth[0]:.1f} to {growth[1]:.1f} %, pooled {growth[2]:.1f} to {growth[3]:.1f} %",
+        f"M = 50, h = 0.08 to 0.43: stacked {growth[0]:.1f} to {growth[1]:.1f} %, pooled "
+        f"{growth[2]:.1f} to {growth[3]:.1f} %",
         verdict(growth[3] > 1.5 * growth[2]),
     )
     flat = float(np.max(np.ptp(stacked[:, 1:], axis=1) / stacked[:, 1:].mean(axis=1)))

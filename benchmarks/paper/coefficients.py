@@ -32,7 +32,7 @@ from benchmarks.recovery import Limits
 
 SYSTEMS = tuple(NAMES)
 Coefficient = tuple[str, str, str]
-"""System, component, term."""
+"""System, component and term."""
 
 COEFFICIENTS: tuple[Coefficient, ...] = tuple(
     (name, component, term)
@@ -53,8 +53,12 @@ PRINTED_ERRORS = dict(
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """models    by estimator; `euler` is the default with Euler's rule, by which these paths were made
-    seconds   CPU time of each estimator on one set of paths in memory"""
+    """Measurements of one seed.
+
+    models    by estimator; `euler` is the default with Euler's rule, by which these paths were made
+    limits    smallest possible errors
+    seconds   CPU time of each estimator on one set of paths in memory
+    """
 
     models: dict[str, Model]
     limits: Limits
@@ -62,6 +66,7 @@ class Found:
 
 
 def measure(run: Run) -> Found:
+    """Fit the run by every estimator."""
     by_euler = by_default(run.data, sampling_rule="euler")
     euler = model_of(by_euler.drift.active(), by_euler.diffusion.active())
     return Found(
@@ -72,6 +77,7 @@ def measure(run: Run) -> Found:
 
 
 def part(found: Mapping[str, Sequence[Found]]) -> Part:
+    """Make the part of the document."""
     published_in = [
         within_scatter(PUBLISHED[n].value(c, t), _values(found, "paper", (n, c, t)))
         for n, c, t in COEFFICIENTS
@@ -81,15 +87,17 @@ def part(found: Mapping[str, Sequence[Found]]) -> Part:
         "table tab:coefficients",
         (_values_table(found), _errors_table(found)),
         (
-            "The published numbers are what Algorithm 1 gives. What is wrong with them is the algorithm: its rows are stacked by "
-            "trajectory, and that leaves in every drift a bias of two to four percent (`bias`), three times as large as all the "
-            "noise of 120 trajectories, which no more of them remove (see *Error against the number of trajectories*). The same "
-            "sums, added over the trajectories before they are solved, have none, and err as maximum likelihood does on the same "
-            "paths.",
-            "The default takes its samples for those of a continuous path, as measured ones are, and integrates by the "
-            "trapezoidal rule. These are chains of Euler steps, whose diffusion it finds larger by the part −b′ dt, some "
-            "permille: more than the noise of six million increments. Told so (`sampling_rule: euler`), it is at the bound. "
-            "The intervals that a job gives hold for either.",
+            "The published numbers are what Algorithm 1 gives. What is wrong with them is the "
+            "algorithm: its rows are stacked by trajectory, and that leaves in every drift a bias "
+            "of two to four percent (`bias`), three times as large as all the noise of 120 "
+            "trajectories, which no more of them remove (see *Error against the number of "
+            "trajectories*). The same sums, added over the trajectories before they are solved, "
+            "have none, and err as maximum likelihood does on the same paths.",
+            "The default takes its samples for those of a continuous path, as measured ones are, "
+            "and integrates by the trapezoidal rule. These are chains of Euler steps, whose "
+            "diffusion it finds larger by the part −b′ dt, some permille: more than the noise of "
+            "six million increments. Told so (`sampling_rule: euler`), it is at the bound. The "
+            "intervals that a job gives hold for either.",
             _not_within(published_in),
         ),
         tuple(_claims(found, published_in)),
@@ -159,8 +167,8 @@ def _errors_table(found: Mapping[str, Sequence[Found]]) -> Table:
             )
         )
     return Table(
-        "Relative errors: bias is the mean over seeds, rms the root mean square. Maximum likelihood is on the true terms from "
-        "the same paths; the bound is Cramér and Rao's.",
+        "Relative errors: bias is the mean over seeds, rms the root mean square. Maximum "
+        "likelihood is on the true terms from the same paths; the bound is Cramér and Rao's.",
         (
             "coefficient",
             "published",
@@ -216,7 +224,8 @@ def _claims(found: Mapping[str, Sequence[Found]], published_in: Sequence[bool]) 
         "all coefficients within 5 %",
         "abstract",
         "4.1 % at most",
-        f"worst of a run {percents(largest)}; {sum(v <= 0.05 for v in largest)} of {len(largest)} runs",
+        f"worst of a run {percents(largest)}; {sum(v <= 0.05 for v in largest)} of {len(largest)} "
+        "runs",
         of_all([v <= 0.05 for v in largest]),
     )
     (right, n), (ours, _) = _right_supports(found, "paper"), _right_supports(found, "default")
@@ -252,7 +261,8 @@ def _claims(found: Mapping[str, Sequence[Found]], published_in: Sequence[bool]) 
             said,
             "–",
             "–",
-            f"rms {min(ratios):.2f} to {max(ratios):.2f} bounds, {min(likely):.2f} to {max(likely):.2f} of maximum likelihood",
+            f"rms {min(ratios):.2f} to {max(ratios):.2f} bounds, {min(likely):.2f} to "
+            f"{max(likely):.2f} of maximum likelihood",
             of_all([r <= allowed for r in ratios]),
         )
     lower = [
@@ -282,6 +292,7 @@ def _claims(found: Mapping[str, Sequence[Found]], published_in: Sequence[bool]) 
         "the whole pipeline takes under two minutes",
         "sec:algorithm",
         "< 120 s, many cores",
-        f"`paper` {seconds['paper']:.1f} s, default {seconds['default']:.1f} s of one core's time, paths in memory",
+        f"`paper` {seconds['paper']:.1f} s, default {seconds['default']:.1f} s of one core's time, "
+        "paths in memory",
         verdict(seconds["paper"] < 120),
     )

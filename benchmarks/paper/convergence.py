@@ -1,4 +1,4 @@
-"""Figure fig:convergence: the error of the Ornstein–Uhlenbeck drift against the number of trajectories."""
+"""Figure fig:convergence: error of the Ornstein–Uhlenbeck drift by number of trajectories."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,8 +33,12 @@ X = [1]
 
 @dataclass(frozen=True, slots=True)
 class Converging:
-    """errors   ‖ĉ − c‖₂ by way and number of trajectories      bound   likewise, of c_x alone
-    stacked    error of c_x on stacked rows, x alone, by duration and step of the paths"""
+    """Measurements of one seed.
+
+    errors     ‖ĉ − c‖₂ by way and number of trajectories
+    bound      Cramér–Rao bound of c_x alone, by number of trajectories
+    stacked    error of c_x on stacked rows, x alone, by duration and step of the paths
+    """
 
     errors: dict[str, dict[int, float]]
     bound: dict[int, float]
@@ -42,6 +46,7 @@ class Converging:
 
 
 def measure(run: Run) -> Converging:
+    """Fit growing numbers of the run's trajectories."""
     system = run.paper.system
     errors: dict[str, dict[int, float]] = {way: {} for way in WAYS}
     bound: dict[int, float] = {}
@@ -77,7 +82,7 @@ def measure(run: Run) -> Converging:
 
 
 def _first(system: StackedSystem, n: int) -> StackedSystem:
-    """Of the first n trajectories."""
+    """Return the system of the first n trajectories."""
     return StackedSystem(
         system.design[:n],
         system.increments[:n],
@@ -100,6 +105,7 @@ def _on_x(system: StackedSystem) -> float:
 
 
 def part(found: Mapping[str, Sequence[Converging]]) -> Part:
+    """Make the part of the document."""
     each = found[SYSTEMS[0]]
     counts = list(each[0].bound)
     rows = tuple(
@@ -124,24 +130,27 @@ def part(found: Mapping[str, Sequence[Converging]]) -> Part:
         "figure fig:convergence",
         (
             Table(
-                f"Ornstein–Uhlenbeck, T = 100 for each trajectory: rms of ‖ĉ − c‖₂ over {len(each)} seeds. The last column falls "
-                "exactly as R^(−1/2).",
+                "Ornstein–Uhlenbeck, T = 100 for each trajectory: rms of ‖ĉ − c‖₂ over "
+                f"{len(each)} seeds. The last column falls exactly as R^(−1/2).",
                 ("R", *WAYS, "Cramér–Rao bound, x alone"),
                 rows,
             ),
             Table(
-                "Bias of x with stacked rows, x alone, of all trajectories: what the floor is made of.",
+                "Bias of x with stacked rows, x alone, of all trajectories: what the floor is "
+                "made of.",
                 ("paths", "bias", "its standard error"),
                 by_setting,
             ),
         ),
         (
-            "There is a floor, but not the one that the paper sees. The paths are Euler–Maruyama chains and are fitted by "
-            "Euler's rule, so there is no discretisation bias to find: at five times the step the floor is not five times as "
-            "large. It goes as 1/T, the mark of the regressors' correlation with the past shocks of the same trajectory: the "
-            "bias that the paper proves for temporal weights, brought back by stacking. E[B] = E[A] c (theorem thm:unbiased) "
-            "is true and not enough, since least squares on stacked rows needs E[A_rᵀ(B_r − A_r c)] = 0, which is false. "
-            "Summed over trajectories first, the same equations have no floor.",
+            "There is a floor, but not the one that the paper sees. The paths are Euler–Maruyama "
+            "chains and are fitted by Euler's rule, so there is no discretisation bias to find: "
+            "at five times the step the floor is not five times as large. It goes as 1/T, the "
+            "mark of the regressors' correlation with the past shocks of the same trajectory: the "
+            "bias that the paper proves for temporal weights, brought back by stacking. E[B] = "
+            "E[A] c (theorem thm:unbiased) is true and not enough, since least squares on stacked "
+            "rows needs E[A_rᵀ(B_r − A_r c)] = 0, which is false. Summed over trajectories first, "
+            "the same equations have no floor.",
         ),
         tuple(_claims(each)),
     )
@@ -174,14 +183,16 @@ def _claims(each: Sequence[Converging]) -> Iterator[Claim]:
             "from R = 30 on Algorithm 1's error has a floor",
             "fig:convergence",
             "flat from R = 30",
-            f"slope {number(_slope(each, algorithm, many), 2)}; default {number(_slope(each, default, many), 2)}",
+            f"slope {number(_slope(each, algorithm, many), 2)}; default "
+            f"{number(_slope(each, default, many), 2)}",
             verdict(_slope(each, algorithm, many) > -0.35),
         )
     yield Claim(
         "kernels in state make the equations unbiased, and so least squares",
         "thm:unbiased, sec:drift",
         "E[B] = E[A] c",
-        "true of the sums, which is why pooled they have no bias; not of stacked rows, since E[A_rᵀ(B_r − A_r c)] ≠ 0",
+        "true of the sums, which is why pooled they have no bias; not of stacked rows, since "
+        "E[A_rᵀ(B_r − A_r c)] ≠ 0",
         "partly",
     )
     by = {
@@ -193,7 +204,8 @@ def _claims(each: Sequence[Converging]) -> Iterator[Claim]:
         "the floor is Euler–Maruyama discretisation bias",
         "fig:convergence",
         "–",
-        f"{percent(fine)} at dt = {DT:g}, {percent(coarse)} at {COARSE:g}; {percent(short)} at a quarter of T",
+        f"{percent(fine)} at dt = {DT:g}, {percent(coarse)} at {COARSE:g}; {percent(short)} at a "
+        "quarter of T",
         verdict(abs(coarse / fine) > 2),
     )
     half = by[longest / 2, DT]
@@ -201,7 +213,7 @@ def _claims(each: Sequence[Converging]) -> Iterator[Claim]:
         "the estimator is consistent as T → ∞",
         "thm:consistency",
         "ĉ → c",
-        f"stacked: bias {percent(short)}, {percent(half)}, {percent(fine)} at T = {longest / 4:g}, {longest / 2:g}, "
-        f"{longest:g}; not as R → ∞",
+        f"stacked: bias {percent(short)}, {percent(half)}, {percent(fine)} at T = {longest / 4:g}, "
+        f"{longest / 2:g}, {longest:g}; not as R → ∞",
         verdict(abs(fine) < abs(short) / 2),
     )

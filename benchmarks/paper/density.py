@@ -1,4 +1,4 @@
-"""Figure fig:density: total variation between the stationary densities of the true and the recovered models."""
+"""Figure fig:density: total variation between true and recovered stationary densities."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -14,10 +14,12 @@ PRINTED = {"ornstein-uhlenbeck": 0.0093, "double-well": 0.0071, "multiplicative"
 
 
 def measure(run: Run) -> dict[str, Model]:
+    """Return the models of the run."""
     return run.models
 
 
 def part(found: Mapping[str, Sequence[dict[str, Model]]]) -> Part:
+    """Make the part of the document."""
     distances = {
         (name, e): [total_variation(TRUTH[name], m[e]) for m in ms]
         for name, ms in found.items()
@@ -47,8 +49,8 @@ def part(found: Mapping[str, Sequence[dict[str, Model]]]) -> Part:
         "figure fig:density",
         (
             Table(
-                "Total variation between true and recovered density, both exact. “Of the printed model”: computed from the "
-                "published coefficients.",
+                "Total variation between true and recovered density, both exact. “Of the printed "
+                "model”: computed from the published coefficients.",
                 ("system", "published", "of the printed model", "preset `paper`", "default"),
                 rows,
             ),
@@ -59,8 +61,8 @@ def part(found: Mapping[str, Sequence[dict[str, Model]]]) -> Part:
             ),
         ),
         (
-            "The published values agree with the published coefficients. A density hides what is wrong with a drift: b and a "
-            "both too small by four percent would leave it unchanged.",
+            "The published values agree with the published coefficients. A density hides what is "
+            "wrong with a drift: b and a both too small by four percent would leave it unchanged.",
         ),
         tuple(_claims(found, distances)),
     )

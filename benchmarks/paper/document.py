@@ -1,4 +1,4 @@
-"""docs/paper.md from the parts."""
+"""Composition of docs/paper.md from the parts."""
 
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -8,21 +8,23 @@ from benchmarks.paper.parts import Claim, Part, Table
 WIDTH = 140
 
 IN_SHORT = (
-    "The published coefficients, densities and figures are what Algorithm 1 gives: this project's `paper` preset finds them "
-    "again.",
-    "Their errors of three to four percent are not noise. Rows stacked by trajectory keep a bias that more trajectories never "
-    "remove; the same equations, added up first, are at the Cramér–Rao bound. That bias is also the “floor” of "
-    "fig:convergence and the slope of fig:hyperparams, which the paper puts down to discretisation and to smoothing.",
-    "Weights in time fail, as the paper says: they find no drift at all. But their bias does not grow with the record.",
+    "The published coefficients, densities and figures are what Algorithm 1 gives: this project's "
+    "`paper` preset finds them again.",
+    "Their errors of three to four percent are not noise. Rows stacked by trajectory keep a bias "
+    "that more trajectories never remove; the same equations, added up first, are at the "
+    "Cramér–Rao bound. That bias is also the “floor” of fig:convergence and the slope of "
+    "fig:hyperparams, which the paper puts down to discretisation and to smoothing.",
+    "Weights in time fail, as the paper says: they find no drift at all. But their bias does not "
+    "grow with the record.",
     "Terms are chosen by the threshold on raw coefficients, hardly by the lasso.",
-    "The estimator is not robust to measurement noise (thm:noise is false), and increments regressed as they are do not get "
-    "noisier as dt → 0.",
+    "The estimator is not robust to measurement noise (thm:noise is false), and increments "
+    "regressed as they are do not get noisier as dt → 0.",
     "The escape times printed do not follow from the formula beside them.",
 )
 
 
 def document(parts: Sequence[Part], how: str) -> str:
-    """Markdown; `how` says how it was made."""
+    """Return the Markdown text; `how` states how it was made."""
     return (
         "\n".join(
             (*_head(how), *_summary(parts), *(line for p in parts for line in _part(p)))
@@ -35,9 +37,10 @@ def _head(how: str) -> Iterator[str]:
     yield "# The paper, reproduced"
     yield ""
     yield from _paragraph(
-        "*Data-Driven Weak-form Discovery of Stochastic Systems* (R A and Honnavar): every table and figure, through this "
-        "project's own core. `paper` is its Algorithm 1 to the letter (`preset: paper`); default is what a job does that asks "
-        "for nothing ([method.md](method.md)). Words like tab:coefficients are labels in the paper's source."
+        "*Data-Driven Weak-form Discovery of Stochastic Systems* (R A and Honnavar): every table "
+        "and figure, through this project's own core. `paper` is its Algorithm 1 to the letter "
+        "(`preset: paper`); default is what a job does that asks for nothing "
+        "([method.md](method.md)). Words like tab:coefficients are labels in the paper's source."
     )
     yield from _paragraph(how)
 
@@ -53,9 +56,10 @@ def _summary(parts: Sequence[Part]) -> Iterator[str]:
     yield ""
     counts = {v: sum(c.holds == v for c in claims) for v in ("yes", "partly", "no")}
     yield from _paragraph(
-        f"Of {len(claims)} claims {counts['yes']} hold, {counts['partly']} hold in part, {counts['no']} do not. ± is the "
-        "standard deviation of a single seed; a published number “within the scatter” is within two of them of our mean. The "
-        "items follow in the paper's order."
+        f"Of {len(claims)} claims {counts['yes']} hold, {counts['partly']} hold in part, "
+        f"{counts['no']} do not. ± is the standard deviation of a single seed; a published number "
+        "“within the scatter” is within two of them of our mean. The items follow in the paper's "
+        "order."
     )
     for title, verdicts in (
         ("What holds", ("yes",)),

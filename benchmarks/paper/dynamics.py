@@ -1,4 +1,4 @@
-"""What the generator says about a model given by its terms; every model is analysed once."""
+"""Generator of a model given by its terms; every model is analysed once."""
 
 from functools import cache
 
@@ -14,19 +14,19 @@ from worker.identification.symbolic_process import SymbolicProcess, from_terms
 
 @cache
 def report_of(model: Model, passages: tuple[tuple[float, float], ...] = ()) -> GeneratorReport:
-    """The analysis of a job."""
+    """Return the analysis of a job."""
     process = SymbolicProcess(from_terms(dict(model.drift)), from_terms(dict(model.diffusion)))
     return analyse(process, passages=passages)
 
 
 def density_at(model: Model, x: Floats) -> Floats:
-    """Stationary density at states (n,); nan for a model without one."""
+    """Return the stationary density at states (n,); nan for a model without one."""
     law = report_of(model).stationary
     return law.density_at(x) if isinstance(law, StationaryLaw) else np.full(x.shape, np.nan)
 
 
 def gap_of(model: Model) -> float:
-    """λ₁ [1/time]; nan for a model without a stationary law."""
+    """Return λ₁ [1/time]; nan for a model without a stationary distribution."""
     spectrum = report_of(model).spectrum
     return (
         float(spectrum.eigenvalues[0].real)
@@ -36,12 +36,12 @@ def gap_of(model: Model) -> float:
 
 
 def autocorrelation(model: Model, lags: Floats) -> Floats:
-    """Of the model itself, at lags (n,) [time]; nan for a model without a stationary law."""
+    """Return the model's autocorrelation at lags (n,) [time]; nan if it is not stationary."""
     found = correlation_of(report_of(model), lags)
     return np.full(lags.shape, np.nan) if found is None else np.asarray(found[0])
 
 
 def total_variation(first: Model, second: Model) -> float:
-    """½ ∫ |π₁ − π₂| dx."""
+    """Return ½ ∫ |π₁ − π₂| dx."""
     x = np.linspace(-8, 8, 16_001)
     return float(0.5 * np.trapezoid(np.abs(density_at(first, x) - density_at(second, x)), x))

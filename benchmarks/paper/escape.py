@@ -12,10 +12,12 @@ SYSTEMS = ("double-well",)
 
 
 def measure(run: Run) -> dict[str, Model]:
+    """Return the models of the run."""
     return run.models
 
 
 def part(found: Mapping[str, Sequence[dict[str, Model]]]) -> Part:
+    """Make the part of the document."""
     models, name = found["double-well"], "double-well"
     columns = [[TRUTH[name]], [PUBLISHED[name]], *([m[e] for m in models] for e in ESTIMATORS)]
     quantities = (
@@ -39,8 +41,8 @@ def part(found: Mapping[str, Sequence[dict[str, Model]]]) -> Part:
                 rows,
             ),
             Table(
-                "What the paper prints, and what its own formula 2π/√(|V″(0)| V″(1)) · exp(2ΔV/σ²) gives: V″(0) = −1, V″(1) = "
-                "2, ΔV = ¼, σ² = ¼.",
+                "What the paper prints, and what its own formula 2π/√(|V″(0)| V″(1)) · "
+                "exp(2ΔV/σ²) gives: V″(0) = −1, V″(1) = 2, ΔV = ¼, σ² = ¼.",
                 ("printed", "value", "how it comes about", "right"),
                 (
                     ("τ = π exp(1/2σ²)", "23.2", "π for 2π/√2 = 4.44", number(_formula(1.0), 2)),
@@ -55,10 +57,12 @@ def part(found: Mapping[str, Sequence[dict[str, Model]]]) -> Part:
             ),
         ),
         (
-            "The paper has two values for one time, 23.2 and 8.54, and neither follows from its formula, whose value is "
-            "32.83. Kramers' formula itself is asymptotic: at a barrier of 2 kT the exact mean time from one well to the "
-            "other is 41.03. The published “3.2 %” is the error of ΔV/σ² alone; with the right exponent and prefactor the "
-            f"printed model's Kramers time is {percent(_passage(PUBLISHED[name])[1] / _passage(TRUTH[name])[1] - 1)} off, a "
+            "The paper has two values for one time, 23.2 and 8.54, and neither follows from its "
+            "formula, whose value is 32.83. Kramers' formula itself is asymptotic: at a barrier "
+            "of 2 kT the exact mean time from one well to the other is 41.03. The published “3.2 "
+            "%” is the error of ΔV/σ² alone; with the right exponent and prefactor the printed "
+            "model's Kramers time is "
+            f"{percent(_passage(PUBLISHED[name])[1] / _passage(TRUTH[name])[1] - 1)} off, a "
             "smaller barrier and a slower prefactor cancelling in part.",
         ),
         tuple(_claims(models)),
@@ -66,7 +70,7 @@ def part(found: Mapping[str, Sequence[dict[str, Model]]]) -> Part:
 
 
 def _formula(c: float) -> float:
-    """Kramers' time of b = c (x − x³), a = ¼, by eq:kramers_estimated."""
+    """Return Kramers' time of b = c (x − x³), a = ¼, by eq:kramers_estimated."""
     return float(2 * np.pi / (c * np.sqrt(2)) * np.exp(2 * (c / 4) / 0.25))
 
 
@@ -75,7 +79,7 @@ def _height(model: Model) -> float:
 
 
 def _passage(model: Model) -> tuple[float, float]:
-    """Exact and Kramers' time from the left well to the right one [time]."""
+    """Return the exact and Kramers' time from the left well to the right one [time]."""
     for first in report_of(model).passages:
         return first.mean_time.value or np.nan, first.kramers.value or np.nan
     return np.nan, np.nan

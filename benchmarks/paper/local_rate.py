@@ -1,4 +1,4 @@
-"""The “local relaxation rate” γ(x) = |b′|/a of the multiplicative system, section sec:results_mult."""
+"""“Local relaxation rate” γ(x) = |b′|/a of the multiplicative system, section sec:results_mult."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -16,10 +16,12 @@ AT = (0.0, 1.0, 2.0)
 
 
 def measure(run: Run) -> dict[str, Model]:
+    """Return the models of the run."""
     return run.models
 
 
 def part(found: Mapping[str, Sequence[dict[str, Model]]]) -> Part:
+    """Make the part of the document."""
     models = found["multiplicative"]
     columns = [
         [TRUTH["multiplicative"]],
@@ -47,9 +49,10 @@ def part(found: Mapping[str, Sequence[dict[str, Model]]]) -> Part:
             ),
         ),
         (
-            "γ is 1/state², not 1/time: in centimetres instead of metres it is 10⁴ times smaller. What relaxes in time is the "
-            "mean, at the gap 2 from every x, since d⟨X⟩/dt = −2⟨X⟩; γ(0) = 8 is no rate of anything. The printed γ̂(x) = 2 × "
-            "1.918/[¼(0.250 + 0.252 x²)] is a slip: at 0 it is 61.4, where 1.918/0.250 is 7.67.",
+            "γ is 1/state², not 1/time: in centimetres instead of metres it is 10⁴ times smaller. "
+            "What relaxes in time is the mean, at the gap 2 from every x, since d⟨X⟩/dt = −2⟨X⟩; "
+            "γ(0) = 8 is no rate of anything. The printed γ̂(x) = 2 × 1.918/[¼(0.250 + 0.252 x²)] "
+            "is a slip: at 0 it is 61.4, where 1.918/0.250 is 7.67.",
         ),
         tuple(_claims()),
     )
@@ -68,7 +71,8 @@ def _claims() -> Iterator[Claim]:
         "γ is a relaxation rate",
         "sec:results_mult",
         "γ(0) = 8",
-        f"the gap is {number(gap_of(TRUTH['multiplicative']), 2)}, and the mean relaxes at it from every x",
+        f"the gap is {number(gap_of(TRUTH['multiplicative']), 2)}, and the mean relaxes at it from "
+        "every x",
         "no",
     )
     yield Claim(

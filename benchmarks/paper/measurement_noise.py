@@ -16,20 +16,24 @@ from worker.identification.sums.kernels import make_kernels
 SYSTEMS = ("ornstein-uhlenbeck",)
 SEEDS, R = 5, 24
 RATIOS = (np.inf, 50.0, 20.0, 10.0)
-"""Signal to noise: standard deviation 0.495 of the state over that of the noise."""
+"""Ratios of signal to noise: standard deviation 0.495 of the state over that of the noise."""
 VARIANCE = 0.245
 QUARTER = "quarter"
 
 
 @dataclass(frozen=True, slots=True)
 class Noisy:
-    """c_x and d_1 by estimator and signal-to-noise ratio; `quarter`: of a quarter of the record by Algorithm 1."""
+    """Coefficients c_x and d_1 by estimator and signal-to-noise ratio.
+
+    The estimator `quarter` is Algorithm 1 on a quarter of the record.
+    """
 
     drift: dict[tuple[str, float], float]
     diffusion: dict[tuple[str, float], float]
 
 
 def measure(run: Run) -> Noisy | None:
+    """Fit the run through noise of every ratio."""
     if run.seed >= SEEDS:
         return None
     drift, diffusion = {}, {}
@@ -59,6 +63,7 @@ def _by_paper(paths: Floats) -> tuple[float, float]:
 
 
 def part(found: Mapping[str, Sequence[Noisy | None]]) -> Part:
+    """Make the part of the document."""
     each = [f for f in found[SYSTEMS[0]] if f is not None]
     rows = tuple(
         (
@@ -77,9 +82,9 @@ def part(found: Mapping[str, Sequence[Noisy | None]]) -> Part:
         "theorem thm:noise, section sec:noiserobust",
         (
             Table(
-                f"Ornstein–Uhlenbeck (c_x = −1, d_1 = 0.49) seen through noise; R = {R}, T = 100, dt = 0.002, {len(each)} "
-                "seeds. Predicted: −(θv + s²/dt)/(v + s²) and σ² + 2s²/dt, v = 0.245 the variance of the state, s² that of "
-                "the noise.",
+                f"Ornstein–Uhlenbeck (c_x = −1, d_1 = 0.49) seen through noise; R = {R}, T = 100, "
+                f"dt = 0.002, {len(each)} seeds. Predicted: −(θv + s²/dt)/(v + s²) and σ² + "
+                "2s²/dt, v = 0.245 the variance of the state, s² that of the noise.",
                 (
                     "signal to noise",
                     "c_x, `paper`",
@@ -94,9 +99,12 @@ def part(found: Mapping[str, Sequence[Noisy | None]]) -> Part:
             ),
         ),
         (
-            "The theorem does not hold. K_j(y_n) and y_{n+1} − y_n share the noise of y_n, so that it is not averaged out: a "
-            "bias of the order s²/dt, which a longer record leaves as it is and a finer one increases; the diffusion takes "
-            "2s²/dt. The default looks one sample earlier for its instrument and has s² as an unknown (docs/method.md, "
+            "The theorem does not hold. K_j(y_n) and y_{n+1} − y_n share the noise of y_n, so "
+            "that it is not averaged out: a "
+            "bias of the order s²/dt, which a longer record leaves as it is and a finer one "
+            "increases; the diffusion takes "
+            "2s²/dt. The default looks one sample earlier for its instrument and has s² as an "
+            "unknown (docs/method.md, "
             "section 10).",
         ),
         tuple(_claims(each)),
@@ -117,7 +125,7 @@ def _claims(each: Sequence[Noisy]) -> Iterator[Claim]:
         "the estimator is consistent under measurement noise",
         "thm:noise",
         "c_x → −1",
-        f"at a signal-to-noise ratio of 20 `paper` is {percent(-paper, 0)} off (a quarter of T: {percent(-quarter, 0)}), default "
-        f"{percent(abs(default))}",
+        f"at a signal-to-noise ratio of 20 `paper` is {percent(-paper, 0)} off (a quarter of T: "
+        f"{percent(-quarter, 0)}), default {percent(abs(default))}",
         verdict(abs(paper) < 0.1),
     )

@@ -13,6 +13,7 @@ ROWS = (
 
 
 def part() -> Part:
+    """Make the part of the document."""
     return Part(
         "Comparison of methods",
         "table tab:comparison",
@@ -25,9 +26,11 @@ def part() -> Part:
             ),
         ),
         (
-            "“Derivative-free” is no difference between the paper and stochastic SINDy: dividing every increment by the same "
-            "dt and multiplying the normal equations by it again changes nothing (see *Noise against the step*). The service "
-            "here has all four, and other differences: coarse samples, measurement noise, several variables, standard errors.",
+            "“Derivative-free” is no difference between the paper and stochastic SINDy: dividing "
+            "every increment by the same dt and multiplying the normal equations by it again "
+            "changes nothing (see *Noise against the step*). The service here has all four, and "
+            "other differences: coarse samples, measurement noise, several variables, standard "
+            "errors.",
         ),
         (
             Claim(

@@ -1,4 +1,4 @@
-"""Figure fig:noise: does regressing single increments get noisier as the step shrinks, and weak equations not?"""
+"""Figure fig:noise: do increments get noisier as the step shrinks, and weak equations not?"""
 
 from collections.abc import Iterator, Sequence
 
@@ -28,10 +28,11 @@ WAYS = (
 )
 
 Errors = dict[tuple[str, float], float]
-"""ĉ_x − c_x by way and step."""
+"""Errors ĉ_x − c_x by way and step."""
 
 
 def measure(seed: int, steps: Sequence[float] = STEPS) -> Errors:
+    """Fit paths of every step."""
     errors: Errors = {}
     for dt in steps:
         start = np.random.default_rng([seed, 11]).uniform(-3, 3, R)
@@ -64,7 +65,7 @@ def measure(seed: int, steps: Sequence[float] = STEPS) -> Errors:
 
 
 def _binned(x: Floats, rate: Floats) -> float:
-    """Slope through the origin of the bins' means, weighted by their counts."""
+    """Return the slope through the origin of the bins' means, weighted by their counts."""
     bins = np.clip(((x + 3) * N_BINS / 6).astype(int), 0, N_BINS - 1)
     count = np.bincount(bins, minlength=N_BINS)
     seen = count > 0
@@ -73,6 +74,7 @@ def _binned(x: Floats, rate: Floats) -> float:
 
 
 def part(each: Sequence[Errors]) -> Part:
+    """Make the part of the document."""
     steps = sorted({dt for _, dt in each[0]}, reverse=True)
     measured = tuple(
         (f"{dt:g}", *(percent(rms([e[way, dt] for e in each]), 1) for way in WAYS)) for dt in steps
@@ -90,13 +92,15 @@ def part(each: Sequence[Errors]) -> Part:
         "figure fig:noise, section “Theoretical Noise Scaling”",
         (
             Table(
-                f"Measured: rms error of OU's c_x over {len(each)} seeds, R = 8, T = 100, x alone (default: as chosen). The "
-                f"bound is {percent(np.sqrt(2 / (R * T)), 1)} at every dt (a little less, for the starts up to ±3).",
+                f"Measured: rms error of OU's c_x over {len(each)} seeds, R = 8, T = 100, x alone "
+                f"(default: as chosen). The bound is {percent(np.sqrt(2 / (R * T)), 1)} at every "
+                "dt (a little less, for the starts up to ±3).",
                 ("dt", *WAYS),
                 measured,
             ),
             Table(
-                "The paper's formulas: σ_obs/dt (KM) and σ_obs/√(N h_eff) (WF), σ_obs = 0.495/SNR, and their ratio.",
+                "The paper's formulas: σ_obs/dt (KM) and σ_obs/√(N h_eff) (WF), σ_obs = "
+                "0.495/SNR, and their ratio.",
                 (
                     "dt",
                     *(f"{kind}, SNR {snr}" for snr in (5, 10, 20) for kind in ("KM", "WF")),
@@ -106,11 +110,12 @@ def part(each: Sequence[Errors]) -> Part:
             ),
         ),
         (
-            "The ratio 5·10⁴ compares the noise of one increment with the noise of a mean over all. Least squares on "
-            "increments is a mean over all of them, too: Σ f ΔX/dt against Σ f f is, after a multiplication by dt, Σ f ΔX "
-            "against Σ f f dt, the weak equations with the terms themselves for kernels. Its error does not depend on dt, and "
-            "is the bound. What makes weak equations worth their while is elsewhere: other rules for coarse samples, "
-            "instruments before the noise, state-dependent weights.",
+            "The ratio 5·10⁴ compares the noise of one increment with the noise of a mean over "
+            "all. Least squares on increments is a mean over all of them, too: Σ f ΔX/dt against "
+            "Σ f f is, after a multiplication by dt, Σ f ΔX against Σ f f dt, the weak equations "
+            "with the terms themselves for kernels. Its error does not depend on dt, and is the "
+            "bound. What makes weak equations worth their while is elsewhere: other rules for "
+            "coarse samples, instruments before the noise, state-dependent weights.",
         ),
         tuple(_claims(each, steps)),
     )
@@ -127,12 +132,12 @@ def _ratio(dt: float) -> float:
 
 
 def _claims(each: Sequence[Errors], steps: Sequence[float]) -> Iterator[Claim]:
+    km, wf = (rms([e[way, steps[-1]] for e in each]) for way in (WAYS[0], WAYS[2]))
     yield Claim(
         "KM over WF noise exceeds 5·10⁴ at dt = 0.002",
         "fig:noise",
         "> 5·10⁴",
-        f"{_ratio(0.002):.1e} by its formulas; of the errors of c_x: "
-        f"{rms([e[WAYS[0], steps[-1]] for e in each]) / rms([e[WAYS[2], steps[-1]] for e in each]):.2f}",
+        f"{_ratio(0.002):.1e} by its formulas; of the errors of c_x: {km / wf:.2f}",
         "partly",
     )
     sizes = [rms([e[WAYS[0], dt] for e in each]) for dt in steps]

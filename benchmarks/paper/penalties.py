@@ -27,10 +27,11 @@ SHOWN = (1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 10**-0.5)
 class Penalised:
     """One sub-problem of one seed.
 
-    alpha     chosen by cross-validation
-    lasso     terms that the lasso leaves there        kept   those after the threshold
+    alpha     penalty chosen by cross-validation
+    lasso     terms that the lasso leaves at alpha
+    kept      terms left after the threshold
     errors    mean squared error over the folds at the penalties of SHOWN, over the smallest
-    counts    terms of the lasso on all data there
+    counts    number of terms of the lasso on all data at the penalties of SHOWN
     """
 
     alpha: float
@@ -41,6 +42,7 @@ class Penalised:
 
 
 def measure(run: Run) -> dict[str, Penalised]:
+    """Follow the lasso's path of both sub-problems."""
     system = run.paper.system
     responses = {
         "drift": (run.paper.drift, system.increments),
@@ -55,7 +57,8 @@ def measure(run: Run) -> dict[str, Penalised]:
 def _penalised(fit: SparseFit, rows: Floats, response: Floats) -> Penalised:
     at = [int(np.argmin(np.abs(np.log(fit.alphas / a)))) for a in SHOWN]
     columns = rows / np.linalg.norm(rows, axis=0)
-    # Through the Gram matrix it is a hundred times faster than by rows, and as exact as counting terms needs.
+    # Through the Gram matrix it is a hundred times faster than by rows, and as exact as counting
+    # terms needs.
     penalties, coefficients, _ = lasso_path(
         columns,
         response,
@@ -76,6 +79,7 @@ def _penalised(fit: SparseFit, rows: Floats, response: Floats) -> Penalised:
 
 
 def part(found: Mapping[str, Sequence[dict[str, Penalised]]]) -> Part:
+    """Make the part of the document."""
     rows, paths, counts = [], [], []
     for name, component in PRINTED:
         each = [f[component] for f in found.get(name, ())]
@@ -102,8 +106,9 @@ def part(found: Mapping[str, Sequence[dict[str, Penalised]]]) -> Part:
         "figure fig:lasso",
         (
             Table(
-                "Penalty α* chosen by LassoCV (median and range of the seeds), terms that the lasso leaves at it (mean and "
-                "range), and in how many seeds these are the true ones, before and after the thresholds (STLSQ).",
+                "Penalty α* chosen by LassoCV (median and range of the seeds), terms that the "
+                "lasso leaves at it (mean and range), and in how many seeds these are the true "
+                "ones, before and after the thresholds (STLSQ).",
                 (
                     "sub-problem",
                     "published α*",
@@ -116,19 +121,21 @@ def part(found: Mapping[str, Sequence[dict[str, Penalised]]]) -> Part:
                 tuple(rows),
             ),
             Table(
-                "Cross-validated mean squared error at α, over the smallest on the path (mean over seeds).",
+                "Cross-validated mean squared error at α, over the smallest on the path (mean "
+                "over seeds).",
                 header,
                 tuple(paths),
             ),
             Table("Terms of the lasso at α (mean over seeds).", header, tuple(counts)),
         ),
         (
-            "There is an elbow, and it is where the penalty begins to shrink the true terms. Below it the curve is flat to a "
-            "few permille, so that the place of its minimum, α*, is mostly chance: in the drifts it wanders over the seeds by "
-            "orders of magnitude, and with it the terms that the lasso leaves. What makes the model sparse is the threshold "
-            "of a quarter of the largest coefficient that follows, and it works since every true coefficient here is of the "
-            "order of the largest. In units ten times smaller the double well's x³ has a hundredth of the coefficient of x, "
-            "and is lost.",
+            "There is an elbow, and it is where the penalty begins to shrink the true terms. "
+            "Below it the curve is flat to a few permille, so that the place of its minimum, α*, "
+            "is mostly chance: in the drifts it wanders over the seeds by orders of magnitude, "
+            "and with it the terms that the lasso leaves. What makes the model sparse is the "
+            "threshold of a quarter of the largest coefficient that follows, and it works since "
+            "every true coefficient here is of the order of the largest. In units ten times "
+            "smaller the double well's x³ has a hundredth of the coefficient of x, and is lost.",
         ),
         tuple(_claims(found)),
     )
@@ -163,7 +170,8 @@ def _claims(found: Mapping[str, Sequence[dict[str, Penalised]]]) -> Iterator[Cla
         "the elbow tells the sparsity level",
         "fig:lasso",
         "six values of α*",
-        f"α* wanders over {min(ranges):.1f} to {max(ranges):.1f} decades; α = 1e-8 costs at most {100 * flat:.1f} % more error",
+        f"α* wanders over {min(ranges):.1f} to {max(ranges):.1f} decades; α = 1e-8 costs at most "
+        f"{100 * flat:.1f} % more error",
         of_all([r < 1 for r in ranges]),
     )
     inside = [

@@ -18,19 +18,23 @@ PRINTED = {
     ("multiplicative", "diffusion"): 0.004,
 }
 ROUNDED = 0.0005
-"""0.0 % is anything below 0.05 %."""
+"""Error that is printed as 0.0 %: anything below 0.05 %."""
 
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """mean      mean absolute error over mean absolute value on [−2.5, 2.5]
-    largest   largest error over the largest value, on the range of the samples; both by estimator and component"""
+    """Errors of one seed, by estimator and component.
+
+    mean      mean absolute error over mean absolute value on [−2.5, 2.5]
+    largest   largest error over the largest value, on the range of the samples
+    """
 
     mean: dict[tuple[str, str], float]
     largest: dict[tuple[str, str], float]
 
 
 def measure(run: Run) -> Distance:
+    """Compare the run's models with the truth."""
     inside, seen = np.linspace(-2.5, 2.5, 501), np.linspace(run.scales.low, run.scales.high, 501)
     mean, largest = {}, {}
     for estimator, model in run.models.items():
@@ -48,6 +52,7 @@ def measure(run: Run) -> Distance:
 
 
 def part(found: Mapping[str, Sequence[Distance]]) -> Part:
+    """Make the part of the document."""
     rows = tuple(
         (
             f"{NAMES[name]}, {component}",
@@ -63,8 +68,9 @@ def part(found: Mapping[str, Sequence[Distance]]) -> Part:
         "figure fig:recovery",
         (
             Table(
-                "Mean: ∫|f̂ − f| / ∫|f| over [−2.5, 2.5] (the paper does not say how it divides; with one term every way is "
-                "the same). Largest: max |f̂ − f| / max |f| over the range of the samples.",
+                "Mean: ∫|f̂ − f| / ∫|f| over [−2.5, 2.5] (the paper does not say how it divides; "
+                "with one term every way is the same). Largest: max |f̂ − f| / max |f| over the "
+                "range of the samples.",
                 (
                     "function",
                     "published, mean",

@@ -17,10 +17,12 @@ LAGS = {
 
 
 def measure(run: Run) -> dict[str, Model]:
+    """Return the models of the run."""
     return run.models
 
 
 def part(found: Mapping[str, Sequence[dict[str, Model]]]) -> Part:
+    """Make the part of the document."""
     gaps = tuple(
         (
             NAMES[name],
@@ -61,9 +63,10 @@ def part(found: Mapping[str, Sequence[dict[str, Model]]]) -> Part:
         "figure fig:autocorr",
         tuple(tables),
         (
-            "Where the paper simulates both models for a long time, these are the models' own functions, so that what is seen "
-            "is the error of the coefficients alone. The double well's gap is as good as it is only since the errors of x and "
-            "x³ nearly cancel in the barrier's height.",
+            "Where the paper simulates both models for a long time, these are the models' own "
+            "functions, so that what is seen is the error of the coefficients alone. The double "
+            "well's gap is as good as it is only since the errors of x and x³ nearly cancel in "
+            "the barrier's height.",
         ),
         tuple(_claims(found)),
     )
@@ -100,7 +103,8 @@ def _claims(found: Mapping[str, Sequence[dict[str, Model]]]) -> Iterator[Claim]:
         "λ₁ ≈ 1/τ_Kramers in the double well",
         "sec:results_dw",
         "1/23.2 = 0.043",
-        f"λ₁ = {number(gap, 5)}; two wells exchange at 2/τ, with the right τ = 32.83: {number(2 / 32.8287, 4)}",
+        f"λ₁ = {number(gap, 5)}; two wells exchange at 2/τ, with the right τ = 32.83: "
+        f"{number(2 / 32.8287, 4)}",
         "no",
     )
     rates = _gaps(found["multiplicative"])
@@ -108,7 +112,7 @@ def _claims(found: Mapping[str, Sequence[dict[str, Model]]]) -> Iterator[Claim]:
         "multiplicative: a(x) “encodes position-dependent mixing rates”",
         "fig:autocorr",
         "–",
-        f"its autocorrelation is e^(−2τ) for any a, as the drift is linear; `paper` {spread(rates[0])}, default "
-        f"{spread(rates[1])} for 2",
+        "its autocorrelation is e^(−2τ) for any a, as the drift is linear; `paper` "
+        f"{spread(rates[0])}, default {spread(rates[1])} for 2",
         "no",
     )

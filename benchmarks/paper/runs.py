@@ -1,4 +1,4 @@
-"""A system of the paper simulated once for one seed, with what both estimators make of it; all items measure on that."""
+"""Simulation of a paper's system for one seed, with both estimators' fits; all items use it."""
 
 import time
 from dataclasses import dataclass
@@ -41,16 +41,18 @@ class Model:
     diffusion: Terms
 
     def value(self, component: str, term: str) -> float:
+        """Return a coefficient."""
         return float(dict(getattr(self, component)).get(term, 0.0))
 
     def function(self, component: str, x: Floats) -> Floats:
-        """b or a at states (n,)."""
+        """Return b or a at states (n,)."""
         return np.asarray(
             sum(v * x ** TERMS.index(term) for term, v in getattr(self, component)), dtype=float
         ) + np.zeros_like(x)
 
 
 def model_of(drift: dict[str, float], diffusion: dict[str, float]) -> Model:
+    """Return the model of these terms."""
     return Model(tuple(drift.items()), tuple(diffusion.items()))
 
 
@@ -61,12 +63,12 @@ PUBLISHED = {
     "double-well": model_of({"x": 0.968, "x^3": -0.968}, {"1": 0.250}),
     "multiplicative": model_of({"x": -1.918}, {"1": 0.250, "x^2": 0.252}),
 }
-"""Table tab:coefficients."""
+"""Models of table tab:coefficients."""
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One seed of one system. Paths are (R, N + 1) [state]; everything else is found when asked for, once."""
+    """One seed of one system, with paths (R, N + 1) [state]; all else is computed on demand."""
 
     name: str
     seed: int
@@ -74,18 +76,22 @@ class Run:
 
     @cached_property
     def data(self) -> Trajectories:
+        """Paths as trajectories."""
         return from_arrays(list(self.paths), DT)
 
     @cached_property
     def scales(self) -> Scales:
+        """Scales of the data."""
         return measure_scales(self.data)
 
     @cached_property
     def library(self) -> Library:
+        """Default library."""
         return make_library(self.scales)
 
     @cached_property
     def limits(self) -> Limits:
+        """Smallest possible errors on these paths."""
         return limits_of(self.name, self.paths)
 
     @cached_property
@@ -107,17 +113,19 @@ class Run:
 
     @property
     def paper(self) -> PaperModel:
+        """Model by Algorithm 1."""
         return self.by_paper[0]
 
     @cached_property
     def by_default(self) -> tuple[Answer, float]:
-        """What a job computes with its defaults, and its CPU time [s]."""
+        """Identification of a job with its defaults, and its CPU time [s]."""
         begun = time.process_time()
         answer = by_default(self.data)
         return answer, time.process_time() - begun
 
     @cached_property
     def models(self) -> dict[str, Model]:
+        """Models by estimator."""
         answer = self.by_default[0]
         paper = self.paper
         return {
@@ -132,11 +140,12 @@ class Run:
 
 
 def run_of(name: str, seed: int, n_trajectories: int, duration: float) -> Run:
+    """Simulate a run."""
     return Run(name, seed, paths_of(name, n_trajectories, seed, duration))
 
 
 def by_default(data: Trajectories, **parameters: object) -> Answer:
-    """The identification of a job."""
+    """Identify as a job does."""
     with threadpool_limits(1):
         answer = pipeline.identify(
             data, IdentificationParameters.model_validate(parameters), lambda *_: None

@@ -8,7 +8,7 @@ from benchmarks.recovery import Floats
 
 
 def least_squares(design: Floats, response: Floats, terms: Sequence[int] | None = None) -> Floats:
-    """Coefficients of all terms (K,), those not asked for zero; design (n, K), response (n,)."""
+    """Return coefficients of all terms (K,), zero outside `terms`; design (n, K), response (n,)."""
     chosen = list(range(design.shape[1])) if terms is None else list(terms)
     coefficients = np.zeros(design.shape[1])
     coefficients[chosen] = np.linalg.lstsq(design[:, chosen], response, rcond=None)[0]

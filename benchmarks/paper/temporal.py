@@ -1,9 +1,11 @@
-"""Figure fig:endogeneity and theorem thm:endogeneity: windows in time against kernels in state, Ornstein–Uhlenbeck process.
+"""Figure fig:endogeneity, theorem thm:endogeneity: windows in time against kernels in state.
 
-Under a stationary reversible law E[f(X_s) X_t] = E[f(X_t) X_s]. With ∫φ dX = −∫φ′X dt for a window φ inside the record, the
-right-hand side of the normal equations is −∫∫ φ(s) φ′(t) E[f(X_s) X_t] ds dt. The symmetric part of φ(s) φ′(t) is half the
-derivative of φ(s) φ(t) along s − t = const, on which the expectation does not change: the integral is zero. So least squares with
-windows in time converges to no drift at all, whatever the windows, the terms and the step.
+For a stationary reversible Ornstein–Uhlenbeck process E[f(X_s) X_t] = E[f(X_t) X_s]. With ∫φ dX =
+−∫φ′X dt for a window φ inside the record, the right-hand side of the normal equations is −∫∫ φ(s)
+φ′(t) E[f(X_s) X_t] ds dt. The symmetric part of φ(s) φ′(t) is half the derivative of φ(s) φ(t)
+along s − t = const, on which the expectation does not change: the integral is zero. So least
+squares with windows in time converges to no drift at all, whatever the windows, the terms and the
+step.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,19 +36,23 @@ WAYS = (
     "default",
 )
 WIDTH = 2.2
-"""Standard deviation of a window in spacings of their centres: that of the kernels in state."""
+"""Standard deviation of a window in spacings of their centres, as of the kernels in state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weighted:
-    """errors    ĉ_x − c_x by way and duration
-    bias      (AᵀZ)_x and (AᵀA)_xx per step of the windows in time, by duration and step"""
+    """Measurements of one seed.
+
+    errors    ĉ_x − c_x by way and duration
+    bias      (AᵀZ)_x and (AᵀA)_xx per step of the windows in time, by duration and step
+    """
 
     errors: dict[tuple[str, float], float]
     bias: dict[tuple[float, float], tuple[float, float]]
 
 
 def measure(seed: int, durations: Sequence[float] = DURATIONS) -> Weighted:
+    """Fit records of every duration in every way."""
     errors, bias = {}, {}
     paths = _paths(seed, DT, max(durations))
     for duration in durations:
@@ -84,7 +90,10 @@ def _paths(seed: int, dt: float, duration: float) -> Floats:
 
 
 def _in_time(paths: Floats, dt: float) -> tuple[Floats, Floats]:
-    """Design (R·M, 5) and response (R·M,) of Gaussian windows on equally spaced times, rows stacked by trajectory."""
+    """Return design (R·M, 5) and response (R·M,) of Gaussian windows on equally spaced times.
+
+    Rows are stacked by trajectory.
+    """
     n = paths.shape[1] - 1
     centres = np.linspace(0, n * dt, M)
     windows = np.exp(
@@ -98,13 +107,17 @@ def _in_time(paths: Floats, dt: float) -> tuple[Floats, Floats]:
 def _normal_equations(
     design: Floats, response: Floats, paths: Floats, dt: float
 ) -> tuple[float, float]:
-    """Of x alone, per step: what the noise Z = S − A c puts on the right-hand side, and what stands on the left."""
+    """Return both sides of the normal equations of x alone, per step.
+
+    They are what the noise Z = S − A c adds on the right, and what stands on the left.
+    """
     steps = paths.shape[0] * (paths.shape[1] - 1)
     noise = response + design[:, 1]
     return float(design[:, 1] @ noise / steps), float(design[:, 1] @ design[:, 1] / steps)
 
 
 def part(each: Sequence[Weighted]) -> Part:
+    """Make the part of the document."""
     durations = sorted({d for _, d in each[0].errors})
     quartiles = tuple(
         (
@@ -133,25 +146,30 @@ def part(each: Sequence[Weighted]) -> Part:
         "figure fig:endogeneity, theorem thm:endogeneity",
         (
             Table(
-                f"|ĉ_x − c_x|, median and quartiles of {len(each)} seeds; Ornstein–Uhlenbeck, dt = 0.005, R = 8, M = 40.",
+                f"|ĉ_x − c_x|, median and quartiles of {len(each)} seeds; Ornstein–Uhlenbeck, dt = "
+                "0.005, R = 8, M = 40.",
                 ("T", *WAYS),
                 quartiles,
             ),
             Table(
-                "Normal equations of the windows in time, x alone, per step: the bias (AᵀZ)_x, the left side (AᵀA)_xx, and "
-                "their ratio, which is the error of ĉ_x; and what the theorem says that the bias grows with.",
+                "Normal equations of the windows in time, x alone, per step: the bias (AᵀZ)_x, "
+                "the left side (AᵀA)_xx, and their ratio, which is the error of ĉ_x; and what the "
+                "theorem says that the bias grows with.",
                 ("paths", "(AᵀZ)_x", "(AᵀA)_xx", "ratio", "T dt^(3/2)"),
                 biases,
             ),
         ),
         (
-            "The plateau is there: weights in time fail as the paper says, and its 1.1 is what all five terms give at T = 50 "
-            "to 200. But the bias does not grow with T. A shock is correlated with the states of one relaxation time after "
-            "it, not with all later ones; the covariance with the next state is E[f′a] √dt, where eq:biasmn_app has dt. Both "
-            "sides of the normal equations grow alike, and the error tends to |c_x| = 1 exactly: for a stationary reversible "
-            "process ∫φ dX = −∫φ′X dt is uncorrelated with ∫φ f(X) dt, whatever φ and f, so that least squares finds no drift "
-            "at all. (The regressors are the future of the shocks within a window. Kernels whose rows are stacked by "
-            "trajectory have the same fault, weakened by T: second table of *Error against the number of trajectories*.)",
+            "The plateau is there: weights in time fail as the paper says, and its 1.1 is what "
+            "all five terms give at T = 50 to 200. But the bias does not grow with T. A shock is "
+            "correlated with the states of one relaxation time after it, not with all later ones; "
+            "the covariance with the next state is E[f′a] √dt, where eq:biasmn_app has dt. Both "
+            "sides of the normal equations grow alike, and the error tends to |c_x| = 1 exactly: "
+            "for a stationary reversible process ∫φ dX = −∫φ′X dt is uncorrelated with ∫φ f(X) "
+            "dt, whatever φ and f, so that least squares finds no drift at all. (The regressors "
+            "are the future of the shocks within a window. Kernels whose rows are stacked by "
+            "trajectory have the same fault, weakened by T: second table of *Error against the "
+            "number of trajectories*.)",
         ),
         tuple(_claims(each, durations)),
     )
@@ -168,14 +186,16 @@ def _claims(each: Sequence[Weighted], durations: Sequence[float]) -> Iterator[Cl
         "weights in time stay wrong however long the record",
         "fig:endogeneity, thm:endogeneity",
         "a plateau",
-        f"error of c_x at T = {durations[-1]:g}: {number(five[-1], 2)} (five terms), {number(alone, 2)} (x alone), of 1",
+        f"error of c_x at T = {durations[-1]:g}: {number(five[-1], 2)} (five terms), "
+        f"{number(alone, 2)} (x alone), of 1",
         verdict(min(five[-1], alone) > 0.9),
     )
     yield Claim(
         "the plateau is at 1.1",
         "fig:endogeneity",
         "≈ 1.1",
-        f"{', '.join(number(v, 2) for v in five)} at T = {', '.join(f'{d:g}' for d in durations)}; the limit is 1",
+        f"{', '.join(number(v, 2) for v in five)} at T = {', '.join(f'{d:g}' for d in durations)}; "
+        "the limit is 1",
         of_all([abs(v - 1.1) < 0.05 for v in five]),
     )
     per_step = [float(np.mean([w.bias[d, DT][0] for w in each])) for d in durations]
@@ -203,7 +223,7 @@ def _claims(each: Sequence[Weighted], durations: Sequence[float]) -> Iterator[Cl
         "kernels in state converge as T^(−1/2)",
         "fig:endogeneity",
         "slope −0.5",
-        f"stacked: x alone {number(slopes[WAYS[3]], 2)}, five terms {number(slopes[WAYS[2]], 2)}; default "
-        f"{number(slopes[WAYS[4]], 2)}",
+        f"stacked: x alone {number(slopes[WAYS[3]], 2)}, five terms {number(slopes[WAYS[2]], 2)}; "
+        f"default {number(slopes[WAYS[4]], 2)}",
         verdict(all(s < -0.35 for s in slopes.values())),
     )
