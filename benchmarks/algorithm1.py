@@ -23,10 +23,7 @@ def algorithm1(
     degree: int = 4,
     threshold: float = 0.25,
 ) -> tuple[Floats, Floats]:
-    """Return drift and diffusion coefficients of 1, x, …, x^degree.
-
-    The trajectories are (R, N + 1) [state], dt is in [time].
-    """
+    """Return drift and diffusion coefficients of 1, …, x^degree from paths (R, N + 1) [state]."""
     A, B, Q, correction = [], [], [], []
     for X in trajectories:
         x, dX = X[:-1], np.diff(X)

@@ -41,10 +41,7 @@ TRIVIAL = {
     "kind": "generator",
     "model": {"drift": {"x": {"1": 0}}, "diffusion": {"x,x": {"1": 1}}},
 }
-"""Brownian motion, whose lack of a stationary distribution is found in a few milliseconds.
-
-So the measured time is that of everything else.
-"""
+"""Brownian motion: its analysis takes a few milliseconds, so all else is measured."""
 ANALYSIS = {
     "kind": "generator",
     "model": {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 1}}},

@@ -84,10 +84,7 @@ def stationary_paths(
 
 
 def second_order_step(name: str, x: Floats, kick: Floats) -> Floats:
-    """Take Platen's explicit step of weak order two.
-
-    A million samples show the error of Euler's step in the diffusion, a (1 − 0.002 b′).
-    """
+    """Take Platen's step of order two: a million samples show Euler's error, a (1 − 0.002 b′)."""
     drift, diffusion = COEFFICIENTS[name]
     root = np.sqrt(FINE)
     b, sigma, dw = drift(x), np.sqrt(diffusion(x)), root * kick

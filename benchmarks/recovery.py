@@ -75,10 +75,7 @@ Limits = dict[tuple[str, str], Limit]
 
 
 def paths_of(name: str, n_trajectories: int, seed: int, duration: float = T) -> Floats:
-    """Simulate (n_trajectories, n_samples) [state].
-
-    No two systems share their noise: one odd draw is to count once, not thrice.
-    """
+    """Simulate (n_trajectories, n_samples) [state]; no two systems share their noise."""
     number = 100 * list(SYSTEMS).index(name) + seed
     start = np.random.default_rng([number, 1]).uniform(-3, 3, n_trajectories)
     return simulate(*COEFFICIENTS[name], start, dt=DT, n_steps=round(duration / DT), seed=number)

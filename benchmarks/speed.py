@@ -54,10 +54,7 @@ def least_squares(paths: Floats) -> Floats:
 
 
 def plain_statistics(paths: Floats) -> None:
-    """Compute A, B, Q of Algorithm 1, and its corrected Q with some drift:
-
-    the passes over the data.
-    """
+    """Compute A, B, Q and the corrected Q of Algorithm 1: the passes over the data."""
     for X in paths:
         x, dX = X[:-1], np.diff(X)
         theta = np.stack([x**k for k in range(DEGREE + 1)])

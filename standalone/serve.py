@@ -98,10 +98,7 @@ class _Parts:
         return store.url
 
     def start_worker_and_service(self, redis_url: str) -> None:
-        """Start both at once and wait until jobs can be accepted and run.
-
-        Raise CannotStart where one of them refuses its settings.
-        """
+        """Start both and wait until jobs can run. Raise CannotStart if one refuses its settings."""
         # A part that is killed leaves its temporary files; in this folder the next start, or the
         # end of a demonstration, deletes them.
         temporary = self._data_dir / "tmp"

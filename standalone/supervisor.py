@@ -17,10 +17,7 @@ from standalone.errors import Failed
 MAX_LOG_BYTES = 10_000_000
 """Size above which a log is renamed to `<name>.log.1` when its program starts."""
 STABLE_SECONDS = 60.0
-"""Time after which a program that dies starts again after 1 s.
-
-One that keeps dying sooner waits 1, 2, 4 … 30 s.
-"""
+"""Time after which a program that dies starts again after 1 s; others wait 1, 2, 4 … 30 s."""
 REFUSED = 2
 """Exit status of a program that refuses its settings; its last line gives the reason."""
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)

@@ -16,19 +16,13 @@ from storage.stores import StoreUnavailable
 MISSING = (FileNotFoundError, NotFoundError)
 SILENCE_SECONDS = 10
 READ_SECONDS = 3600
-"""A read that receives nothing for SILENCE_SECONDS is tried again or given up.
-
-While data arrive, it may take READ_SECONDS.
-"""
+"""Longest read, as long as data arrive; a silent one is tried again or given up before."""
 UPLOAD_SECONDS = 60
 """Longest time of a request that sends data, five megabytes of them at most."""
 RETRY_SECONDS = 20
 """Time after which nothing is tried again: a caller gets 503 and not a broken connection."""
 READS_AT_ONCE = 20
-"""Half of the service's threads.
-
-A store that accepts connections and stays silent would occupy all of them, those for jobs too.
-"""
+"""Half of the service's threads: a silent store would occupy all, those for jobs too."""
 TURN_SECONDS = 1.0
 """Longest time that a read waits for one of the READS_AT_ONCE places."""
 
@@ -96,10 +90,7 @@ class Bucket:
 
 
 def s3_bucket(url: str) -> Bucket:
-    """Open the bucket and prefix of `s3://bucket/prefix`.
-
-    Credentials, region and endpoint come from the usual `AWS_…` variables.
-    """
+    """Open `s3://bucket/prefix`, with credentials, region and endpoint from `AWS_…` variables."""
 
     def store(seconds: int, silence: int) -> ObjectStore:
         return S3Store.from_url(

@@ -43,10 +43,7 @@ class Settings(BaseSettings):
     )
 
     secrets_dir: DirectoryPath | None = None
-    """Folder of files that hold values, named like variables in lower case:
-
-    `itoscope_redis_url`.
-    """
+    """Folder of files with values, named like variables in lower case: `itoscope_redis_url`."""
 
     @classmethod
     def settings_customise_sources(

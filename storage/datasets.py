@@ -16,10 +16,7 @@ _DESCRIPTION = "dataset.json"
 
 
 class LocalDatasetStore:
-    """`storage.stores.DatasetStore` in a local folder.
-
-    A dataset's folder appears whole, by one rename, and never changes.
-    """
+    """`storage.stores.DatasetStore` in a folder; datasets appear by one rename and never change."""
 
     def __init__(self, data_dir: Path) -> None:
         self._root = data_dir / "datasets"

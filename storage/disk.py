@@ -29,10 +29,7 @@ def disk_errors() -> Iterator[None]:
 
 @contextmanager
 def folder_beside(home: Path) -> Iterator[Path]:
-    """Make a temporary folder in `home`, hence on its file system.
-
-    Its name starts with a dot, and it is deleted afterwards unless it was renamed.
-    """
+    """Make a hidden folder in `home`, on its file system; delete it unless it was renamed."""
     make_folder(home)
     with own_folder(home, INCOMING) as folder:
         yield folder

@@ -17,19 +17,13 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuv"
 
 
 def new_job_id() -> str:
-    """Return `job_` and 26 digits in base 32: 48 bits of milliseconds, then 82 random bits.
-
-    Ids therefore sort by age.
-    """
+    """Return `job_` and 26 digits in base 32: 48 bits of milliseconds, which sort, 82 random."""
     number = (time.time_ns() // 1_000_000) << 82 | secrets.randbits(82)
     return "job_" + "".join(_DIGITS[number >> shift & 31] for shift in range(125, -1, -5))
 
 
 def new_webhook_secret() -> str:
-    """Return a new signing secret for webhooks:
-
-    256 random bits, spelled as in Standard Webhooks.
-    """
+    """Return a signing secret: 256 random bits, spelled as in Standard Webhooks."""
     return SECRET_PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
 
 
@@ -78,10 +72,7 @@ def is_result_name(text: str) -> bool:
 
 
 def part_name(pass_name: str, number: int | None = None, attempt: int | None = None) -> str:
-    """Return the name of a pass's description, or of the part that this attempt at a shard writes.
-
-    Raise ValueError where no part can have that name.
-    """
+    """Return the name of a pass's description, or of an attempt's part. Raise ValueError."""
     name = f"{pass_name}.npz" if number is None else f"{pass_name}-{number}-{attempt}.npz"
     if not is_part_name(name):
         raise ValueError(f"no part can be named {name!r}")

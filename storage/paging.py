@@ -17,10 +17,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def page(
     datasets: Iterable[Dataset], limit: int, cursor: str | None
 ) -> tuple[Sequence[Dataset], str | None]:
-    """Return at most `limit` datasets after the cursor, and the cursor of the next page.
-
-    Raise InvalidCursor.
-    """
+    """Return up to `limit` datasets after the cursor, and the next one. Raise InvalidCursor."""
     before = _parsed(cursor) if cursor is not None else None
     found = sorted(
         (dataset for dataset in datasets if before is None or _age(dataset) < before),

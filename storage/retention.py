@@ -1,7 +1,4 @@
-"""Times for which results and records are kept.
-
-The settings import this module, also in processes that never see a document.
-"""
+"""Retention times, in a module that also processes without documents import with the settings."""
 
 from dataclasses import dataclass
 

@@ -8,10 +8,7 @@ from storage.retention import Retention
 from storage.stores import Ended, Stores
 
 PARTS_KEPT_SECONDS = 600.0
-"""Time after a job's end at which its parts are deleted again.
-
-Parts are deleted when the job ends, but a worker that did not know may still write some.
-"""
+"""Time after a job's end at which parts are deleted that a late worker still wrote."""
 
 
 SWEEP_SECONDS = 60.0

@@ -112,10 +112,7 @@ WEBHOOK_WAITS = (
     72_000.0,
     86_400.0,
 )
-"""Seconds from each attempt to deliver a webhook to the next, three days in all.
-
-The first wait leaves a sender time to finish.
-"""
+"""Seconds between attempts, three days in all; the first leaves a sender time to finish."""
 WEBHOOKS_AT_ONCE = 50
 
 
@@ -183,10 +180,7 @@ class JobStore(Protocol):
         """Return how many jobs wait or run, of a tenant or of all."""
 
     def ended(self, job_ids: Sequence[str]) -> frozenset[str]:
-        """Return the given jobs that have ended or are unknown, of any tenant, in one cheap call.
-
-        An ended job never runs again.
-        """
+        """Return those of the jobs that have ended or are unknown, of any tenant, in one call."""
 
     def tally(self) -> Tally:
         """Return the numbers for the operator."""
@@ -212,25 +206,16 @@ class JobStore(Protocol):
         """
 
     def cancel(self, tenant: str, job_id: str) -> JobRecord | None:
-        """Cancel a queued or running job and return its record; None where there is no such job.
-
-        A terminal job stays as it is.
-        """
+        """Cancel the job unless it is terminal; return its record, or None where there is none."""
 
     def claim(self, job_id: str, owner: str, lease_seconds: float) -> Claim | None:
-        """Take the job, or return None where it is unknown, terminal, leased, or out of attempts.
-
-        A job that is out of attempts is failed here.
-        """
+        """Take the job; None if unknown, terminal or leased, or failed here for lack of attempts."""
 
     def renew(self, job_id: str, owner: str, lease_seconds: float) -> bool:
         """Extend this owner's leases of the job and of its shards; return whether there are any."""
 
     def report(self, job_id: str, attempt: int, progress: Progress) -> bool:
-        """Record progress; return False where this attempt no longer counts.
-
-        An attempt no longer counts once its job was cancelled, or claimed by another.
-        """
+        """Record progress; return False where the attempt lost the job or the job was cancelled."""
 
     def fan_out(self, job_id: str, attempt: int, pass_name: str, shards: int) -> QueueName | None:
         """Share out a pass over the job's data.
@@ -299,24 +284,15 @@ class JobStore(Protocol):
         """
 
     def newest_events(self, job_ids: Sequence[str]) -> Mapping[str, str]:
-        """Return the ids of the jobs' newest events, of any tenant, in one cheap call.
-
-        Jobs without events are left out.
-        """
+        """Return the ids of the jobs' newest events, of any tenant; jobs without are left out."""
 
     def outdated(
         self, older_than_seconds: float, what: Literal["result", "record"]
     ) -> Sequence[Ended]:
-        """Return some jobs that ended longer ago and whose results, or records, are still kept.
-
-        The oldest come first.
-        """
+        """Return some jobs that ended earlier and keep a result (or record), oldest first."""
 
     def drop_result(self, job_id: str) -> None:
-        """Record that the job's result is no longer kept.
-
-        Delete the blobs first: a job that is dropped here is not `outdated` again.
-        """
+        """Record that the job's result is deleted, after its blobs: it is not `outdated` again."""
 
     def forget(self, tenant: str, job_id: str, remember_seconds: float) -> bool:
         """Delete the record of an ended job whose results are deleted.
@@ -372,10 +348,7 @@ class DatasetStore(Protocol):
     def list(
         self, tenant: str, *, limit: int = 50, cursor: str | None = None
     ) -> tuple[Sequence[Dataset], str | None]:
-        """Return a page of the tenant's datasets, newest first, and the next page's cursor.
-
-        Raise InvalidCursor.
-        """
+        """Return a page of datasets, newest first, and the next cursor. Raise InvalidCursor."""
 
     def files(self, tenant: str, dataset_id: str) -> AbstractContextManager[Path]:
         """Return a local folder with the three files, valid inside the `with`.

@@ -23,10 +23,7 @@ EVALUATED = np.linspace(-2.5, 2.5, 501)
 
 
 def measure(run: Run) -> Floats | None:
-    """Return the mean absolute error over the mean absolute drift on [−2.5, 2.5], all five terms.
-
-    The shape is (stacked or pooled, h, M).
-    """
+    """Return ∫|b̂ − b| / ∫|b| over [−2.5, 2.5], all five terms; (stacked or pooled, h, M)."""
     if run.seed >= SEEDS:
         return None
     finest = make_kernels(

@@ -23,10 +23,7 @@ QUARTER = "quarter"
 
 @dataclass(frozen=True, slots=True)
 class Noisy:
-    """Coefficients c_x and d_1 by estimator and signal-to-noise ratio.
-
-    The estimator `quarter` is Algorithm 1 on a quarter of the record.
-    """
+    """c_x and d_1 by estimator and ratio; `quarter` is Algorithm 1 on a quarter of the record."""
 
     drift: dict[tuple[str, float], float]
     diffusion: dict[tuple[str, float], float]

@@ -90,10 +90,7 @@ def _paths(seed: int, dt: float, duration: float) -> Floats:
 
 
 def _in_time(paths: Floats, dt: float) -> tuple[Floats, Floats]:
-    """Return design (R·M, 5) and response (R·M,) of Gaussian windows on equally spaced times.
-
-    Rows are stacked by trajectory.
-    """
+    """Return design (R·M, 5) and response (R·M,), stacked, of Gaussian windows on even times."""
     n = paths.shape[1] - 1
     centres = np.linspace(0, n * dt, M)
     windows = np.exp(
@@ -107,10 +104,7 @@ def _in_time(paths: Floats, dt: float) -> tuple[Floats, Floats]:
 def _normal_equations(
     design: Floats, response: Floats, paths: Floats, dt: float
 ) -> tuple[float, float]:
-    """Return both sides of the normal equations of x alone, per step.
-
-    They are what the noise Z = S − A c adds on the right, and what stands on the left.
-    """
+    """Return both sides for x alone, per step: the noise Z = S − A c on the right, and the left."""
     steps = paths.shape[0] * (paths.shape[1] - 1)
     noise = response + design[:, 1]
     return float(design[:, 1] @ noise / steps), float(design[:, 1] @ design[:, 1] / steps)

@@ -40,10 +40,7 @@ def access_file(password: str) -> str:
 
 
 def prepare(secrets_dir: Path, access_dir: Path, host: str) -> None:
-    """Write both files. An existing password is kept; the rights are always this version's.
-
-    Raise OSError.
-    """
+    """Write both files, but keep a password; the rights are this version's. Raise OSError."""
     place = secrets_dir / "itoscope_redis_url"
     try:
         password = urlsplit(place.read_text("utf-8").strip()).password

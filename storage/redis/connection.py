@@ -34,10 +34,7 @@ _PASSING_TROUBLE = (
 
 
 class _Client(Redis):
-    """Client that drops its connection to a server that became a replica.
-
-    The address may lead to the new master by now, an open connection never will.
-    """
+    """Client that leaves a server that became a replica: the address may lead to the new master."""
 
     def parse_response(self, connection: Any, command_name: Any, **options: Any) -> Any:
         try:
@@ -76,10 +73,7 @@ def broker_url(url: str) -> str:
 
 @contextmanager
 def store_errors() -> Iterator[None]:
-    """Turn failures that pass, or that an operator must mend, into StoreUnavailable or StorageFull.
-
-    These are: no connection, no answer, no rights, no room.
-    """
+    """Turn missing connection, answer, rights or room into StoreUnavailable or StorageFull."""
     try:
         yield
     except OutOfMemoryError as error:

@@ -86,10 +86,7 @@ _LUA = Path(__file__).parent / "lua"
 
 
 class RedisJobStore(RedisShards):
-    """`storage.stores.JobStore` in Redis or Valkey.
-
-    The server needs scripting, no eviction and a log on disk (`storage.redis.durability`).
-    """
+    """`storage.stores.JobStore` on a server that passes `storage.redis.durability`."""
 
     def __init__(
         self,

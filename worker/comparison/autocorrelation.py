@@ -117,10 +117,7 @@ def compare_autocorrelation(
 
 
 def _correlation(sums: Floats, noise: float) -> Floats:
-    """Return (m, n_lags) autocorrelations about the mean of all samples.
-
-    The sums (q, m, n_lags, 4) are of q functions whose covariances add up.
-    """
+    """Return (m, n_lags) about the mean, from sums (q, m, n_lags, 4) of q functions to be added."""
     count, left, right, products = np.moveaxis(sums, 3, 0)
     mean = left[..., :1] / count[..., :1]
     covariance = (products / count - mean * (left + right) / count + mean**2).sum(axis=0)
@@ -130,10 +127,7 @@ def _correlation(sums: Floats, noise: float) -> Floats:
 
 
 def _p_value(difference: Floats, away: Floats, n_blocks: int) -> float:
-    """Return the p-value of Hotelling's test of the difference at a few lags.
-
-    The rows of `away` (n_blocks, n) are the jackknife's deviations.
-    """
+    """Test the difference by Hotelling; `away` (n_blocks, n) are the jackknife's deviations."""
     tested = [k for k in TESTED if k < len(difference)] or [0]
     d, scores = difference[tested], away[:, tested]
     scale = np.sqrt(np.sum(scores**2, axis=0))

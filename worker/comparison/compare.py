@@ -28,19 +28,13 @@ from worker.identification.identified_system import JointAnswer
 ALARM = 1e-3
 """Probability, over all lags and variables together, below which a difference is significant."""
 MATERIAL = 0.02
-"""Difference from which it is reported, in standard deviations or variances of the state.
-
-Of an autocorrelation it is twice that.
-"""
+"""Reported difference in standard deviations or variances; of an autocorrelation twice that."""
 BLOCKS = 30
 """Number of blocks, into each of which the longest lag of the test fits eight times."""
 MOSTLY_EVEN = 0.5
 """Share of equal steps from which the clock counts as even."""
 ELSEWHERE = 0.5
-"""Total variation of the stationary densities above which it is reported.
-
-For a right model it is that of its histogram's noise.
-"""
+"""Reported total variation; a right model has that of its histogram's noise."""
 MARGIN = 0.2
 """Margin of a chain on the line, on each side, as a share of the observed range."""
 MOST_IN_THE_PLANE = 50_000

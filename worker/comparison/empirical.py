@@ -1,7 +1,4 @@
-"""Data to be drawn beside the model: histograms, Kramers–Moyal points and residuals.
-
-They are computed from a bounded sample of the record.
-"""
+"""Histograms, Kramers–Moyal points and residuals of a bounded sample, drawn beside the model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -29,10 +29,7 @@ class BirthDeathChain:
     _powers: dict[float, Floats] = field(default_factory=dict, repr=False)
 
     def transitions(self, time: float) -> Floats:
-        """Return (m, m) transition probabilities within that time.
-
-        Where those of half the time are known, they are squared.
-        """
+        """Return (m, m) transition probabilities, by squaring where half the time is known."""
         if time not in self._powers:
             half = self._powers.get(time / 2)
             self._powers[time] = expm(self.generator * time) if half is None else half @ half

@@ -45,10 +45,7 @@ class PlanePrediction:
         return inside
 
     def increments(self, variable: int, states: Floats, time: float) -> Floats:
-        """Return the expected change by equation (C1).
-
-        Measurement noise enters by second differences over an eighth of a standard deviation.
-        """
+        """Return (C1), corrected for noise by second differences over an eighth of a deviation."""
         start = self._at_cells()
         change = self._after(time) - start
         columns = change[:, 2 * variable : 2 * variable + 2]

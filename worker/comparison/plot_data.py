@@ -73,10 +73,7 @@ def _noise(answer: Answer | JointAnswer) -> tuple[float, ...]:
 
 
 def of_terms(process: DiffusionProcess, generator: GeneratorReport) -> Picture:
-    """Return the drawing of a model given by its terms.
-
-    It covers the stationary distribution; without one, the surroundings of its fixed points.
-    """
+    """Draw a model given by its terms where its stationary density or its fixed points are."""
     ends = _where_the_law_is(generator)
     return (
         Picture()

@@ -1,7 +1,4 @@
-"""Samples that are compared: stretches of the record on an even clock, in bounded memory.
-
-A long record is represented by evenly spaced stretches.
-"""
+"""Samples that are compared: evenly spaced stretches on an even clock, in bounded memory."""
 
 from dataclasses import dataclass
 

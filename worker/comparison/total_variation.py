@@ -59,9 +59,6 @@ def _integrals(grid: Floats, density: Floats, edges: Floats) -> Floats:
 
 
 def _distance(data: Floats, model: Floats) -> float:
-    """Return the total variation of shares in the same bins.
-
-    Shares that data or model have outside the bins count as different.
-    """
+    """Return the total variation of shares in bins; shares outside count as different."""
     outside = max(0.0, 1 - float(model.sum())) + max(0.0, 1 - float(data.sum()))
     return float(min(1.0, 0.5 * (np.abs(data - model).sum() + outside)))

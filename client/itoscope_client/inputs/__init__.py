@@ -1,7 +1,4 @@
-"""Conversion of whatever holds the data to an upload.
-
-What the service reads is sent unchanged, everything else is converted here.
-"""
+"""Conversion of any data to an upload; what the service reads is sent unchanged."""
 
 from itoscope_client.inputs.options import LayoutOptions
 from itoscope_client.inputs.source import upload_of

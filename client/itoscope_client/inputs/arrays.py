@@ -23,10 +23,7 @@ AXES = (
 def upload_of_array(
     array: NDArray[Any], times: Any, layout: LayoutOptions, names: Sequence[str] | None = None
 ) -> Upload:
-    """Convert an array of one to three dimensions.
-
-    Raise InputError, with the option to give, where its axes could be several things.
-    """
+    """Convert an array of up to three dimensions. Raise InputError where its axes are unclear."""
     states = as_floats(array, "the data")
     axes = _axes(states, layout)
     parts = [np.ascontiguousarray(part) for part in _trajectories(states, axes)]
@@ -84,10 +81,7 @@ def upload_of_list(items: Sequence[Any], times: Any, layout: LayoutOptions) -> U
 
 
 def as_floats(array: NDArray[Any], what: str) -> Floats:
-    """Return the array in double precision, with masked values as NaN.
-
-    Raise InputError for values that are not real numbers.
-    """
+    """Return the array in double precision, masked values as NaN. Raise InputError."""
     if isinstance(array, np.ma.MaskedArray):
         return np.asarray(np.ma.filled(array.astype(np.float64), np.nan))
     if array.dtype.kind == "c":

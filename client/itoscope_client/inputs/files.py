@@ -34,10 +34,7 @@ ZARR = ("zarr.json", ".zgroup", ".zarray", ".zattrs")
 
 
 def upload_of_file(path: Path, layout: LayoutOptions) -> Upload:
-    """Convert a file, or a folder that is a Zarr store.
-
-    Raise InputError, MissingDependency, OSError.
-    """
+    """Convert a file, or a Zarr store. Raise InputError, MissingDependency, OSError."""
     if path.is_dir():
         if any((path / name).exists() for name in ZARR):
             return _zarr(path, layout)

@@ -104,10 +104,7 @@ def _states_of(
 
 
 def _named(asked: str, arrays: Arrays, option: str, what: str) -> str:
-    """Return the name of an array, given by its path or by a last part that only one array has.
-
-    Raise InputError.
-    """
+    """Return an array's name, given by its path or its unique last part. Raise InputError."""
     found = [name for name in arrays if name.strip("/") == asked.strip("/")] or [
         name for name in arrays if _short(name) == asked
     ]

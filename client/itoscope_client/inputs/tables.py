@@ -14,10 +14,7 @@ PARQUET = "application/vnd.apache.parquet"
 
 
 def upload_of_frame(frame: Any, layout: LayoutOptions) -> Upload:
-    """Convert a pandas Series or DataFrame; a meaningful index becomes a column.
-
-    Raise InputError where the index's meaning is unclear.
-    """
+    """Convert a pandas object; a meaningful index becomes a column. Raise InputError."""
     if frame.ndim == 1:
         frame = frame.to_frame("x" if frame.name is None else frame.name)
     if frame.columns.nlevels > 1:

@@ -14,10 +14,7 @@ _WORD = re.compile(r"[^\W\d][\w.+-]*\Z")
 
 
 def upload_of_xvg(path: Path, layout: LayoutOptions) -> Upload:
-    """Convert a file of one data set.
-
-    Raise InputError where there are several sets, or neither a time in it nor `dt`.
-    """
+    """Convert a file. Raise InputError for several data sets, or with neither a time nor `dt`."""
     legends: dict[int, str] = {}
     axes: dict[str, str] = {}
     rows: list[list[str]] = []
