@@ -5,8 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from standalone.errors import Failed
-from standalone.logs import last_lines
+from standalone.errors import Failed, last_lines
 from standalone.preflight import free_port
 from standalone.serve import ROOT, installation
 from standalone.settings import StandaloneSettings

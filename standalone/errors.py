@@ -1,8 +1,6 @@
-"""The two ways in which `standalone` gives up."""
+"""The two ways in which `standalone` gives up, and the ends of logs that they quote."""
 
 from pathlib import Path
-
-from standalone.logs import last_lines
 
 
 class CannotStart(Exception):
@@ -23,3 +21,12 @@ class Failed(Exception):
         self.log = log
         self.log_end = last_lines(log, 15)
         self.status = status
+
+
+def last_lines(log: Path | None, count: int) -> str:
+    """Return the last lines of a log file, or an empty string where there is none."""
+    if log is None or not log.exists():
+        return ""
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - 100_000))
+        return "\n".join(file.read().decode(errors="replace").splitlines()[-count:])

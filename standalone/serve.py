@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from standalone import valkey
-from standalone.errors import CannotStart, Failed
-from standalone.logs import last_lines
+from standalone.errors import CannotStart, Failed, last_lines
 from standalone.preflight import require_folder, require_port, sole_user
 from standalone.settings import StandaloneSettings
 from standalone.supervisor import REFUSED, Program, Supervisor

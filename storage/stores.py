@@ -209,7 +209,7 @@ class JobStore(Protocol):
         """Cancel the job unless it is terminal; return its record, or None where there is none."""
 
     def claim(self, job_id: str, owner: str, lease_seconds: float) -> Claim | None:
-        """Take the job; None if unknown, terminal or leased, or failed here for lack of attempts."""
+        """Take the job; None if unknown, terminal, leased, or failed here for lack of attempts."""
 
     def renew(self, job_id: str, owner: str, lease_seconds: float) -> bool:
         """Extend this owner's leases of the job and of its shards; return whether there are any."""

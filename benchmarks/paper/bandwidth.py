@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from benchmarks.paper.parts import Claim, Part, Table, number, verdict
-from benchmarks.paper.runs import TRUTH, Run
-from benchmarks.paper.stacked import least_squares
+from benchmarks.paper.runs import TRUTH, Run, least_squares
 from benchmarks.recovery import Floats
 from worker.identification.data.trajectories import block_edges, chunks
 from worker.identification.equations.scalar_rules import Euler

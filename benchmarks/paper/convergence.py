@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.paper.parts import Claim, Part, Table, number, percent, rms, verdict
-from benchmarks.paper.runs import TERMS, Run, by_default
-from benchmarks.paper.stacked import least_squares
+from benchmarks.paper.runs import TERMS, Run, by_default, least_squares
 from benchmarks.recovery import DT, Floats
 from benchmarks.recovery import SYSTEMS as PAPER_SYSTEMS
 from benchmarks.simulation import SYSTEMS as COEFFICIENTS

@@ -16,8 +16,7 @@ from benchmarks.paper.parts import (
     verdict,
     within_scatter,
 )
-from benchmarks.paper.runs import TERMS, TRUTH, Run
-from benchmarks.paper.stacked import least_squares
+from benchmarks.paper.runs import TERMS, TRUTH, Run, least_squares
 from benchmarks.recovery import Floats
 from worker.identification.estimation.paper import sparse_fit
 

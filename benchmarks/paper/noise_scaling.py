@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from benchmarks.paper.parts import Claim, Part, Table, number, percent, rms, verdict
-from benchmarks.paper.runs import by_default
-from benchmarks.paper.stacked import least_squares
+from benchmarks.paper.runs import by_default, least_squares
 from benchmarks.recovery import Floats
 from benchmarks.simulation import SYSTEMS as COEFFICIENTS
 from benchmarks.simulation import simulate

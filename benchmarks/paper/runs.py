@@ -1,6 +1,7 @@
 """Simulation of a paper's system for one seed, with both estimators' fits; all items use it."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -152,3 +153,11 @@ def by_default(data: Trajectories, **parameters: object) -> Answer:
         )
     assert isinstance(answer, Answer)
     return answer
+
+
+def least_squares(design: Floats, response: Floats, terms: Sequence[int] | None = None) -> Floats:
+    """Return coefficients (K,), zero outside `terms`, by plain least squares on (n, K)."""
+    chosen = list(range(design.shape[1])) if terms is None else list(terms)
+    coefficients = np.zeros(design.shape[1])
+    coefficients[chosen] = np.linalg.lstsq(design[:, chosen], response, rcond=None)[0]
+    return coefficients
