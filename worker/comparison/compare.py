@@ -33,13 +33,13 @@ BLOCKS = 30
 """Number of blocks, into each of which the longest lag of the test fits eight times."""
 MOSTLY_EVEN = 0.5
 """Share of equal steps from which the clock counts as even."""
-ELSEWHERE = 0.5
+LARGE_DISTANCE = 0.5
 """Reported total variation; a right model has that of its histogram's noise."""
 MARGIN = 0.2
 """Margin of a chain on the line, on each side, as a share of the observed range."""
 MOST_IN_THE_PLANE = 50_000
 """Most samples at which a function given on cells is interpolated."""
-LAGS_WITHOUT_A_LAW = 64
+UNBOUNDED_LAGS = 64
 """Longest lag, in sampling intervals, of the test of a model that has no relaxation time."""
 
 
@@ -120,9 +120,7 @@ def _slowest(generator: GeneratorReport) -> float | None:
 
 def _longest_lag(scales: Scales, relaxation: float | None) -> float:
     """Return about a relaxation time, as far as blocks of the record are long enough [time]."""
-    wanted = (
-        LAGS_WITHOUT_A_LAW * scales.time if relaxation is None else max(relaxation, scales.time)
-    )
+    wanted = UNBOUNDED_LAGS * scales.time if relaxation is None else max(relaxation, scales.time)
     return float(min(wanted, max(scales.duration / (8 * BLOCKS), scales.time)))
 
 
@@ -225,7 +223,7 @@ def _too_short(scales: Scales) -> str:
 
 def _density_findings(distance: float | None) -> Iterator[Finding]:
     """Report a stationary density that is not where the data are."""
-    if distance is not None and distance > ELSEWHERE:
+    if distance is not None and distance > LARGE_DISTANCE:
         yield Finding(
             "stationary-density",
             f"The model's stationary density differs from that of the data: the total variation distance is {distance:.2g} (0: "

@@ -46,7 +46,6 @@ class Prediction(Protocol):
 
     def covers(self, states: Floats) -> NDArray[np.bool_] | None:
         """Return (n,) flags of the states for which the model predicts; None: all."""
-        ...
 
     def increments(self, variable: int, states: Floats, time: float) -> Floats:
         """Return E[g(X_{t+time}) − g(X_t)] given the states (n, d) at t: (n, 2).
@@ -54,7 +53,6 @@ class Prediction(Protocol):
         Where the states hold measurement noise, return the function whose expectation over the
         noise is that.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -74,7 +74,7 @@ def _noise(answer: Answer | JointAnswer) -> tuple[float, ...]:
 
 def of_terms(process: DiffusionProcess, generator: GeneratorReport) -> Picture:
     """Draw a model given by its terms where its stationary density or its fixed points are."""
-    ends = _where_the_law_is(generator)
+    ends = _drawn_ranges(generator)
     return (
         Picture()
         if ends is None or len(ends) != process.dimension
@@ -108,7 +108,7 @@ def _circle(generator: GeneratorReport) -> Range | None:
     return (low, high) if np.isfinite(low) and np.isfinite(high) else None
 
 
-def _where_the_law_is(generator: GeneratorReport) -> list[Range] | None:
+def _drawn_ranges(generator: GeneratorReport) -> list[Range] | None:
     law = generator.stationary
     if law is not None and len(law.grid) == law.density.ndim:
         inhabited = law.density > MASS * np.max(law.density)

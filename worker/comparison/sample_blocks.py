@@ -39,10 +39,6 @@ class EvenSamples:
         """Length of the longest run [steps]."""
         return int(np.max(self.runs[:, 1] - self.runs[:, 0], initial=1)) - 1
 
-    def windows(self, lag: int) -> int:
-        """Return the number of pairs of samples `lag` steps apart."""
-        return int((self.runs[:, 1] - self.runs[:, 0] - lag).clip(min=0).sum())
-
 
 def gather(data: Trajectories, step: float, longest_lag: int, most: int = MOST) -> EvenSamples:
     """Gather up to `most` samples, in stretches of at least twenty longest lags where possible.

@@ -13,7 +13,8 @@ def test_pairs_never_cross_gaps_or_trajectories() -> None:
     data = Trajectories(np.arange(23.0)[:, None], times, np.array([[0, 18, 0], [18, 23, 1]]))
     found = gather(data, 1.0, 3)
     assert found.runs.tolist() == [[0, 10], [10, 18], [18, 23]]
-    assert found.windows(4) == 6 + 4 + 1
+    pairs = (found.runs[:, 1] - found.runs[:, 0] - 4).clip(min=0)
+    assert pairs.sum() == 6 + 4 + 1
     assert found.longest == 9
     assert found.even == 20 / 21
 
