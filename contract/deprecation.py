@@ -36,4 +36,8 @@ class Deprecation:
         if told is None:
             return None
         sunset = told.get("sunset")
-        return cls(date.fromisoformat(told["since"]), told["link"], date.fromisoformat(sunset) if sunset else None)
+        return cls(
+            date.fromisoformat(told["since"]),
+            told["link"],
+            date.fromisoformat(sunset) if sunset else None,
+        )

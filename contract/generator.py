@@ -9,21 +9,33 @@ from contract.base import Document, Interval, Name
 from contract.terms import Term
 from grammar.terms import parse, variables_of
 
-Coefficients = Annotated[dict[Term, float], Field(max_length=100, examples=[{"x": 1.0, "x^3": -1.0}])]
+Coefficients = Annotated[
+    dict[Term, float], Field(max_length=100, examples=[{"x": 1.0, "x^3": -1.0}])
+]
 """Coefficient of each term, e.g. `{"x": 1, "x^3": -1}`."""
 
 
 class ModelTerms(Document):
     """A model dX = b dt + σ dW, given by the terms of b and of a = σσᵀ."""
 
-    drift: Annotated[dict[Name, Coefficients], Field(min_length=1, max_length=64, examples=[{"x": {"x": 1.0, "x^3": -1.0}}])]
+    drift: Annotated[
+        dict[Name, Coefficients],
+        Field(min_length=1, max_length=64, examples=[{"x": {"x": 1.0, "x^3": -1.0}}]),
+    ]
     """Drift b: the coefficients of its terms, by variable [state/time]."""
-    diffusion: Annotated[dict[Name, Coefficients], Field(min_length=1, max_length=2080, examples=[{"x,x": {"1": 0.25}}])]
+    diffusion: Annotated[
+        dict[Name, Coefficients],
+        Field(min_length=1, max_length=2080, examples=[{"x,x": {"1": 0.25}}]),
+    ]
     """Diffusion a: the coefficients of its terms, by pair of variables, e.g. `{"x,x": {"1":
     0.25}}` [state²/time]."""
-    domain: Annotated[dict[Name, Interval], Field(max_length=64, examples=[{"x": [0.0, None]}])] = {}
+    domain: Annotated[
+        dict[Name, Interval], Field(max_length=64, examples=[{"x": [0.0, None]}])
+    ] = {}
     """Known bounds of a variable; `null` means unbounded [state]."""
-    periodic: Annotated[dict[Name, Annotated[float, Field(gt=0)]], Field(max_length=64, examples=[{"x": 360.0}])] = {}
+    periodic: Annotated[
+        dict[Name, Annotated[float, Field(gt=0)]], Field(max_length=64, examples=[{"x": 360.0}])
+    ] = {}
     """Period of each periodic variable (an angle), e.g. `{"x": 360}` [state]."""
 
     @field_validator("drift", "diffusion")
@@ -101,12 +113,19 @@ class AnalysisParameters(Document):
     """Fit only: estimate drift and diffusion, skip derived quantities. `generator` is then
     empty, and the model is not compared with the data at longer times. This takes a tenth of the
     computing time. For identifications only."""
-    passages: Annotated[tuple[PassageRequest, ...], Field(max_length=100, examples=[[{"from": -1.0, "to": 1.0}]])] = ()
+    passages: Annotated[
+        tuple[PassageRequest, ...], Field(max_length=100, examples=[[{"from": -1.0, "to": 1.0}]])
+    ] = ()
     """Additional mean first-passage times to compute. Those between neighbouring wells are
     always computed."""
-    committors: Annotated[tuple[CommittorRequest, ...], Field(max_length=20, examples=[[{"from": -1.0, "to": 1.0}]])] = ()
+    committors: Annotated[
+        tuple[CommittorRequest, ...], Field(max_length=20, examples=[[{"from": -1.0, "to": 1.0}]])
+    ] = ()
     """Additional committors to compute. Those between neighbouring wells are always computed."""
-    exits: Annotated[tuple[ExitRequest, ...], Field(max_length=100, examples=[[{"from": 0.0, "low": -1.0, "high": 1.0}]])] = ()
+    exits: Annotated[
+        tuple[ExitRequest, ...],
+        Field(max_length=100, examples=[[{"from": 0.0, "low": -1.0, "high": 1.0}]]),
+    ] = ()
     """Intervals for which to compute exit probabilities and mean exit times; one variable only."""
     density_points: Annotated[int, Field(ge=10, le=20_000)] = 400
     """Number of grid points for the stationary density and the local relaxation rate."""
@@ -126,7 +145,13 @@ class AnalysisParameters(Document):
 
     @model_validator(mode="after")
     def _nothing_is_asked_of_the_model_alone(self) -> Self:
-        asked = [name for name in ("passages", "committors", "exits", "eigenfunctions", "reflecting_ends") if getattr(self, name)]
+        asked = [
+            name
+            for name in ("passages", "committors", "exits", "eigenfunctions", "reflecting_ends")
+            if getattr(self, name)
+        ]
         if self.model_only and asked:
-            raise ValueError(f"model_only skips derived quantities: omit {', '.join(asked)}, or model_only")
+            raise ValueError(
+                f"model_only skips derived quantities: omit {', '.join(asked)}, or model_only"
+            )
         return self

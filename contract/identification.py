@@ -16,10 +16,14 @@ class LibraryParameters(Document):
     """Highest total degree of the monomials 1, x, x^2, …"""
     fourier_harmonics: Annotated[int, Field(ge=0, le=8)] = 0
     """Highest n of sin(n*x) and cos(n*x), for variables declared periodic."""
-    diffusion_degree: Annotated[Annotated[int, Field(ge=0, le=10)] | None, Field(examples=[0, 2])] = None
+    diffusion_degree: Annotated[
+        Annotated[int, Field(ge=0, le=10)] | None, Field(examples=[0, 2])
+    ] = None
     """Highest total degree of the diffusion's monomials; the diffusion then has no other terms.
     0: additive noise. `null`: the diffusion uses the whole library."""
-    extra_terms: Annotated[tuple[Term, ...], Field(max_length=20, examples=[["x^6", "sin(2*x)"]])] = ()
+    extra_terms: Annotated[
+        tuple[Term, ...], Field(max_length=20, examples=[["x^6", "sin(2*x)"]])
+    ] = ()
     """Additional terms as text, e.g. `x^6`, `sin(2*x)`."""
 
 
@@ -34,7 +38,9 @@ class KernelParameters(Document):
     """Standard deviation h of each kernel [state]. `auto`: 2.2 times the spacing of the centres,
     unless `count` is `auto` as well. In several variables the unit is one standard deviation of
     the decorrelated data, and `auto` is 1.5 times the spacing."""
-    range: Annotated[Literal["auto"] | tuple[float, float], Field(examples=["auto", [-2.5, 2.5]])] = "auto"
+    range: Annotated[
+        Literal["auto"] | tuple[float, float], Field(examples=["auto", [-2.5, 2.5]])
+    ] = "auto"
     """First and last kernel centre [state]; one variable only. `auto`: the range of the central
     99.9 % of the samples."""
 
@@ -66,7 +72,8 @@ class IdentificationParameters(Document):
 
     library: LibraryParameters = LibraryParameters()
     kernels: Annotated[
-        KernelParameters, BeforeValidator(_spelled_out, json_schema_input_type=Literal["auto"] | KernelParameters)
+        KernelParameters,
+        BeforeValidator(_spelled_out, json_schema_input_type=Literal["auto"] | KernelParameters),
     ] = KernelParameters()
     """The test functions that weight the increments by state. `auto`: bandwidth and number
     chosen by cross-validation."""
@@ -83,9 +90,13 @@ class IdentificationParameters(Document):
     selection: SelectionParameters = SelectionParameters()
     diffusion_structure: Literal["full", "diagonal", "isotropic"] = "full"
     """Structure of the diffusion tensor. It makes no difference in one variable."""
-    periodic: Annotated[dict[Name, PositiveFinite], Field(max_length=64, examples=[{"x": 360.0}])] = {}
+    periodic: Annotated[
+        dict[Name, PositiveFinite], Field(max_length=64, examples=[{"x": 360.0}])
+    ] = {}
     """Period of each periodic variable (an angle), e.g. `{"x": 360.0}` [state]."""
-    domain: Annotated[dict[Name, Interval], Field(max_length=64, examples=[{"x": [0.0, None]}])] = {}
+    domain: Annotated[
+        dict[Name, Interval], Field(max_length=64, examples=[{"x": [0.0, None]}])
+    ] = {}
     """Known bounds of a variable, e.g. `{"x": [0.0, null]}`; `null` means unbounded [state]."""
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     """Seed of all random numbers (the models drawn for confidence intervals of derived
@@ -94,7 +105,9 @@ class IdentificationParameters(Document):
     @model_validator(mode="after")
     def _algorithm_1_has_its_own_kernels(self) -> Self:
         if self.estimator == "paper" and self.kernels.count == "auto":
-            raise ValueError("the paper's Algorithm 1 cannot choose kernels: give kernels.count, or omit kernels")
+            raise ValueError(
+                "the paper's Algorithm 1 cannot choose kernels: give kernels.count, or omit kernels"
+            )
         return self
 
 

@@ -26,7 +26,8 @@ class InlineData(Document):
     dt: Annotated[Annotated[float, Field(gt=0)] | None, Field(examples=[0.01])] = None
     """Sampling interval [time]. It may be omitted if `times` is given."""
     times: Annotated[
-        Annotated[tuple[tuple[float, ...], ...], Field(max_length=10_000)] | None, Field(examples=[[[0.0, 0.01, 0.02]]])
+        Annotated[tuple[tuple[float, ...], ...], Field(max_length=10_000)] | None,
+        Field(examples=[[[0.0, 0.01, 0.02]]]),
     ] = None
     """Sample times of each trajectory [time]."""
     trajectories: Annotated[
@@ -47,7 +48,9 @@ class Job(Document):
     """Your own labels for this job. The list of jobs can be filtered by them."""
     timeout_seconds: Annotated[float, Field(gt=0, le=86_400)] = 600.0
     """Time limit on the worker, after which the job fails with `timed-out` [s]."""
-    webhook: Annotated[Webhook | None, Field(examples=[{"url": "https://lab.example.org/itoscope"}])] = None
+    webhook: Annotated[
+        Webhook | None, Field(examples=[{"url": "https://lab.example.org/itoscope"}])
+    ] = None
     """Address that receives a signed POST when the job has ended."""
 
     @property
@@ -126,5 +129,7 @@ def overlaid(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in over.items():
         below = merged.get(key)
-        merged[key] = overlaid(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+        merged[key] = (
+            overlaid(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+        )
     return merged

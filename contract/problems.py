@@ -38,9 +38,21 @@ class Problem(Document):
 
 
 def problem(
-    status: int, code: str, title: str, detail: str, *, errors: tuple[ProblemError, ...] = (), hints: tuple[str, ...] = ()
+    status: int,
+    code: str,
+    title: str,
+    detail: str,
+    *,
+    errors: tuple[ProblemError, ...] = (),
+    hints: tuple[str, ...] = (),
 ) -> Problem:
     """A problem whose type follows from its code."""
     return Problem(
-        type=f"urn:itoscope:problem:{code}", title=title, status=status, code=code, detail=detail, errors=errors, hints=hints
+        type=f"urn:itoscope:problem:{code}",
+        title=title,
+        status=status,
+        code=code,
+        detail=detail,
+        errors=errors,
+        hints=hints,
     )

@@ -39,7 +39,9 @@ class RollingJob(DataJob):
     @model_validator(mode="after")
     def _by_the_efficient_estimator(self) -> Self:
         if self.parameters.estimator == "paper":
-            raise ValueError("windows are fitted by the efficient estimator: leave parameters.estimator out")
+            raise ValueError(
+                "windows are fitted by the efficient estimator: leave parameters.estimator out"
+            )
         return self
 
 

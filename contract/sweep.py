@@ -59,7 +59,10 @@ class SweepJob(DataJob):
         """One for each variant."""
         base = self.parameters.model_dump(mode="json")
         sets = enumerate(overlaid(base, variant) for variant in self.variants)
-        return {f"variants/{number}": IdentificationParameters.model_validate(overlaid) for number, overlaid in sets}
+        return {
+            f"variants/{number}": IdentificationParameters.model_validate(overlaid)
+            for number, overlaid in sets
+        }
 
 
 class SweepItem(Document):

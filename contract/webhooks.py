@@ -22,8 +22,14 @@ def _checked_url(text: str) -> str:
     if parts.scheme not in ("https", "http") or not host or port == 0:
         raise _fault("must begin with https:// and name a host")
     if parts.username is not None or parts.password is not None:
-        raise _fault("must not contain a user name or password; the signature identifies the sender")
-    if parts.fragment or not text.isascii() or any(character <= " " or character in '\\"<>^`{|}\x7f' for character in text):
+        raise _fault(
+            "must not contain a user name or password; the signature identifies the sender"
+        )
+    if (
+        parts.fragment
+        or not text.isascii()
+        or any(character <= " " or character in '\\"<>^`{|}\x7f' for character in text)
+    ):
         raise _fault("contains characters that must be percent-encoded")
     return text
 
@@ -37,7 +43,9 @@ class Webhook(Document):
     (Standard Webhooks)."""
 
     url: Annotated[
-        str, Field(min_length=1, max_length=2048, examples=["https://lab.example.org/itoscope"]), AfterValidator(_checked_url)
+        str,
+        Field(min_length=1, max_length=2048, examples=["https://lab.example.org/itoscope"]),
+        AfterValidator(_checked_url),
     ]
     """Address, beginning with `https://`. The operator decides which hosts are allowed."""
 
@@ -47,6 +55,10 @@ def host_allowed(url: str, patterns: Sequence[str]) -> bool:
     host = (urlsplit(url).hostname or "").rstrip(".").lower()
     for pattern in patterns:
         wanted = pattern.strip().rstrip(".").lower()
-        if wanted == "*" or host == wanted or (wanted.startswith("*.") and host.endswith(wanted[1:])):
+        if (
+            wanted == "*"
+            or host == wanted
+            or (wanted.startswith("*.") and host.endswith(wanted[1:]))
+        ):
             return True
     return False

@@ -37,7 +37,11 @@ def answer(response: httpx.Response) -> dict[str, Any]:
 def in_words(problem: dict[str, Any]) -> str:
     """An RFC 9457 problem as lines of text."""
     lines = [f"{problem['title']}: {problem['detail']}"]
-    lines += [f"  at {error['pointer']}: {error['detail']}" for error in problem.get("errors", []) if error.get("pointer")]
+    lines += [
+        f"  at {error['pointer']}: {error['detail']}"
+        for error in problem.get("errors", [])
+        if error.get("pointer")
+    ]
     lines += [f"  try: {hint}" for hint in problem.get("hints", [])]
     return "\n".join(lines)
 
@@ -51,14 +55,23 @@ def upload(client: httpx.Client, file: Path, dt: float | None) -> dict[str, Any]
 
 def follow(client: httpx.Client, job: dict[str, Any]) -> dict[str, Any]:
     """Ask for the job until it is over, with a progress bar."""
-    columns = (TextColumn("{task.description:<24}"), BarColumn(40), TextColumn("{task.percentage:3.0f} %"), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description:<24}"),
+        BarColumn(40),
+        TextColumn("{task.percentage:3.0f} %"),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=console, transient=False) as bar:
         task = bar.add_task(job["state"], total=1.0)
         while job["state"] not in TERMINAL:
             time.sleep(0.1)
             job = answer(client.get(f"/v1/jobs/{job['id']}"))
-            bar.update(task, completed=job["progress"]["fraction"], description=job["progress"]["stage"])
-        bar.update(task, completed=1.0 if job["state"] == "succeeded" else None, description=job["state"])
+            bar.update(
+                task, completed=job["progress"]["fraction"], description=job["progress"]["stage"]
+            )
+        bar.update(
+            task, completed=1.0 if job["state"] == "succeeded" else None, description=job["state"]
+        )
     if job["state"] != "succeeded":
         raise Refused(in_words(job["error"]) if job.get("error") else f"the job was {job['state']}")
     return job
@@ -69,8 +82,12 @@ def identify(client: httpx.Client, file: Path, dt: float | None) -> dict[str, An
     dataset = upload(client, file, dt)
     report = dataset["report"]
     variables, trajectories = ", ".join(map(name_of, report["variables"])), report["n_trajectories"]
-    console.print(f"{file.name} is {dataset['id']}: {report['n_samples']} samples of {variables}", end=" ")
-    console.print(f"in {trajectories} {'trajectory' if trajectories == 1 else 'trajectories'}, dt = {report['dt']['median']:g}")
+    console.print(
+        f"{file.name} is {dataset['id']}: {report['n_samples']} samples of {variables}", end=" "
+    )
+    console.print(
+        f"in {trajectories} {'trajectory' if trajectories == 1 else 'trajectories'}, dt = {report['dt']['median']:g}"
+    )
     show_warnings(report["warnings"])
     job = answer(client.post("/v1/jobs", json={"kind": "identification", "dataset": dataset["id"]}))
     job = follow(client, job)
@@ -92,8 +109,16 @@ def show(result: dict[str, Any]) -> None:
     facts = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     if generator.get("spectrum") and generator["spectrum"]["eigenvalues"]:
         rate = generator["spectrum"]["eigenvalues"][0]
-        interval = [1 / bound for bound in reversed(rate["ci"])] if rate.get("ci") and all(b > 0 for b in rate["ci"]) else None
-        facts.add_row("relaxation time", number(generator["spectrum"]["relaxation_times"][0]), interval_of(interval))
+        interval = (
+            [1 / bound for bound in reversed(rate["ci"])]
+            if rate.get("ci") and all(b > 0 for b in rate["ci"])
+            else None
+        )
+        facts.add_row(
+            "relaxation time",
+            number(generator["spectrum"]["relaxation_times"][0]),
+            interval_of(interval),
+        )
     for passage in generator["passages"]:
         exact = passage["mean_time"]
         label = f"escape time {passage['from']:.3g} → {passage['to']:.3g}"
@@ -109,7 +134,9 @@ def show(result: dict[str, Any]) -> None:
         if mean is not None and variance is not None and abs(mean) < 1e-9 * variance**0.5:
             facts.add_row("stationary mean", "0")
         else:
-            facts.add_row("stationary mean", number(mean), interval_of(first(stationary.get("mean_ci"))))
+            facts.add_row(
+                "stationary mean", number(mean), interval_of(first(stationary.get("mean_ci")))
+            )
         variance_interval = first(first(stationary.get("covariance_ci")))
         facts.add_row("stationary variance", number(variance), interval_of(variance_interval))
         if stationary.get("kurtosis"):
@@ -133,7 +160,9 @@ def show_terms(model: dict[str, Any]) -> None:
         for term in component["terms"]:
             if term["active"]:
                 error = "" if term.get("std_error") is None else f"± {number(term['std_error'])}"
-                table.add_row(label, term["term"], number(term["value"]), error, interval_of(term.get("ci")))
+                table.add_row(
+                    label, term["term"], number(term["value"]), error, interval_of(term.get("ci"))
+                )
                 label = ""
     console.print(table)
 
@@ -147,7 +176,11 @@ def show_warnings(warnings: list[dict[str, Any]]) -> None:
 def name_of(variable: dict[str, Any]) -> str:
     """`x`, or `x (voltage)` where the column had a name of its own."""
     column = variable.get("column")
-    return f"{variable['name']} ({column})" if column and column != variable["name"] else str(variable["name"])
+    return (
+        f"{variable['name']} ({column})"
+        if column and column != variable["name"]
+        else str(variable["name"])
+    )
 
 
 def number(value: float | None) -> str:
@@ -170,13 +203,19 @@ def first(values: Any) -> Any:
 
 def main() -> int:
     """Exit status: 0 a model was printed, 1 it was refused, 130 interrupted."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("file", type=Path, help="CSV, JSON, NPY, NPZ, Parquet or Arrow")
     parser.add_argument("--url", default="http://127.0.0.1:8000")
-    parser.add_argument("--dt", type=float, help="sampling interval, for files without a time column")
+    parser.add_argument(
+        "--dt", type=float, help="sampling interval, for files without a time column"
+    )
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave the terminal tidy
-    key = os.environ.get("ITOSCOPE_API_KEY")  # not an argument, which every user of the machine could read
+    key = os.environ.get(
+        "ITOSCOPE_API_KEY"
+    )  # not an argument, which every user of the machine could read
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
         with httpx.Client(base_url=options.url, headers=headers, timeout=60.0) as client:

@@ -18,7 +18,11 @@ client = httpx.Client(
     timeout=90,
 )
 file = Path(sys.argv[1])
-answer = client.post("/v1/jobs", files={"file": (file.name, file.read_bytes())}, data={"job": '{"kind": "identification"}'})
+answer = client.post(
+    "/v1/jobs",
+    files={"file": (file.name, file.read_bytes())},
+    data={"job": '{"kind": "identification"}'},
+)
 while answer.is_success and answer.json()["state"] in ("queued", "running"):
     answer = client.get(f"/v1/jobs/{answer.json()['id']}", headers={"Prefer": "wait=60"})
 if answer.is_error or answer.json()["state"] != "succeeded":

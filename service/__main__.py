@@ -57,19 +57,28 @@ def prepare_folder(settings: ServiceSettings) -> None:
     """Make the data folder, try it, and clear what a killed process left. Raises CannotStart."""
     try:
         settings.scratch.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=settings.data_dir), tempfile.TemporaryFile(dir=settings.scratch):
+        with (
+            tempfile.TemporaryFile(dir=settings.data_dir),
+            tempfile.TemporaryFile(dir=settings.scratch),
+        ):
             uploads.sweep(settings.scratch, settings.data_dir)
     except OSError as error:
-        raise CannotStart(f"cannot write to the data folder {settings.data_dir}: {error.strerror}") from None
+        raise CannotStart(
+            f"cannot write to the data folder {settings.data_dir}: {error.strerror}"
+        ) from None
 
 
 def bind(settings: ServiceSettings) -> socket.socket:
     """The listening socket. Raises CannotStart where the address is taken or not ours."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
-        listening = socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+        listening = socket.create_server(
+            (settings.host, settings.port), family=family, backlog=2048
+        )
     except OSError as error:
-        raise CannotStart(f"cannot listen on {settings.host} port {settings.port}: {error.strerror or error}") from None
+        raise CannotStart(
+            f"cannot listen on {settings.host} port {settings.port}: {error.strerror or error}"
+        ) from None
     # Connections inherit it. asyncio sets it only where the protocol is named, which create_server does not; without, the body of
     # an answer waits for the caller to acknowledge the header: 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -17,7 +17,19 @@ from service.queue import CeleryQueue
 from service.readers.limits import Limits
 from service.readers.process import read_upload
 from service.requests.middleware import ExchangeMiddleware
-from service.routes import datasets, events, health, jobs, pages, presets, previews, reference, reports, schemas, webhooks
+from service.routes import (
+    datasets,
+    events,
+    health,
+    jobs,
+    pages,
+    presets,
+    previews,
+    reference,
+    reports,
+    schemas,
+    webhooks,
+)
 from service.settings import ServiceSettings
 from storage.blobs import open_blobs
 from storage.redis.connection import connect
@@ -27,7 +39,11 @@ from storage.tracing import traces
 
 
 def create_app(
-    settings: ServiceSettings, *, stores: Stores | None = None, reader: Reader | None = None, queue: Queue | None = None
+    settings: ServiceSettings,
+    *,
+    stores: Stores | None = None,
+    reader: Reader | None = None,
+    queue: Queue | None = None,
 ) -> FastAPI:
     """The application. Nothing is connected to yet: Redis may come and go.
 
@@ -37,7 +53,8 @@ def create_app(
     context = Components(
         settings=settings,
         stores=stores,
-        reader=reader or partial(read_upload, limits=Limits().for_numbers(settings.max_upload_numbers)),
+        reader=reader
+        or partial(read_upload, limits=Limits().for_numbers(settings.max_upload_numbers)),
         queue=queue or CeleryQueue(settings.redis_url),
         keys=KeyRing(settings.key_file),
         admission=Admission(settings, stores),
@@ -81,4 +98,6 @@ def create_app(
 def open_stores(settings: ServiceSettings) -> Stores:
     """The stores that live in Redis and in the data folder, or in an object store."""
     datasets, results = open_blobs(settings.data_dir, settings.blob_url)
-    return Stores(jobs=RedisJobStore(connect(settings.redis_url)), datasets=datasets, results=results)
+    return Stores(
+        jobs=RedisJobStore(connect(settings.redis_url)), datasets=datasets, results=results
+    )

@@ -77,7 +77,9 @@ async def tenant_of(request: Request, context: Context) -> str:
 
     Raises Refusal: unauthorized where a key is needed and none known was given, forbidden, too-many-requests.
     """
-    return _admitted(request, context, "read" if request.method in ("GET", "HEAD") else "write").tenant
+    return _admitted(
+        request, context, "read" if request.method in ("GET", "HEAD") else "write"
+    ).tenant
 
 
 async def writer_of(request: Request, context: Context) -> str:
@@ -97,7 +99,9 @@ def _admitted(request: Request, context: Context, scope: str) -> Key:
         raise Refusal(
             "forbidden",
             f"This API key lacks the scope `{scope}`.",
-            hints=(f"The operator creates keys with python -m service.access.keys new --scope {scope}.",),
+            hints=(
+                f"The operator creates keys with python -m service.access.keys new --scope {scope}.",
+            ),
         )
     return key
 

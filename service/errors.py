@@ -12,7 +12,15 @@ from contract.problems import Problem, ProblemError
 from service.readers.errors import UnreadableData
 from service.validation_errors import parameter_faults
 from storage.disk_errors import is_full, is_passing
-from storage.stores import Forgotten, IdempotencyMismatch, InvalidCursor, QueueFull, StorageFull, StoreUnavailable, TooManyJobs
+from storage.stores import (
+    Forgotten,
+    IdempotencyMismatch,
+    InvalidCursor,
+    QueueFull,
+    StorageFull,
+    StoreUnavailable,
+    TooManyJobs,
+)
 
 PROBLEM_JSON = "application/problem+json"
 
@@ -89,7 +97,9 @@ def answer(request: Request, refusal: Refusal, *, status: int | None = None) -> 
         errors=refusal.errors,
         hints=refusal.hints,
     )
-    return Response(body.model_dump_json(), status, headers=refusal.headers, media_type=PROBLEM_JSON)
+    return Response(
+        body.model_dump_json(), status, headers=refusal.headers, media_type=PROBLEM_JSON
+    )
 
 
 def _refused(request: Request, error: Exception) -> Response:
@@ -99,57 +109,96 @@ def _refused(request: Request, error: Exception) -> Response:
 
 def _unreadable(request: Request, error: Exception) -> Response:
     assert isinstance(error, UnreadableData)
-    return answer(request, Refusal(error.code, error.detail, errors=error.errors, hints=error.hints), status=error.status)
+    return answer(
+        request,
+        Refusal(error.code, error.detail, errors=error.errors, hints=error.hints),
+        status=error.status,
+    )
 
 
 def _invalid_parameters(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     faults = parameter_faults(error.errors())
-    return answer(request, Refusal("invalid-request", "; ".join(fault.detail for fault in faults), errors=faults))
+    return answer(
+        request,
+        Refusal("invalid-request", "; ".join(fault.detail for fault in faults), errors=faults),
+    )
 
 
 def _store_away(request: Request, error: Exception) -> Response:
     detail = "The job store is not responding, so the request was not processed."
-    hints = (f"Repeat the request in {RETRY_SECONDS} seconds. For new jobs, an Idempotency-Key makes this safe.",)
-    return answer(request, Refusal("store-unavailable", detail, hints=hints, headers={"Retry-After": str(RETRY_SECONDS)}))
+    hints = (
+        f"Repeat the request in {RETRY_SECONDS} seconds. For new jobs, an Idempotency-Key makes this safe.",
+    )
+    return answer(
+        request,
+        Refusal(
+            "store-unavailable", detail, hints=hints, headers={"Retry-After": str(RETRY_SECONDS)}
+        ),
+    )
 
 
 def _another_request(request: Request, error: Exception) -> Response:
     detail = "This Idempotency-Key was already used for another job."
-    return answer(request, Refusal("idempotency-mismatch", detail, hints=("Use a new key for a new job.",)))
+    return answer(
+        request, Refusal("idempotency-mismatch", detail, hints=("Use a new key for a new job.",))
+    )
 
 
 def _queue_full(request: Request, error: Exception) -> Response:
     detail = "Too many jobs are waiting or running. This job was not accepted."
-    return answer(request, Refusal("queue-full", detail, hints=("Submit it again later.",), headers={"Retry-After": "10"}))
+    return answer(
+        request,
+        Refusal(
+            "queue-full", detail, hints=("Submit it again later.",), headers={"Retry-After": "10"}
+        ),
+    )
 
 
 def _too_many_jobs(request: Request, error: Exception) -> Response:
     detail = "Too many of your jobs are waiting or running. This job was not accepted."
     hints = ("Submit it again when some of them have ended, or cancel some.",)
-    return answer(request, Refusal("too-many-jobs", detail, hints=hints, headers={"Retry-After": "5"}))
+    return answer(
+        request, Refusal("too-many-jobs", detail, hints=hints, headers={"Retry-After": "5"})
+    )
 
 
 def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     match error.status_code:
         case 404:
-            refusal = Refusal("not-found", "There is nothing at this address.", hints=("GET /docs lists the addresses.",))
+            refusal = Refusal(
+                "not-found",
+                "There is nothing at this address.",
+                hints=("GET /docs lists the addresses.",),
+            )
         case 405:
-            refusal = Refusal("method-not-allowed", f"This address does not support {request.method}.", headers=error.headers)
+            refusal = Refusal(
+                "method-not-allowed",
+                f"This address does not support {request.method}.",
+                headers=error.headers,
+            )
         case _:
             refusal = Refusal("invalid-request", str(error.detail), headers=error.headers)
     return answer(request, refusal, status=error.status_code)
 
 
 def _forgotten(request: Request, error: Exception) -> Response:
-    return answer(request, Refusal("gone", "This job was deleted or has expired.", hints=("Submit the job again.",)))
+    return answer(
+        request,
+        Refusal("gone", "This job was deleted or has expired.", hints=("Submit the job again.",)),
+    )
 
 
 def _bad_cursor(request: Request, error: Exception) -> Response:
     detail = "This cursor is not valid."
     fault = ProblemError(detail="query parameter `cursor`: is not a cursor of this service")
-    return answer(request, Refusal("invalid-request", detail, errors=(fault,), hints=("Start again without a cursor.",)))
+    return answer(
+        request,
+        Refusal(
+            "invalid-request", detail, errors=(fault,), hints=("Start again without a cursor.",)
+        ),
+    )
 
 
 def _disk_trouble(request: Request, error: Exception) -> Response:
@@ -165,11 +214,15 @@ def _disk_trouble(request: Request, error: Exception) -> Response:
 def _storage_full(request: Request, error: Exception) -> Response:
     detail = "The disk or the memory of the job store is full. Nothing was saved."
     hints = ("Delete datasets and jobs that are no longer needed, or contact the operator.",)
-    return answer(request, Refusal("storage-full", detail, hints=hints, headers={"Retry-After": "60"}))
+    return answer(
+        request, Refusal("storage-full", detail, hints=hints, headers={"Retry-After": "60"})
+    )
 
 
 def _gone_away(request: Request, error: Exception) -> Response:
-    return answer(request, Refusal("body-timeout", "The connection closed before the body was complete."))
+    return answer(
+        request, Refusal("body-timeout", "The connection closed before the body was complete.")
+    )
 
 
 def install(app: FastAPI) -> None:

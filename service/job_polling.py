@@ -44,7 +44,9 @@ class JobWatch:
         was asked to stop, that one. None where the job's events are gone. Raises StoreUnavailable.
         """
         try:
-            newest = await self._events.until(job_id, lambda newest: newest.get(job_id) != known, seconds)
+            newest = await self._events.until(
+                job_id, lambda newest: newest.get(job_id) != known, seconds
+            )
         except TimeoutError:
             return known
         return known if newest is None else newest.get(job_id)
@@ -55,20 +57,26 @@ class _Waiter(Generic[Seen]):
     job_id: str
     is_news: Callable[[Seen], bool]
     since: float = field(default_factory=time.monotonic)
-    news: asyncio.Future[Seen | None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    news: asyncio.Future[Seen | None] = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
 
 
 class _SharedLook(Generic[Seen]):
     """One question to the store about many jobs, asked again and again for all who wait for its answer to change."""
 
-    def __init__(self, look: Callable[[Sequence[str]], Seen], stopping: threading.Event, soonest: float) -> None:
+    def __init__(
+        self, look: Callable[[Sequence[str]], Seen], stopping: threading.Event, soonest: float
+    ) -> None:
         self._look_at = look
         self._stopping = stopping
         self._soonest = soonest
         self._waiters: set[_Waiter[Seen]] = set()
         self._looking: asyncio.Task[None] | None = None
 
-    async def until(self, job_id: str, is_news: Callable[[Seen], bool], seconds: float) -> Seen | None:
+    async def until(
+        self, job_id: str, is_news: Callable[[Seen], bool], seconds: float
+    ) -> Seen | None:
         """The first answer that is news; None where the process was asked to stop. Raises TimeoutError, StoreUnavailable."""
         waiter = _Waiter(job_id, is_news)
         self._waiters.add(waiter)

@@ -6,8 +6,20 @@ requests are this process's own.
 
 from collections.abc import Iterator
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric, SummaryMetricFamily
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    Metric,
+    SummaryMetricFamily,
+)
 from prometheus_client.registry import Collector
 
 from contract.messages import QUEUES, QueueName
@@ -27,7 +39,10 @@ class Metrics:
         ProcessCollector(registry=self._registry)
         labels = ("method", "route")
         self._answers = Counter(
-            "itoscope_http_requests", "Requests answered by this process.", (*labels, "status"), registry=self._registry
+            "itoscope_http_requests",
+            "Requests answered by this process.",
+            (*labels, "status"),
+            registry=self._registry,
         )
         self._seconds = Histogram(
             "itoscope_http_request_seconds",
@@ -66,15 +81,23 @@ class _Jobs(Collector):
 
     def collect(self) -> Iterator[Metric]:
         try:
-            tally, workers, memory = self._jobs.tally(), self._jobs.workers_alive(self._silence), self._jobs.memory_used()
+            tally, workers, memory = (
+                self._jobs.tally(),
+                self._jobs.workers_alive(self._silence),
+                self._jobs.memory_used(),
+            )
             queues = workers_by_queue(self._jobs, self._silence)
         except StoreUnavailable:
             yield GaugeMetricFamily("itoscope_store_up", "Whether the store of jobs answers.", 0)
             return
         yield GaugeMetricFamily("itoscope_store_up", "Whether the store of jobs answers.", 1)
-        yield GaugeMetricFamily("itoscope_store_memory_ratio", "Share of the store's memory that is in use.", memory)
+        yield GaugeMetricFamily(
+            "itoscope_store_memory_ratio", "Share of the store's memory that is in use.", memory
+        )
         yield GaugeMetricFamily("itoscope_workers", "Workers heard of lately.", workers)
-        serving = GaugeMetricFamily("itoscope_queue_workers", "Those of them that serve a queue.", labels=("queue",))
+        serving = GaugeMetricFamily(
+            "itoscope_queue_workers", "Those of them that serve a queue.", labels=("queue",)
+        )
         for queue, number in queues.items():
             serving.add_metric((queue,), number)
         yield serving
@@ -83,7 +106,9 @@ class _Jobs(Collector):
         jobs.add_metric(("running",), tally.running)
         yield jobs
         yield GaugeMetricFamily(
-            "itoscope_oldest_queued_seconds", "How long the first of the waiting jobs has waited.", tally.oldest_queued_seconds
+            "itoscope_oldest_queued_seconds",
+            "How long the first of the waiting jobs has waited.",
+            tally.oldest_queued_seconds,
         )
         happened = CounterMetricFamily(
             "itoscope_job_events",
@@ -94,7 +119,9 @@ class _Jobs(Collector):
         for event, number in tally.happened.items():
             happened.add_metric((event,), number)
         yield happened
-        stages = SummaryMetricFamily("itoscope_stage_seconds", "How long jobs were in each stage.", labels=("stage",))
+        stages = SummaryMetricFamily(
+            "itoscope_stage_seconds", "How long jobs were in each stage.", labels=("stage",)
+        )
         for stage, (number, seconds) in tally.stages.items():
             stages.add_metric((stage,), count_value=number, sum_value=seconds)
         yield stages

@@ -33,7 +33,9 @@ _Place = tuple[str | int, ...]
 
 def pointer(*place: str | int) -> str:
     """JSON Pointer in fragment form (RFC 6901), e.g. `#/parameters/kernels/count`."""
-    return "#" + "".join("/" + str(token)[:200].replace("~", "~0").replace("/", "~1") for token in place)
+    return "#" + "".join(
+        "/" + str(token)[:200].replace("~", "~0").replace("/", "~1") for token in place
+    )
 
 
 def document_faults(error: ValidationError, given: Any, *inside: str) -> tuple[ProblemError, ...]:
@@ -44,14 +46,17 @@ def document_faults(error: ValidationError, given: Any, *inside: str) -> tuple[P
         if words not in found.setdefault(place, []):
             found[place].append(words)
     return tuple(
-        ProblemError(detail=" or ".join(words), pointer=pointer(*inside, *place)) for place, words in list(found.items())[:MOST]
+        ProblemError(detail=" or ".join(words), pointer=pointer(*inside, *place))
+        for place, words in list(found.items())[:MOST]
     )
 
 
 def parameter_faults(findings: Sequence[Any]) -> tuple[ProblemError, ...]:
     """What is wrong with path, query and header parameters."""
     return tuple(
-        ProblemError(detail=f"{finding['loc'][0]} parameter `{str(finding['loc'][-1])[:200]}`: {_words(finding)}")
+        ProblemError(
+            detail=f"{finding['loc'][0]} parameter `{str(finding['loc'][-1])[:200]}`: {_words(finding)}"
+        )
         for finding in findings[:MOST]
     )
 
@@ -60,12 +65,19 @@ def _words(finding: Any) -> str:
     if finding["type"] == "literal_error":
         return "must be " + str(finding["ctx"]["expected"])
     message = str(_WORDS.get(finding["type"], finding["msg"]))[:300]
-    return "must be" + message.removeprefix("Input should be") if message.startswith("Input should be") else message
+    return (
+        "must be" + message.removeprefix("Input should be")
+        if message.startswith("Input should be")
+        else message
+    )
 
 
 def _of_the_best_alternative(error: ValidationError, given: Any) -> list[tuple[_Place, Any]]:
     """Where an object matches none of several models, keep the findings of the model that it misses least."""
-    located = [(_located(finding["loc"], given), finding) for finding in error.errors(include_url=False, include_input=False)]
+    located = [
+        (_located(finding["loc"], given), finding)
+        for finding in error.errors(include_url=False, include_input=False)
+    ]
     tally: dict[tuple[_Place, str], int] = {}
     for (_, alternative), _finding in located:
         if alternative is not None:

@@ -27,5 +27,7 @@ def timed_out(timeout_seconds: float | None = None) -> Problem:
         "timed-out",
         "The job exceeded its time limit",
         f"The job was still running after {limit}.",
-        hints=("Increase `timeout_seconds`, or reduce the job: fewer samples, terms or eigenpairs.",),
+        hints=(
+            "Increase `timeout_seconds`, or reduce the job: fewer samples, terms or eigenpairs.",
+        ),
     )

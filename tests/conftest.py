@@ -59,7 +59,13 @@ class ByInstallation(LoadFileScheduling):  # type: ignore[misc]
 
     def _split_scope(self, nodeid: str) -> str:
         file: str = super()._split_scope(nodeid)
-        return "served" if file in SHARING else "browser" if file.startswith("tests/browser/") else file
+        return (
+            "served"
+            if file in SHARING
+            else "browser"
+            if file.startswith("tests/browser/")
+            else file
+        )
 
 
 WHOLE_INSTALLATION = {"acceptance", "browser", "chaos", "hostile"}
@@ -70,7 +76,11 @@ STARTING = {"served", "s3", "own_redis", "surroundings_of"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--fast", action="store_true", help="leave out what starts servers, and what is marked `slow`")
+    parser.addoption(
+        "--fast",
+        action="store_true",
+        help="leave out what starts servers, and what is marked `slow`",
+    )
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -79,7 +89,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("fast"):
-        slow = [item for item in items if item.get_closest_marker("slow") or STARTING.intersection(item.fixturenames)]  # type: ignore[attr-defined]
+        slow = [
+            item
+            for item in items
+            if item.get_closest_marker("slow") or STARTING.intersection(item.fixturenames)
+        ]  # type: ignore[attr-defined]
         config.hook.pytest_deselected(items=slow)
         items[:] = [item for item in items if item not in set(slow)]
 
@@ -113,7 +127,12 @@ def _server(folder: Path) -> Iterator[str]:
         store = embedded(find_server(), folder, None, os.environ)
         with (folder / "log").open("ab") as log:
             process = subprocess.Popen(
-                store.program.command, cwd=folder, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
+                store.program.command,
+                cwd=folder,
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
         assert process.stdin is not None
         process.stdin.write(store.program.stdin)
@@ -213,7 +232,11 @@ def s3() -> Iterator[str]:
 @pytest.fixture
 def bucket(s3: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """URL of a place in a bucket where nothing is yet; the variables that say how to get there are set."""
-    credentials = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
+    credentials = {
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": "us-east-1",
+    }
     for name, value in {"AWS_ENDPOINT_URL": s3, **credentials}.items():
         monkeypatch.setenv(name, value)
     httpx.put(f"{s3}/itoscope").raise_for_status()

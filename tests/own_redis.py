@@ -21,7 +21,11 @@ class OwnRedis:
     def start(self) -> None:
         program = self._store.program
         self.process = subprocess.Popen(
-            program.command, cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            program.command,
+            cwd=self.folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         assert self.process.stdin is not None
         with self.process.stdin as configuration:

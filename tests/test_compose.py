@@ -41,7 +41,12 @@ def test_our_containers_run_as_the_images_user(name: str) -> None:
 def test_redis_forgets_nothing() -> None:
     command = SERVICES["redis"]["command"]
     said = dict(zip(command[1::2], command[2::2], strict=True))
-    durable = {"--appendonly": "yes", "--appendfsync": "always", "--save": "", "--maxmemory-policy": "noeviction"}
+    durable = {
+        "--appendonly": "yes",
+        "--appendfsync": "always",
+        "--save": "",
+        "--maxmemory-policy": "noeviction",
+    }
     assert durable.items() <= said.items()
     assert "redis:/data" in SERVICES["redis"]["volumes"]
 
@@ -79,7 +84,10 @@ def test_service_and_workers_read_the_secret_and_wait_for_its_maker(name: str) -
 
 
 def test_only_the_maker_may_write_secrets_and_only_service_and_workers_read_them() -> None:
-    mounted = {name: [place for place in SERVICES[name]["volumes"] if place.startswith("secrets:")] for name in SERVICES}
+    mounted = {
+        name: [place for place in SERVICES[name]["volumes"] if place.startswith("secrets:")]
+        for name in SERVICES
+    }
     assert mounted.pop("init") == ["secrets:/secrets"]
     assert mounted.pop("redis") == []
     assert all(places == ["secrets:/secrets:ro"] for places in mounted.values())
@@ -88,12 +96,22 @@ def test_only_the_maker_may_write_secrets_and_only_service_and_workers_read_them
 def test_the_worker_has_more_time_to_stop_than_its_job_to_finish() -> None:
     from worker.queue.app import SOFT_SHUTDOWN_SECONDS
 
-    assert float(SERVICES["worker"]["stop_grace_period"].removesuffix("s")) > SOFT_SHUTDOWN_SECONDS + 10
+    assert (
+        float(SERVICES["worker"]["stop_grace_period"].removesuffix("s"))
+        > SOFT_SHUTDOWN_SECONDS + 10
+    )
 
 
 def test_a_plain_up_starts_what_has_no_profile_and_every_volume_is_declared() -> None:
-    assert {name for name in SERVICES if "profiles" not in SERVICES[name]} == {"init", "redis", "service", "worker"}
-    used = {place.partition(":")[0] for container in SERVICES.values() for place in container["volumes"]}
+    assert {name for name in SERVICES if "profiles" not in SERVICES[name]} == {
+        "init",
+        "redis",
+        "service",
+        "worker",
+    }
+    used = {
+        place.partition(":")[0] for container in SERVICES.values() for place in container["volumes"]
+    }
     assert used == set(COMPOSE["volumes"])
 
 

@@ -65,7 +65,12 @@ ROWS = {
 def tree(root: Path) -> dict[str, Path]:
     """Every source file of the product, by its path."""
     packages = [path.parent for path in root.glob("*/__init__.py")] + [root / "client"]
-    files = (path for package in packages for path in package.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    files = (
+        path
+        for package in packages
+        for path in package.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    )
     return {path.relative_to(root).as_posix(): path for path in files}
 
 
@@ -77,7 +82,9 @@ def with_the_dummy(copy: Path) -> Path:
     for path, rows in ROWS.items():
         text = (copy / path).read_text("utf-8")
         for row, place in rows:
-            text, found = re.subn(place, lambda match, row=row: row + match[0], text, count=1, flags=re.MULTILINE)
+            text, found = re.subn(
+                place, lambda match, row=row: row + match[0], text, count=1, flags=re.MULTILINE
+            )
             assert found, f"{path} has no place for {row!r}"
         (copy / path).write_text(text, "utf-8")
     for source in DUMMY.rglob("*/*.py"):
@@ -92,12 +99,21 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_kind_costs_the_files_that_contributing_names_and_no_others(copy: Path) -> None:
     ours, theirs = tree(ROOT), tree(copy)
-    edited = {path for path in theirs if path not in ours or not filecmp.cmp(ours[path], theirs[path], shallow=False)}
+    edited = {
+        path
+        for path in theirs
+        if path not in ours or not filecmp.cmp(ours[path], theirs[path], shallow=False)
+    }
     section = re.search(
-        r"^## How to add a job kind\n(.*?)(?=^## |\Z)", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.M | re.S
+        r"^## How to add a job kind\n(.*?)(?=^## |\Z)",
+        (ROOT / "CONTRIBUTING.md").read_text("utf-8"),
+        re.M | re.S,
     )
     assert section is not None
-    named = [path.replace("<kind>", "mean") for path in re.findall(r"^\d\. `([^`]+)`", section[1], re.MULTILINE)]
+    named = [
+        path.replace("<kind>", "mean")
+        for path in re.findall(r"^\d\. `([^`]+)`", section[1], re.MULTILINE)
+    ]
     assert edited == set(named)
     assert len(edited) <= MOST_FILES
 
@@ -105,9 +121,17 @@ def test_a_kind_costs_the_files_that_contributing_names_and_no_others(copy: Path
 def test_a_kind_that_was_added_goes_from_the_client_to_the_worker_and_back(
     copy: Path, tmp_path: Path, empty_redis_url: str
 ) -> None:
-    environment = {**os.environ, "PYTHONPATH": f"{copy}{os.pathsep}{copy / 'client'}", "NUMBA_DISABLE_JIT": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{copy}{os.pathsep}{copy / 'client'}",
+        "NUMBA_DISABLE_JIT": "1",
+    }
     done = subprocess.run(
-        [sys.executable, DUMMY / "use.py", empty_redis_url, tmp_path], env=environment, cwd=copy, capture_output=True, text=True
+        [sys.executable, DUMMY / "use.py", empty_redis_url, tmp_path],
+        env=environment,
+        cwd=copy,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -121,7 +145,10 @@ def test_a_kind_that_was_added_goes_from_the_client_to_the_worker_and_back(
     jsonschema.validate(found["example"], found["request"])
 
     interface = found["openapi"]["components"]["schemas"]
-    assert interface["JobRequest"]["discriminator"]["mapping"]["mean"] == "#/components/schemas/MeanJob"
+    assert (
+        interface["JobRequest"]["discriminator"]["mapping"]["mean"]
+        == "#/components/schemas/MeanJob"
+    )
     assert {"$ref": "#/components/schemas/MeanResult"} in interface["Result"]["anyOf"]
     assert "mean" in interface["JobRecord"]["properties"]["kind"]["enum"]
     assert found["checked"]["request"]["kind"] == "mean"

@@ -35,7 +35,9 @@ for name in wanted:
 def pins(name: str) -> dict[str, set[str]]:
     """The pinned versions (by marker) of each distribution in a lock."""
     found: dict[str, set[str]] = {}
-    for distribution, pin in re.findall(r"^([A-Za-z0-9_.-]+)(==[^\\\n]+)", (ROOT / name).read_text(), flags=re.MULTILINE):
+    for distribution, pin in re.findall(
+        r"^([A-Za-z0-9_.-]+)(==[^\\\n]+)", (ROOT / name).read_text(), flags=re.MULTILINE
+    ):
         found.setdefault(normal(distribution), set()).add(pin.strip())
     return found
 
@@ -49,9 +51,19 @@ def normal(distribution: str) -> str:
 def test_a_process_needs_only_what_the_runtime_lock_installs(process: str) -> None:
     # Here the development tools are installed, too; what only they bring is missing everywhere else.
     locked = pins("requirements.lock").keys()
-    hidden = [module for module, owners in packages_distributions().items() if not {normal(owner) for owner in owners} & locked]
+    hidden = [
+        module
+        for module, owners in packages_distributions().items()
+        if not {normal(owner) for owner in owners} & locked
+    ]
     assert "pytest" in hidden
-    command = [sys.executable, "-c", IMPORT_WITHOUT, " ".join(hidden), PROCESSES[process].replace(",", "")]
+    command = [
+        sys.executable,
+        "-c",
+        IMPORT_WITHOUT,
+        " ".join(hidden),
+        PROCESSES[process].replace(",", ""),
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
 

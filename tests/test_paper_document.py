@@ -11,7 +11,9 @@ from benchmarks.paper.parts import Part, Table, within_scatter
 
 COMMITTED = (Path(__file__).parents[1] / "docs" / "paper.md").read_text(encoding="utf-8")
 
-TINY = Size(seeds=1, n_trajectories=5, duration=10.0, own_seeds=1, durations=(2.5, 5.0, 10.0), steps=(0.05,))
+TINY = Size(
+    seeds=1, n_trajectories=5, duration=10.0, own_seeds=1, durations=(2.5, 5.0, 10.0), steps=(0.05,)
+)
 
 
 @pytest.fixture(scope="module")
@@ -26,12 +28,16 @@ def outline(text: str) -> list[str]:
     """Headings of the items and headers of their tables."""
     lines = text.split("\n## ", 2)[2].splitlines()
     return [
-        line for line, below in zip(lines, [*lines[1:], ""], strict=True) if line.startswith("## ") or below.startswith("| ---")
+        line
+        for line, below in zip(lines, [*lines[1:], ""], strict=True)
+        if line.startswith("## ") or below.startswith("| ---")
     ]
 
 
 @pytest.mark.slow
-def test_the_committed_document_has_the_parts_and_tables_that_the_command_makes(parts: list[Part]) -> None:
+def test_the_committed_document_has_the_parts_and_tables_that_the_command_makes(
+    parts: list[Part],
+) -> None:
     made = document(parts, "how")
     assert outline(made) == outline(COMMITTED)
     assert len(parts) == len(ORDER)
@@ -39,7 +45,9 @@ def test_the_committed_document_has_the_parts_and_tables_that_the_command_makes(
 
 
 @pytest.mark.slow
-def test_every_claim_is_in_the_committed_summary_with_its_published_value(parts: list[Part]) -> None:
+def test_every_claim_is_in_the_committed_summary_with_its_published_value(
+    parts: list[Part],
+) -> None:
     for claim in (c for p in parts for c in p.claims):
         assert f"| {claim.said} | {claim.where} | {claim.published} |" in COMMITTED, claim
 
@@ -47,9 +55,13 @@ def test_every_claim_is_in_the_committed_summary_with_its_published_value(parts:
 def test_the_committed_document_says_how_it_was_made_and_counts_its_claims() -> None:
     assert "Written by `python -m benchmarks.paper`" in COMMITTED
     summary = COMMITTED.split("\n## ")[1]
-    counted = [sum(line.endswith(f"| {v} |") for line in summary.splitlines()) for v in ("yes", "partly", "no")]
-    assert f"Of {sum(counted)} claims {counted[0]} hold, {counted[1]} hold in part, {counted[2]} do not." in summary.replace(
-        "\n", " "
+    counted = [
+        sum(line.endswith(f"| {v} |") for line in summary.splitlines())
+        for v in ("yes", "partly", "no")
+    ]
+    assert (
+        f"Of {sum(counted)} claims {counted[0]} hold, {counted[1]} hold in part, {counted[2]} do not."
+        in summary.replace("\n", " ")
     )
 
 

@@ -20,7 +20,12 @@ from tests.acceptance.served import Served
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
-PAGES = [README, ROOT / "client" / "README.md", ROOT / "docs" / "quickstart.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
+PAGES = [
+    README,
+    ROOT / "client" / "README.md",
+    ROOT / "docs" / "quickstart.md",
+    *sorted((ROOT / "docs" / "how-to").glob("*.md")),
+]
 URL = "http://127.0.0.1:8000"
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SCRIPT = re.compile(r"^```(python|text)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -45,7 +50,10 @@ def examples(text: str) -> list[Example]:
     for block in BLOCK.findall(text):
         commands = re.split(r"^\$ ", re.sub(r"\\\n\s*", "", block), flags=re.MULTILINE)
         assert commands[0] == "", f"a console block starts with a command: {block!r}"
-        found += [(command, output) for command, _, output in (part.partition("\n") for part in commands[1:])]
+        found += [
+            (command, output)
+            for command, _, output in (part.partition("\n") for part in commands[1:])
+        ]
     return found
 
 
@@ -70,23 +78,37 @@ def script(text: str) -> Example:
 
 
 EXAMPLES = examples(README.read_text())
-COMMANDS = [(page, command, printed) for page in PAGES for command, printed in examples(page.read_text())]
+COMMANDS = [
+    (page, command, printed) for page in PAGES for command, printed in examples(page.read_text())
+]
 SCRIPTS = [(page, *script(page.read_text())) for page in PAGES if script(page.read_text())[0]]
 
 
 def environment(serving: Served, folder: Path) -> dict[str, str]:
     """With the client installed, as far as a command can tell."""
     command = folder / "itoscope"
-    command.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT / "client"}" exec "{sys.executable}" -m itoscope_client "$@"\n')
+    command.write_text(
+        f'#!/bin/sh\nPYTHONPATH="{ROOT / "client"}" exec "{sys.executable}" -m itoscope_client "$@"\n'
+    )
     command.chmod(0o755)
     path = os.pathsep.join([str(folder), str(ROOT / ".venv" / "bin"), os.environ["PATH"]])
-    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT / "client"), "NO_PROXY": "127.0.0.1", "ITOSCOPE_URL": serving.url}
+    return {
+        **os.environ,
+        "PATH": path,
+        "PYTHONPATH": str(ROOT / "client"),
+        "NO_PROXY": "127.0.0.1",
+        "ITOSCOPE_URL": serving.url,
+    }
 
 
 @pytest.fixture(scope="module")
 def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """What `sh scripts/serve` starts, on a port and in a folder of its own."""
-    running = Served(tmp_path_factory.mktemp("readme") / "data", free_port(), command=("sh", str(ROOT / "scripts" / "serve")))
+    running = Served(
+        tmp_path_factory.mktemp("readme") / "data",
+        free_port(),
+        command=("sh", str(ROOT / "scripts" / "serve")),
+    )
     try:
         yield running.wait_until_ready()
     finally:
@@ -100,13 +122,17 @@ def test_the_readme_shows_the_scripts_and_their_output(command: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("page", "command", "printed"), COMMANDS, ids=[f"{page.relative_to(ROOT)}: {command}" for page, command, _ in COMMANDS]
+    ("page", "command", "printed"),
+    COMMANDS,
+    ids=[f"{page.relative_to(ROOT)}: {command}" for page, command, _ in COMMANDS],
 )
 def test_a_command_prints_what_the_page_says(
     page: Path, command: str, printed: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     if command == "sh scripts/test":  # it is running now: compare what it announces
-        announced = re.findall(r'^check "(.+?)"', (ROOT / "scripts" / "test").read_text(), flags=re.MULTILINE)
+        announced = re.findall(
+            r'^check "(.+?)"', (ROOT / "scripts" / "test").read_text(), flags=re.MULTILINE
+        )
         assert re.findall(r"^== (.+)$", printed, flags=re.MULTILINE) == announced
         return
     if command == "sh scripts/serve":
@@ -122,7 +148,15 @@ def test_a_command_prints_what_the_page_says(
             serving = request.getfixturevalue("serving")
             command = command.replace(URL, serving.url)
             surroundings = environment(serving, tmp_path)
-        done = subprocess.run(command, shell=True, cwd=ROOT, env=surroundings, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            command,
+            shell=True,
+            cwd=ROOT,
+            env=surroundings,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         # The demonstration makes its folder there.
         assert list(temporary.iterdir()) == []
@@ -131,19 +165,34 @@ def test_a_command_prints_what_the_page_says(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("page", "code", "printed"), SCRIPTS, ids=[str(page.relative_to(ROOT)) for page, *_ in SCRIPTS])
-def test_the_python_of_a_page_prints_what_it_says(page: Path, code: str, printed: str, serving: Served, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("page", "code", "printed"), SCRIPTS, ids=[str(page.relative_to(ROOT)) for page, *_ in SCRIPTS]
+)
+def test_the_python_of_a_page_prints_what_it_says(
+    page: Path, code: str, printed: str, serving: Served, tmp_path: Path
+) -> None:
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=ROOT, env=environment(serving, tmp_path), capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=environment(serving, tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert says(printed, done.stdout), f"{page.name} says\n{printed}\nbut it printed\n{done.stdout}"
 
 
 @pytest.mark.parametrize(
-    "page", [README, ROOT / "client" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda p: p.name
+    "page",
+    [README, ROOT / "client" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))],
+    ids=lambda p: p.name,
 )
 def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
-    targets = [target.partition("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text())]
+    targets = [
+        target.partition("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text())
+    ]
     missing = [t for t in targets if t and "://" not in t and not (page.parent / t).exists()]
     assert not missing
 

@@ -66,7 +66,9 @@ class _Comparison:
             if (where, name) not in now:
                 yield f"{at} is gone"
             else:
-                yield from self._schema(given.get("schema", {}), now[where, name].get("schema", {}), "sent", at)
+                yield from self._schema(
+                    given.get("schema", {}), now[where, name].get("schema", {}), "sent", at
+                )
         for (where, name), given in now.items():
             if given.get("required") and not before.get((where, name), {}).get("required"):
                 yield f"{place}: {where} parameter {name} is required now"
@@ -79,13 +81,20 @@ class _Comparison:
         if old is not None and new is not None:
             yield from self._contents(old, new, "sent", place)
 
-    def _contents(self, old: Schema, new: Schema, direction: Direction, place: str) -> Iterator[str]:
+    def _contents(
+        self, old: Schema, new: Schema, direction: Direction, place: str
+    ) -> Iterator[str]:
         for media_type, content in old.get("content", {}).items():
             now = new.get("content", {}).get(media_type)
             if now is None:
                 yield f"{place}: {media_type} is gone"
             else:
-                yield from self._schema(content.get("schema", {}), now.get("schema", {}), direction, f"{place}: {media_type}")
+                yield from self._schema(
+                    content.get("schema", {}),
+                    now.get("schema", {}),
+                    direction,
+                    f"{place}: {media_type}",
+                )
 
     def _schema(self, old: Schema, new: Schema, direction: Direction, place: str) -> Iterator[str]:
         references = old.get("$ref", ""), new.get("$ref", ""), direction
@@ -131,9 +140,16 @@ class _Comparison:
             below, now_below = old.get(part, True), new.get(part, True)
             if isinstance(below, dict) and isinstance(now_below, dict):
                 yield from self._schema(below, now_below, direction, f"{place}/*")
-            elif direction == "sent" and below is not False and now_below is not True and below != now_below:
+            elif (
+                direction == "sent"
+                and below is not False
+                and now_below is not True
+                and below != now_below
+            ):
                 yield f"{place}/* is restricted now"
-        for number, (one, other) in enumerate(zip(old.get("prefixItems", ()), new.get("prefixItems", ()), strict=False)):
+        for number, (one, other) in enumerate(
+            zip(old.get("prefixItems", ()), new.get("prefixItems", ()), strict=False)
+        ):
             yield from self._schema(one, other, direction, f"{place}/{number}")
 
     def _members(self, old: Schema, new: Schema, direction: Direction, place: str) -> Iterator[str]:
@@ -145,9 +161,14 @@ class _Comparison:
             elif direction == "received" or new.get("additionalProperties") is False:
                 yield f"{place}/{name} is gone"
         if direction == "sent":
-            yield from (f"{place}/{name} is required now" for name in sorted(required_now - required))
+            yield from (
+                f"{place}/{name} is required now" for name in sorted(required_now - required)
+            )
         else:
-            yield from (f"{place}/{name} may be missing now" for name in sorted((required - required_now) & now.keys()))
+            yield from (
+                f"{place}/{name} may be missing now"
+                for name in sorted((required - required_now) & now.keys())
+            )
 
 
 def _alternatives(document: Mapping[str, Any], schema: Schema) -> list[Schema]:
@@ -191,13 +212,20 @@ def _values(old: Schema, new: Schema, direction: Direction, place: str) -> Itera
     elif before is not None and now is None and direction == "received":
         yield f"{place} was one of {before!r} and may be anything now"
     default, default_now = old.get("default"), new.get("default")
-    if direction == "sent" and not isinstance(default, (dict, list)) and "default" in old and default != default_now:
+    if (
+        direction == "sent"
+        and not isinstance(default, (dict, list))
+        and "default" in old
+        and default != default_now
+    ):
         yield f"{place} left out was {default!r} and is {default_now!r}"
 
 
 def _bounds(old: Schema, new: Schema, place: str) -> Iterator[str]:
     for word in (*_LOWER, *_UPPER):
-        if word in new and (word not in old or (new[word] > old[word] if word in _LOWER else new[word] < old[word])):
+        if word in new and (
+            word not in old or (new[word] > old[word] if word in _LOWER else new[word] < old[word])
+        ):
             yield f"{place}: {word} is {new[word]} now and was {old.get(word, 'open')}"
     for word in ("pattern", "multipleOf", "format"):
         if word in new and new[word] != old.get(word):

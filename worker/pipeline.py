@@ -68,7 +68,10 @@ class Analysed:
 
 
 def identify(
-    data: Trajectories, parameters: IdentificationParameters, report: Report, summing: Summing = sums_here
+    data: Trajectories,
+    parameters: IdentificationParameters,
+    report: Report,
+    summing: Summing = sums_here,
 ) -> Answer | JointAnswer:
     """Data → drift and diffusion. Raises IdentificationError.
 
@@ -83,7 +86,9 @@ def identify(
     return replace(answer, findings=(*answer.findings, *unvisited(data, periods)))
 
 
-def _identify_one(data: Trajectories, parameters: IdentificationParameters, report: Report, summing: Summing) -> Answer:
+def _identify_one(
+    data: Trajectories, parameters: IdentificationParameters, report: Report, summing: Summing
+) -> Answer:
     bounds = bounds_of(parameters.domain)
     if parameters.estimator == "paper":
         # Not at the top: scikit-learn takes longer to import than most jobs to run.
@@ -95,7 +100,14 @@ def _identify_one(data: Trajectories, parameters: IdentificationParameters, repo
                 hints=("Leave library.diffusion_degree out, or set estimator to 'efficient'.",),
             )
         asked = problem_of_one(data, parameters, report, summing)
-        return by_paper(data, asked.scales, asked.library, asked.kernels, threshold=parameters.selection.threshold, bounds=bounds)
+        return by_paper(
+            data,
+            asked.scales,
+            asked.library,
+            asked.kernels,
+            threshold=parameters.selection.threshold,
+            bounds=bounds,
+        )
     problem = beside_walls(problem_of_one(data, parameters, report, summing), bounds)
     answer = identified_model.by_efficient_estimator(
         problem,
@@ -106,10 +118,19 @@ def _identify_one(data: Trajectories, parameters: IdentificationParameters, repo
         seed=parameters.seed,
     )
     y = (_some_states(data) - problem.scales.origin) / problem.scales.unit
-    return replace(answer, findings=(*answer.findings, *at_walls(problem.walls, bounds), *collinear(problem.library, y)))
+    return replace(
+        answer,
+        findings=(
+            *answer.findings,
+            *at_walls(problem.walls, bounds),
+            *collinear(problem.library, y),
+        ),
+    )
 
 
-def _identify_several(data: Trajectories, parameters: IdentificationParameters, report: Report, summing: Summing) -> JointAnswer:
+def _identify_several(
+    data: Trajectories, parameters: IdentificationParameters, report: Report, summing: Summing
+) -> JointAnswer:
     variables = [variable_name(i) for i in range(data.dimension)]
     for unusable, what in (
         (parameters.estimator == "paper", "The paper preset (Algorithm 1)"),
@@ -118,7 +139,9 @@ def _identify_several(data: Trajectories, parameters: IdentificationParameters, 
         if unusable:
             raise DimensionNotSupported(
                 f"{what} is for one variable, and the dataset has {data.dimension}: {', '.join(variables)}.",
-                hints=("Use the default, or name one column in layout.state_columns and upload again.",),
+                hints=(
+                    "Use the default, or name one column in layout.state_columns and upload again.",
+                ),
             )
     periods = tuple(period_of(parameters.periodic, v) for v in variables)
     space = measure_space(data, periods)
@@ -130,7 +153,10 @@ def _identify_several(data: Trajectories, parameters: IdentificationParameters, 
     check_library_size(library, data.n_increments)
     check_values(data, library)
     y = space.internal(_some_states(data))
-    count, bandwidth = parameters.kernels.count, None if parameters.kernels.bandwidth == "auto" else parameters.kernels.bandwidth
+    count, bandwidth = (
+        parameters.kernels.count,
+        None if parameters.kernels.bandwidth == "auto" else parameters.kernels.bandwidth,
+    )
     diffusion_degree = parameters.library.diffusion_degree
 
     def instruments(count: int) -> Instruments:
@@ -138,12 +164,25 @@ def _identify_several(data: Trajectories, parameters: IdentificationParameters, 
         # Where the noise is the same everywhere, a far sample deserves the weight that a polynomial gives it.
         return replace(made, tapered=diffusion_degree != 0)
 
-    default, criterion = instruments(DEFAULT_COUNT if count == "auto" else count), criterion_of(parameters)
+    default, criterion = (
+        instruments(DEFAULT_COUNT if count == "auto" else count),
+        criterion_of(parameters),
+    )
     structure = parameters.diffusion_structure
     problem = JointProblem(
-        data, space, library, default, criterion, structure, diffusion_degree, summing=summing, tell=creeping(report)
+        data,
+        space,
+        library,
+        default,
+        criterion,
+        structure,
+        diffusion_degree,
+        summing=summing,
+        tell=creeping(report),
     )
-    problem, choice = choose_instruments(problem, instruments) if count == "auto" else (problem, None)
+    problem, choice = (
+        choose_instruments(problem, instruments) if count == "auto" else (problem, None)
+    )
     answer = joint_answer(
         problem,
         rule=parameters.sampling_rule,
@@ -152,7 +191,11 @@ def _identify_several(data: Trajectories, parameters: IdentificationParameters, 
         n_draws=N_DRAWS_SEVERAL,
         seed=parameters.seed,
     )
-    found = (*answer.findings, *collinear(library, y), *not_chosen(choice, problem.instruments.n_kernels))
+    found = (
+        *answer.findings,
+        *collinear(library, y),
+        *not_chosen(choice, problem.instruments.n_kernels),
+    )
     return replace(answer, findings=found, kernel_choice=choice)
 
 
@@ -161,7 +204,9 @@ def _some_states(data: Trajectories) -> NDArray[np.float64]:
     return np.array(data.states[:: max(1, len(data.states) // 20_000)], dtype=np.float64)
 
 
-def analyse_answer(answer: Answer | JointAnswer, data: Trajectories, wanted: AnalysisParameters, report: Report) -> Analysed:
+def analyse_answer(
+    answer: Answer | JointAnswer, data: Trajectories, wanted: AnalysisParameters, report: Report
+) -> Analysed:
     """An identified model → its time scales, with intervals from the coefficients' covariance."""
     report(0.7, "analysing", "spectrum, stationary distribution and first-passage times")
     if isinstance(answer, JointAnswer):
@@ -172,9 +217,13 @@ def analyse_answer(answer: Answer | JointAnswer, data: Trajectories, wanted: Ana
         generator = _analyse(narrowed.process, wanted, observed)
     except GeneratorError as error:
         # The model stands; what cannot be had is its analysis, and the reason is an answer too.
-        return Analysed(GeneratorReport(False, error.args[0], answer.process.bounds, "natural"), None)
+        return Analysed(
+            GeneratorReport(False, error.args[0], answer.process.bounds, "natural"), None
+        )
     report(0.8, "analysing", "confidence intervals of derived quantities")
-    uncertainty = spread(answer.draws, generator, wanted.confidence, observed) if answer.draws else None
+    uncertainty = (
+        spread(answer.draws, generator, wanted.confidence, observed) if answer.draws else None
+    )
     findings = (
         *_cut(narrowed.sentences),
         *_extrapolated(generator),
@@ -189,10 +238,19 @@ def _analyse_several(answer: JointAnswer, wanted: AnalysisParameters, report: Re
         generator = _analyse(answer.process, wanted, answer.observed)
     except GeneratorError as error:
         everywhere = (-np.inf, np.inf)
-        return Analysed(GeneratorReport(False, error.args[0], everywhere, "natural", domains=answer.process.domain), None)
+        return Analysed(
+            GeneratorReport(
+                False, error.args[0], everywhere, "natural", domains=answer.process.domain
+            ),
+            None,
+        )
     report(0.8, "analysing", "confidence intervals of derived quantities")
     uncertainty = spread(answer.draws, generator, wanted.confidence)
-    findings = (*_cut(generator.cut), *_extrapolated(generator), *_rarely_ergodic(generator, uncertainty, wanted.confidence))
+    findings = (
+        *_cut(generator.cut),
+        *_extrapolated(generator),
+        *_rarely_ergodic(generator, uncertainty, wanted.confidence),
+    )
     return Analysed(generator, uncertainty, findings)
 
 
@@ -216,13 +274,17 @@ def judged(
     return analysed, compare_with_data(answer, data, analysed, report)
 
 
-def compare_with_data(answer: Answer | JointAnswer, data: Trajectories, analysed: Analysed, report: Report) -> Comparison:
+def compare_with_data(
+    answer: Answer | JointAnswer, data: Trajectories, analysed: Analysed, report: Report
+) -> Comparison:
     """Whether the model, run for longer than one sampling interval, is what the data are."""
     report(0.9, "comparing", "the model with the data at longer times")
     return compare(data, answer, analysed.generator)
 
 
-def _rarely_ergodic(generator: GeneratorReport, spread: GeneratorSpread | None, confidence: float) -> Iterator[Finding]:
+def _rarely_ergodic(
+    generator: GeneratorReport, spread: GeneratorSpread | None, confidence: float
+) -> Iterator[Finding]:
     """Where more of the sampled models have no law than the intervals leave out."""
     share = None if spread is None else spread.ergodic_share
     if share is not None and generator.ergodic and share < confidence:
@@ -247,10 +309,15 @@ def process_of(model: ModelTerms) -> SymbolicProcess | SymbolicSystem:
     if len(model.drift) == 1:
         period = period_of(model.periodic)
         b, a = model.drift["x"], model.diffusion.get("x,x", {})
-        return SymbolicProcess(from_terms(b, period), from_terms(a, period), bounds_of(model.domain), period)
+        return SymbolicProcess(
+            from_terms(b, period), from_terms(a, period), bounds_of(model.domain), period
+        )
     variables = tuple(variable_name(i) for i in range(len(model.drift)))
     periods = tuple(period_of(model.periodic, v) for v in variables)
-    rows = [[model.diffusion.get(f"{v},{w}", model.diffusion.get(f"{w},{v}", {})) for w in variables] for v in variables]
+    rows = [
+        [model.diffusion.get(f"{v},{w}", model.diffusion.get(f"{w},{v}", {})) for w in variables]
+        for v in variables
+    ]
     return SymbolicSystem(
         tuple(field_from_terms(model.drift[v], variables, periods) for v in variables),
         tuple(tuple(field_from_terms(terms, variables, periods) for terms in row) for row in rows),
@@ -259,11 +326,19 @@ def process_of(model: ModelTerms) -> SymbolicProcess | SymbolicSystem:
     )
 
 
-def _analyse(process: DiffusionProcess, wanted: AnalysisParameters, observed: Range | Sequence[Range] | None) -> GeneratorReport:
+def _analyse(
+    process: DiffusionProcess, wanted: AnalysisParameters, observed: Range | Sequence[Range] | None
+) -> GeneratorReport:
     return analyse(
         process,
-        passages=[(place_of(p.from_, process.dimension), place_of(p.to, process.dimension)) for p in wanted.passages],
-        committors=[(place_of(c.from_, process.dimension), place_of(c.to, process.dimension)) for c in wanted.committors],
+        passages=[
+            (place_of(p.from_, process.dimension), place_of(p.to, process.dimension))
+            for p in wanted.passages
+        ],
+        committors=[
+            (place_of(c.from_, process.dimension), place_of(c.to, process.dimension))
+            for c in wanted.committors
+        ],
         exits=[(e.from_, e.low, e.high) for e in wanted.exits],
         density_points=wanted.density_points,
         eigenpairs=wanted.eigenpairs,
@@ -282,7 +357,13 @@ def _few_crossings(generator: GeneratorReport, data: Trajectories) -> list[Findi
     for low, high in pairwise(wells):
         seen = count_crossings(data, low, high)
         if seen < FEW_CROSSINGS:
-            how_many = "No transition" if seen == 0 else "Only one transition" if seen == 1 else f"Only {seen} transitions"
+            how_many = (
+                "No transition"
+                if seen == 0
+                else "Only one transition"
+                if seen == 1
+                else f"Only {seen} transitions"
+            )
             were = "were" if seen > 1 else "was"
             found.append(
                 Finding(

@@ -27,7 +27,9 @@ def is_away(error: Exception) -> bool:
     return isinstance(error, StoreUnavailable) or (isinstance(error, OSError) and is_passing(error))
 
 
-def retry_while_unavailable(call: Callable[[], _T], patience: float = COMMIT_PATIENCE_SECONDS) -> _T:
+def retry_while_unavailable(
+    call: Callable[[], _T], patience: float = COMMIT_PATIENCE_SECONDS
+) -> _T:
     """The call's answer, tried again while the store is away. Raises StoreUnavailable when patience ends."""
     end, wait = time.monotonic() + patience, 0.05
     while True:

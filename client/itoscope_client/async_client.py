@@ -37,7 +37,12 @@ class AsyncClient(Kinds):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         await self.close()
 
     async def _run(self, flow: flows.Flow[T]) -> T:
@@ -53,11 +58,15 @@ class AsyncClient(Kinds):
                     elif isinstance(step, flows.Listen):
                         answer = await self._listen(step)
                     else:
-                        answer = await self._http.send(sending.request(self._http, step, self._settings))
+                        answer = await self._http.send(
+                            sending.request(self._http, step, self._settings)
+                        )
                         self._reached = True
                 except httpx.ConnectError as error:
                     step = flow.throw(error if self._reached else flows.NobodyYet(str(error)))
-                except BaseException as error:  # cancellation too: the flow has something to say about it
+                except (
+                    BaseException
+                ) as error:  # cancellation too: the flow has something to say about it
                     step = flow.throw(error)
                 else:
                     step = flow.send(answer)
@@ -65,7 +74,9 @@ class AsyncClient(Kinds):
             return end.value  # type: ignore[no-any-return]
 
     async def _listen(self, step: flows.Listen) -> httpx.Response:
-        response = await self._http.send(sending.request(self._http, step.call, self._settings, step.silence), stream=True)
+        response = await self._http.send(
+            sending.request(self._http, step.call, self._settings, step.silence), stream=True
+        )
         try:
             if sending.is_stream(response):
                 async for piece in response.aiter_bytes():

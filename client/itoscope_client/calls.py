@@ -63,7 +63,14 @@ def create_job(job: Mapping[str, Any], idempotency_key: str | None, wait: int = 
     headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
     if wait:
         headers["Prefer"] = f"wait={wait}"
-    return Call("POST", "/v1/jobs", headers=headers, json=dict(job), repeatable=idempotency_key is not None, wait=wait)
+    return Call(
+        "POST",
+        "/v1/jobs",
+        headers=headers,
+        json=dict(job),
+        repeatable=idempotency_key is not None,
+        wait=wait,
+    )
 
 
 def validate_job(job: Mapping[str, Any]) -> Call:
@@ -76,14 +83,21 @@ def get_job(job_id: str, wait: int = 0) -> Call:
 
 def follow_job(job_id: str, last_event: str | None) -> Call:
     headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
-    return Call("GET", f"{_job(job_id)}/events", headers=headers | ({"Last-Event-ID": last_event} if last_event else {}))
+    return Call(
+        "GET",
+        f"{_job(job_id)}/events",
+        headers=headers | ({"Last-Event-ID": last_event} if last_event else {}),
+    )
 
 
-def list_jobs(limit: int, cursor: str | None, filters: Mapping[str, str | None], labels: Mapping[str, str]) -> Call:
+def list_jobs(
+    limit: int, cursor: str | None, filters: Mapping[str, str | None], labels: Mapping[str, str]
+) -> Call:
     return Call(
         "GET",
         "/v1/jobs",
-        params=_given(limit=limit, cursor=cursor, **filters) | {f"label.{name}": value for name, value in labels.items()},
+        params=_given(limit=limit, cursor=cursor, **filters)
+        | {f"label.{name}": value for name, value in labels.items()},
     )
 
 

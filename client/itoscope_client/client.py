@@ -47,7 +47,12 @@ class Client(Kinds):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
     def _asking(self) -> Ask:
@@ -78,7 +83,9 @@ class Client(Kinds):
             return end.value  # type: ignore[no-any-return]
 
     def _listen(self, step: flows.Listen) -> httpx.Response:
-        response = self._http.send(sending.request(self._http, step.call, self._settings, step.silence), stream=True)
+        response = self._http.send(
+            sending.request(self._http, step.call, self._settings, step.silence), stream=True
+        )
         try:
             if sending.is_stream(response):
                 for piece in response.iter_bytes():

@@ -56,12 +56,20 @@ class Problem(ItoscopeError):
     retry_after   seconds until it is worth asking again
     """
 
-    def __init__(self, document: Mapping[str, Any], *, request_id: str | None = None, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        document: Mapping[str, Any],
+        *,
+        request_id: str | None = None,
+        retry_after: float | None = None,
+    ) -> None:
         self.code = str(document.get("code", "unknown"))
         self.title = str(document.get("title", "The request failed"))
         self.status = int(document.get("status", 0))
         self.detail = str(document.get("detail", ""))
-        self.errors = tuple(Fault(str(e.get("detail", "")), e.get("pointer")) for e in document.get("errors") or ())
+        self.errors = tuple(
+            Fault(str(e.get("detail", "")), e.get("pointer")) for e in document.get("errors") or ()
+        )
         self.hints = tuple(str(hint) for hint in document.get("hints") or ())
         self.request_id = request_id
         self.retry_after = retry_after
@@ -136,12 +144,17 @@ def problem_of(response: httpx.Response) -> Problem:
         except ValueError:
             document = None
     if not isinstance(document, dict):
-        document = {"title": f"{response.status_code} {response.reason_phrase}", "detail": response.text[:200].strip()}
+        document = {
+            "title": f"{response.status_code} {response.reason_phrase}",
+            "detail": response.text[:200].strip(),
+        }
     document = {**document, "status": response.status_code}
     kind = _BY_CODE.get(str(document.get("code"))) or _BY_STATUS.get(response.status_code)
     if kind is None:
         kind = ServerError if response.status_code >= 500 else InvalidRequest
-    return kind(document, request_id=response.headers.get("x-request-id"), retry_after=retry_after(response))
+    return kind(
+        document, request_id=response.headers.get("x-request-id"), retry_after=retry_after(response)
+    )
 
 
 def retry_after(response: httpx.Response) -> float | None:
@@ -152,7 +165,11 @@ def retry_after(response: httpx.Response) -> float | None:
 
 def in_words(problem: Problem) -> str:
     """A problem as lines of text: what, where, what to try."""
-    lines = [f"{problem.title}: {problem.detail} ({problem.code})" if problem.detail else f"{problem.title} ({problem.code})"]
+    lines = [
+        f"{problem.title}: {problem.detail} ({problem.code})"
+        if problem.detail
+        else f"{problem.title} ({problem.code})"
+    ]
     lines += [f"  at {fault.pointer}: {fault.detail}" for fault in problem.errors if fault.pointer]
     lines += [f"  try: {hint}" for hint in problem.hints]
     if problem.status >= 500 and problem.request_id:

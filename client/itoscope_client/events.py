@@ -75,7 +75,9 @@ def _events(blocks: list[bytes]) -> Iterator[dict[str, Any]]:
     for block in blocks:
         lines = [line.partition(":") for line in block.decode("utf-8", "replace").split("\n")]
         try:
-            event = json.loads("\n".join(rest.removeprefix(" ") for name, _, rest in lines if name == "data"))
+            event = json.loads(
+                "\n".join(rest.removeprefix(" ") for name, _, rest in lines if name == "data")
+            )
         except ValueError:
             continue
         if isinstance(event, dict) and event.keys() >= {"id", *TOLD}:

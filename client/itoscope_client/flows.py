@@ -61,10 +61,19 @@ def answered(call: Call, retries: Retries) -> Flow[httpx.Response]:
             failure = error
         if response is not None and response.is_success:
             return response
-        if response is not None and attempt > 1 and call.gone_is_done and response.status_code in (404, 410):
+        if (
+            response is not None
+            and attempt > 1
+            and call.gone_is_done
+            and response.status_code in (404, 410)
+        ):
             return response
         policy = retries.before_the_first_answer() if isinstance(failure, NobodyYet) else retries
-        pause = policy.pause(attempt, paused, response) if _may_repeat(call, response, failure) else None
+        pause = (
+            policy.pause(attempt, paused, response)
+            if _may_repeat(call, response, failure)
+            else None
+        )
         if pause is None:
             if response is not None:
                 raise problem_of(response)
@@ -81,7 +90,9 @@ def document(call: Call, retries: Retries) -> Flow[dict[str, Any]]:
     except ValueError:
         body = None
     if not isinstance(body, dict):
-        raise InvalidAnswer(f"{response.url} did not answer with a JSON object: is it Itoscope's address?")
+        raise InvalidAnswer(
+            f"{response.url} did not answer with a JSON object: is it Itoscope's address?"
+        )
     return body
 
 
@@ -97,7 +108,11 @@ def nothing(call: Call, retries: Retries) -> Flow[None]:
 
 def patient(retries: Retries, seconds: float | None) -> Retries:
     """The same policy within a time that is left [s]."""
-    return retries if seconds is None else replace(retries, patience=min(retries.patience, max(0.0, seconds)))
+    return (
+        retries
+        if seconds is None
+        else replace(retries, patience=min(retries.patience, max(0.0, seconds)))
+    )
 
 
 def clock() -> float:
@@ -105,11 +120,15 @@ def clock() -> float:
     return time.monotonic()
 
 
-def _may_repeat(call: Call, response: httpx.Response | None, failure: httpx.TransportError | None) -> bool:
+def _may_repeat(
+    call: Call, response: httpx.Response | None, failure: httpx.TransportError | None
+) -> bool:
     if response is not None:
         return response.status_code in (WORTH_ANOTHER_TRY if call.repeatable else NOTHING_WAS_DONE)
     # No connection, no request: nothing was done.
-    return call.repeatable or isinstance(failure, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
+    return call.repeatable or isinstance(
+        failure, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout
+    )
 
 
 def _in_words(call: Call, failure: httpx.TransportError | None, attempts: int) -> str:
@@ -117,7 +136,13 @@ def _in_words(call: Call, failure: httpx.TransportError | None, attempts: int) -
     why = str(failure) or type(failure).__name__
     message = f"No answer to {call.method} {call.path}, tried {tried}: {why}."
     if isinstance(failure, httpx.ConnectError):
-        return message + " Is the service running there? Its address: Client(url), --url or ITOSCOPE_URL."
+        return (
+            message
+            + " Is the service running there? Its address: Client(url), --url or ITOSCOPE_URL."
+        )
     if not call.repeatable:
-        return message + " It may have been carried out; without an idempotency key it was not sent again."
+        return (
+            message
+            + " It may have been carried out; without an idempotency key it was not sent again."
+        )
     return message

@@ -48,7 +48,9 @@ class Kinds(Operations):
         Raises InputError, Problem (of the service), JobFailed, JobCancelled, WaitingTimedOut, Unreachable.
         """
         job = identification(parameters, analysis, preset, labels)
-        document = yield from of_data(data, t, layout, job, self._retries, listener(progress), timeout)
+        document = yield from of_data(
+            data, t, layout, job, self._retries, listener(progress), timeout
+        )
         return model_of(document, ask=self._asking())
 
     @operation
@@ -71,7 +73,9 @@ class Kinds(Operations):
         parameters, labels, timeout, progress, layout   as of `identify`, and the same errors
         """
         job = {"kind": "rolling", **_given(windows=windows, parameters=parameters, labels=labels)}
-        return Rolling((yield from of_data(data, t, layout, job, self._retries, listener(progress), timeout)))
+        return Rolling(
+            (yield from of_data(data, t, layout, job, self._retries, listener(progress), timeout))
+        )
 
     @operation
     def sweep(
@@ -96,10 +100,14 @@ class Kinds(Operations):
         """
         if isinstance(over, Mapping) or not all(isinstance(put, Mapping) for put in over):
             example = "[{'library': {'polynomial_degree': 3}}, …]"
-            raise InputError(f"`over` is a list of parameters, one object for each model: {example}")
+            raise InputError(
+                f"`over` is a list of parameters, one object for each model: {example}"
+            )
         asked = _given(parameters=parameters, analysis=analysis, labels=labels)
         job = {"kind": "sweep", "variants": [dict(put) for put in over], **asked}
-        document = yield from of_data(data, t, layout, job, self._retries, listener(progress), timeout)
+        document = yield from of_data(
+            data, t, layout, job, self._retries, listener(progress), timeout
+        )
         return Sweep(document, ask=self._asking())
 
     @operation
@@ -131,14 +139,22 @@ class Kinds(Operations):
 
 
 def identification(
-    parameters: Mapping[str, Any] | None, analysis: Mapping[str, Any] | None, preset: str | None, labels: Mapping[str, str] | None
+    parameters: Mapping[str, Any] | None,
+    analysis: Mapping[str, Any] | None,
+    preset: str | None,
+    labels: Mapping[str, str] | None,
 ) -> Document:
     """The job, but for its data."""
-    return {"kind": "identification", **_given(parameters=parameters, analysis=analysis, preset=preset, labels=labels)}
+    return {
+        "kind": "identification",
+        **_given(parameters=parameters, analysis=analysis, preset=preset, labels=labels),
+    }
 
 
 def _generator(
-    model: Model | str | Mapping[str, Any], analysis: Mapping[str, Any] | None, labels: Mapping[str, str] | None
+    model: Model | str | Mapping[str, Any],
+    analysis: Mapping[str, Any] | None,
+    labels: Mapping[str, str] | None,
 ) -> Document:
     """The job that analyses a model once more."""
     if isinstance(model, Model):
@@ -158,7 +174,9 @@ def _place(place: Any) -> Any:
         return [float(x) for x in place]
     if isinstance(place, int | float):
         return float(place)
-    raise InputError(f"a place is a number, a point [x, y], or a region {{'x': (0.8, None)}}, not {place!r}")
+    raise InputError(
+        f"a place is a number, a point [x, y], or a region {{'x': (0.8, None)}}, not {place!r}"
+    )
 
 
 def _given(**values: Any) -> dict[str, Any]:

@@ -3,7 +3,18 @@
 import inspect
 from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, cast, get_args, overload
+from typing import (
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    Unpack,
+    cast,
+    get_args,
+    overload,
+)
 
 from itoscope_client import calls, flows, waiting
 from itoscope_client.calls import Call
@@ -80,7 +91,9 @@ class Operations:
     # Jobs
 
     @operation
-    def submit(self, job: Mapping[str, Any], *, idempotency_key: str | None = None) -> Flow[Document]:
+    def submit(
+        self, job: Mapping[str, Any], *, idempotency_key: str | None = None
+    ) -> Flow[Document]:
         """Start a job; its record. Sent again after a lost answer it is still one job, for it goes under an idempotency key."""
         return (yield from submitted(job, idempotency_key, self._retries))
 
@@ -90,13 +103,17 @@ class Operations:
         return (yield from flows.document(calls.validate_job(job), self._retries))
 
     @operation
-    def wait(self, job_id: str, *, timeout: float | None = None, progress: bool | Listener = True) -> Flow[Model]:
+    def wait(
+        self, job_id: str, *, timeout: float | None = None, progress: bool | Listener = True
+    ) -> Flow[Model]:
         """Wait for a job, from wherever it was submitted. Raises JobFailed, JobCancelled, WaitingTimedOut."""
         document = yield from waited(job_id, self._retries, listener(progress), timeout)
         return model_of(document, ask=self._asking())
 
     @operation
-    def watch(self, job_id: str, *, timeout: float | None = None, progress: bool | Listener = True) -> Flow[Document]:
+    def watch(
+        self, job_id: str, *, timeout: float | None = None, progress: bool | Listener = True
+    ) -> Flow[Document]:
         """Wait for a job; its record, however it ended."""
         return (yield from waiting.ended(job_id, self._retries, listener(progress), timeout))
 
@@ -117,7 +134,11 @@ class Operations:
     ) -> Flow[list[Document]]:
         """Your jobs, newest first, at most `limit`."""
         filters = {"state": state, "kind": kind, "dataset": dataset}
-        pages = _pages(lambda size, cursor: calls.list_jobs(size, cursor, filters, labels or {}), limit, self._retries)
+        pages = _pages(
+            lambda size, cursor: calls.list_jobs(size, cursor, filters, labels or {}),
+            limit,
+            self._retries,
+        )
         return (yield from pages)
 
     @operation
@@ -138,7 +159,9 @@ class Operations:
     # Datasets
 
     @operation
-    def upload(self, data: Any, *, t: Any = None, **layout: Unpack[LayoutOptions]) -> Flow[Document]:
+    def upload(
+        self, data: Any, *, t: Any = None, **layout: Unpack[LayoutOptions]
+    ) -> Flow[Document]:
         """Make a dataset of anything `identify` takes; its description, with the report of what was read."""
         return (yield from uploaded(data, t, layout, self._retries))
 
@@ -167,26 +190,38 @@ def listener(progress: bool | Listener) -> Listener:
 
 
 def of_data(
-    data: Any, t: Any, layout: LayoutOptions, job: Document, retries: Retries, told: Listener, timeout: float | None
+    data: Any,
+    t: Any,
+    layout: LayoutOptions,
+    job: Document,
+    retries: Retries,
+    told: Listener,
+    timeout: float | None,
 ) -> Flow[Document]:
     """Upload, submit, wait, read: the result document."""
     dataset = yield from uploaded(data, t, layout, retries)
     return (yield from computed({**job, "dataset": dataset["id"]}, None, retries, told, timeout))
 
 
-def computed(job: Mapping[str, Any], key: str | None, retries: Retries, told: Listener, timeout: float | None) -> Flow[Document]:
+def computed(
+    job: Mapping[str, Any], key: str | None, retries: Retries, told: Listener, timeout: float | None
+) -> Flow[Document]:
     """Submit, wait, read."""
     record = yield from submitted(job, key, retries)
     return (yield from waited(record["id"], retries, told, timeout))
 
 
-def submitted(job: Mapping[str, Any], idempotency_key: str | None, retries: Retries) -> Flow[Document]:
+def submitted(
+    job: Mapping[str, Any], idempotency_key: str | None, retries: Retries
+) -> Flow[Document]:
     """One job, however often it has to be sent."""
     key = idempotency_key or calls.new_idempotency_key()
     try:
         return (yield from flows.document(calls.create_job(job, key), retries))
     except (KeyboardInterrupt, Unreachable) as error:
-        error.add_note(f"Whether the job was accepted is not known. client.submit(job, idempotency_key={key!r}) finds out.")
+        error.add_note(
+            f"Whether the job was accepted is not known. client.submit(job, idempotency_key={key!r}) finds out."
+        )
         raise
 
 
@@ -201,7 +236,9 @@ def uploaded(data: Any, t: Any, layout: LayoutOptions, retries: Retries) -> Flow
     return (yield from flows.document(calls.create_dataset(upload_of(data, t, layout)), retries))
 
 
-def _pages(call: Callable[[int, str | None], Call], limit: int, retries: Retries) -> Flow[list[Document]]:
+def _pages(
+    call: Callable[[int, str | None], Call], limit: int, retries: Retries
+) -> Flow[list[Document]]:
     """At most `limit` items, from as many pages as that takes."""
     found: list[Document] = []
     cursor: str | None = None

@@ -26,7 +26,9 @@ class ProgressBar:
         if not self.shown:
             return
         over = record["state"] in TERMINAL
-        self._stream.write(f"\r\x1b[K{line(record, time.monotonic() - self._began)}" + ("\n" if over else ""))
+        self._stream.write(
+            f"\r\x1b[K{line(record, time.monotonic() - self._began)}" + ("\n" if over else "")
+        )
         self._stream.flush()
         self.shown = not over
 
@@ -35,8 +37,14 @@ def line(record: Mapping[str, Any], seconds: float) -> str:
     """The bar as text."""
     progress = record.get("progress") or {}
     state = str(record["state"])
-    fraction = 1.0 if state == "succeeded" else min(1.0, max(0.0, float(progress.get("fraction", 0.0))))
-    what = state if state in TERMINAL or state == "queued" else str(progress.get("message") or progress.get("stage") or state)
+    fraction = (
+        1.0 if state == "succeeded" else min(1.0, max(0.0, float(progress.get("fraction", 0.0))))
+    )
+    what = (
+        state
+        if state in TERMINAL or state == "queued"
+        else str(progress.get("message") or progress.get("stage") or state)
+    )
     filled = round(WIDTH * fraction)
     minutes, rest = divmod(int(seconds), 60)
     return f"{what[:32]:<32} {'━' * filled}{'─' * (WIDTH - filled)} {100 * fraction:3.0f} % {minutes}:{rest:02d}"

@@ -32,7 +32,10 @@ class Settings:
     @property
     def arguments(self) -> _Arguments:
         """Of an httpx client."""
-        headers = {"User-Agent": f"itoscope-client/{version()} Python/{platform.python_version()}", "Accept": "application/json"}
+        headers = {
+            "User-Agent": f"itoscope-client/{version()} Python/{platform.python_version()}",
+            "Accept": "application/json",
+        }
         if self.api_key:
             headers["Authorization"] = f"Bearer {self.api_key}"
         return {"base_url": self.url, "headers": headers, "timeout": httpx.Timeout(self.timeout)}
@@ -42,12 +45,19 @@ def settings_from(url: str | None, api_key: str | None, timeout: float) -> Setti
     """What was given, or else the environment says. Raises InputError for an address that is none."""
     address = (url or os.environ.get("ITOSCOPE_URL") or LOCAL).rstrip("/")
     if not address.startswith(("http://", "https://")):
-        raise InputError(f"{address!r} is not an address: write it like https://itoscope.example.org")
-    return Settings(address, (api_key or os.environ.get("ITOSCOPE_API_KEY") or "").strip() or None, timeout)
+        raise InputError(
+            f"{address!r} is not an address: write it like https://itoscope.example.org"
+        )
+    return Settings(
+        address, (api_key or os.environ.get("ITOSCOPE_API_KEY") or "").strip() or None, timeout
+    )
 
 
 def request(
-    http: httpx.Client | httpx.AsyncClient, call: Call, settings: Settings, silence: float | None = None
+    http: httpx.Client | httpx.AsyncClient,
+    call: Call,
+    settings: Settings,
+    silence: float | None = None,
 ) -> httpx.Request:
     """The request, with a body that can be sent once.
 
@@ -58,16 +68,30 @@ def request(
     if call.upload is not None:
         # A known length, so that a truncated upload is seen for what it is.
         headers["Content-Length"] = str(call.upload.size)
-        content = call.upload.pieces() if isinstance(http, httpx.Client) else _in_turn(call.upload.pieces())
-    timeout = httpx.Timeout(settings.timeout, read=settings.timeout + call.wait if silence is None else silence)
+        content = (
+            call.upload.pieces()
+            if isinstance(http, httpx.Client)
+            else _in_turn(call.upload.pieces())
+        )
+    timeout = httpx.Timeout(
+        settings.timeout, read=settings.timeout + call.wait if silence is None else silence
+    )
     return http.build_request(
-        call.method, call.path, params=dict(call.params), headers=headers, json=call.json, content=content, timeout=timeout
+        call.method,
+        call.path,
+        params=dict(call.params),
+        headers=headers,
+        json=call.json,
+        content=content,
+        timeout=timeout,
     )
 
 
 def is_stream(response: httpx.Response) -> bool:
     """Whether the answer is one to listen to."""
-    return response.status_code == 200 and response.headers.get("content-type", "").startswith("text/event-stream")
+    return response.status_code == 200 and response.headers.get("content-type", "").startswith(
+        "text/event-stream"
+    )
 
 
 def version() -> str:

@@ -21,7 +21,9 @@ class WaitingTimedOut(TimeoutError):
 
     def __init__(self, job_id: str, seconds: float) -> None:
         self.job_id = job_id
-        super().__init__(f"{job_id} had not ended after {seconds:g} s; it goes on. {how_to_resume(job_id)}")
+        super().__init__(
+            f"{job_id} had not ended after {seconds:g} s; it goes on. {how_to_resume(job_id)}"
+        )
 
 
 def how_to_resume(job_id: str) -> str:
@@ -29,7 +31,9 @@ def how_to_resume(job_id: str) -> str:
     return f"Take it up again with client.wait({job_id!r}) or `itoscope watch {job_id}`; end it with client.cancel({job_id!r})."
 
 
-def ended(job_id: str, retries: Retries, listener: Listener, timeout: float | None) -> flows.Flow[dict[str, Any]]:
+def ended(
+    job_id: str, retries: Retries, listener: Listener, timeout: float | None
+) -> flows.Flow[dict[str, Any]]:
     """The job's record once it has ended, however it ended. Raises WaitingTimedOut."""
     began = flows.clock()
     news = News(job_id, listener)
@@ -42,7 +46,9 @@ def ended(job_id: str, retries: Retries, listener: Listener, timeout: float | No
             wait = 0 if follows else FIRST_WAIT if elapsed < EAGER_SECONDS else LONG_WAIT
             if left is not None:
                 wait = min(wait, max(0, int(left)))
-            record = yield from flows.document(calls.get_job(job_id, wait), flows.patient(retries, left))
+            record = yield from flows.document(
+                calls.get_job(job_id, wait), flows.patient(retries, left)
+            )
             news.look(record)
             if record["state"] in TERMINAL:
                 return record
@@ -50,7 +56,9 @@ def ended(job_id: str, retries: Retries, listener: Listener, timeout: float | No
                 assert timeout is not None
                 raise WaitingTimedOut(job_id, timeout)
             if follows:
-                yield from news.followed(until=inf if timeout is None else began + timeout - SILENCE)
+                yield from news.followed(
+                    until=inf if timeout is None else began + timeout - SILENCE
+                )
             elif wait == 0:
                 yield flows.Pause(0.1 if left is None else min(0.1, max(0.0, left)))
     except GeneratorExit:

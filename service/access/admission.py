@@ -72,14 +72,19 @@ class Admission:
             raise Refusal(
                 "storage-full",
                 "The job store is nearly full.",
-                hints=("Delete jobs that are no longer needed (DELETE /v1/jobs/{id}), or contact the operator.",),
+                hints=(
+                    "Delete jobs that are no longer needed (DELETE /v1/jobs/{id}), or contact the operator.",
+                ),
                 headers={"Retry-After": "60"},
             )
 
     def body(self, size: int) -> None:
         """Is there room on the disk for a body of so many bytes? Raises Refusal (storage-full)."""
         # Thrice: as it came, as it is read, and as it is copied into place.
-        if shutil.disk_usage(_existing(self._settings.data_dir)).free < self._settings.min_free_bytes + 3 * size:
+        if (
+            shutil.disk_usage(_existing(self._settings.data_dir)).free
+            < self._settings.min_free_bytes + 3 * size
+        ):
             raise Refusal(
                 "storage-full",
                 "The disk is nearly full. Nothing was saved.",
@@ -94,7 +99,9 @@ class Admission:
             raise Refusal(
                 "quota-exceeded",
                 f"Your datasets use {stored / 1e6:.0f} MB; the quota is {self._settings.max_stored_bytes / 1e6:.0f} MB.",
-                hints=("Delete datasets with DELETE /v1/datasets/{id}; results computed from them are kept.",),
+                hints=(
+                    "Delete datasets with DELETE /v1/datasets/{id}; results computed from them are kept.",
+                ),
             )
 
     def kept(self, tenant: str, size: int) -> None:

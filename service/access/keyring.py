@@ -20,7 +20,9 @@ USUAL = frozenset({"read", "write"})
 
 _TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,63}")
-_LINE = re.compile(r"(?P<tenant>\S+) (?P<sha256>[0-9a-f]{64})(?: (?P<scopes>[a-z,]+)(?: (?P<name>\S+))?)?")
+_LINE = re.compile(
+    r"(?P<tenant>\S+) (?P<sha256>[0-9a-f]{64})(?: (?P<scopes>[a-z,]+)(?: (?P<name>\S+))?)?"
+)
 _REVOKED = "revoked"
 
 
@@ -114,12 +116,16 @@ def add(path: Path, tenant: str, scopes: Iterable[str] = USUAL, name: str | None
         raise BadKeyFile(f"a key's name is up to 63 letters, digits, '.', - and _, not {name!r}")
     unknown = set(scopes) - set(SCOPES)
     if unknown or not scopes:
-        raise BadKeyFile(f"a key's scopes are some of {', '.join(SCOPES)}, not {', '.join(sorted(unknown)) or 'none'}")
+        raise BadKeyFile(
+            f"a key's scopes are some of {', '.join(SCOPES)}, not {', '.join(sorted(unknown)) or 'none'}"
+        )
     read(path)  # a line after a bad one would never count
     key = "ito_" + secrets.token_urlsafe(32)
     entry = Key(tenant, hashlib.sha256(key.encode()).hexdigest(), frozenset(scopes), name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8") as file:
+    with os.fdopen(
+        os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8"
+    ) as file:
         file.write(entry.line + "\n")
     return key
 
@@ -128,9 +134,14 @@ def revoke(path: Path, key_id: str) -> Key:
     """Take every right from the key whose id begins so. Raises BadKeyFile where not exactly one does, OSError."""
     found = [key for key in read(path).entries if key.id.startswith(key_id)] if key_id else []
     if len(found) != 1:
-        raise BadKeyFile(f"{len(found) or 'no'} keys have an id that begins with {key_id!r}; `list` shows them")
+        raise BadKeyFile(
+            f"{len(found) or 'no'} keys have an id that begins with {key_id!r}; `list` shows them"
+        )
     revoked = Key(found[0].tenant, found[0].sha256, frozenset(), found[0].name)
-    kept = [revoked.line if found[0].sha256 in line else line for line in path.read_text("utf-8").splitlines()]
+    kept = [
+        revoked.line if found[0].sha256 in line else line
+        for line in path.read_text("utf-8").splitlines()
+    ]
     # Written aside and moved into place: the service never reads half a file.
     descriptor, aside = tempfile.mkstemp(dir=path.parent, prefix=".api-keys-")
     try:
@@ -144,12 +155,18 @@ def revoke(path: Path, key_id: str) -> Key:
 
 
 def _lines(text: str) -> Iterable[tuple[int, str]]:
-    return ((number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip() and not line.startswith("#"))
+    return (
+        (number, line)
+        for number, line in enumerate(text.splitlines(), 1)
+        if line.strip() and not line.startswith("#")
+    )
 
 
 def _parsed(path: Path, number: int, line: str) -> Key:
     match = _LINE.fullmatch(line)
-    scopes = USUAL if match is None or match["scopes"] is None else frozenset(match["scopes"].split(","))
+    scopes = (
+        USUAL if match is None or match["scopes"] is None else frozenset(match["scopes"].split(","))
+    )
     known = scopes <= set(SCOPES) or scopes == {_REVOKED}
     if match is None or not known or not _TENANT.fullmatch(match["tenant"]):
         raise BadKeyFile(

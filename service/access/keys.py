@@ -22,7 +22,9 @@ def ensure(settings: ServiceSettings) -> None:
     place = settings.data_dir / "first-api-key"
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     place.unlink(missing_ok=True)
-    with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+    with os.fdopen(
+        os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
+    ) as file:
         file.write(keyring.add(settings.key_file, "default", SCOPES) + "\n")
 
 
@@ -33,7 +35,11 @@ def main(arguments: list[str] | None = None) -> int:
         settings = read(ServiceSettings)
         match chosen.command:
             case "new":
-                print(keyring.add(settings.key_file, chosen.tenant, chosen.scope or USUAL, chosen.name))
+                print(
+                    keyring.add(
+                        settings.key_file, chosen.tenant, chosen.scope or USUAL, chosen.name
+                    )
+                )
             case "list":
                 for key in keyring.read(settings.key_file).entries:
                     scopes = ",".join(scope for scope in SCOPES if scope in key.scopes) or "revoked"
@@ -50,11 +56,18 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m service.access.keys", description="Manage API keys.")
+    parser = argparse.ArgumentParser(
+        prog="python -m service.access.keys", description="Manage API keys."
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     new = commands.add_parser("new", help="make a key and print it, once")
     new.add_argument("--tenant", default="default", help="whose data the key opens")
-    new.add_argument("--scope", action="append", choices=SCOPES, help="what it may do, once or more; read and write if not said")
+    new.add_argument(
+        "--scope",
+        action="append",
+        choices=SCOPES,
+        help="what it may do, once or more; read and write if not said",
+    )
     new.add_argument("--name", help="what you call it, for the list")
     commands.add_parser("list", help="show the id, tenant, scopes and name of every key")
     revoke = commands.add_parser("revoke", help="take every right from a key, at once")

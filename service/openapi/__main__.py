@@ -23,14 +23,21 @@ def files(app: FastAPI) -> dict[Path, str]:
     """The generated files, by their path from `openapi/`."""
     documents = {Path("openapi.json"): app.openapi()}
     documents |= {Path("schemas", f"{name}.json"): schema for name, schema in schemas().items()}
-    texts = {path: json.dumps(value, indent=2, ensure_ascii=False) + "\n" for path, value in documents.items()}
+    texts = {
+        path: json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+        for path, value in documents.items()
+    }
     return texts | {Path("..", "docs", "reference.md"): schema_reference.page(schemas())}
 
 
 def main(arguments: list[str] | None = None) -> int:
     """The command line; 1 where `--check` finds a difference."""
-    parser = argparse.ArgumentParser(prog="python -m service.openapi", description="Write the interface's committed documents.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where a committed file differs")
+    parser = argparse.ArgumentParser(
+        prog="python -m service.openapi", description="Write the interface's committed documents."
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit 1 where a committed file differs"
+    )
     check = parser.parse_args(arguments).check
     stale = []
     for path, text in files(create_app(ServiceSettings())).items():

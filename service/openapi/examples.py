@@ -44,11 +44,19 @@ PATH = {"dataset_id": DATASET, "job_id": JOB, "name": "layout-1.0"}
 
 CSV = "t,voltage\n0.00,0.13\n0.01,0.17\n0.02,0.22\n0.03,0.18\n"
 JOBS: dict[str, dict[str, Any]] = {
-    kind.example[0]: {"kind": name, **({"dataset": DATASET} if kind.needs_data else {}), **kind.example[1]}
+    kind.example[0]: {
+        "kind": name,
+        **({"dataset": DATASET} if kind.needs_data else {}),
+        **kind.example[1],
+    }
     for name, kind in KINDS.items()
 }
 IDENTIFICATION = JOBS["on a dataset"]
-JOBS["data in the job, Algorithm 1"] = {"kind": "identification", "data": SHORT_RECORD, "preset": "paper"}
+JOBS["data in the job, Algorithm 1"] = {
+    "kind": "identification",
+    "data": SHORT_RECORD,
+    "preset": "paper",
+}
 WITH_FILE = {"job": {"kind": "identification"}, "file": CSV, "layout": {"time_unit": "s"}}
 
 _NOON = datetime(2026, 3, 17, 12, 0, 0, tzinfo=UTC)
@@ -76,7 +84,10 @@ _DATASET = Dataset(
 _PREVIEW = DatasetPreview(
     stretches=(
         Stretch(
-            trajectory=0, times=(0.0, 0.01, 0.02, 0.03), low={"x": (0.13, 0.17, 0.22, 0.18)}, high={"x": (0.13, 0.17, 0.22, 0.18)}
+            trajectory=0,
+            times=(0.0, 0.01, 0.02, 0.03),
+            low={"x": (0.13, 0.17, 0.22, 0.18)},
+            high={"x": (0.13, 0.17, 0.22, 0.18)},
         ),
     ),
     n_segments=1,
@@ -92,7 +103,12 @@ _QUEUED = JobRecord(
     request=IdentificationJob.model_validate(IDENTIFICATION),
     links={
         name: f"/v1/jobs/{JOB}{end}"
-        for name, end in (("self", ""), ("events", "/events"), ("result", "/result"), ("cancel", "/cancel"))
+        for name, end in (
+            ("self", ""),
+            ("events", "/events"),
+            ("result", "/result"),
+            ("cancel", "/cancel"),
+        )
     },
 )
 _SUCCEEDED = _QUEUED.model_copy(
@@ -105,7 +121,9 @@ _SUCCEEDED = _QUEUED.model_copy(
         "links": {name: address for name, address in _QUEUED.links.items() if name != "cancel"},
     }
 )
-_CANCELLED = _QUEUED.model_copy(update={"state": "cancelled", "finished_at": _NOON.replace(second=1), "links": _SUCCEEDED.links})
+_CANCELLED = _QUEUED.model_copy(
+    update={"state": "cancelled", "finished_at": _NOON.replace(second=1), "links": _SUCCEEDED.links}
+)
 RESULT = GeneratorResult(
     job=JOB,
     model=Model(
@@ -149,29 +167,65 @@ REQUESTS: Examples = {
         "text/csv": {"a record": CSV},
         "multipart/form-data": {"a form": {"file": CSV, "layout": {"time_unit": "s"}}},
     },
-    ("post", "/v1/jobs"): {"application/json": JOBS, "multipart/form-data": {"all in one": WITH_FILE}},
-    ("post", "/v1/jobs/validate"): {"application/json": JOBS, "multipart/form-data": {"all in one": WITH_FILE}},
+    ("post", "/v1/jobs"): {
+        "application/json": JOBS,
+        "multipart/form-data": {"all in one": WITH_FILE},
+    },
+    ("post", "/v1/jobs/validate"): {
+        "application/json": JOBS,
+        "multipart/form-data": {"all in one": WITH_FILE},
+    },
 }
 """Bodies by operation, media type, and what they are examples of."""
 
 RESPONSES: dict[tuple[str, str], dict[str, dict[str, Any]]] = {
-    ("post", "/v1/datasets"): {"201": {"application/json": _json(_DATASET)}, "200": {"application/json": _json(_DATASET)}},
+    ("post", "/v1/datasets"): {
+        "201": {"application/json": _json(_DATASET)},
+        "200": {"application/json": _json(_DATASET)},
+    },
     ("get", "/v1/datasets"): {"200": {"application/json": _json(DatasetList(items=(_DATASET,)))}},
     ("get", "/v1/datasets/{dataset_id}"): {"200": {"application/json": _json(_DATASET)}},
     ("get", "/v1/datasets/{dataset_id}/preview"): {"200": {"application/json": _json(_PREVIEW)}},
-    ("post", "/v1/jobs"): {"202": {"application/json": _json(_QUEUED)}, "200": {"application/json": _json(_SUCCEEDED)}},
-    ("post", "/v1/jobs/validate"): {"200": {"application/json": {"request": _whole(IDENTIFICATION), "estimated_seconds": 1.3}}},
-    ("get", "/v1/jobs"): {"200": {"application/json": _json(JobList(items=(_QUEUED,), next_cursor="41"))}},
+    ("post", "/v1/jobs"): {
+        "202": {"application/json": _json(_QUEUED)},
+        "200": {"application/json": _json(_SUCCEEDED)},
+    },
+    ("post", "/v1/jobs/validate"): {
+        "200": {"application/json": {"request": _whole(IDENTIFICATION), "estimated_seconds": 1.3}}
+    },
+    ("get", "/v1/jobs"): {
+        "200": {"application/json": _json(JobList(items=(_QUEUED,), next_cursor="41"))}
+    },
     ("get", "/v1/jobs/{job_id}"): {"200": {"application/json": _json(_SUCCEEDED)}},
     ("get", "/v1/jobs/{job_id}/events"): {"200": {"text/event-stream": EVENT}},
     ("get", "/v1/jobs/{job_id}/result"): {"200": {"application/json": _json(RESULT)}},
     ("post", "/v1/jobs/{job_id}/cancel"): {"202": {"application/json": _json(_CANCELLED)}},
-    ("get", "/v1/schemas"): {"200": {"application/json": {"items": [{"name": "layout-1.0", "href": "/v1/schemas/layout-1.0"}]}}},
-    ("get", "/v1/schemas/{name}"): {"200": {"application/schema+json": {"type": "object", "title": "Layout"}}},
-    ("get", "/v1/presets"): {"200": {"application/json": {"items": [_json(preset) for preset in PRESET_LIST]}}},
-    ("get", "/v1/webhooks/secret"): {"200": {"application/json": {"key": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDazfHAnzLnmE="}}},
+    ("get", "/v1/schemas"): {
+        "200": {
+            "application/json": {
+                "items": [{"name": "layout-1.0", "href": "/v1/schemas/layout-1.0"}]
+            }
+        }
+    },
+    ("get", "/v1/schemas/{name}"): {
+        "200": {"application/schema+json": {"type": "object", "title": "Layout"}}
+    },
+    ("get", "/v1/presets"): {
+        "200": {"application/json": {"items": [_json(preset) for preset in PRESET_LIST]}}
+    },
+    ("get", "/v1/webhooks/secret"): {
+        "200": {"application/json": {"key": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDazfHAnzLnmE="}}
+    },
     ("get", "/healthz"): {"200": {"application/json": {"status": "ok"}}},
-    ("get", "/readyz"): {"200": {"application/json": {"status": "ready", "workers": 2, "queues": {"small": 2, "large": 1}}}},
+    ("get", "/readyz"): {
+        "200": {
+            "application/json": {
+                "status": "ready",
+                "workers": 2,
+                "queues": {"small": 2, "large": 1},
+            }
+        }
+    },
     ("get", "/metrics"): {"200": {"text/plain": METRICS}},
 }
 """Answers by operation, status and media type. Archives and pages have none."""

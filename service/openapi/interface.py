@@ -36,7 +36,13 @@ _JOB_ENDED = {
     "same `webhook-id`. Respond with 2xx within five seconds; otherwise delivery is repeated for three days. 410 stops it.",
     "operationId": "job_ended",
     "parameters": [
-        {"name": name, "in": "header", "required": True, "description": description, "schema": {"type": "string"}}
+        {
+            "name": name,
+            "in": "header",
+            "required": True,
+            "description": description,
+            "schema": {"type": "string"},
+        }
         for name, description in {
             "webhook-id": "Identifier of this message, the same for every delivery.",
             "webhook-timestamp": "Time of sending, in seconds since 1970.",
@@ -47,7 +53,10 @@ _JOB_ENDED = {
         "required": True,
         "content": {"application/json": {"schema": {"$ref": "#/components/schemas/JobRecord"}}},
     },
-    "responses": {"2XX": {"description": "The message was received."}, "410": {"description": "Stop delivery of this message."}},
+    "responses": {
+        "2XX": {"description": "The message was received."},
+        "410": {"description": "Stop delivery of this message."},
+    },
 }
 _DEPRECATION = {
     name: {"description": description, "schema": {"type": "string"}}
@@ -88,14 +97,20 @@ def document(app: FastAPI) -> dict[str, Any]:
 def _finish(path: str, operation: dict[str, Any]) -> None:
     """Problems have their own media type; every answer its id; a key is needed where the data are."""
     for status, response in operation["responses"].items():
-        if len(response.get("content", {})) > 1 and not response["content"].get("application/json", {"": ""}).get("schema"):
-            del response["content"]["application/json"]  # which FastAPI adds where it does not know the answer
+        if len(response.get("content", {})) > 1 and not response["content"].get(
+            "application/json", {"": ""}
+        ).get("schema"):
+            del response["content"][
+                "application/json"
+            ]  # which FastAPI adds where it does not know the answer
         response.setdefault("headers", {})["X-Request-Id"] = {
             "description": "Identifier of this request in the logs.",
             "schema": {"type": "string"},
         }
         if status >= "400":
-            response["content"] = {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+            response["content"] = {
+                PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/Problem"}}
+            }
         if operation.get("deprecated"):
             response["headers"] |= _DEPRECATION
     if "401" in operation["responses"]:

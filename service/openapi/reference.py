@@ -44,9 +44,12 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
         for parameter in operation.get("parameters", [])
     ]
     bodies = [
-        (media_type, _shape(content)) for media_type, content in operation.get("requestBody", {}).get("content", {}).items()
+        (media_type, _shape(content))
+        for media_type, content in operation.get("requestBody", {}).get("content", {}).items()
     ]
-    answers = [(status, response["description"]) for status, response in operation["responses"].items()]
+    answers = [
+        (status, response["description"]) for status, response in operation["responses"].items()
+    ]
     tables = _table("Parameters", parameters) + _table("Body", bodies) + _table("Answers", answers)
     return f"""<section><h2><code>{method.upper()} {escape(path)}</code> {escape(operation["summary"])}</h2>
 <p>{escape(operation.get("description", ""))}</p>{tables}</section>
@@ -63,5 +66,8 @@ def _shape(content: dict[str, Any]) -> str:
 def _table(heading: str, rows: list[tuple[str, str]]) -> str:
     if not rows:
         return ""
-    lines = "".join(f"<tr><td><code>{escape(name)}</code></td><td>{escape(meaning)}</td></tr>" for name, meaning in rows)
+    lines = "".join(
+        f"<tr><td><code>{escape(name)}</code></td><td>{escape(meaning)}</td></tr>"
+        for name, meaning in rows
+    )
     return f"<table><tr><th>{heading}</th></tr>{lines}</table>"

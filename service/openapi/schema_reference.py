@@ -23,14 +23,22 @@ def page(schemas: Mapping[str, Schema]) -> str:
 
 def _objects(schema: Schema) -> dict[str, Schema]:
     parts: dict[str, Schema] = {schema["title"]: schema} if "properties" in schema else {}
-    return parts | {name: part for name, part in schema.get("$defs", {}).items() if "properties" in part}
+    return parts | {
+        name: part for name, part in schema.get("$defs", {}).items() if "properties" in part
+    }
 
 
 def _section(name: str, part: Schema) -> str:
     lines = [f"## {name}", "", _text(part), "", "| field | type | default | |", "|---|---|---|---|"]
     required = part.get("required", ())
     for field, of in part["properties"].items():
-        default = "required" if field in required else f"`{_json(of['default'])}`" if "default" in of else ""
+        default = (
+            "required"
+            if field in required
+            else f"`{_json(of['default'])}`"
+            if "default" in of
+            else ""
+        )
         lines.append(f"| `{field}` | {_type(of)} | {default} | {_text(of)} |")
     return "\n".join([*lines, ""])
 

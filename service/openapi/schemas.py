@@ -20,7 +20,9 @@ _SHARED: dict[str, TypeAdapter[Any]] = {
     "layout": TypeAdapter(Layout),
     "problem": TypeAdapter(Problem),
 }
-_RESULTS: dict[str, TypeAdapter[Any]] = {f"{name}-result": TypeAdapter(kind.result) for name, kind in KINDS.items()}
+_RESULTS: dict[str, TypeAdapter[Any]] = {
+    f"{name}-result": TypeAdapter(kind.result) for name, kind in KINDS.items()
+}
 _DOCUMENTS = dict(sorted((_SHARED | _RESULTS).items()))
 
 

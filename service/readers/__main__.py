@@ -40,7 +40,11 @@ def main() -> int:
     except UnreadableData as error:
         answer = {"problem": error.to_json()}
     except MemoryError:
-        answer = {"problem": too_large("The data need more memory than one upload may take.", "Upload fewer samples.").to_json()}
+        answer = {
+            "problem": too_large(
+                "The data need more memory than one upload may take.", "Upload fewer samples."
+            ).to_json()
+        }
     except OSError as error:
         if not is_full(error):
             raise

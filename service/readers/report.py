@@ -44,7 +44,9 @@ def refuse_hopeless(read: Segmented, record: Record, notes: Notes) -> None:
         )
 
 
-def report_of(read: Segmented, record: Record, form: str, layout: Layout, dt: float | None, notes: Notes) -> dict[str, Any]:
+def report_of(
+    read: Segmented, record: Record, form: str, layout: Layout, dt: float | None, notes: Notes
+) -> dict[str, Any]:
     """Return the report in the JSON form of contract.datasets.DatasetReport."""
     first, end, trajectory = read.segments.T
     samples_of = np.bincount(trajectory, end - first, read.n_trajectories)

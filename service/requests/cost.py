@@ -29,7 +29,10 @@ def estimated_seconds(job: Job, dataset: Dataset | None) -> float:
     if isinstance(job, DataJob):
         assert dataset is not None
         variables = len(dataset.report.variables)
-        fits = sum(dataset.report.n_increments * _increment(given, variables) for given in job.parameter_sets().values())
+        fits = sum(
+            dataset.report.n_increments * _increment(given, variables)
+            for given in job.parameter_sets().values()
+        )
     elif isinstance(job, GeneratorJob) and isinstance(job.model, ModelTerms):
         variables = len(job.model.drift)
     return START + fits + job.analyses * ANALYSIS.get(variables, 3.0)
@@ -41,5 +44,7 @@ def _increment(parameters: IdentificationParameters, variables: int) -> float:
     if variables == 1:
         return ONE_VARIABLE
     library = parameters.library
-    terms = comb(variables + library.polynomial_degree, variables) + 2 * library.fourier_harmonics * len(parameters.periodic)
+    terms = comb(
+        variables + library.polynomial_degree, variables
+    ) + 2 * library.fourier_harmonics * len(parameters.periodic)
     return SEVERAL * (terms + len(library.extra_terms)) * variables / 2

@@ -33,7 +33,13 @@ async def reading(
     Raises Refusal: invalid-multipart, invalid-request, and whatever reading the body raises.
     """
     try:
-        parser = MultiPartParser(request.headers, stream, max_files=MOST_FILES, max_fields=MOST_FIELDS, max_part_size=field_limit)
+        parser = MultiPartParser(
+            request.headers,
+            stream,
+            max_files=MOST_FILES,
+            max_fields=MOST_FIELDS,
+            max_part_size=field_limit,
+        )
         data = await parser.parse()
     except MultiPartException as error:
         raise Refusal("invalid-multipart", error.message) from None
@@ -50,9 +56,17 @@ async def _form_of(data: FormData, accepted: tuple[str, ...], field_limit: int) 
     fields: dict[str, bytes] = {}
     for name, part in data.multi_items():
         if name != "file" and name not in accepted:
-            raise _at(name, "is not a known part", f"Send the data as `file`; the other parts may be {', '.join(accepted)}.")
+            raise _at(
+                name,
+                "is not a known part",
+                f"Send the data as `file`; the other parts may be {', '.join(accepted)}.",
+            )
         if name in fields or (name == "file" and file is not None):
-            raise _at(name, "was sent twice", "Send one file per request. A file with an id column can hold many trajectories.")
+            raise _at(
+                name,
+                "was sent twice",
+                "Send one file per request. A file with an id column can hold many trajectories.",
+            )
         if name == "file":
             if isinstance(part, str):
                 raise _at("file", "must be a file", "With curl: -F file=@data.csv")
@@ -84,5 +98,8 @@ async def _text_of(part: UploadFile, name: str, limit: int) -> bytes:
 def _at(name: str, fault: str, *hints: str) -> Refusal:
     name = name[:200].encode("utf-8", "replace").decode()
     return Refusal(
-        "invalid-request", f"Part `{name}` {fault}.", errors=(ProblemError(detail=fault, pointer=pointer(name)),), hints=hints
+        "invalid-request",
+        f"Part `{name}` {fault}.",
+        errors=(ProblemError(detail=fault, pointer=pointer(name)),),
+        hints=hints,
     )

@@ -38,26 +38,40 @@ async def job_page(request: Request) -> JobPage:
     given: dict[str, Any] = {}
     labels: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
-        here, key = (labels, name.removeprefix(_LABEL)) if name.startswith(_LABEL) else (given, name)
+        here, key = (
+            (labels, name.removeprefix(_LABEL)) if name.startswith(_LABEL) else (given, name)
+        )
         if key in here or name == "labels":
             fault = "is given as `label.NAME=VALUE`" if name == "labels" else "may be given once"
-            raise RequestValidationError([{"type": "repeated", "loc": ("query", name), "msg": fault}])
+            raise RequestValidationError(
+                [{"type": "repeated", "loc": ("query", name), "msg": fault}]
+            )
         here[key] = value
     try:
         return JobPage.model_validate({**given, "labels": labels})
     except ValidationError as error:
-        raise RequestValidationError([{**found, "loc": ("query", *_as_sent(found["loc"]))} for found in error.errors()]) from None
+        raise RequestValidationError(
+            [{**found, "loc": ("query", *_as_sent(found["loc"]))} for found in error.errors()]
+        ) from None
 
 
 def _as_sent(location: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    return (_LABEL + str(location[1]),) if location[0] == "labels" and len(location) > 1 else location
+    return (
+        (_LABEL + str(location[1]),) if location[0] == "labels" and len(location) > 1 else location
+    )
 
 
 def parameters() -> list[dict[str, Any]]:
     """The query as the OpenAPI document has it."""
     described = []
     for name, schema in JobPage.model_json_schema()["properties"].items():
-        parameter = {"name": name, "in": "query", "required": False, "description": schema.pop("description"), "schema": schema}
+        parameter = {
+            "name": name,
+            "in": "query",
+            "required": False,
+            "description": schema.pop("description"),
+            "schema": schema,
+        }
         if name == "labels":
             # Spelled so, each member of the object is a parameter of its own.
             parameter |= {"style": "form", "explode": True}

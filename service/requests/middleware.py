@@ -73,4 +73,10 @@ class ExchangeMiddleware:
                 request.app.state.context.metrics.request(
                     request.method, getattr(scope.get("route"), "path", None), status, seconds
                 )
-                _log.info("request", method=request.method, path=scope["path"], status=status, seconds=round(seconds, 4))
+                _log.info(
+                    "request",
+                    method=request.method,
+                    path=scope["path"],
+                    status=status,
+                    seconds=round(seconds, 4),
+                )

@@ -14,7 +14,9 @@ async def chunks(request: Request, limit: int, idle_seconds: float) -> AsyncGene
         raise too_large(limit)
     if request.headers.get("content-encoding", "identity").strip().lower() not in ("identity", ""):
         raise Refusal(
-            "unsupported-media-type", "Compressed bodies are not accepted.", hints=("Send the content without Content-Encoding.",)
+            "unsupported-media-type",
+            "Compressed bodies are not accepted.",
+            hints=("Send the content without Content-Encoding.",),
         )
     size = 0
     stream = request.stream()
@@ -24,7 +26,12 @@ async def chunks(request: Request, limit: int, idle_seconds: float) -> AsyncGene
                 chunk = await anext(stream, b"")
         except TimeoutError:
             detail = f"No data arrived for {idle_seconds:g} seconds after the first {size} bytes."
-            raise Refusal("body-timeout", detail, hints=("Send the request again.",), headers={"Connection": "close"}) from None
+            raise Refusal(
+                "body-timeout",
+                detail,
+                hints=("Send the request again.",),
+                headers={"Connection": "close"},
+            ) from None
         if not chunk:
             return
         size += len(chunk)
@@ -47,5 +54,7 @@ async def whole(request: Request, limit: int, idle_seconds: float) -> bytes:
 def too_large(limit: int) -> Refusal:
     """The refusal of a body that is larger than `limit` bytes."""
     detail = f"The body may not exceed {limit / 1e6:g} MB."
-    hints = ("Split the trajectories over several datasets, or upload a denser format such as NPY or Parquet.",)
+    hints = (
+        "Split the trajectories over several datasets, or upload a denser format such as NPY or Parquet.",
+    )
     return Refusal("body-too-large", detail, hints=hints, headers={"Connection": "close"})

@@ -20,9 +20,18 @@ def parse(body: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise _refusal(f"byte {error.start} is not UTF-8", "Save the document as UTF-8.") from None
     if text.startswith("\ufeff"):
-        raise _refusal("it starts with a byte order mark", "Save the document as UTF-8 without a byte order mark.")
+        raise _refusal(
+            "it starts with a byte order mark",
+            "Save the document as UTF-8 without a byte order mark.",
+        )
     try:
-        value = json.loads(text, object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer, parse_float=_float)
+        value = json.loads(
+            text,
+            object_pairs_hook=_object,
+            parse_constant=_constant,
+            parse_int=_integer,
+            parse_float=_float,
+        )
         if _ESCAPED_SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
@@ -50,7 +59,10 @@ def _refusal(reason: str, *hints: str) -> Refusal:
 
 
 def _too_deep() -> Refusal:
-    return _refusal("it is nested too deeply", "Send arrays of numbers or of lists of numbers; no document needs more levels.")
+    return _refusal(
+        "it is nested too deeply",
+        "Send arrays of numbers or of lists of numbers; no document needs more levels.",
+    )
 
 
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:

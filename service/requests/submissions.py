@@ -57,20 +57,31 @@ async def resolved(
         if isinstance(job, GeneratorJob) and isinstance(job.model, ModelOfJob):
             await _check_model(context, tenant, job.model)
         return job, None
-    sources = [name for name, source in (("dataset", job.dataset), ("data", data), ("file", upload)) if source is not None]
+    sources = [
+        name
+        for name, source in (("dataset", job.dataset), ("data", data), ("file", upload))
+        if source is not None
+    ]
     if len(sources) != 1:
         found = f"found {' and '.join(sources)}" if sources else "found none"
-        raise _fault("#/dataset", f"give the data once: `dataset`, `data` or a `file` part; {found}")
+        raise _fault(
+            "#/dataset", f"give the data once: `dataset`, `data` or a `file` part; {found}"
+        )
     if job.dataset is not None:
         if layout is not None:
-            raise _fault("#/dataset", "a layout says how to read data sent along; a dataset has been read already")
+            raise _fault(
+                "#/dataset",
+                "a layout says how to read data sent along; a dataset has been read already",
+            )
         dataset = await _known_dataset(context, tenant, job.dataset)
         _check_variables(job, dataset)
         return job, dataset
     if upload is not None:
         dataset, _ = await uploads.keep(context, tenant, upload, layout or Layout())
     else:
-        dataset = await _kept(context, tenant, await run_sync(strict_json.canonical, data), layout or Layout())
+        dataset = await _kept(
+            context, tenant, await run_sync(strict_json.canonical, data), layout or Layout()
+        )
     _check_variables(job, dataset)
     return job.model_copy(update={"dataset": dataset.id}), dataset
 
@@ -90,7 +101,11 @@ async def _kept(context: Context, tenant: str, body: bytes, layout: Layout) -> D
 
 def _without_data(given: Any) -> tuple[Any, dict[str, Any] | None]:
     """The job and its inline data apart: the data are looked at by the reader, in its own process, as any upload."""
-    if not isinstance(given, dict) or given.get("kind") not in _DATA_KINDS or given.get("data") is None:
+    if (
+        not isinstance(given, dict)
+        or given.get("kind") not in _DATA_KINDS
+        or given.get("data") is None
+    ):
         return given, None
     rest = {name: value for name, value in given.items() if name != "data"}
     data = given["data"]
@@ -120,19 +135,33 @@ def _parsed(given: Any, limit: int) -> Job:
 def _check_webhook(job: Job, settings: ServiceSettings) -> None:
     """Whether the operator lets this address be told; its network address is looked at when it is."""
     if job.webhook is None or host_allowed(job.webhook.url, settings.webhook_hosts):
-        secure = job.webhook is None or job.webhook.url.startswith("https:") or settings.webhook_networks
+        secure = (
+            job.webhook is None or job.webhook.url.startswith("https:") or settings.webhook_networks
+        )
         if not secure:
             raise _fault("#/webhook/url", "must begin with https://")
         return
     if not settings.webhook_hosts:
-        raise _fault("#/webhook", "webhooks are disabled here", "Wait with Prefer: wait=60, or follow the job's events.")
-    raise _fault("#/webhook/url", "the operator has not allowed this host", "The setting is ITOSCOPE_WEBHOOK_HOSTS.")
+        raise _fault(
+            "#/webhook",
+            "webhooks are disabled here",
+            "Wait with Prefer: wait=60, or follow the job's events.",
+        )
+    raise _fault(
+        "#/webhook/url",
+        "the operator has not allowed this host",
+        "The setting is ITOSCOPE_WEBHOOK_HOSTS.",
+    )
 
 
 async def _known_dataset(context: Context, tenant: str, dataset_id: str) -> Dataset:
     dataset = await run_sync(context.stores.datasets.get, tenant, dataset_id)
     if dataset is None:
-        raise _fault("#/dataset", "there is no such dataset", "POST /v1/datasets uploads one; GET /v1/datasets lists yours.")
+        raise _fault(
+            "#/dataset",
+            "there is no such dataset",
+            "POST /v1/datasets uploads one; GET /v1/datasets lists yours.",
+        )
     return dataset
 
 
@@ -140,14 +169,20 @@ def _check_variables(job: DataJob, dataset: Dataset) -> None:
     """Bounds and periods belong to variables that the dataset has."""
     columns = {variable.name: variable.column for variable in dataset.report.variables}
     faults = tuple(
-        ProblemError(detail="is not a variable of this dataset", pointer=pointer(*place.split("/"), field, name))
+        ProblemError(
+            detail="is not a variable of this dataset",
+            pointer=pointer(*place.split("/"), field, name),
+        )
         for place, parameters in job.parameter_sets().items()
         for field in ("periodic", "domain")
         for name in getattr(parameters, field)
         if name not in columns
     )
     if faults:
-        names = ", ".join(name if column is None else f"{name} (column {column})" for name, column in columns.items())
+        names = ", ".join(
+            name if column is None else f"{name} (column {column})"
+            for name, column in columns.items()
+        )
         raise _invalid("The job", faults, (f"The variables are {names}.",))
 
 
@@ -155,11 +190,17 @@ async def _check_model(context: Context, tenant: str, model: ModelOfJob) -> None
     try:
         record = await run_sync(context.stores.jobs.get, tenant, model.job)
     except Forgotten:
-        raise _fault("#/model/job", "this job is no longer stored", "Give the model by its terms.") from None
+        raise _fault(
+            "#/model/job", "this job is no longer stored", "Give the model by its terms."
+        ) from None
     if record is None:
         raise _fault("#/model/job", "there is no such job", "GET /v1/jobs lists your jobs.")
     if record.state != "succeeded":
-        raise _fault("#/model/job", f"this job has no model: it is {record.state}", "Wait for it with Prefer: wait=60.")
+        raise _fault(
+            "#/model/job",
+            f"this job has no model: it is {record.state}",
+            "Wait for it with Prefer: wait=60.",
+        )
 
 
 def _fault(place: str, detail: str, *hints: str) -> Refusal:
@@ -170,13 +211,19 @@ def _invalid(what: str, faults: tuple[ProblemError, ...], hints: tuple[str, ...]
     hints = hints or ("The JSON Schema of jobs is at /v1/schemas/job-request.",)
     first = f"{faults[0].pointer or '#'} {faults[0].detail}"
     more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
-    return Refusal("invalid-request", f"{what} cannot be accepted: {first}{more}.", errors=faults, hints=hints)
+    return Refusal(
+        "invalid-request", f"{what} cannot be accepted: {first}{more}.", errors=faults, hints=hints
+    )
 
 
 def _inside_data(fault: ProblemError) -> ProblemError:
     """The reader saw the inline data as a file of its own."""
     place = fault.pointer or "#"
-    return fault if place.startswith("#/layout") else fault.model_copy(update={"pointer": "#/data" + place.removeprefix("#")})
+    return (
+        fault
+        if place.startswith("#/layout")
+        else fault.model_copy(update={"pointer": "#/data" + place.removeprefix("#")})
+    )
 
 
 async def _once(body: bytes) -> AsyncGenerator[bytes]:

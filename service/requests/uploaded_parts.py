@@ -38,21 +38,29 @@ def media_type(request: Request) -> str:
 async def raw_upload(request: Request, settings: ServiceSettings, folder: Path) -> Upload:
     """The whole body as a file. Raises Refusal (body-too-large, body-timeout, digest-mismatch)."""
     _, options = parse_options_header(request.headers.get("content-disposition"))
-    filename = options.get(b"filename", b"").decode("utf-8", "replace") or _extended_filename(request)
+    filename = options.get(b"filename", b"").decode("utf-8", "replace") or _extended_filename(
+        request
+    )
     chunks = request_body.chunks(request, settings.max_upload_bytes, settings.body_idle_seconds)
     upload = await uploads.spool(chunks, folder, _said(media_type(request)), filename)
     uploads.check_digest(upload, request.headers.get("content-digest"))
     return upload
 
 
-async def form(request: Request, settings: ServiceSettings, folder: Path, *accepted: str) -> Arrived:
+async def form(
+    request: Request, settings: ServiceSettings, folder: Path, *accepted: str
+) -> Arrived:
     """A multipart form with a `file` and the `accepted` JSON parts. Raises Refusal."""
     chunks = request_body.chunks(request, settings.max_upload_bytes, settings.body_idle_seconds)
-    async with forms.reading(request, chunks, accepted=accepted, field_limit=settings.max_job_bytes) as received:
+    async with forms.reading(
+        request, chunks, accepted=accepted, field_limit=settings.max_job_bytes
+    ) as received:
         if received.file is None:
             return Arrived(None, received.fields)
         said = (received.file.content_type or "").partition(";")[0].strip().lower()
-        upload = await uploads.spool(uploads.pieces_of(received.file.file), folder, _said(said), received.file.filename)
+        upload = await uploads.spool(
+            uploads.pieces_of(received.file.file), folder, _said(said), received.file.filename
+        )
         return Arrived(upload, received.fields)
 
 
@@ -78,7 +86,9 @@ def layout(request: Request, query: Layout, part: bytes | None) -> Layout | None
     except ValidationError as error:
         faults = document_faults(error, given, "layout")
         raise Refusal(
-            "invalid-request", f"The layout cannot be accepted: {faults[0].pointer} {faults[0].detail}.", errors=faults
+            "invalid-request",
+            f"The layout cannot be accepted: {faults[0].pointer} {faults[0].detail}.",
+            errors=faults,
         ) from None
     deprecation.note(request, deprecation.used(found, given))
     return found

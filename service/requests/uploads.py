@@ -49,7 +49,9 @@ def sweep(scratch: Path, data_dir: Path) -> None:
         temporary.sweep(home, INCOMING)
 
 
-async def spool(chunks: AsyncIterator[bytes], folder: Path, media_type: str | None, filename: str | None) -> Upload:
+async def spool(
+    chunks: AsyncIterator[bytes], folder: Path, media_type: str | None, filename: str | None
+) -> Upload:
     """Write a stream into `folder`, hashing on the way; holds about one megabyte at a time."""
     path = folder / "upload"
     digest = hashlib.sha256()
@@ -77,7 +79,9 @@ async def pieces_of(file: BinaryIO) -> AsyncGenerator[bytes]:
         yield piece
 
 
-async def keep(context: Context, tenant: str, upload: Upload, layout: Layout) -> tuple[Dataset, bool]:
+async def keep(
+    context: Context, tenant: str, upload: Upload, layout: Layout
+) -> tuple[Dataset, bool]:
     """Read an upload and store it; the dataset, and whether it is new. The same bytes and layout are read only once.
 
     Raises UnreadableData, Refusal (quota-exceeded).
@@ -125,7 +129,11 @@ def check_digest(upload: Upload, content_digest: str | None) -> None:
     claims = [claim.strip() for claim in (content_digest or "").split(",")]
     theirs = [claim for claim in claims if claim.startswith("sha-256=")]
     if theirs and ours not in theirs:
-        raise Refusal("digest-mismatch", "The body was changed during transfer.", hints=("Send the file again.",))
+        raise Refusal(
+            "digest-mismatch",
+            "The body was changed during transfer.",
+            hints=("Send the file again.",),
+        )
 
 
 def _label(filename: str | None) -> str | None:

@@ -30,7 +30,10 @@ def headers(scope: Scope) -> Sequence[tuple[str, str]]:
     told = [("Deprecation", f"@{int(_midnight(since).timestamp())}")]
     if sunsets:
         told.append(("Sunset", format_datetime(_midnight(min(sunsets)), usegmt=True)))
-    told += [("Link", f'<{link}>; rel="deprecation"; type="text/html"') for link in dict.fromkeys(one.link for one in found)]
+    told += [
+        ("Link", f'<{link}>; rel="deprecation"; type="text/html"')
+        for link in dict.fromkeys(one.link for one in found)
+    ]
     return told
 
 

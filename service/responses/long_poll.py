@@ -26,7 +26,9 @@ def preferred_seconds(request: Request) -> int | None:
     return None
 
 
-async def until_terminal(request: Request, context: Context, tenant: str, record: JobRecord, seconds: int) -> JobRecord | None:
+async def until_terminal(
+    request: Request, context: Context, tenant: str, record: JobRecord, seconds: int
+) -> JobRecord | None:
     """The record when the job has ended or the time is over; None where the job is gone.
 
     Raises StoreUnavailable, Refusal (unauthorized) where the key was revoked meanwhile.
@@ -35,7 +37,9 @@ async def until_terminal(request: Request, context: Context, tenant: str, record
         return record
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0 and not context.stopping.is_set():
-        if await request.is_disconnected() or await context.watch.ended(record.id, min(left, CONNECTION_LOOK)):
+        if await request.is_disconnected() or await context.watch.ended(
+            record.id, min(left, CONNECTION_LOOK)
+        ):
             break
     if not still_admitted(request, context, tenant):
         raise unauthorized()

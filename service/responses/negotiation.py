@@ -9,7 +9,11 @@ from service.errors import Refusal
 
 def chosen(request: Request, offered: Sequence[str]) -> str:
     """The media type that the caller likes best of those offered; of equals the first. Raises Refusal (not-acceptable)."""
-    ranges = [_range(text) for text in ",".join(request.headers.getlist("accept")).split(",") if text.strip()]
+    ranges = [
+        _range(text)
+        for text in ",".join(request.headers.getlist("accept")).split(",")
+        if text.strip()
+    ]
     if not ranges:
         return offered[0]
     liking = {kind: _quality(kind, ranges) for kind in offered}

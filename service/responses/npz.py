@@ -116,7 +116,11 @@ def _filled(values: list[Any], shape: tuple[int, ...]) -> list[Any]:
     if not shape:
         return [float("nan") if value is None else value for value in values]
     nothing = [None] * shape[0]
-    return [number for value in values for number in _filled(nothing if value is None else value, shape[1:])]
+    return [
+        number
+        for value in values
+        for number in _filled(nothing if value is None else value, shape[1:])
+    ]
 
 
 def _is_encoded(value: Any) -> bool:
@@ -134,7 +138,9 @@ def _by_name(value: Any, place: str) -> Any:
     if _is_encoded(value):
         return {"npz": place}
     if isinstance(value, dict):
-        return {name: _by_name(inside, f"{place}.{name}".lstrip(".")) for name, inside in value.items()}
+        return {
+            name: _by_name(inside, f"{place}.{name}".lstrip(".")) for name, inside in value.items()
+        }
     if isinstance(value, list):
         return [_by_name(inside, f"{place}.{number}") for number, inside in enumerate(value)]
     return value

@@ -24,7 +24,9 @@ def preview(folder: Path, report: DatasetReport, points: int) -> DatasetPreview:
     folder   with states.npy, times.npy and segments.npy, see storage/stores.py
     points   pieces into which the stretches are cut, all together
     """
-    states, times, segments = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("states", "times", "segments"))
+    states, times, segments = (
+        np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("states", "times", "segments")
+    )
     names = [variable.name for variable in report.variables]
     lengths = np.asarray(segments[:, 1] - segments[:, 0])
     # The longest show most; among equals the first.
@@ -39,8 +41,12 @@ def preview(folder: Path, report: DatasetReport, points: int) -> DatasetPreview:
             Stretch(
                 trajectory=trajectory,
                 times=tuple(np.asarray(times[edges[:-1]]).tolist()),
-                low={name: tuple(column.tolist()) for name, column in zip(names, low.T, strict=True)},
-                high={name: tuple(column.tolist()) for name, column in zip(names, high.T, strict=True)},
+                low={
+                    name: tuple(column.tolist()) for name, column in zip(names, low.T, strict=True)
+                },
+                high={
+                    name: tuple(column.tolist()) for name, column in zip(names, high.T, strict=True)
+                },
             )
         )
     return DatasetPreview(

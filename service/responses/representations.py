@@ -13,20 +13,34 @@ REVALIDATE = "private, no-cache"
 
 
 def document(
-    request: Request, value: Document, status: int = 200, *, headers: Mapping[str, str] | None = None, cache: str = REVALIDATE
+    request: Request,
+    value: Document,
+    status: int = 200,
+    *,
+    headers: Mapping[str, str] | None = None,
+    cache: str = REVALIDATE,
 ) -> Response:
     """The JSON of a document."""
-    return json_bytes(request, value.model_dump_json(by_alias=True).encode(), status, headers=headers, cache=cache)
+    return json_bytes(
+        request, value.model_dump_json(by_alias=True).encode(), status, headers=headers, cache=cache
+    )
 
 
 def json_bytes(
-    request: Request, body: bytes, status: int = 200, *, headers: Mapping[str, str] | None = None, cache: str = REVALIDATE
+    request: Request,
+    body: bytes,
+    status: int = 200,
+    *,
+    headers: Mapping[str, str] | None = None,
+    cache: str = REVALIDATE,
 ) -> Response:
     """JSON that is spelled already; 304 without a body where a safe request names its ETag."""
     fields = {"ETag": etag_of(body), "Cache-Control": cache, **(headers or {})}
     if unchanged(request, fields["ETag"]):
         return Response(status_code=304, headers=fields)
-    return Response(body, status, headers={**fields, **digest_of(body)}, media_type="application/json")
+    return Response(
+        body, status, headers={**fields, **digest_of(body)}, media_type="application/json"
+    )
 
 
 def etag_of(body: bytes, representation: str = "") -> str:
@@ -36,7 +50,9 @@ def etag_of(body: bytes, representation: str = "") -> str:
 
 def digest_of(body: bytes) -> dict[str, str]:
     """The header field that lets a caller check what arrived (RFC 9530)."""
-    return {"Content-Digest": f"sha-256=:{base64.b64encode(hashlib.sha256(body).digest()).decode()}:"}
+    return {
+        "Content-Digest": f"sha-256=:{base64.b64encode(hashlib.sha256(body).digest()).decode()}:"
+    }
 
 
 def unchanged(request: Request, etag: str) -> bool:

@@ -59,12 +59,17 @@ _ACCEPTED: dict[str, Any] = {
                 Content_Digest="SHA-256 of the response (RFC 9530).",
             ),
         },
-        200: {"model": Dataset, "description": "The same bytes with the same layout were uploaded before."},
+        200: {
+            "model": Dataset,
+            "description": "The same bytes with the same layout were uploaded before.",
+        },
         **problems(400, 401, 408, 413, 415, 422, 503, 507),
     },
     openapi_extra={"requestBody": {"required": True, "content": _ACCEPTED}},
 )
-async def create_dataset(request: Request, context: Context, tenant: Tenant, query: Annotated[Layout, Query()]) -> Response:
+async def create_dataset(
+    request: Request, context: Context, tenant: Tenant, query: Annotated[Layout, Query()]
+) -> Response:
     """Send a file as the body, with its `Content-Type` (or none: the format is then recognised by its content), or as part
     `file` of a multipart form. How to read it may be said by query parameters or in a JSON part `layout`; whatever is left
     out is inferred, and the report says how.
@@ -73,9 +78,16 @@ async def create_dataset(request: Request, context: Context, tenant: Tenant, que
     with uploads.scratch_folder(context.settings.scratch) as folder:
         if uploaded_parts.media_type(request) == uploaded_parts.FORM:
             form = await uploaded_parts.form(request, context.settings, folder, "layout")
-            upload, layout = form.upload, uploaded_parts.layout(request, query, form.fields.get("layout"))
+            upload, layout = (
+                form.upload,
+                uploaded_parts.layout(request, query, form.fields.get("layout")),
+            )
             if upload is None:
-                raise Refusal("invalid-request", "The form has no `file` part.", hints=("With curl: -F file=@data.csv",))
+                raise Refusal(
+                    "invalid-request",
+                    "The form has no `file` part.",
+                    hints=("With curl: -F file=@data.csv",),
+                )
         else:
             layout = uploaded_parts.layout(request, query, None)
             upload = await uploaded_parts.raw_upload(request, context.settings, folder)
@@ -84,8 +96,12 @@ async def create_dataset(request: Request, context: Context, tenant: Tenant, que
     return document(request, dataset, 201 if created else 200, headers={"Location": location})
 
 
-@router.get("", summary="List datasets", response_model=DatasetList, responses=problems(401, 422, 503))
-def list_datasets(request: Request, context: Context, tenant: Tenant, page: Annotated[Page, Query()]) -> Response:
+@router.get(
+    "", summary="List datasets", response_model=DatasetList, responses=problems(401, 422, 503)
+)
+def list_datasets(
+    request: Request, context: Context, tenant: Tenant, page: Annotated[Page, Query()]
+) -> Response:
     """Your datasets, newest first."""
     items, cursor = context.stores.datasets.list(tenant, limit=page.limit, cursor=page.cursor)
     return document(request, DatasetList(items=tuple(items), next_cursor=cursor))
@@ -95,7 +111,10 @@ def list_datasets(request: Request, context: Context, tenant: Tenant, page: Anno
     "/{dataset_id}",
     summary="Describe a dataset",
     response_model=Dataset,
-    responses={200: {"headers": headers(ETag="Version of the dataset.")}, **problems(401, 404, 503)},
+    responses={
+        200: {"headers": headers(ETag="Version of the dataset.")},
+        **problems(401, 404, 503),
+    },
 )
 def get_dataset(request: Request, context: Context, tenant: Tenant, dataset_id: str) -> Response:
     """What was read from the upload, and what was assumed to read it. Honours `If-None-Match`."""
@@ -105,7 +124,9 @@ def get_dataset(request: Request, context: Context, tenant: Tenant, dataset_id: 
     return document(request, dataset)
 
 
-@router.delete("/{dataset_id}", status_code=204, summary="Delete a dataset", responses=problems(401, 404, 503))
+@router.delete(
+    "/{dataset_id}", status_code=204, summary="Delete a dataset", responses=problems(401, 404, 503)
+)
 def delete_dataset(context: Context, tenant: Tenant, dataset_id: str) -> Response:
     """Forget the data. Results computed from them stay; jobs that have not started will fail."""
     if not context.stores.datasets.delete(tenant, dataset_id):
@@ -115,4 +136,6 @@ def delete_dataset(context: Context, tenant: Tenant, dataset_id: str) -> Respons
 
 
 def _unknown() -> Refusal:
-    return Refusal("not-found", "There is no such dataset.", hints=("GET /v1/datasets lists your datasets.",))
+    return Refusal(
+        "not-found", "There is no such dataset.", hints=("GET /v1/datasets lists your datasets.",)
+    )

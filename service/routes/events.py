@@ -34,10 +34,15 @@ _EVENT = {
             "contentMediaType": "application/json",
             "contentSchema": {"$ref": "#/components/schemas/JobEvent"},
         },
-        "retry": {"type": "integer", "description": "Milliseconds to wait before reconnecting; sent with the first event."},
+        "retry": {
+            "type": "integer",
+            "description": "Milliseconds to wait before reconnecting; sent with the first event.",
+        },
     },
 }
-LastEvent = Annotated[str | None, Header(alias="Last-Event-ID", description="Identifier of the last event received.")]
+LastEvent = Annotated[
+    str | None, Header(alias="Last-Event-ID", description="Identifier of the last event received.")
+]
 
 
 @router.get(
@@ -49,7 +54,9 @@ LastEvent = Annotated[str | None, Header(alias="Last-Event-ID", description="Ide
             "description": "Server-sent events named `job`, each with a `JobEvent` as data. The stream ends when the job ends.",
             "content": {"text/event-stream": {"schema": _EVENT}},
         },
-        204: {"description": "The job has ended and all events have been received: do not reconnect."},
+        204: {
+            "description": "The job has ended and all events have been received: do not reconnect."
+        },
         **problems(401, 404, 410, 422, 503),
     },
 )
@@ -63,7 +70,9 @@ async def follow_events(
         seen = await run_sync(context.stores.jobs.events, tenant, job_id, last_event_id)
     except ValueError:
         fault = ProblemError(detail="header `Last-Event-ID`: is not an event of this job")
-        raise Refusal("invalid-request", "There is no event with this id.", errors=(fault,)) from None
+        raise Refusal(
+            "invalid-request", "There is no event with this id.", errors=(fault,)
+        ) from None
     if seen is None:
         raise Refusal("not-found", "There is no such job.", hints=("GET /v1/jobs lists yours.",))
     if not seen and await _over(context, tenant, job_id):
@@ -72,11 +81,18 @@ async def follow_events(
         if not seen:
             return Response(status_code=204)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return EventSourceResponse(_told(request, context, tenant, job_id, seen, last_event_id), headers=headers)
+    return EventSourceResponse(
+        _told(request, context, tenant, job_id, seen, last_event_id), headers=headers
+    )
 
 
 async def _told(
-    request: Request, context: Context, tenant: str, job_id: str, events: Sequence[JobEvent] | None, last: str | None
+    request: Request,
+    context: Context,
+    tenant: str,
+    job_id: str,
+    events: Sequence[JobEvent] | None,
+    last: str | None,
 ) -> AsyncGenerator[bytes]:
     """The events as they are spelled, until the job has ended, its record is gone, the key was revoked, the store is away or we
     are stopped.
@@ -85,16 +101,30 @@ async def _told(
     while events is not None:
         for event in events:
             yield format_sse_event(
-                event="job", id=event.id, data_str=event.model_dump_json(), retry=RETRY_MILLISECONDS if last is None else None
+                event="job",
+                id=event.id,
+                data_str=event.model_dump_json(),
+                retry=RETRY_MILLISECONDS if last is None else None,
             )
             newest = last = event.id
-        if any(event.state in TERMINAL for event in events) or context.stopping.is_set() or await request.is_disconnected():
+        if (
+            any(event.state in TERMINAL for event in events)
+            or context.stopping.is_set()
+            or await request.is_disconnected()
+        ):
             return
         try:
-            known, newest = newest, await context.watch.newest_event(job_id, newest, KEEPALIVE_SECONDS)
+            known, newest = (
+                newest,
+                await context.watch.newest_event(job_id, newest, KEEPALIVE_SECONDS),
+            )
             if not still_admitted(request, context, tenant):
                 return
-            events = [] if newest == known else await run_sync(context.stores.jobs.events, tenant, job_id, last)
+            events = (
+                []
+                if newest == known
+                else await run_sync(context.stores.jobs.events, tenant, job_id, last)
+            )
             if newest != known and not events and await _over(context, tenant, job_id):
                 return  # `last` is later than all there will ever be.
         except (Forgotten, StoreUnavailable):

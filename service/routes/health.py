@@ -76,7 +76,10 @@ async def readyz(context: Context, response: Response) -> Readiness:
     response_model=None,
     dependencies=[Administered],
     responses={
-        200: {"description": "Metrics in the Prometheus text format.", "content": {"text/plain": {"schema": {"type": "string"}}}},
+        200: {
+            "description": "Metrics in the Prometheus text format.",
+            "content": {"text/plain": {"schema": {"type": "string"}}},
+        },
         **problems(401),
     },
 )

@@ -16,7 +16,15 @@ from contract.messages import Message, QueueName
 from contract.records import JobList, JobRecord
 from service.dependencies import Context, Tenant
 from service.errors import Refusal
-from service.requests import cost, forms, request_body, strict_json, submissions, uploaded_parts, uploads
+from service.requests import (
+    cost,
+    forms,
+    request_body,
+    strict_json,
+    submissions,
+    uploaded_parts,
+    uploads,
+)
 from service.requests.listing import JobPage, job_page, parameters
 from service.responses import long_poll, negotiation, npz
 from service.responses.representations import (
@@ -55,7 +63,10 @@ _ACCEPTED: dict[str, Any] = {
                 "layout": {"$ref": "#/components/schemas/Layout"},
             },
         },
-        "encoding": {"job": {"contentType": "application/json"}, "layout": {"contentType": "application/json"}},
+        "encoding": {
+            "job": {"contentType": "application/json"},
+            "layout": {"contentType": "application/json"},
+        },
     },
 }
 _FOLLOWED = headers(
@@ -91,13 +102,21 @@ class JobCheck(Document):
     response_model=JobRecord,
     responses={
         202: {"description": "The job was accepted and will run.", "headers": _FOLLOWED},
-        200: {"model": JobRecord, "description": "The job ended within the requested waiting time.", "headers": _FOLLOWED},
+        200: {
+            "model": JobRecord,
+            "description": "The job ended within the requested waiting time.",
+            "headers": _FOLLOWED,
+        },
         **problems(400, 401, 408, 413, 415, 422, 503, 507),
     },
     openapi_extra={"requestBody": {"required": True, "content": _ACCEPTED}, "parameters": [_WAIT]},
 )
 async def create_job(
-    request: Request, context: Context, tenant: Tenant, query: Annotated[Layout, Query()], idempotency_key: IdempotencyKey = None
+    request: Request,
+    context: Context,
+    tenant: Tenant,
+    query: Annotated[Layout, Query()],
+    idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Send the job as JSON, with the id of a `dataset` or with the `data` themselves. To upload
     a file in the same request, send a multipart form with the parts `file`, `job` (JSON) and, if
@@ -111,8 +130,14 @@ async def create_job(
 
     await run_sync(room)
     job, dataset = await _received(request, context, tenant, query)
-    fingerprint = hashlib.sha256(strict_json.canonical(job.model_dump(mode="json", by_alias=True))).hexdigest()
-    queue: QueueName = "large" if cost.estimated_seconds(job, dataset) > context.settings.large_job_seconds else "small"
+    fingerprint = hashlib.sha256(
+        strict_json.canonical(job.model_dump(mode="json", by_alias=True))
+    ).hexdigest()
+    queue: QueueName = (
+        "large"
+        if cost.estimated_seconds(job, dataset) > context.settings.large_job_seconds
+        else "small"
+    )
 
     # Together, because each change of threads costs as much as what is done there.
     def submitted() -> Submission:
@@ -126,7 +151,9 @@ async def create_job(
             most_open_of_tenant=context.settings.max_open_jobs_of_tenant,
         )
         if submission.created:
-            _log.info("job accepted", job_id=submission.record.id, queue=queue)  # what ties the request's id to the job's
+            _log.info(
+                "job accepted", job_id=submission.record.id, queue=queue
+            )  # what ties the request's id to the job's
             _publish(context, Message(submission.record.id, job.timeout_seconds, queue))
             said = {"itoscope.kind": job.kind, "itoscope.request": str(request.scope["request_id"])}
             context.traces.submitted(submission.record.id, began, said)
@@ -148,13 +175,17 @@ async def create_job(
     responses=problems(400, 401, 408, 413, 415, 422, 503, 507),
     openapi_extra={"requestBody": {"required": True, "content": _ACCEPTED}},
 )
-async def validate_job(request: Request, context: Context, tenant: Tenant, query: Annotated[Layout, Query()]) -> Response:
+async def validate_job(
+    request: Request, context: Context, tenant: Tenant, query: Annotated[Layout, Query()]
+) -> Response:
     """The same checks as starting it, and the job with every default filled in. Nothing is run; data sent along become a
     dataset, to be named when the job is started.
     """
     await run_sync(context.admission.body, request_body.announced(request))
     job, dataset = await _received(request, context, tenant, query)
-    return document(request, JobCheck(request=job, estimated_seconds=cost.estimated_seconds(job, dataset)))
+    return document(
+        request, JobCheck(request=job, estimated_seconds=cost.estimated_seconds(job, dataset))
+    )
 
 
 @router.get(
@@ -164,12 +195,18 @@ async def validate_job(request: Request, context: Context, tenant: Tenant, query
     responses=problems(401, 422, 503),
     openapi_extra={"parameters": parameters()},
 )
-def list_jobs(request: Request, context: Context, tenant: Tenant, page: Annotated[JobPage, Depends(job_page)]) -> Response:
+def list_jobs(
+    request: Request, context: Context, tenant: Tenant, page: Annotated[JobPage, Depends(job_page)]
+) -> Response:
     """Your jobs, newest first: all, or those that agree with every filter given. Go on with `next_cursor` until it is null: with
     several filters a page may be short, or empty, before the end.
     """
-    records, cursor = context.stores.jobs.list(tenant, page.wanted, limit=page.limit, cursor=page.cursor)
-    return document(request, JobList(items=tuple(record.linked for record in records), next_cursor=cursor))
+    records, cursor = context.stores.jobs.list(
+        tenant, page.wanted, limit=page.limit, cursor=page.cursor
+    )
+    return document(
+        request, JobList(items=tuple(record.linked for record in records), next_cursor=cursor)
+    )
 
 
 @router.get(
@@ -200,7 +237,11 @@ async def get_job(request: Request, context: Context, tenant: Tenant, job_id: st
                 **json_content("Result"),
                 npz.MEDIA_TYPE: {"schema": {"type": "string", "contentMediaType": npz.MEDIA_TYPE}},
             },
-            "headers": headers(ETag="Version of the result in this format.", Cache_Control="Immutable.", Vary="`Accept`."),
+            "headers": headers(
+                ETag="Version of the result in this format.",
+                Cache_Control="Immutable.",
+                Vary="`Accept`.",
+            ),
         },
         304: {"description": "Not modified."},
         **problems(401, 404, 406, 409, 410, 503),
@@ -221,47 +262,75 @@ def get_result(request: Request, context: Context, tenant: Tenant, job_id: str) 
         return Response(status_code=304, headers=fields)
     packed = npz.archive(body)
     named = {"Content-Disposition": f'attachment; filename="{job_id}.npz"'}
-    return Response(packed, headers={**fields, **named, **digest_of(packed)}, media_type=npz.MEDIA_TYPE)
+    return Response(
+        packed, headers={**fields, **named, **digest_of(packed)}, media_type=npz.MEDIA_TYPE
+    )
 
 
 @router.post(
-    "/{job_id}/cancel", status_code=202, summary="Cancel a job", response_model=JobRecord, responses=problems(401, 404, 410, 503)
+    "/{job_id}/cancel",
+    status_code=202,
+    summary="Cancel a job",
+    response_model=JobRecord,
+    responses=problems(401, 404, 410, 503),
 )
 def cancel_job(request: Request, context: Context, tenant: Tenant, job_id: str) -> Response:
     """A queued or running job becomes cancelled and will have no result. A job that has ended stays as it is."""
     return document(request, known(context.stores.jobs.cancel(tenant, job_id)).linked, 202)
 
 
-@router.delete("/{job_id}", status_code=204, summary="Delete a job", responses=problems(401, 404, 409, 410, 503))
+@router.delete(
+    "/{job_id}",
+    status_code=204,
+    summary="Delete a job",
+    responses=problems(401, 404, 409, 410, 503),
+)
 def delete_job(context: Context, tenant: Tenant, job_id: str) -> Response:
     """Delete the record of a job that has ended, and its result. A job that has not is cancelled first."""
     record = known(context.stores.jobs.get(tenant, job_id))
     if not retention_sweep.delete_job(context.stores, tenant, job_id, context.settings.retention):
         hints = (f"POST /v1/jobs/{job_id}/cancel first.",)
-        raise Refusal("job-not-finished", f"The job is {record.state}. Only a job that has ended can be deleted.", hints=hints)
+        raise Refusal(
+            "job-not-finished",
+            f"The job is {record.state}. Only a job that has ended can be deleted.",
+            hints=hints,
+        )
     return Response(status_code=204)
 
 
-async def _received(request: Request, context: Context, tenant: str, query: Layout) -> tuple[Job, Dataset | None]:
+async def _received(
+    request: Request, context: Context, tenant: str, query: Layout
+) -> tuple[Job, Dataset | None]:
     media_type = uploaded_parts.media_type(request)
     if media_type == uploaded_parts.FORM:
         return await _received_form(request, context, tenant, query)
-    if media_type != "application/json" and not (media_type.startswith("application/") and media_type.endswith("+json")):
+    if media_type != "application/json" and not (
+        media_type.startswith("application/") and media_type.endswith("+json")
+    ):
         raise Refusal(
             "unsupported-media-type",
             "A job must be sent as application/json, or as multipart/form-data with the parts `file` and `job`.",
             hints=("With curl: -H 'Content-Type: application/json'",),
         )
-    body = await request_body.whole(request, context.settings.max_json_bytes, context.settings.body_idle_seconds)
+    body = await request_body.whole(
+        request, context.settings.max_json_bytes, context.settings.body_idle_seconds
+    )
     # A short one is read and checked sooner than handed to a thread.
     short = len(body) <= SHORT_BYTES
     given = strict_json.parse(body) if short else await run_sync(strict_json.parse, body)
     return await submissions.resolved(
-        request, context, tenant, given, layout=uploaded_parts.layout(request, query, None), short=short
+        request,
+        context,
+        tenant,
+        given,
+        layout=uploaded_parts.layout(request, query, None),
+        short=short,
     )
 
 
-async def _received_form(request: Request, context: Context, tenant: str, query: Layout) -> tuple[Job, Dataset | None]:
+async def _received_form(
+    request: Request, context: Context, tenant: str, query: Layout
+) -> tuple[Job, Dataset | None]:
     with uploads.scratch_folder(context.settings.scratch) as folder:
         form = await uploaded_parts.form(request, context.settings, folder, "job", "layout")
         if "job" not in form.fields:
@@ -270,7 +339,9 @@ async def _received_form(request: Request, context: Context, tenant: str, query:
         with forms.within_field("job"):
             given = strict_json.parse(form.fields["job"])
         layout = uploaded_parts.layout(request, query, form.fields.get("layout"))
-        return await submissions.resolved(request, context, tenant, given, upload=form.upload, layout=layout)
+        return await submissions.resolved(
+            request, context, tenant, given, upload=form.upload, layout=layout
+        )
 
 
 def _publish(context: Context, message: Message) -> None:
@@ -282,7 +353,13 @@ def _publish(context: Context, message: Message) -> None:
 
 
 async def _followed(
-    request: Request, context: Context, tenant: str, record: JobRecord, extra: dict[str, str], *, pending: int
+    request: Request,
+    context: Context,
+    tenant: str,
+    record: JobRecord,
+    extra: dict[str, str],
+    *,
+    pending: int,
 ) -> Response:
     """The record, now or after the wait that was asked for."""
     seconds = long_poll.preferred_seconds(request)

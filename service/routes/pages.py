@@ -22,7 +22,16 @@ router = APIRouter(include_in_schema=False)
 
 PREVIEW_POINTS = 1200
 """Pieces of a record on the page: about one for each dot of a wide screen."""
-_LAYOUT = ("dt", "time_column", "id_column", "state_columns", "orientation", "axes", "time_unit", "state_unit")
+_LAYOUT = (
+    "dt",
+    "time_column",
+    "id_column",
+    "state_columns",
+    "orientation",
+    "axes",
+    "time_unit",
+    "state_unit",
+)
 _FOREVER = "public, max-age=31536000, immutable"
 
 
@@ -36,7 +45,9 @@ def prepare() -> None:
 @router.get("/")
 async def page() -> Response:
     """The page. It holds no data; what it shows it asks for, with the key where one is needed."""
-    return HTMLResponse(_page(), headers={"Content-Security-Policy": PAGE_POLICY, "Cache-Control": "no-cache"})
+    return HTMLResponse(
+        _page(), headers={"Content-Security-Policy": PAGE_POLICY, "Cache-Control": "no-cache"}
+    )
 
 
 @cache
@@ -53,7 +64,11 @@ async def static(request: Request, version: str, name: str) -> Response:
         raise Refusal("not-found", "There is no such file.")
     headers = {"Cache-Control": _FOREVER, "Vary": "Accept-Encoding"}
     if "gzip" in request.headers.get("accept-encoding", ""):
-        return Response(_packed(name), headers={**headers, "Content-Encoding": "gzip"}, media_type=asset.media_type)
+        return Response(
+            _packed(name),
+            headers={**headers, "Content-Encoding": "gzip"},
+            media_type=asset.media_type,
+        )
     return Response(asset.body, headers=headers, media_type=asset.media_type)
 
 
@@ -79,7 +94,12 @@ def result(context: Context, tenant: Tenant, job_id: str) -> Response:
 
 
 @router.get("/pages/comparison")
-def comparison(context: Context, tenant: Tenant, first: Annotated[str, Query()], second: Annotated[str, Query()]) -> Response:
+def comparison(
+    context: Context,
+    tenant: Tenant,
+    first: Annotated[str, Query()],
+    second: Annotated[str, Query()],
+) -> Response:
     """Two results side by side."""
     sides = [finished_job(context, tenant, job_id) for job_id in (first, second)]
     for side in sides:
@@ -87,7 +107,9 @@ def comparison(context: Context, tenant: Tenant, first: Annotated[str, Query()],
             raise Refusal(
                 "invalid-request",
                 f"Job {side.record.id} is of kind {side.record.kind}, which has many models and is compared with none.",
-                hints=(f"Choose two jobs of kind {' or '.join(name for name, kind in KINDS.items() if kind.gives_one_model)}.",),
+                hints=(
+                    f"Choose two jobs of kind {' or '.join(name for name, kind in KINDS.items() if kind.gives_one_model)}.",
+                ),
             )
     return _piece(comparison_view(*sides))
 

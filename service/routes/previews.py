@@ -14,7 +14,9 @@ from service.routes.responses import headers, problems
 
 router = APIRouter(prefix="/v1/datasets", tags=["datasets"])
 
-Points = Annotated[int, Query(ge=10, le=10_000, description="Total number of time bins for all segments.")]
+Points = Annotated[
+    int, Query(ge=10, le=10_000, description="Total number of time bins for all segments.")
+]
 
 
 @router.get(
@@ -27,7 +29,9 @@ Points = Annotated[int, Query(ge=10, le=10_000, description="Total number of tim
         **problems(401, 404, 422, 503),
     },
 )
-async def get_preview(request: Request, context: Context, tenant: Tenant, dataset_id: str, points: Points = 2000) -> Response:
+async def get_preview(
+    request: Request, context: Context, tenant: Tenant, dataset_id: str, points: Points = 2000
+) -> Response:
     """The longest stretches of the record, each cut into pieces of equal length of which the smallest and the largest sample
     are given, and a histogram of each variable over all samples: enough for a plot that hides no peak.
     """
@@ -52,4 +56,6 @@ async def previewed(context: Context, tenant: str, dataset: Dataset, points: int
 
 def unknown_dataset() -> Refusal:
     """As it is everywhere."""
-    return Refusal("not-found", "There is no such dataset.", hints=("GET /v1/datasets lists your datasets.",))
+    return Refusal(
+        "not-found", "There is no such dataset.", hints=("GET /v1/datasets lists your datasets.",)
+    )

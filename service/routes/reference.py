@@ -7,7 +7,9 @@ from service.openapi.reference import page
 
 router = APIRouter(include_in_schema=False)
 
-_NOTHING_FROM_OUTSIDE = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"}
+_NOTHING_FROM_OUTSIDE = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+}
 
 
 @router.get("/docs")

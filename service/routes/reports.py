@@ -32,11 +32,17 @@ def get_report(request: Request, context: Context, tenant: Tenant, job_id: str) 
     finished = finished_job(context, tenant, job_id)
     page, policy = report.report(finished)
     body = page.encode()
-    fields = {"ETag": etag_of(body), "Cache-Control": "private, no-cache", "Content-Security-Policy": policy}
+    fields = {
+        "ETag": etag_of(body),
+        "Cache-Control": "private, no-cache",
+        "Content-Security-Policy": policy,
+    }
     if unchanged(request, fields["ETag"]):
         return Response(status_code=304, headers=fields)
     named = {"Content-Disposition": f'inline; filename="{job_id}.html"'}
-    return Response(body, headers={**fields, **named, **digest_of(body)}, media_type="text/html; charset=utf-8")
+    return Response(
+        body, headers={**fields, **named, **digest_of(body)}, media_type="text/html; charset=utf-8"
+    )
 
 
 def finished_job(context: Context, tenant: str, job_id: str) -> Finished:

@@ -33,7 +33,10 @@ def problems(*statuses: int) -> Responses:
 
 def headers(**meanings: str) -> dict[str, Any]:
     """Declarations of response headers; `Retry_After` stands for `Retry-After`."""
-    return {name.replace("_", "-"): {"description": meaning, "schema": {"type": "string"}} for name, meaning in meanings.items()}
+    return {
+        name.replace("_", "-"): {"description": meaning, "schema": {"type": "string"}}
+        for name, meaning in meanings.items()
+    }
 
 
 def json_content(schema: str) -> dict[str, Any]:

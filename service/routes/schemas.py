@@ -41,7 +41,10 @@ async def list_schemas(request: Request) -> Response:
     summary="Fetch a schema",
     response_model=None,
     responses={
-        200: {"description": "A JSON Schema.", "content": {"application/schema+json": {"schema": {"type": "object"}}}},
+        200: {
+            "description": "A JSON Schema.",
+            "content": {"application/schema+json": {"schema": {"type": "object"}}},
+        },
         **problems(404),
     },
 )
@@ -50,6 +53,8 @@ async def get_schema(request: Request, name: str) -> Response:
     same schema."""
     found = schema(name)
     if found is None:
-        raise Refusal("not-found", "There is no such schema.", hints=("GET /v1/schemas lists them.",))
+        raise Refusal(
+            "not-found", "There is no such schema.", hints=("GET /v1/schemas lists them.",)
+        )
     body = json.dumps(found, ensure_ascii=False).encode()
     return json_bytes(request, body, headers={"Content-Type": "application/schema+json"})

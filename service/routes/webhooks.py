@@ -20,8 +20,15 @@ class WebhookSecret(Document):
     signatures with it. Keep it confidential."""
 
 
-@router.get("/secret", summary="Show the webhook secret", response_model=WebhookSecret, responses=problems(401, 503))
-def get_secret(request: Request, context: Context, tenant: Annotated[str, Depends(writer_of)]) -> Response:
+@router.get(
+    "/secret",
+    summary="Show the webhook secret",
+    response_model=WebhookSecret,
+    responses=problems(401, 503),
+)
+def get_secret(
+    request: Request, context: Context, tenant: Annotated[str, Depends(writer_of)]
+) -> Response:
     """The secret with which every webhook of yours is signed (Standard Webhooks, `v1`: HMAC-SHA256), made when first asked for.
     It takes a key that may `write`: whoever has the secret can sign.
     """

@@ -73,7 +73,11 @@ class Field:
 
 def job_fields(variables: Sequence[str]) -> tuple[list[Field], dict[str, list[Field]]]:
     """The basic fields of an identification, and the others by group."""
-    every = [f for f in _document("job-request", "IdentificationJob") if f.path.startswith(("parameters/", "analysis/"))]
+    every = [
+        f
+        for f in _document("job-request", "IdentificationJob")
+        if f.path.startswith(("parameters/", "analysis/"))
+    ]
     basic = [f for path in BASIC for f in every if f.path == path]
     groups: dict[str, list[Field]] = {}
     for field in every:
@@ -122,7 +126,9 @@ def _object(given: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any
 
 def _field(path: str, name: str, given: dict[str, Any]) -> Field:
     options = [given, *given.get("anyOf", ())]
-    choices = next((tuple(str(v) for v in option["enum"]) for option in options if "enum" in option), ())
+    choices = next(
+        (tuple(str(v) for v in option["enum"]) for option in options if "enum" in option), ()
+    )
     kind = _kind(options, bool(choices))
     default = given.get("default")
     chosen = ON_THE_PAGE.get(path, default)
@@ -146,7 +152,11 @@ def _kind(options: Sequence[dict[str, Any]], choice: bool) -> Kind:
     if "boolean" in types:
         return "flag"
     if "array" in types:
-        return "names" if any(option.get("items", {}).get("type") == "string" for option in options) else "json"
+        return (
+            "names"
+            if any(option.get("items", {}).get("type") == "string" for option in options)
+            else "json"
+        )
     if types & {"integer", "number"}:
         return "number"
     return "text" if "string" in types else "json"

@@ -32,7 +32,10 @@ class Figure:
 def equations(result: Result) -> list[mathml.Equation]:
     """Drift, then diffusion; of the diffusion's pairs the zero ones are left out."""
     alone = len(result.model.drift) == 1
-    made = [mathml.drift_equation(name, component, alone=alone) for name, component in result.model.drift.items()]
+    made = [
+        mathml.drift_equation(name, component, alone=alone)
+        for name, component in result.model.drift.items()
+    ]
     for pair, component in result.model.diffusion.items():
         one, _, other = pair.partition(",")
         if one == other or any(t.active and t.value for t in component.terms):
@@ -56,7 +59,9 @@ def figures(result: Result, units: Units) -> Iterator[Figure]:
         if passage.kramers.value is not None:
             note = f"Kramers’ formula: {plain(passage.kramers.value)}"
         label = f"Mean first-passage time {place(passage.from_)} → {place(passage.to)}"
-        yield Figure(label, value, time if passage.mean_time.value is not None else "", interval, note)
+        yield Figure(
+            label, value, time if passage.mean_time.value is not None else "", interval, note
+        )
     law = generator.stationary
     if law is None:
         return
@@ -65,10 +70,15 @@ def figures(result: Result, units: Units) -> Iterator[Figure]:
         if k < len(law.mean) and law.mean[k] is not None:
             value, interval = mean_of(law, k)
             yield Figure(
-                "Stationary mean" if len(names) == 1 else f"Mean of {name}", value, units.of_variable(name) or "", interval
+                "Stationary mean" if len(names) == 1 else f"Mean of {name}",
+                value,
+                units.of_variable(name) or "",
+                interval,
             )
     if len(names) == 1 and law.covariance and law.covariance[0][0] is not None:
-        value, interval = with_interval(law.covariance[0][0], law.covariance_ci[0][0] if law.covariance_ci else None)
+        value, interval = with_interval(
+            law.covariance[0][0], law.covariance_ci[0][0] if law.covariance_ci else None
+        )
         unit = units.of_variable(names[0])
         yield Figure("Stationary variance", value, f"{unit}²" if unit else "", interval)
     if law.mean_velocity is not None:
@@ -76,7 +86,9 @@ def figures(result: Result, units: Units) -> Iterator[Figure]:
         yield Figure("Mean velocity", plain(law.mean_velocity), unit or "")
     if law.circulation is not None:
         value, interval = with_interval(law.circulation, law.circulation_ci)
-        yield Figure("Circulation (area per unit time)", value, units.circulation(names) or "", interval)
+        yield Figure(
+            "Circulation (area per unit time)", value, units.circulation(names) or "", interval
+        )
     if law.entropy_production is not None:
         value, interval = with_interval(law.entropy_production, law.entropy_production_ci)
         yield Figure("Entropy production", value, units.rate() or "", interval)
@@ -93,5 +105,9 @@ def trend_figures(result: RollingResult, units: Units) -> Iterator[Figure]:
         yield Figure("Slope of log λ₁", value, units.rate() or "", interval)
     if trend.p_value is not None:
         yield Figure(
-            "Test of a linear trend", f"p = {plain(trend.p_value, 2)}", "", "", f"{trend.n_windows} non-overlapping windows"
+            "Test of a linear trend",
+            f"p = {plain(trend.p_value, 2)}",
+            "",
+            "",
+            f"{trend.n_windows} non-overlapping windows",
         )

@@ -31,7 +31,9 @@ def drift_equation(variable: str, component: Component, *, alone: bool) -> Equat
 def diffusion_equation(pair: str, component: Component, *, alone: bool) -> Equation:
     """a(x) = …, or a_xy = …"""
     names = pair.split(",")
-    return Equation(_left_side("a", names[:1] if alone else names, alone), _right_side(component.terms))
+    return Equation(
+        _left_side("a", names[:1] if alone else names, alone), _right_side(component.terms)
+    )
 
 
 def general_equation(variables: Sequence[str]) -> Markup:
@@ -39,10 +41,23 @@ def general_equation(variables: Sequence[str]) -> Markup:
     if len(variables) == 1:
         x = variable_name(variables[0])
         root = Markup("<msqrt><mrow>{}</mrow></msqrt>").format(_of("a", x))
-        return _math(_D + x + _EQUALS + _of("b", x) + _D + _name("t") + Markup("<mo>+</mo>") + root + _D + _name("W"))
+        return _math(
+            _D
+            + x
+            + _EQUALS
+            + _of("b", x)
+            + _D
+            + _name("t")
+            + Markup("<mo>+</mo>")
+            + root
+            + _D
+            + _name("W")
+        )
     x = _name("𝐱")
     noise = Markup("<mo>+</mo>") + _of("σ", x) + _D + _name("𝐖")
-    tensor = Markup("<mo>,</mo><mspace width='0.7em'></mspace><mi>a</mi><mo>=</mo><mi>σ</mi><msup><mi>σ</mi><mi>⊤</mi></msup>")
+    tensor = Markup(
+        "<mo>,</mo><mspace width='0.7em'></mspace><mi>a</mi><mo>=</mo><mi>σ</mi><msup><mi>σ</mi><mi>⊤</mi></msup>"
+    )
     return _math(_D + x + _EQUALS + _of("𝐛", x) + _D + _name("t") + noise + tensor)
 
 
@@ -68,10 +83,26 @@ def _right_side(terms: Sequence[Term]) -> tuple[Markup, ...]:
 def _signed(terms: Sequence[Term]) -> Iterator[Markup]:
     for place, t in enumerate(terms):
         # Each term is an element of its own, in which a sign between two terms looks like one in front.
-        form = Markup(' form="infix" lspace="0em" rspace="0.25em"') if place else Markup(' form="prefix"')
-        sign = Markup("<mo{}>{}</mo>").format(form, "−" if t.value < 0 else "+") if place or t.value < 0 else _EMPTY
-        factor = _EMPTY if t.term == "1" else Markup("<mspace width='0.2em'></mspace>") + _expression(t.term)
-        yield sign + _coefficient(abs(t.value), t.std_error, alone=t.term == "1" and len(terms) == 1) + factor
+        form = (
+            Markup(' form="infix" lspace="0em" rspace="0.25em"')
+            if place
+            else Markup(' form="prefix"')
+        )
+        sign = (
+            Markup("<mo{}>{}</mo>").format(form, "−" if t.value < 0 else "+")
+            if place or t.value < 0
+            else _EMPTY
+        )
+        factor = (
+            _EMPTY
+            if t.term == "1"
+            else Markup("<mspace width='0.2em'></mspace>") + _expression(t.term)
+        )
+        yield (
+            sign
+            + _coefficient(abs(t.value), t.std_error, alone=t.term == "1" and len(terms) == 1)
+            + factor
+        )
 
 
 def _coefficient(value: float, error: float | None, *, alone: bool) -> Markup:
@@ -101,7 +132,9 @@ def _left_side(letter: str, names: Sequence[str], alone: bool) -> Markup:
     variables = _EMPTY.join(variable_name(name) for name in names)
     if alone:
         return _math(_of(letter, variables) + _EQUALS)
-    return _math(Markup("<msub><mi>{}</mi><mrow>{}</mrow></msub><mo>=</mo>").format(letter, variables))
+    return _math(
+        Markup("<msub><mi>{}</mi><mrow>{}</mrow></msub><mo>=</mo>").format(letter, variables)
+    )
 
 
 def _math(inside: Markup) -> Markup:
@@ -118,7 +151,9 @@ def _expression(text: str) -> Markup:
 def _tree(tree: Tree, outside: int) -> Markup:
     match tree:
         case Number(value):
-            return Markup("<mn>{}</mn>").format(plain(value, 6).rstrip("0").rstrip(".") if value % 1 else int(value))
+            return Markup("<mn>{}</mn>").format(
+                plain(value, 6).rstrip("0").rstrip(".") if value % 1 else int(value)
+            )
         case Variable(name):
             return variable_name(name)
         case Call("sqrt", argument):
@@ -126,13 +161,19 @@ def _tree(tree: Tree, outside: int) -> Markup:
         case Call("exp", argument):
             return Markup("<msup><mi>e</mi><mrow>{}</mrow></msup>").format(_tree(argument, 0))
         case Call(name, argument):
-            return Markup("<mi>{}</mi><mo>\u2061</mo>").format(name) + _bracketed(_tree(argument, 0), True)
+            return Markup("<mi>{}</mi><mo>\u2061</mo>").format(name) + _bracketed(
+                _tree(argument, 0), True
+            )
         case Binary("*", Number(-1.0), operand):
             return Markup("<mrow><mo>−</mo>{}</mrow>").format(_tree(operand, 2))
         case Binary("^", left, right):
-            return Markup("<msup><mrow>{}</mrow><mrow>{}</mrow></msup>").format(_tree(left, 5), _tree(right, 0))
+            return Markup("<msup><mrow>{}</mrow><mrow>{}</mrow></msup>").format(
+                _tree(left, 5), _tree(right, 0)
+            )
         case Binary("/", left, right):
-            return Markup("<mfrac><mrow>{}</mrow><mrow>{}</mrow></mfrac>").format(_tree(left, 0), _tree(right, 0))
+            return Markup("<mfrac><mrow>{}</mrow><mrow>{}</mrow></mfrac>").format(
+                _tree(left, 0), _tree(right, 0)
+            )
         case Binary(operator, left, right):
             binding = _BINDING[operator]
             return _bracketed(_infix(left, operator, right, binding), binding < outside)
@@ -149,4 +190,6 @@ def _bracketed(inside: Markup, needed: bool) -> Markup:
     if not needed:
         return Markup("<mrow>{}</mrow>").format(inside)
     # Of one height everywhere: a bracket shall not grow with the root beside it.
-    return Markup('<mrow><mo stretchy="false">(</mo>{}<mo stretchy="false">)</mo></mrow>').format(inside)
+    return Markup('<mrow><mo stretchy="false">(</mo>{}<mo stretchy="false">)</mo></mrow>').format(
+        inside
+    )

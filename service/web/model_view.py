@@ -14,7 +14,11 @@ from service.web.tables import tables
 def model_view(result: ModelResult) -> ResultView:
     """The view of an identification, or of the analysis of a model."""
     units = sentences.units_of_result(result)
-    source = words_of_data(result.data) if isinstance(result, IdentificationResult) else "A model given by its terms"
+    source = (
+        words_of_data(result.data)
+        if isinstance(result, IdentificationResult)
+        else "A model given by its terms"
+    )
     return ResultView(
         template="result.html",
         subtitle=source,
@@ -26,7 +30,11 @@ def model_view(result: ModelResult) -> ResultView:
         more={
             "general": mathml.general_equation(list(result.model.drift)),
             "equations": headline.equations(result),
-            "columns": {name: units.columns[name] for name in result.model.drift if units.label(name) != name},
+            "columns": {
+                name: units.columns[name]
+                for name in result.model.drift
+                if units.label(name) != name
+            },
             "reason": sentences.without_law(result.generator.reason),
             "units": units,
             "generator": result.generator,

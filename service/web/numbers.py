@@ -45,7 +45,9 @@ def measured(value: float, error: float) -> tuple[str, str, int]:
     return _signed(f"{scaled:.{places}f}"), f"{spread:.{places}f}", exponent
 
 
-def with_interval(value: float | None, ci: tuple[float | None, float | None] | None) -> tuple[str, str]:
+def with_interval(
+    value: float | None, ci: tuple[float | None, float | None] | None
+) -> tuple[str, str]:
     """`13.1` and `10.0 to 17.9`: all three to the place of the second significant digit of the half width.
 
     The second is empty where there is no interval.

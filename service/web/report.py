@@ -12,7 +12,14 @@ def report(finished: Finished) -> tuple[str, str]:
         f"default-src 'none'; script-src {hash_of(uplot)} {hash_of(plots)}; style-src {' '.join(map(hash_of, styles))}; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
-    page = rendered("report.html", **result_values(finished), styles=styles, uplot=uplot, script=plots, policy=policy)
+    page = rendered(
+        "report.html",
+        **result_values(finished),
+        styles=styles,
+        uplot=uplot,
+        script=plots,
+        policy=policy,
+    )
     return page, policy
 
 

@@ -36,5 +36,9 @@ class ResultView:
 def words_of_data(data: DataSummary) -> str:
     """Increments, trajectories, sampling interval and duration of the data, in words."""
     time = f" {data.time_unit}" if data.time_unit else ""
-    tracks = "one trajectory" if data.n_trajectories == 1 else f"{count(data.n_trajectories)} trajectories"
+    tracks = (
+        "one trajectory"
+        if data.n_trajectories == 1
+        else f"{count(data.n_trajectories)} trajectories"
+    )
     return f"{count(data.n_increments)} increments in {tracks}, Δt = {exact(data.dt)}{time}, {exact(data.duration)}{time} in all"

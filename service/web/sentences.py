@@ -15,7 +15,11 @@ UNEVEN = 1e-3
 def units_of_dataset(dataset: Dataset) -> Units:
     """As the upload named them."""
     report = dataset.report
-    return Units({v.name: v.unit for v in report.variables}, report.time_unit, {v.name: v.column for v in report.variables})
+    return Units(
+        {v.name: v.unit for v in report.variables},
+        report.time_unit,
+        {v.name: v.column for v in report.variables},
+    )
 
 
 def units_of_result(result: ModelResult) -> Units:
@@ -40,11 +44,19 @@ def what_was_read(dataset: Dataset) -> Iterator[str]:
     report = dataset.report
     time = f" {report.time_unit}" if report.time_unit else ""
     one = report.n_trajectories == 1
-    names = ", ".join(v.name if v.column in (None, v.name) else f"{v.name} ({v.column})" for v in report.variables)
+    names = ", ".join(
+        v.name if v.column in (None, v.name) else f"{v.name} ({v.column})" for v in report.variables
+    )
     tracks = "one trajectory" if one else f"{count(report.n_trajectories)} trajectories"
     yield f"{count(report.n_samples)} samples of {names} in {tracks}, total duration {exact(report.duration)}{time}."
-    clock = {"time_column": "from the time column", "given": "as specified", "assumed": "assumed, because it was not specified"}
-    how = "regular" if report.dt.jitter < UNEVEN else f"irregular, jitter {percent(report.dt.jitter)}"
+    clock = {
+        "time_column": "from the time column",
+        "given": "as specified",
+        "assumed": "assumed, because it was not specified",
+    }
+    how = (
+        "regular" if report.dt.jitter < UNEVEN else f"irregular, jitter {percent(report.dt.jitter)}"
+    )
     yield f"Sampling interval {exact(report.dt.median)}{time}, {how} ({clock[report.dt.source]})."
     if report.dt.max > 1.01 * report.dt.min:
         yield f"Time steps range from {exact(report.dt.min)} to {exact(report.dt.max)}{time}."
@@ -76,7 +88,9 @@ def trend(result: RollingResult) -> str:
     """Whether the gap closes along the record."""
     found = result.trend
     if found.slope is None or found.ci is None:
-        return f"There is no trend of the spectral gap: {found.reason or 'there are too few windows'}."
+        return (
+            f"There is no trend of the spectral gap: {found.reason or 'there are too few windows'}."
+        )
     low, high = found.ci
     if high is not None and high < 0:
         return "The spectral gap closes over time: relaxation becomes slower, as it does before a transition."

@@ -17,8 +17,23 @@ from service.web import mathml, numbers, sentences
 FOLDER = Path(__file__).parent
 EXAMPLE = FOLDER.parents[1] / "examples" / "double_well.csv"
 """The record that a newcomer tries."""
-MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css", ".csv": "text/csv", ".svg": "image/svg+xml"}
-PLOTTING = ("ticks.js", "pens.js", "layers.js", "whole.js", "elements.js", "readout.js", "rows.js", "saving.js", "figures.js")
+MEDIA_TYPES = {
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".csv": "text/csv",
+    ".svg": "image/svg+xml",
+}
+PLOTTING = (
+    "ticks.js",
+    "pens.js",
+    "layers.js",
+    "whole.js",
+    "elements.js",
+    "readout.js",
+    "rows.js",
+    "saving.js",
+    "figures.js",
+)
 """What draws plots, in the order in which one file can be made of them."""
 
 PAGE_POLICY = (
@@ -40,10 +55,17 @@ class Asset:
 def assets() -> Mapping[str, Asset]:
     """Static files by their path, e.g. `style.css`. Only these are ever served, so no path of a request reaches the disk."""
     root = FOLDER / "static"
-    files = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.suffix in MEDIA_TYPES}
+    files = {
+        path.relative_to(root).as_posix(): path
+        for path in root.rglob("*")
+        if path.suffix in MEDIA_TYPES
+    }
     if EXAMPLE.exists():
         files["double_well.csv"] = EXAMPLE
-    return {name: Asset(path.read_bytes(), MEDIA_TYPES[path.suffix]) for name, path in sorted(files.items())}
+    return {
+        name: Asset(path.read_bytes(), MEDIA_TYPES[path.suffix])
+        for name, path in sorted(files.items())
+    }
 
 
 @cache

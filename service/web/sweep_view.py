@@ -13,8 +13,12 @@ from service.web.tables import Table
 
 def sweep_view(result: SweepResult) -> ResultView:
     """The view of a sweep."""
-    passes = f"{count(result.passes_taken)} passes over the data, {count(result.passes_shared)} saved"
-    return ResultView(subtitle=f"{words_of_data(result.data)}; {passes}", tables=[sets_of_parameters(result)])
+    passes = (
+        f"{count(result.passes_taken)} passes over the data, {count(result.passes_shared)} saved"
+    )
+    return ResultView(
+        subtitle=f"{words_of_data(result.data)}; {passes}", tables=[sets_of_parameters(result)]
+    )
 
 
 def sets_of_parameters(result: SweepResult) -> Table:
@@ -27,7 +31,8 @@ def sets_of_parameters(result: SweepResult) -> Table:
             continue
         drift, diffusion = (
             "; ".join(
-                f"{name}: {component.expression}" if len(of) > 1 else component.expression for name, component in of.items()
+                f"{name}: {component.expression}" if len(of) > 1 else component.expression
+                for name, component in of.items()
             )
             for of in (item.model.drift, item.model.diffusion)
         )
@@ -37,7 +42,18 @@ def sets_of_parameters(result: SweepResult) -> Table:
             ends = inverted(spectrum.eigenvalues[0].ci) if spectrum.eigenvalues else None
             slowest, interval = with_interval(spectrum.relaxation_times[0], ends)
             slowest += f" ({interval})" if interval else ""
-        rows.append((put, drift, diffusion, slowest, ", ".join(notice.code for notice in item.warnings) or "none"))
+        rows.append(
+            (
+                put,
+                drift,
+                diffusion,
+                slowest,
+                ", ".join(notice.code for notice in item.warnings) or "none",
+            )
+        )
     return Table(
-        "sets", "Parameter sets", ("changed parameters", "drift", "diffusion", "relaxation time", "warnings"), tuple(rows)
+        "sets",
+        "Parameter sets",
+        ("changed parameters", "drift", "diffusion", "relaxation time", "warnings"),
+        tuple(rows),
     )

@@ -48,8 +48,14 @@ def _coefficients(result: Result) -> Table:
     for kind, components in (("drift", result.model.drift), ("diffusion", result.model.diffusion)):
         for key, component in components.items():
             rows += _terms(f"{kind} {key}", component)
-    left_out = sum(not t.active for c in (*result.model.drift.values(), *result.model.diffusion.values()) for t in c.terms)
-    note = f"{left_out} further candidate terms were considered but not selected." if left_out else ""
+    left_out = sum(
+        not t.active
+        for c in (*result.model.drift.values(), *result.model.diffusion.values())
+        for t in c.terms
+    )
+    note = (
+        f"{left_out} further candidate terms were considered but not selected." if left_out else ""
+    )
     return Table(
         "coefficients",
         "Coefficients",
@@ -80,11 +86,19 @@ def _rates(result: Result, units: Units) -> Iterator[Table]:
     rows = []
     for eigenvalue in spectrum.eigenvalues:
         rate, rate_interval = with_interval(eigenvalue.re, eigenvalue.ci)
-        time, time_interval = with_interval(1 / eigenvalue.re if eigenvalue.re else None, inverted(eigenvalue.ci))
+        time, time_interval = with_interval(
+            1 / eigenvalue.re if eigenvalue.re else None, inverted(eigenvalue.ci)
+        )
         period = plain(eigenvalue.period) if eigenvalue.period is not None else "–"
         rows.append((rate, rate_interval or "–", time, time_interval or "–", period))
     unit, per = (f" ({units.time})", f" ({units.rate()})") if units.time else ("", "")
-    headings = (f"rate{per}", "confidence interval", f"relaxation time{unit}", "confidence interval", f"period{unit}")
+    headings = (
+        f"rate{per}",
+        "confidence interval",
+        f"relaxation time{unit}",
+        "confidence interval",
+        f"period{unit}",
+    )
     yield Table("rates", "Relaxation rates", headings, tuple(rows), spectrum.reason or "")
 
 
@@ -107,7 +121,15 @@ def _passages(result: Result, units: Units) -> Iterator[Table]:
                 plain(quantiles.get(0.5)),
             )
         )
-    headings = ("from", "to", f"mean{unit}", "confidence interval", "standard deviation", "Kramers’ formula", "median")
+    headings = (
+        "from",
+        "to",
+        f"mean{unit}",
+        "confidence interval",
+        "standard deviation",
+        "Kramers’ formula",
+        "median",
+    )
     yield Table("passages", "First-passage times", headings, tuple(rows))
 
 
@@ -139,25 +161,38 @@ def _places(result: Result) -> Iterator[Table]:
     if points:
         least = smallest(result)
         rows = tuple((*_where(p, least), "stable" if p.stable else "unstable") for p in points)
-        yield Table("fixed-points", "Fixed points", ("position", "confidence interval", "stability"), rows)
+        yield Table(
+            "fixed-points", "Fixed points", ("position", "confidence interval", "stability"), rows
+        )
     if barriers:
         rows4 = []
         for b in barriers:
             height, interval = with_interval(b.height_over_noise, b.height_over_noise_ci)
             shown = height if interval else plain(b.height_over_noise, 3)
             rows4.append((plain(b.from_), plain(b.over), plain(b.to), shown, interval or "–"))
-        headings = ("well", "barrier top", "neighbouring well", "height (kT)", "confidence interval")
+        headings = (
+            "well",
+            "barrier top",
+            "neighbouring well",
+            "height (kT)",
+            "confidence interval",
+        )
         yield Table("barriers", "Barriers", headings, tuple(rows4))
 
 
 def _where(point: FixedPoint, least: float) -> tuple[str, str]:
     """A fixed point's place and its interval, of several variables one after the other."""
     places = tuple(cleaned(at, least) for at in point.at)
-    found = [with_interval(at, _cleaned(ci, least)) for at, ci in zip(places, point.at_ci or (None,) * len(places), strict=True)]
+    found = [
+        with_interval(at, _cleaned(ci, least))
+        for at, ci in zip(places, point.at_ci or (None,) * len(places), strict=True)
+    ]
     if len(found) == 1:
         at, interval = found[0]
         return at if interval else place(places[0]), interval or "–"
-    return place(places), "; ".join(interval or "–" for _, interval in found) if any(i for _, i in found) else "–"
+    return place(places), "; ".join(interval or "–" for _, interval in found) if any(
+        i for _, i in found
+    ) else "–"
 
 
 def _cleaned(ci: Interval | None, least: float) -> Ends | None:
@@ -180,8 +215,26 @@ def _moments(result: Result) -> Iterator[Table]:
         skewness = law.skewness[k] if k < len(law.skewness) else None
         kurtosis = law.kurtosis[k] if k < len(law.kurtosis) else None
         skewness = 0.0 if skewness is not None and abs(skewness) < ROUNDING else skewness
-        rows.append((name, mean, mean_interval or "–", spread, spread_interval or "–", plain(skewness, 3), plain(kurtosis, 3)))
-    headings = ("variable", "mean", "confidence interval", "variance", "confidence interval", "skewness", "kurtosis")
+        rows.append(
+            (
+                name,
+                mean,
+                mean_interval or "–",
+                spread,
+                spread_interval or "–",
+                plain(skewness, 3),
+                plain(kurtosis, 3),
+            )
+        )
+    headings = (
+        "variable",
+        "mean",
+        "confidence interval",
+        "variance",
+        "confidence interval",
+        "skewness",
+        "kurtosis",
+    )
     yield Table("moments", "Stationary moments", headings, tuple(rows), law.reason or "")
 
 
@@ -198,16 +251,38 @@ def _checks(result: IdentificationResult) -> Table:
             (f"correlation of consecutive residuals{of}", plain(r.lag_one_correlation, 3), "0"),
         ]
     if d.density_total_variation is not None:
-        rows.append(("total variation distance between data and model density", plain(d.density_total_variation, 2), "0"))
+        rows.append(
+            (
+                "total variation distance between data and model density",
+                plain(d.density_total_variation, 2),
+                "0",
+            )
+        )
     if d.measurement_noise_variance is not None:
         rows.append(("measurement noise variance", plain(d.measurement_noise_variance, 3), "0"))
     if result.generator.ergodic_share is not None:
-        rows.append(("sampled models with a stationary distribution", percent(result.generator.ergodic_share), "100 %"))
+        rows.append(
+            (
+                "sampled models with a stationary distribution",
+                percent(result.generator.ergodic_share),
+                "100 %",
+            )
+        )
     if d.condition_number is not None:
-        rows.append(("condition number of the drift’s design matrix", plain(d.condition_number, 3), "small"))
+        rows.append(
+            ("condition number of the drift’s design matrix", plain(d.condition_number, 3), "small")
+        )
     if d.coverage is not None:
-        rows.append(("kernels with too few samples", f"{d.coverage.n_sparse} of {d.coverage.n_kernels}", "0"))
-    return Table("checks", "Checks", ("", "observed", "expected if the model is correct"), tuple(rows))
+        rows.append(
+            (
+                "kernels with too few samples",
+                f"{d.coverage.n_sparse} of {d.coverage.n_kernels}",
+                "0",
+            )
+        )
+    return Table(
+        "checks", "Checks", ("", "observed", "expected if the model is correct"), tuple(rows)
+    )
 
 
 def _text(estimate: Estimate | None) -> str:

@@ -17,7 +17,11 @@ class Units:
     def label(self, name: str) -> str:
         """`x: voltage`."""
         column = self.columns.get(name)
-        return name if not column or column == name else f"{name}: {self.column(name)[:LONGEST_COLUMN]}"
+        return (
+            name
+            if not column or column == name
+            else f"{name}: {self.column(name)[:LONGEST_COLUMN]}"
+        )
 
     def column(self, name: str) -> str:
         """The name in the file, without the unit that it may end with; `name` where there is none."""

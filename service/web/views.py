@@ -30,7 +30,12 @@ def dataset_view(dataset: Dataset, preview: DatasetPreview) -> str:
     """What was read, in words and plots, and the form of the job that comes next."""
     plots = list(data_plots(dataset, preview, sentences.units_of_dataset(dataset)))
     basic, groups = job_fields([v.name for v in dataset.report.variables])
-    read = rendered("dataset.html", dataset=dataset, sentences=list(sentences.what_was_read(dataset)), plots=_drawn(plots))
+    read = rendered(
+        "dataset.html",
+        dataset=dataset,
+        sentences=list(sentences.what_was_read(dataset)),
+        plots=_drawn(plots),
+    )
     return read + rendered("form.html", basic=basic, groups=groups, name=dataset.label or "")
 
 
@@ -66,8 +71,13 @@ def comparison_view(first: Finished, second: Finished) -> str:
     assert isinstance(first.result, ModelResult)
     assert isinstance(second.result, ModelResult)
     plots = list(together(plots_of(first.result), plots_of(second.result)))
-    sides = [result_values(side) | {"letter": letter} for side, letter in zip((first, second), LETTERS, strict=True)]
-    return rendered("comparison.html", sides=sides, plots=_drawn(plots), table=both(first.result, second.result))
+    sides = [
+        result_values(side) | {"letter": letter}
+        for side, letter in zip((first, second), LETTERS, strict=True)
+    ]
+    return rendered(
+        "comparison.html", sides=sides, plots=_drawn(plots), table=both(first.result, second.result)
+    )
 
 
 def _drawn(plots: Sequence[Plot]) -> list[dict[str, Any]]:

@@ -11,9 +11,13 @@ MODEL_ONLY = {"analysis": {"model_only": True}}
 """Of a job, where a test asks for drift and diffusion, or only how the job went: a tenth of the work."""
 
 
-def upload(client: httpx.Client, body: bytes, content_type: str, **layout: str | float) -> dict[str, Any]:
+def upload(
+    client: httpx.Client, body: bytes, content_type: str, **layout: str | float
+) -> dict[str, Any]:
     """The dataset."""
-    response = client.post("/v1/datasets", params=layout, content=body, headers={"Content-Type": content_type})
+    response = client.post(
+        "/v1/datasets", params=layout, content=body, headers={"Content-Type": content_type}
+    )
     assert response.is_success, response.text
     dataset: dict[str, Any] = response.json()
     return dataset

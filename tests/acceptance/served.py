@@ -20,9 +20,15 @@ class Served:
     """A running `standalone serve`. What it says is kept in `said`."""
 
     def __init__(
-        self, data_dir: Path, port: int, settings: Mapping[str, str] | None = None, command: Sequence[str] = SERVE
+        self,
+        data_dir: Path,
+        port: int,
+        settings: Mapping[str, str] | None = None,
+        command: Sequence[str] = SERVE,
     ) -> None:
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("ITOSCOPE_")}
+        clean = {
+            name: value for name, value in os.environ.items() if not name.startswith("ITOSCOPE_")
+        }
         environment = {
             **clean,
             **(settings or {}),
@@ -80,13 +86,20 @@ class Served:
 def descendants(pid: int) -> dict[int, str]:
     """The running children of a process, their children, and so on: command by process id. Zombies do not run."""
     listing = subprocess.run(
-        ["ps", "-ww", "-A", "-o", "pid=,ppid=,stat=,command="], capture_output=True, text=True, check=True
+        ["ps", "-ww", "-A", "-o", "pid=,ppid=,stat=,command="],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     rows = [line.split(None, 3) for line in listing.splitlines()]
     found: dict[int, str] = {}
     parents = {pid}
     while parents:
-        below = {int(row[0]): row[3] for row in rows if int(row[1]) in parents and not row[2].startswith("Z") and len(row) == 4}
+        below = {
+            int(row[0]): row[3]
+            for row in rows
+            if int(row[1]) in parents and not row[2].startswith("Z") and len(row) == 4
+        }
         found |= below
         parents = set(below)
     return found
@@ -94,8 +107,12 @@ def descendants(pid: int) -> dict[int, str]:
 
 def running(pids: Iterable[int]) -> set[int]:
     """Those of the processes that still run."""
-    listing = subprocess.run(["ps", "-A", "-o", "pid=,stat="], capture_output=True, text=True, check=True).stdout
-    alive = {int(row.split()[0]) for row in listing.splitlines() if not row.split()[1].startswith("Z")}
+    listing = subprocess.run(
+        ["ps", "-A", "-o", "pid=,stat="], capture_output=True, text=True, check=True
+    ).stdout
+    alive = {
+        int(row.split()[0]) for row in listing.splitlines() if not row.split()[1].startswith("Z")
+    }
     return alive & set(pids)
 
 

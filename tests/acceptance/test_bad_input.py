@@ -13,7 +13,13 @@ import pytest
 
 from tests.acceptance.served import Served
 
-NPY, NPZ, CSV, JSON, ANY = "application/x-npy", "application/x-npz", "text/csv", "application/json", "application/octet-stream"
+NPY, NPZ, CSV, JSON, ANY = (
+    "application/x-npy",
+    "application/x-npz",
+    "text/csv",
+    "application/json",
+    "application/octet-stream",
+)
 
 
 def npy(array: Any, **options: Any) -> bytes:
@@ -25,8 +31,13 @@ def npy(array: Any, **options: Any) -> bytes:
 def bomb() -> bytes:
     """400 kB that unpack to 51 million zeros."""
     buffer, count = io.BytesIO(), 51_000_000
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive, archive.open("x.npy", "w") as member:
-        np.lib.format.write_array_header_1_0(member, {"descr": "<f8", "fortran_order": False, "shape": (count,)})
+    with (
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open("x.npy", "w") as member,
+    ):
+        np.lib.format.write_array_header_1_0(
+            member, {"descr": "<f8", "fortran_order": False, "shape": (count,)}
+        )
         for _ in range(51):
             member.write(bytes(8_000_000))
     return buffer.getvalue()
@@ -39,7 +50,12 @@ STANDING = "t,x\n" + "".join(f"0,{n}\n" for n in range(60))
 UPLOADS = {
     "an empty file": (b"", CSV, 422, "empty-file"),
     "a pickle": (pickle.dumps({"x": [1.0, 2.0]}), ANY, 422, "unreadable-data"),
-    "an object array": (npy(np.array([{}, []], dtype=object), allow_pickle=True), NPY, 422, "unreadable-data"),
+    "an object array": (
+        npy(np.array([{}, []], dtype=object), allow_pickle=True),
+        NPY,
+        422,
+        "unreadable-data",
+    ),
     "one sample": (b"t,x\n0,1.0\n", CSV, 422, "too-few-samples"),
     "a constant column": (CONSTANT.encode(), CSV, 422, "constant-data"),
     "NaN everywhere": (npy(np.full(500, np.nan)), NPY, 422, "too-few-samples"),
@@ -61,7 +77,12 @@ UPLOADS = {
 }
 
 JOBS = {
-    "an unknown field": (b'{"kind": "generator", "model": {"job": "job_x"}, "colour": "red"}', JSON, 422, "invalid-request"),
+    "an unknown field": (
+        b'{"kind": "generator", "model": {"job": "job_x"}, "colour": "red"}',
+        JSON,
+        422,
+        "invalid-request",
+    ),
     "no kind": (b"{}", JSON, 422, "invalid-request"),
     "a dataset that is not there": (
         b'{"kind": "identification", "dataset": "ds_aaaaaaaaaaaaaaaa"}',
@@ -69,7 +90,12 @@ JOBS = {
         422,
         "invalid-request",
     ),
-    "NaN in the JSON": (b'{"kind": "generator", "model": {"drift": {"x": {"x": NaN}}}}', JSON, 400, "invalid-json"),
+    "NaN in the JSON": (
+        b'{"kind": "generator", "model": {"drift": {"x": {"x": NaN}}}}',
+        JSON,
+        400,
+        "invalid-json",
+    ),
     "JSON that breaks off": (b'{"kind":', JSON, 400, "invalid-json"),
     "JSON of a hundred thousand levels": (b"[" * 100_000, JSON, 400, "invalid-json"),
     "constant inline data": (
@@ -78,14 +104,23 @@ JOBS = {
         422,
         "constant-data",
     ),
-    "a content type that is no job": (b"kind: generator", "text/yaml", 415, "unsupported-media-type"),
+    "a content type that is no job": (
+        b"kind: generator",
+        "text/yaml",
+        415,
+        "unsupported-media-type",
+    ),
 }
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_kept(served: Served, client: httpx.Client) -> Iterator[None]:
     def kept() -> tuple[set[Path], Any, Any]:
-        files = {path for folder in ("datasets", "results", "uploads") for path in (served.data_dir / folder).rglob("*")}
+        files = {
+            path
+            for folder in ("datasets", "results", "uploads")
+            for path in (served.data_dir / folder).rglob("*")
+        }
         return files, client.get("/v1/datasets").json(), client.get("/v1/jobs").json()
 
     before = kept()
@@ -106,10 +141,22 @@ def check(what: str, response: httpx.Response, status: int, code: str) -> None:
 def test_an_upload_that_cannot_be_used_is_a_clear_problem(client: httpx.Client, what: str) -> None:
     body, content_type, status, code = UPLOADS[what]
     layout = {} if content_type == CSV else {"dt": 0.1}
-    check(what, client.post("/v1/datasets", params=layout, content=body, headers={"Content-Type": content_type}), status, code)
+    check(
+        what,
+        client.post(
+            "/v1/datasets", params=layout, content=body, headers={"Content-Type": content_type}
+        ),
+        status,
+        code,
+    )
 
 
 @pytest.mark.parametrize("what", JOBS)
 def test_a_job_that_cannot_be_run_is_a_clear_problem(client: httpx.Client, what: str) -> None:
     body, content_type, status, code = JOBS[what]
-    check(what, client.post("/v1/jobs", content=body, headers={"Content-Type": content_type}), status, code)
+    check(
+        what,
+        client.post("/v1/jobs", content=body, headers={"Content-Type": content_type}),
+        status,
+        code,
+    )

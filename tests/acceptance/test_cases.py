@@ -30,7 +30,9 @@ FEW = (
 LATER = {"coupled_2d", "doublewell_2d"}
 """Time scales and stationary law in more than one dimension: not in this release."""
 
-pytestmark = pytest.mark.skipif(not SCORE.is_file(), reason="the public cases (../shared/cases) are not here")
+pytestmark = pytest.mark.skipif(
+    not SCORE.is_file(), reason="the public cases (../shared/cases) are not here"
+)
 
 
 def verdicts(served: Served, *arguments: str) -> tuple[dict[str, bool], str]:
@@ -43,7 +45,9 @@ def verdicts(served: Served, *arguments: str) -> tuple[dict[str, bool], str]:
         timeout=900,
     )
     lines = [line.split() for line in done.stdout.splitlines()]
-    said = {words[1]: words[0] == "right" for words in lines if words and words[0] in ("right", "WRONG")}
+    said = {
+        words[1]: words[0] == "right" for words in lines if words and words[0] in ("right", "WRONG")
+    }
     return said, done.stdout + done.stderr
 
 
@@ -52,7 +56,10 @@ def test_a_few_cases_of_each_kind_are_answered_right(served: Served) -> None:
     assert said == dict.fromkeys(FEW, True), output
 
 
-@pytest.mark.skipif(os.environ.get("ITOSCOPE_ALL_CASES") != "1", reason="all cases take minutes: set ITOSCOPE_ALL_CASES=1")
+@pytest.mark.skipif(
+    os.environ.get("ITOSCOPE_ALL_CASES") != "1",
+    reason="all cases take minutes: set ITOSCOPE_ALL_CASES=1",
+)
 def test_all_cases_but_those_of_later_releases_are_answered_right(served: Served) -> None:
     said, output = verdicts(served)
     assert len(said) >= 49

@@ -38,7 +38,9 @@ def demo(temporary: Path, arguments: Sequence[str] = ()) -> subprocess.Popen[str
     )
 
 
-def test_a_file_that_cannot_be_read_fails_with_the_reason_and_leaves_nothing_behind(temporary: Path, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_fails_with_the_reason_and_leaves_nothing_behind(
+    temporary: Path, tmp_path: Path
+) -> None:
     (tmp_path / "empty.csv").touch()
     with demo(temporary, [str(tmp_path / "empty.csv")]) as process:
         _, err = process.communicate(timeout=120)
@@ -48,7 +50,9 @@ def test_a_file_that_cannot_be_read_fails_with_the_reason_and_leaves_nothing_beh
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interruption_ends_everything_and_is_no_success(temporary: Path, number: signal.Signals) -> None:
+def test_an_interruption_ends_everything_and_is_no_success(
+    temporary: Path, number: signal.Signals
+) -> None:
     with demo(temporary) as process:
         assert process.stdout is not None
         assert "running at" in process.stdout.readline()

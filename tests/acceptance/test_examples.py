@@ -19,13 +19,22 @@ EXAMPLES = ROOT / "examples"
 
 def identify(served: Served, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(EXAMPLES / "identify.py"), *arguments, "--url", served.url]
-    return subprocess.run(command, env={"NO_PROXY": "127.0.0.1"}, capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        command, env={"NO_PROXY": "127.0.0.1"}, capture_output=True, text=True, timeout=120
+    )
 
 
 def test_identify_prints_the_double_well_with_its_times(served: Served) -> None:
     done = identify(served, str(EXAMPLES / "double_well.csv"))
     assert done.returncode == 0, done.stderr
-    for expected in ("x^3", "std. error", "relaxation time", "escape time", "Kramers", "stationary variance"):
+    for expected in (
+        "x^3",
+        "std. error",
+        "relaxation time",
+        "escape time",
+        "Kramers",
+        "stationary variance",
+    ):
         assert expected in done.stdout
     drift = next(line for line in done.stdout.splitlines() if "b(x) =" in line)
     assert "x^2" not in drift
@@ -49,7 +58,13 @@ def test_identify_says_which_file_is_missing(served: Served) -> None:
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")
 def test_one_curl_sends_data_and_job_and_gets_the_job_back(served: Served) -> None:
     environment = {"ITOSCOPE_URL": served.url, "PATH": "/usr/bin:/bin", "NO_PROXY": "127.0.0.1"}
-    done = subprocess.run(["sh", str(EXAMPLES / "upload.sh")], env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        ["sh", str(EXAMPLES / "upload.sh")],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert '"id":"job_' in done.stdout.replace(" ", "")
 
@@ -60,7 +75,9 @@ def run(served: Served, *command: str, seconds: float = 120) -> str:
         "PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "ITOSCOPE_URL": served.url, "NO_PROXY": "127.0.0.1",
         "PYTHONPATH": str(ROOT / "client"),
     }  # fmt: skip
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=seconds)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=seconds
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -79,7 +96,9 @@ def test_the_pipeline_waits_and_prints_the_result(served: Served) -> None:
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")
 def test_the_pipeline_fails_where_the_job_does(served: Served, tmp_path: Path) -> None:
-    (tmp_path / "short.csv").write_text("t,x\n" + "".join(f"{n},{(-1) ** n * 0.1 * n}\n" for n in range(4)))
+    (tmp_path / "short.csv").write_text(
+        "t,x\n" + "".join(f"{n},{(-1) ** n * 0.1 * n}\n" for n in range(4))
+    )
     environment = {"PATH": os.environ["PATH"], "ITOSCOPE_URL": served.url, "NO_PROXY": "127.0.0.1"}
     command = ["sh", str(EXAMPLES / "pipeline.sh"), str(tmp_path / "short.csv")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
@@ -87,13 +106,19 @@ def test_the_pipeline_fails_where_the_job_does(served: Served, tmp_path: Path) -
     assert "too-few-samples" in done.stdout + done.stderr
 
 
-def test_the_notebook_runs_and_shows_the_model(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_notebook_runs_and_shows_the_model(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     monkeypatch.setenv("ITOSCOPE_URL", served.url)
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "client"))
     notebook = nbformat.read(EXAMPLES / "double_well.ipynb", as_version=4)
-    assert not any(cell.get("outputs") for cell in notebook.cells), "outputs are not kept in the repository"
-    nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(EXAMPLES)}}).execute()
+    assert not any(cell.get("outputs") for cell in notebook.cells), (
+        "outputs are not kept in the repository"
+    )
+    nbclient.NotebookClient(
+        notebook, timeout=120, resources={"metadata": {"path": str(EXAMPLES)}}
+    ).execute()
     shown = json.dumps([cell.get("outputs") for cell in notebook.cells])
     assert "x<sup>3</sup>" in shown
     assert "image/png" in shown
@@ -106,10 +131,17 @@ def test_the_notebook_runs_and_shows_the_model(served: Served, monkeypatch: pyte
         ("julia", "identify.jl", ["-e", "using HTTP, JSON"]),
     ],
 )
-def test_the_snippets_of_other_languages_print_the_model(served: Served, program: str, script: str, needs: list[str]) -> None:
-    if shutil.which(program) is None or subprocess.run([program, *needs], capture_output=True, timeout=120).returncode:
+def test_the_snippets_of_other_languages_print_the_model(
+    served: Served, program: str, script: str, needs: list[str]
+) -> None:
+    if (
+        shutil.which(program) is None
+        or subprocess.run([program, *needs], capture_output=True, timeout=120).returncode
+    ):
         pytest.skip(f"{program} with its packages is not here")
-    assert "x^3" in run(served, program, f"examples/{script}", "examples/double_well.csv", seconds=300)
+    assert "x^3" in run(
+        served, program, f"examples/{script}", "examples/double_well.csv", seconds=300
+    )
 
 
 OPENAPI: dict[str, Any] = json.loads((ROOT / "openapi" / "openapi.json").read_text())
@@ -125,16 +157,21 @@ def test_what_the_snippets_send_is_in_the_interface(client: httpx.Client, script
     assert named <= addresses
     assert '"/result"' in text
     assert "/v1/jobs/{job_id}/result" in OPENAPI["paths"]
-    form = OPENAPI["paths"]["/v1/jobs"]["post"]["requestBody"]["content"]["multipart/form-data"]["schema"]["properties"]
+    form = OPENAPI["paths"]["/v1/jobs"]["post"]["requestBody"]["content"]["multipart/form-data"][
+        "schema"
+    ]["properties"]
     assert {"file", "job"} <= set(form)
     assert all(re.search(rf"\b{part}\b", text) for part in ("file", "job"))
     headers = {
-        parameter["name"] for parameter in OPENAPI["paths"]["/v1/jobs"]["post"]["parameters"] if parameter["in"] == "header"
+        parameter["name"]
+        for parameter in OPENAPI["paths"]["/v1/jobs"]["post"]["parameters"]
+        if parameter["in"] == "header"
     }
     assert {"Prefer", "Idempotency-Key"} <= headers
     [job] = {found.replace("\\", "") for found in re.findall(r"\{\\?\"kind.*?\}", text)}
     assert client.post(
-        "/v1/jobs/validate", json={**json.loads(job), "data": {"dt": 1.0, "trajectories": [[0, 1, 0, 2, 1]]}}
+        "/v1/jobs/validate",
+        json={**json.loads(job), "data": {"dt": 1.0, "trajectories": [[0, 1, 0, 2, 1]]}},
     ).is_success
     result = OPENAPI["components"]["schemas"]["IdentificationResult"]["properties"]
     assert {"model", "generator"} <= set(result)

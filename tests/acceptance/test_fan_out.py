@@ -26,7 +26,9 @@ PARAMETERS: dict[str, Any] = {"library": {"polynomial_degree": 1}, "kernels": {"
 @pytest.fixture(scope="module")
 def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     settings = {"ITOSCOPE_FAN_OUT_INCREMENTS": "2000", "ITOSCOPE_WORKER_PROCESSES": "1"}
-    with installed(tmp_path_factory.mktemp("fan-out") / "i", workers=2, stub=None, settings=settings) as running:
+    with installed(
+        tmp_path_factory.mktemp("fan-out") / "i", workers=2, stub=None, settings=settings
+    ) as running:
         yield running
 
 
@@ -53,15 +55,23 @@ def dataset(client: httpx.Client) -> str:
 def unsplit(installation: Installation, dataset: str) -> JointAnswer:
     """The answer of one process."""
     folder = installation.folder / "data" / "datasets" / "default" / dataset
-    data = Trajectories(*(np.load(folder / f"{name}.npy") for name in ("states", "times", "segments")))
-    answer = pipeline.identify(data, IdentificationParameters.model_validate(PARAMETERS), lambda *_: None)
+    data = Trajectories(
+        *(np.load(folder / f"{name}.npy") for name in ("states", "times", "segments"))
+    )
+    answer = pipeline.identify(
+        data, IdentificationParameters.model_validate(PARAMETERS), lambda *_: None
+    )
     assert isinstance(answer, JointAnswer)
     return answer
 
 
 @pytest.mark.parametrize("killed", ["nobody", "the runner", "the helper"])
 def test_a_job_that_is_shared_out_ends_with_the_model_of_one_process(
-    installation: Installation, client: httpx.Client, dataset: str, unsplit: JointAnswer, killed: str
+    installation: Installation,
+    client: httpx.Client,
+    dataset: str,
+    unsplit: JointAnswer,
+    killed: str,
 ) -> None:
     job = {"kind": "identification", "dataset": dataset, "parameters": PARAMETERS, **MODEL_ONLY}
     job_id = client.post("/v1/jobs", json=job).raise_for_status().json()["id"]
@@ -78,7 +88,9 @@ def test_a_job_that_is_shared_out_ends_with_the_model_of_one_process(
     model = client.get(f"/v1/jobs/{job_id}/result").raise_for_status().json()["model"]
     for part, components in (("drift", unsplit.drift), ("diffusion", unsplit.diffusion)):
         for name, component in components.items():
-            assert values(model[part][name]) == pytest.approx(values_of(component), rel=1e-10, abs=0)
+            assert values(model[part][name]) == pytest.approx(
+                values_of(component), rel=1e-10, abs=0
+            )
     end = time.monotonic() + 10
     while parts := list((installation.folder / "data" / "parts").rglob("*.npz")):
         assert time.monotonic() < end, parts

@@ -23,15 +23,21 @@ MULTIPLICATIVE = {"drift": {"x": {"x": -2}}, "diffusion": {"x,x": {"1": 0.25, "x
         pytest.param(MULTIPLICATIVE, [2, 3.75, 5.25, 6.5], id="multiplicative"),
     ],
 )
-def test_eigenvalues_are_those_of_the_table(client: httpx.Client, model: dict[str, Any], expected: list[float]) -> None:
+def test_eigenvalues_are_those_of_the_table(
+    client: httpx.Client, model: dict[str, Any], expected: list[float]
+) -> None:
     spectrum = generator_of(client, model, eigenpairs=4)["spectrum"]
     assert [e["re"] for e in spectrum["eigenvalues"]] == pytest.approx(expected, rel=ACCURACY)
     assert [e["im"] for e in spectrum["eigenvalues"]] == [0.0] * 4
     assert spectrum["relaxation_times"] == pytest.approx([1 / e for e in expected], rel=ACCURACY)
 
 
-def test_passage_times_and_the_kramers_formula_of_the_double_well_are_those_of_the_table(client: httpx.Client) -> None:
-    given = generator_of(client, DOUBLE_WELL, passages=[{"from": -1, "to": 0}, {"from": -1, "to": 1}])["passages"]
+def test_passage_times_and_the_kramers_formula_of_the_double_well_are_those_of_the_table(
+    client: httpx.Client,
+) -> None:
+    given = generator_of(
+        client, DOUBLE_WELL, passages=[{"from": -1, "to": 0}, {"from": -1, "to": 1}]
+    )["passages"]
     passages = {(p["from"], p["to"]): p for p in given}
     assert passages[-1, 0]["mean_time"]["value"] == pytest.approx(18.42616, rel=ACCURACY)
     assert passages[-1, 1]["mean_time"]["value"] == pytest.approx(41.03428, rel=ACCURACY)
@@ -47,6 +53,8 @@ def test_stationary_variances_are_the_closed_forms(client: httpx.Client) -> None
 
 
 def generator_of(client: httpx.Client, model: dict[str, Any], **analysis: Any) -> dict[str, Any]:
-    generator: dict[str, Any] = result_of(client, {"kind": "generator", "model": model, "analysis": analysis})["generator"]
+    generator: dict[str, Any] = result_of(
+        client, {"kind": "generator", "model": model, "analysis": analysis}
+    )["generator"]
     assert generator["ergodic"], generator["reason"]
     return generator

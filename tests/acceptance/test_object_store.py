@@ -9,7 +9,9 @@ from tests.acceptance.jobs import MODEL_ONLY, upload
 from tests.acceptance.served import Served, finished
 
 
-def test_a_job_runs_where_datasets_and_results_are_in_an_object_store(bucket: str, tmp_path: Path) -> None:
+def test_a_job_runs_where_datasets_and_results_are_in_an_object_store(
+    bucket: str, tmp_path: Path
+) -> None:
     served = Served(tmp_path / "data", free_port(), {"ITOSCOPE_BLOB_URL": bucket})
     noise = np.random.default_rng(5).normal(size=4000)
     states = [0.0]
@@ -28,5 +30,10 @@ def test_a_job_runs_where_datasets_and_results_are_in_an_object_store(bucket: st
             assert client.delete(f"/v1/jobs/{job['id']}").status_code == 204
     finally:
         served.stop()
-    kept = [path for name in ("datasets", "results") for path in (tmp_path / "data" / name).rglob("*") if path.is_file()]
+    kept = [
+        path
+        for name in ("datasets", "results")
+        for path in (tmp_path / "data" / name).rglob("*")
+        if path.is_file()
+    ]
     assert kept == [], "nothing is in the data folder"

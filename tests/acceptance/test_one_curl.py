@@ -12,11 +12,15 @@ from tests.acceptance.jobs import active
 def autoregression(n: int = 4000, dt: float = 0.05) -> bytes:
     """dX = −X dt + dW by its Euler steps, as CSV with a time column."""
     source = random.Random(5)
-    states = accumulate((source.gauss(0.0, dt**0.5) for _ in range(n)), lambda x, noise: x * (1 - dt) + noise)
+    states = accumulate(
+        (source.gauss(0.0, dt**0.5) for _ in range(n)), lambda x, noise: x * (1 - dt) + noise
+    )
     return ("t,x\n" + "".join(f"{k * dt:.6g},{x:.9g}\n" for k, x in enumerate(states))).encode()
 
 
-def test_one_request_with_file_and_job_answers_with_the_finished_record(client: httpx.Client) -> None:
+def test_one_request_with_file_and_job_answers_with_the_finished_record(
+    client: httpx.Client,
+) -> None:
     response = client.post(
         "/v1/jobs",
         files={"file": ("trap.csv", autoregression(), "text/csv")},

@@ -15,19 +15,33 @@ from tests.acceptance.served import ROOT
 
 DATA = ROOT / ".." / "shared" / "data"
 
-pytestmark = pytest.mark.skipif(not (DATA / "expected.json").is_file(), reason="the real records (../shared/data) are not here")
+pytestmark = pytest.mark.skipif(
+    not (DATA / "expected.json").is_file(), reason="the real records (../shared/data) are not here"
+)
 
 
 def known(record: str, quantity: str, **where: Any) -> list[Any]:
     """The expected values of a quantity, each with its tolerance."""
-    [entry] = [entry for entry in json.loads((DATA / "expected.json").read_text())["sets"] if entry["id"] == record]
-    values = [v for v in entry["values"] if v["q"] == quantity and all(v.get(key) == value for key, value in where.items())]
+    [entry] = [
+        entry
+        for entry in json.loads((DATA / "expected.json").read_text())["sets"]
+        if entry["id"] == record
+    ]
+    values = [
+        v
+        for v in entry["values"]
+        if v["q"] == quantity and all(v.get(key) == value for key, value in where.items())
+    ]
     return [pytest.approx(v["value"], abs=v["tol"]) for v in values]
 
 
 def warned(record: str, result: dict[str, Any]) -> bool:
     """Whether a warning has one of the words that a reader of this record needs."""
-    [entry] = [entry for entry in json.loads((DATA / "expected.json").read_text())["sets"] if entry["id"] == record]
+    [entry] = [
+        entry
+        for entry in json.loads((DATA / "expected.json").read_text())["sets"]
+        if entry["id"] == record
+    ]
     said = " ".join(warning["message"] for warning in result["warnings"])
     return any(word in said for word in entry["warn"])
 
@@ -38,24 +52,38 @@ class TestTreasuryRate:
     @pytest.fixture(scope="class")
     @staticmethod
     def result(client: httpx.Client) -> dict[str, Any]:
-        dataset = upload(client, (DATA / "d19_dgs10.csv").read_bytes(), "text/csv", time_unit="year")
+        dataset = upload(
+            client, (DATA / "d19_dgs10.csv").read_bytes(), "text/csv", time_unit="year"
+        )
         result = result_of(client, {"kind": "identification", "dataset": dataset["id"]})
         assert dataset["report"]["n_increments"] == 14_801
         assert dataset["report"]["dt"]["median"] == pytest.approx(1 / 365.25, rel=1e-3)
         return result
 
-    def test_no_drift_is_found_and_a_warning_says_that_none_is_significant(self, result: dict[str, Any]) -> None:
+    def test_no_drift_is_found_and_a_warning_says_that_none_is_significant(
+        self, result: dict[str, Any]
+    ) -> None:
         assert not active(result["model"]["drift"]["x"])
         assert warned("D19", result)
-        assert "random walk" in next(w["message"] for w in result["warnings"] if w["code"] == "no-significant-drift")
+        assert "random walk" in next(
+            w["message"] for w in result["warnings"] if w["code"] == "no-significant-drift"
+        )
 
     def test_diffusion_is_that_of_the_record(self, result: dict[str, Any]) -> None:
         # The known value is the quadratic variation per year. The diffusion found grows with the rate, from 0.6 to 5.5 as the
         # increments themselves do, so its mean over the record is what has to agree.
-        diffusion = {name: term["value"] for name, term in active(result["model"]["diffusion"]["x,x"]).items()}
-        rates = [float(row["Rate"]) for row in csv.DictReader(io.StringIO((DATA / "d19_dgs10.csv").read_text()))]
+        diffusion = {
+            name: term["value"]
+            for name, term in active(result["model"]["diffusion"]["x,x"]).items()
+        }
+        rates = [
+            float(row["Rate"])
+            for row in csv.DictReader(io.StringIO((DATA / "d19_dgs10.csv").read_text()))
+        ]
         powers = {"1": 0, "x": 1, "x^2": 2, "x^3": 3, "x^4": 4}
-        mean = fmean(sum(value * rate ** powers[name] for name, value in diffusion.items()) for rate in rates)
+        mean = fmean(
+            sum(value * rate ** powers[name] for name, value in diffusion.items()) for rate in rates
+        )
         [expected] = known("D19", "a")
         assert mean == expected
 
@@ -66,17 +94,34 @@ class TestNeuron:
     @pytest.fixture(scope="class")
     @staticmethod
     def dataset(client: httpx.Client) -> dict[str, Any]:
-        return upload(client, (DATA / "d07_neuron_all240_every6th.csv").read_bytes(), "text/csv", orientation="rows", dt=9e-4)
+        return upload(
+            client,
+            (DATA / "d07_neuron_all240_every6th.csv").read_bytes(),
+            "text/csv",
+            orientation="rows",
+            dt=9e-4,
+        )
 
     def test_every_row_is_a_trajectory(self, dataset: dict[str, Any]) -> None:
         report = dataset["report"]
         assert (report["n_trajectories"], report["n_increments"]) == (240, 79_920)
         assert report["dt"]["median"] == 9e-4
 
-    def test_the_published_model_has_the_published_coefficients(self, client: httpx.Client, dataset: dict[str, Any]) -> None:
+    def test_the_published_model_has_the_published_coefficients(
+        self, client: httpx.Client, dataset: dict[str, Any]
+    ) -> None:
         # Published is an Ornstein–Uhlenbeck process fitted to increments as they are: the job that asks for just that.
-        parameters = {"library": {"polynomial_degree": 1}, "sampling_rule": "euler", "measurement_noise": "none"}
-        job = {"kind": "identification", "dataset": dataset["id"], "parameters": parameters, **MODEL_ONLY}
+        parameters = {
+            "library": {"polynomial_degree": 1},
+            "sampling_rule": "euler",
+            "measurement_noise": "none",
+        }
+        job = {
+            "kind": "identification",
+            "dataset": dataset["id"],
+            "parameters": parameters,
+            **MODEL_ONLY,
+        }
         model = result_of(client, job)["model"]
         drift, diffusion = active(model["drift"]["x"]), active(model["diffusion"]["x,x"])
         [slope], [a] = known("D07", "drift", term="x", file=1), known("D07", "a", file=1)
@@ -89,10 +134,15 @@ class TestNeuron:
         # Neighbouring increments of this record are correlated −0.40. The noise's variance σ² is −mean(ΔX_n ΔX_{n+1}), up to the
         # drift's share of some percent, and 2σ²/Δt is most of what was published as diffusion.
         result = result_of(client, {"kind": "identification", "dataset": dataset["id"]})
-        rows = [[*map(float, line.split(","))] for line in (DATA / "d07_neuron_all240_every6th.csv").read_text().splitlines()[1:]]
+        rows = [
+            [*map(float, line.split(","))]
+            for line in (DATA / "d07_neuron_all240_every6th.csv").read_text().splitlines()[1:]
+        ]
         increments = [[b - a for a, b in pairwise(row)] for row in rows]
         variance = -fmean(a * b for row in increments for a, b in pairwise(row))
-        assert result["diagnostics"]["measurement_noise_variance"] == pytest.approx(variance, rel=0.1)
+        assert result["diagnostics"]["measurement_noise_variance"] == pytest.approx(
+            variance, rel=0.1
+        )
         assert "measurement-noise" in {w["code"] for w in result["warnings"]}
 
 

@@ -29,7 +29,10 @@ class Recovered:
         self.models: dict[str, Model] = {}
         for estimator, job in jobs_of(name).items():
             model = result_of(client, {**job, "dataset": dataset, **MODEL_ONLY})["model"]
-            self.models[estimator] = {"drift": active(model["drift"]["x"]), "diffusion": active(model["diffusion"]["x,x"])}
+            self.models[estimator] = {
+                "drift": active(model["drift"]["x"]),
+                "diffusion": active(model["diffusion"]["x,x"]),
+            }
 
 
 @pytest.fixture(scope="module", params=SYSTEMS)
@@ -51,12 +54,18 @@ def test_coefficients_are_within_four_standard_errors(recovered: Recovered) -> N
             assert abs(term["value"] - value) < 4 * term["std_error"], (component, name, term)
 
 
-def test_the_papers_coefficients_are_within_four_bounds_of_its_known_bias(recovered: Recovered) -> None:
+def test_the_papers_coefficients_are_within_four_bounds_of_its_known_bias(
+    recovered: Recovered,
+) -> None:
     # It gives no errors of its own, and more data do not remove its bias.
     for component, truth in recovered.truth.items():
         for name, value in truth.items():
             relative = recovered.models["paper"][component][name]["value"] / value - 1
-            assert abs(relative) < BIAS_OF_PAPER + 4 * recovered.limits[component, name].bound, (component, name, relative)
+            assert abs(relative) < BIAS_OF_PAPER + 4 * recovered.limits[component, name].bound, (
+                component,
+                name,
+                relative,
+            )
 
 
 def test_standard_errors_are_those_of_an_efficient_estimator(recovered: Recovered) -> None:
@@ -64,4 +73,6 @@ def test_standard_errors_are_those_of_an_efficient_estimator(recovered: Recovere
     for component, truth in recovered.truth.items():
         terms = recovered.models["efficient"][component]
         for name, value in truth.items():
-            assert terms[name]["std_error"] == pytest.approx(recovered.limits[component, name].bound * abs(value), rel=0.05)
+            assert terms[name]["std_error"] == pytest.approx(
+                recovered.limits[component, name].bound * abs(value), rel=0.05
+            )

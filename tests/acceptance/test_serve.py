@@ -29,13 +29,17 @@ def ornstein_uhlenbeck(n: int = 2000, dt: float = 0.05) -> bytes:
 
 
 def upload(client: httpx.Client) -> str:
-    response = client.post("/v1/datasets", content=ornstein_uhlenbeck(), headers={"Content-Type": "text/csv"})
+    response = client.post(
+        "/v1/datasets", content=ornstein_uhlenbeck(), headers={"Content-Type": "text/csv"}
+    )
     assert response.is_success, response.text
     return str(response.json()["id"])
 
 
 def submit(client: httpx.Client, dataset: str) -> str:
-    response = client.post("/v1/jobs", json={"kind": "identification", "dataset": dataset, **MODEL_ONLY})
+    response = client.post(
+        "/v1/jobs", json={"kind": "identification", "dataset": dataset, **MODEL_ONLY}
+    )
     assert response.status_code == 202, response.text
     return str(response.json()["id"])
 
@@ -58,7 +62,9 @@ class Installation:
         """Anew, and alone."""
         self.kill()
         # What a killed worker was sent is found missing once the lease is over.
-        self._served = Served(self._data_dir, self._port, {"ITOSCOPE_LEASE_SECONDS": "5", **settings})
+        self._served = Served(
+            self._data_dir, self._port, {"ITOSCOPE_LEASE_SECONDS": "5", **settings}
+        )
         return self._served.wait_until_ready()
 
     def running(self) -> Served:
@@ -105,7 +111,9 @@ def test_datasets_jobs_and_results_are_there_after_a_restart(installation: Insta
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_everything_within_seconds_and_with_status_0(installation: Installation, number: signal.Signals) -> None:
+def test_a_signal_ends_everything_within_seconds_and_with_status_0(
+    installation: Installation, number: signal.Signals
+) -> None:
     served = installation.running()
     family = descendants(served.process.pid)
     assert len(family) >= 4  # store, service, worker, guard
@@ -115,7 +123,9 @@ def test_a_signal_ends_everything_within_seconds_and_with_status_0(installation:
     assert gone_within(1, family)
 
 
-def test_nothing_outlives_a_supervisor_that_was_killed_and_the_folder_can_be_served_again(installation: Installation) -> None:
+def test_nothing_outlives_a_supervisor_that_was_killed_and_the_folder_can_be_served_again(
+    installation: Installation,
+) -> None:
     served = installation.running()
     family = descendants(served.process.pid)
     served.stop(signal.SIGKILL)
@@ -134,7 +144,9 @@ def test_a_killed_worker_comes_back_and_does_the_job(installation: Installation)
     assert any("worker ended unexpectedly" in line for line in served.said)
 
 
-@pytest.mark.parametrize(("part", "name"), [("-server", "embedded store"), ("-m service", "service")])
+@pytest.mark.parametrize(
+    ("part", "name"), [("-server", "embedded store"), ("-m service", "service")]
+)
 def test_the_end_of_a_part_that_all_need_ends_everything_with_a_clear_line(
     installation: Installation, part: str, name: str
 ) -> None:
@@ -147,7 +159,9 @@ def test_the_end_of_a_part_that_all_need_ends_everything_with_a_clear_line(
     assert f"the {name} ended unexpectedly (signal SIGKILL)" in served.said[-1]
 
 
-def test_a_configured_redis_server_is_used_instead_of_an_embedded_one(installation: Installation, tmp_path: Path) -> None:
+def test_a_configured_redis_server_is_used_instead_of_an_embedded_one(
+    installation: Installation, tmp_path: Path
+) -> None:
     with Supervisor(print) as supervisor:
         store = valkey.embedded(valkey.find_server(), tmp_path, tmp_path / "valkey.log", os.environ)
         supervisor.start(store.program)

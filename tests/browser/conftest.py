@@ -13,10 +13,19 @@ from tests.acceptance.served import Served
 
 CHROMIUM = Path("/usr/bin/chromium")
 ARGUMENTS = [
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *(
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+    ),
     *("--disable-component-update", "--disable-sync"),
 ]
-expect.set_options(timeout=30_000)  # a machine that does much else at the same time is no fault of the page
+expect.set_options(
+    timeout=30_000
+)  # a machine that does much else at the same time is no fault of the page
 
 
 @dataclass
@@ -40,7 +49,10 @@ def watched(context: BrowserContext, url: str) -> Visit:
     """A new page whose doings are noted."""
     visit = Visit(context.new_page(), url)
     visit.page.on(
-        "console", lambda message: visit.complaints.append(message.text) if message.type in ("error", "warning") else None
+        "console",
+        lambda message: (
+            visit.complaints.append(message.text) if message.type in ("error", "warning") else None
+        ),
     )
     visit.page.on("pageerror", lambda error: visit.complaints.append(str(error)))
     visit.page.on("request", lambda request: visit.asked.append(request.url))

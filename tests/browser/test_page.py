@@ -22,7 +22,10 @@ ROTATING = {
         "diffusion": {"x,x": {"1": 1}, "y,y": {"1": 0.5}},
     },
 }
-CUBIC = {"kind": "generator", "model": {"drift": {"x": {"x": 1, "x^3": -1}}, "diffusion": {"x,x": {"1": 0.25}}}}
+CUBIC = {
+    "kind": "generator",
+    "model": {"drift": {"x": {"x": 1, "x^3": -1}}, "diffusion": {"x,x": {"1": 0.25}}},
+}
 OUTWARD = {"kind": "generator", "model": {"drift": {"x": {"x": 1}}, "diffusion": {"x,x": {"1": 1}}}}
 SLOW = {
     "kind": "generator",
@@ -37,16 +40,25 @@ SHORT = "t,x\n" + "".join(f"{0.1 * k:.1f},{(k * k) % 7}\n" for k in range(20))
 @pytest.fixture(scope="module")
 def jobs(client: httpx.Client) -> dict[str, str]:
     """The ids of some jobs that have ended: of one variable, of two, without a law, failed."""
-    dataset = client.post("/v1/datasets", files={"file": ("double_well.csv", EXAMPLE.read_bytes())}).json()["id"]
+    dataset = client.post(
+        "/v1/datasets", files={"file": ("double_well.csv", EXAMPLE.read_bytes())}
+    ).json()["id"]
     short = client.post("/v1/datasets", files={"file": ("short.csv", SHORT.encode())}).json()["id"]
     wanted: dict[str, dict[str, Any]] = {
-        "well": {"kind": "identification", "dataset": dataset, "analysis": {"eigenfunctions": True}},
+        "well": {
+            "kind": "identification",
+            "dataset": dataset,
+            "analysis": {"eigenfunctions": True},
+        },
         "cubic": CUBIC,
         "rotating": ROTATING,
         "outward": OUTWARD,
         "failed": {"kind": "identification", "dataset": short},
     }
-    ids = {name: client.post("/v1/jobs", json={**job, "labels": {"name": name}}).json()["id"] for name, job in wanted.items()}
+    ids = {
+        name: client.post("/v1/jobs", json={**job, "labels": {"name": name}}).json()["id"]
+        for name, job in wanted.items()
+    }
     states = {name: finished(client, job)["state"] for name, job in ids.items()}
     assert states == {
         "well": "succeeded",
@@ -69,7 +81,9 @@ def serious(page: Page) -> list[str]:
     ]
 
 
-def test_from_a_file_to_the_answer_its_report_and_a_comparison(visit: Any, jobs: dict[str, str], tmp_path: Path) -> None:
+def test_from_a_file_to_the_answer_its_report_and_a_comparison(
+    visit: Any, jobs: dict[str, str], tmp_path: Path
+) -> None:
     page = visit.open()
     page.set_input_files("#file", EXAMPLE)
     expect(page.locator("#job-form")).to_be_visible()
@@ -83,7 +97,16 @@ def test_from_a_file_to_the_answer_its_report_and_a_comparison(visit: Any, jobs:
     expect(page.locator("h1:visible")).to_have_text("my <b>first</b> job")
     expect(page.locator(".answer")).to_contain_text("Relaxation time")
     assert page.locator(".equation math").count() >= 4
-    for plot in ("drift", "diffusion", "potential", "density", "autocorrelation-x", "eigenfunctions", "selection", "residuals"):
+    for plot in (
+        "drift",
+        "diffusion",
+        "potential",
+        "density",
+        "autocorrelation-x",
+        "eigenfunctions",
+        "selection",
+        "residuals",
+    ):
         expect(page.locator(f"#plot-{plot} canvas")).to_be_visible()
     assert visit.transferred < 300_000
 
@@ -138,7 +161,9 @@ def test_with_the_keyboard_only(visit: Any) -> None:
     go_to("#paste")
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "pasted"
-    page.evaluate("text => navigator.clipboard === undefined || (document.activeElement.value = text)", SHORT)
+    page.evaluate(
+        "text => navigator.clipboard === undefined || (document.activeElement.value = text)", SHORT
+    )
     go_to("#pasting button")
     page.keyboard.press("Enter")
     expect(page.locator("#job-form")).to_be_visible()
@@ -146,7 +171,9 @@ def test_with_the_keyboard_only(visit: Any) -> None:
     go_to("#example")
     page.keyboard.press("Enter")
     expect(page.locator("#job-form")).to_be_visible()
-    assert page.evaluate("document.activeElement.tagName") == "H1", "the new view is where reading goes on"
+    assert page.evaluate("document.activeElement.tagName") == "H1", (
+        "the new view is where reading goes on"
+    )
     go_to("#f-parameters-library-polynomial_degree")
     page.keyboard.type("eleven")
     go_to("#job-form [type=submit]")
@@ -164,12 +191,16 @@ def test_with_the_keyboard_only(visit: Any) -> None:
     go_to("#plot-drift button[aria-expanded]")
     page.keyboard.press("Enter")
     go_to("#plot-drift .scroll")
-    assert all("422" in line for line in visit.complaints), "the browser itself notes the answer to eleven"
+    assert all("422" in line for line in visit.complaints), (
+        "the browser itself notes the answer to eleven"
+    )
     visit.complaints.clear()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_no_view_keeps_people_out_in_either_theme(visit: Any, jobs: dict[str, str], theme: str, client: httpx.Client) -> None:
+def test_no_view_keeps_people_out_in_either_theme(
+    visit: Any, jobs: dict[str, str], theme: str, client: httpx.Client
+) -> None:
     page = visit.page
     page.emulate_media(color_scheme=theme)
     dataset = client.get(f"/v1/jobs/{jobs['well']}").json()["dataset"]
@@ -187,7 +218,9 @@ def test_no_view_keeps_people_out_in_either_theme(visit: Any, jobs: dict[str, st
         visit.open(place)
         expect(page.locator(sign).first).to_be_visible()
         assert serious(page) == [], place
-        dark = page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
+        dark = (
+            page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
+        )
         assert dark == (theme == "dark")
 
 
@@ -200,16 +233,22 @@ def test_the_pointer_reads_values_with_their_intervals(visit: Any, jobs: dict[st
     visit.open(f"#/jobs/{jobs['rotating']}")
     page.locator("#plot-density-and-drift .u-over").hover()
     readout = page.locator("#plot-density-and-drift .readout")
-    expect(readout).to_have_text(re.compile(r"^x .* · y .* · stationary density of the model 0\.\d+"))
+    expect(readout).to_have_text(
+        re.compile(r"^x .* · y .* · stationary density of the model 0\.\d+")
+    )
 
 
-def test_the_switch_of_themes_holds_and_repaints_the_plots(visit: Any, jobs: dict[str, str]) -> None:
+def test_the_switch_of_themes_holds_and_repaints_the_plots(
+    visit: Any, jobs: dict[str, str]
+) -> None:
     page = visit.open(f"#/jobs/{jobs['well']}")
     expect(page.locator("#plot-drift canvas")).to_be_visible()
     before = page.evaluate("document.querySelector('#plot-drift canvas').toDataURL()")
     page.click("#theme")
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
-    page.wait_for_function("old => document.querySelector('#plot-drift canvas').toDataURL() !== old", arg=before)
+    page.wait_for_function(
+        "old => document.querySelector('#plot-drift canvas').toDataURL() !== old", arg=before
+    )
     page.reload()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     expect(page.locator("#theme")).to_have_text("Light")
@@ -257,12 +296,25 @@ def test_a_refused_file_says_why_and_what_to_try(visit: Any) -> None:
     visit.complaints.clear()
 
 
-def test_a_stream_of_events_that_does_not_come_through_is_replaced_by_asking(visit: Any, jobs: dict[str, str]) -> None:
+def test_a_stream_of_events_that_does_not_come_through_is_replaced_by_asking(
+    visit: Any, jobs: dict[str, str]
+) -> None:
     page = visit.page
     page.route(re.compile(r"/events$"), lambda route: route.abort())
     record = json.loads(page.request.get(f"{visit.url}/v1/jobs/{jobs['well']}").body())
-    asked = iter([{**record, "state": "running", "progress": {"fraction": 0.5, "stage": "identifying", "message": ""}}])
-    page.route(re.compile(rf"/v1/jobs/{jobs['well']}$"), lambda route: route.fulfill(json=next(asked, record)))
+    asked = iter(
+        [
+            {
+                **record,
+                "state": "running",
+                "progress": {"fraction": 0.5, "stage": "identifying", "message": ""},
+            }
+        ]
+    )
+    page.route(
+        re.compile(rf"/v1/jobs/{jobs['well']}$"),
+        lambda route: route.fulfill(json=next(asked, record)),
+    )
     visit.open(f"#/jobs/{jobs['well']}")
     expect(page.locator(".answer")).to_be_visible(timeout=15_000)
     visit.complaints.clear()
@@ -276,7 +328,9 @@ def key(served: Served) -> Iterator[str]:
     path.unlink()
 
 
-def test_where_keys_are_needed_the_page_asks_once_and_forgets_with_the_tab(visit: Any, jobs: dict[str, str], key: str) -> None:
+def test_where_keys_are_needed_the_page_asks_once_and_forgets_with_the_tab(
+    visit: Any, jobs: dict[str, str], key: str
+) -> None:
     page = visit.page
     page.goto(f"{visit.url}/#/jobs/{jobs['well']}")
     expect(page.locator("#key-dialog")).to_be_visible()
@@ -292,7 +346,9 @@ def test_where_keys_are_needed_the_page_asks_once_and_forgets_with_the_tab(visit
     page.reload()
     expect(page.locator("#plot-drift canvas")).to_be_visible()
     expect(page.locator("#key-dialog")).to_be_hidden()
-    assert key not in page.evaluate("JSON.stringify([localStorage, document.cookie, location.href])")
+    assert key not in page.evaluate(
+        "JSON.stringify([localStorage, document.cookie, location.href])"
+    )
     other = page.context.new_page()
     other.goto(f"{visit.url}/#/jobs")
     expect(other.locator("#key-dialog")).to_be_visible()

@@ -18,10 +18,20 @@ DRAWN = """[...document.querySelectorAll("figure canvas")].every(canvas => {
 })"""
 MODELS: dict[str, dict[str, Any]] = {
     "well": {"drift": {"x": {"x": 1, "x^3": -1}}, "diffusion": {"x,x": {"1": 0.25}}},
-    "rotating": {"drift": {"x": {"x": -1, "y": 2}, "y": {"x": -2, "y": -1}}, "diffusion": {"x,x": {"1": 1}, "y,y": {"1": 1}}},
-    "angle": {"drift": {"x": {"1": 1, "sin(x)": -1}}, "diffusion": {"x,x": {"1": 1}}, "periodic": {"x": 6.283185307179586}},
+    "rotating": {
+        "drift": {"x": {"x": -1, "y": 2}, "y": {"x": -2, "y": -1}},
+        "diffusion": {"x,x": {"1": 1}, "y,y": {"1": 1}},
+    },
+    "angle": {
+        "drift": {"x": {"1": 1, "sin(x)": -1}},
+        "diffusion": {"x,x": {"1": 1}},
+        "periodic": {"x": 6.283185307179586},
+    },
     "outward": {"drift": {"x": {"x": 1}}, "diffusion": {"x,x": {"1": 1}}},
-    "three": {"drift": {v: {v: -1} for v in "xyz"}, "diffusion": {f"{v},{v}": {"1": 1} for v in "xyz"}},
+    "three": {
+        "drift": {v: {v: -1} for v in "xyz"},
+        "diffusion": {f"{v},{v}": {"1": 1} for v in "xyz"},
+    },
 }
 
 
@@ -40,7 +50,9 @@ def test_a_saved_report_opens_offline_without_a_request_or_a_complaint(
     browser: Browser, client: httpx.Client, tmp_path: Path, name: str
 ) -> None:
     if name == "data":
-        dataset = client.post("/v1/datasets", files={"file": ("double_well.csv", EXAMPLE.read_bytes())}).json()["id"]
+        dataset = client.post(
+            "/v1/datasets", files={"file": ("double_well.csv", EXAMPLE.read_bytes())}
+        ).json()["id"]
         job: dict[str, Any] = {"kind": "identification", "dataset": dataset}
     else:
         job = {"kind": "generator", "model": MODELS[name], "analysis": {"eigenfunctions": True}}
@@ -59,17 +71,27 @@ def test_a_saved_report_opens_offline_without_a_request_or_a_complaint(
     assert "±" in text or name != "data"
     assert page.evaluate(DRAWN), "every plot has something on it"
     if name in ("data", "rotating"):
-        assert [v["id"] for v in Axe().run(page).response["violations"] if v["impact"] in ("serious", "critical")] == []
+        assert [
+            v["id"]
+            for v in Axe().run(page).response["violations"]
+            if v["impact"] in ("serious", "critical")
+        ] == []
     page.click("#theme")
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     assert visit.complaints == []
     context.close()
 
 
-def test_a_changed_script_does_not_run(browser: Browser, client: httpx.Client, tmp_path: Path) -> None:
+def test_a_changed_script_does_not_run(
+    browser: Browser, client: httpx.Client, tmp_path: Path
+) -> None:
     """The policy inside the file holds: nothing runs in a report but what was put there."""
-    file = report_of(client, {"kind": "generator", "model": MODELS["outward"]}, tmp_path / "report.html")
-    file.write_text(file.read_text().replace("</main>", "<script>document.title = 'taken'</script></main>"))
+    file = report_of(
+        client, {"kind": "generator", "model": MODELS["outward"]}, tmp_path / "report.html"
+    )
+    file.write_text(
+        file.read_text().replace("</main>", "<script>document.title = 'taken'</script></main>")
+    )
     context = browser.new_context(offline=True)
     visit = watched(context, "")
     visit.page.goto(file.as_uri())

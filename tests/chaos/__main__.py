@@ -16,9 +16,13 @@ a second and more; of so many the last ended 28.5 s after the last fault, of the
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.chaos", description="Kill everything while jobs run.")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.chaos", description="Kill everything while jobs run."
+    )
     parser.add_argument("--jobs", type=int, default=2000)
-    parser.add_argument("--rounds", type=int, default=10, help="how often each fault happens at least")
+    parser.add_argument(
+        "--rounds", type=int, default=10, help="how often each fault happens at least"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=2)
     chosen = parser.parse_args()
@@ -26,14 +30,20 @@ def main() -> int:
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
         installed(
-            Path(folder) / "installation", workers=chosen.workers, settings={"ITOSCOPE_MAX_OPEN_JOBS": MAX_OPEN_JOBS}
+            Path(folder) / "installation",
+            workers=chosen.workers,
+            settings={"ITOSCOPE_MAX_OPEN_JOBS": MAX_OPEN_JOBS},
         ) as installation,
     ):
         count = storm(installation, chosen.jobs, FAULTS, chosen.seed, rounds=chosen.rounds)
     for name, times in sorted(count.faults.items()):
         print(f"{times:5}  {name}")
-    print(f"{count.accepted} jobs accepted, {count.faults.total()} faults, {time.monotonic() - started:.0f} s")
-    print(f"the last job ended {count.seconds:.1f} s after the last fault; {count.rerun} computations were repeated")
+    print(
+        f"{count.accepted} jobs accepted, {count.faults.total()} faults, {time.monotonic() - started:.0f} s"
+    )
+    print(
+        f"the last job ended {count.seconds:.1f} s after the last fault; {count.rerun} computations were repeated"
+    )
     for name in ("lost", "stuck", "wrong", "twice", "doubled"):
         print(f"{getattr(count, name):5}  {name}")
     return 1 if count.broken_promises or count.accepted < chosen.jobs else 0

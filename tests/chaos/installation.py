@@ -35,7 +35,12 @@ class Program:
     def start(self) -> None:
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(
-                self._command, env=self._environment, cwd=ROOT, stdout=log, stderr=log, start_new_session=True
+                self._command,
+                env=self._environment,
+                cwd=ROOT,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
 
     def signal_group(self, number: int) -> None:
@@ -83,7 +88,9 @@ class Installation:
         self.store.start()
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("ITOSCOPE_")}
+        clean = {
+            name: value for name, value in os.environ.items() if not name.startswith("ITOSCOPE_")
+        }
         environment = clean | {
             "PYTHONPATH": str(ROOT),
             "ITOSCOPE_REDIS_URL": self.store.url,
@@ -95,9 +102,17 @@ class Installation:
             "CHAOS_RUNS": str(folder / "runs"),
             **(settings or {}),
         }
-        self.service = Program([sys.executable, "-m", "service"], environment, folder / "service.log")
-        command = [sys.executable, *(["-m", "worker"] if stub is None else [str(Path(__file__).with_name(stub))])]
-        self.workers = [Program(command, environment, folder / f"worker{number}.log") for number in range(workers)]
+        self.service = Program(
+            [sys.executable, "-m", "service"], environment, folder / "service.log"
+        )
+        command = [
+            sys.executable,
+            *(["-m", "worker"] if stub is None else [str(Path(__file__).with_name(stub))]),
+        ]
+        self.workers = [
+            Program(command, environment, folder / f"worker{number}.log")
+            for number in range(workers)
+        ]
         self.jobs = RedisJobStore(connect(self.store.url))
         self.results = LocalResultStore(folder / "data")
 
@@ -105,7 +120,12 @@ class Installation:
         end = time.monotonic() + seconds
         while True:
             with suppress(httpx.HTTPError):
-                if httpx.get(f"{self.url}/readyz", timeout=5, trust_env=False, verify=False).status_code == 200:
+                if (
+                    httpx.get(
+                        f"{self.url}/readyz", timeout=5, trust_env=False, verify=False
+                    ).status_code
+                    == 200
+                ):
                     return
             assert time.monotonic() < end, "never became ready"
             time.sleep(0.1)

@@ -26,4 +26,6 @@ def application(url: str) -> Celery:
 
 
 if __name__ == "__main__":
-    application(sys.argv[1]).Worker(concurrency=2, quiet=True, without_gossip=True, without_mingle=True).start()
+    application(sys.argv[1]).Worker(
+        concurrency=2, quiet=True, without_gossip=True, without_mingle=True
+    ).start()

@@ -53,7 +53,9 @@ class Count:
     @property
     def broken_promises(self) -> dict[str, int]:
         """What must not be."""
-        found = {name: getattr(self, name) for name in ("lost", "stuck", "wrong", "twice", "doubled")}
+        found = {
+            name: getattr(self, name) for name in ("lost", "stuck", "wrong", "twice", "doubled")
+        }
         return {name: number for name, number in found.items() if number}
 
 
@@ -74,7 +76,10 @@ def storm(
     questions = iter(range(jobs))
     lock = threading.Lock()
     count, chance = Count(), random.Random(seed)
-    senders = [threading.Thread(target=_send, args=(installation, questions, lock, accepted, seconds)) for _ in range(SENDERS)]
+    senders = [
+        threading.Thread(target=_send, args=(installation, questions, lock, accepted, seconds))
+        for _ in range(SENDERS)
+    ]
     for sender in senders:
         sender.start()
     planned = [fault for fault in faults for _ in range(rounds)]
@@ -94,7 +99,11 @@ def storm(
 
 
 def _send(
-    installation: Installation, questions: Any, lock: threading.Lock, accepted: dict[str, str], seconds: float | None
+    installation: Installation,
+    questions: Any,
+    lock: threading.Lock,
+    accepted: dict[str, str],
+    seconds: float | None,
 ) -> None:
     chance = random.Random()
     while True:
@@ -103,22 +112,36 @@ def _send(
         if number is None:
             return
         question = f"question {number}"
-        labels = {"question": question, "seconds": f"{chance.expovariate(4) if seconds is None else seconds:.3f}"}
+        labels = {
+            "question": question,
+            "seconds": f"{chance.expovariate(4) if seconds is None else seconds:.3f}",
+        }
         variables = ["x"]
         if seconds is None and number % SHARED_OUT == 0:
-            labels["shards"], labels["seconds"] = str(chance.randint(2, 9)), f"{chance.uniform(0.5, 2):.3f}"
+            labels["shards"], labels["seconds"] = (
+                str(chance.randint(2, 9)),
+                f"{chance.uniform(0.5, 2):.3f}",
+            )
             # Of two variables it counts as a large job: those who ask for help with it do not stand in the others' line.
             variables = ["x", "y"]
         body = {
             "kind": "generator",
-            "model": {"drift": {v: {v: -1} for v in variables}, "diffusion": {f"{v},{v}": {"1": 1} for v in variables}},
+            "model": {
+                "drift": {v: {v: -1} for v in variables},
+                "diffusion": {f"{v},{v}": {"1": 1} for v in variables},
+            },
             "labels": labels,
         }
         while True:  # as a client should: the same key until there is an answer
             try:
                 # Plain HTTP: else each request would read all certificates anew, for longer than it takes itself.
                 options = {"timeout": 10, "trust_env": False, "verify": False}
-                answer = httpx.post(f"{installation.url}/v1/jobs", json=body, headers={"Idempotency-Key": question}, **options)
+                answer = httpx.post(
+                    f"{installation.url}/v1/jobs",
+                    json=body,
+                    headers={"Idempotency-Key": question},
+                    **options,
+                )
             except httpx.HTTPError:
                 time.sleep(0.2)
                 continue
@@ -130,7 +153,9 @@ def _send(
             time.sleep(0.2)
 
 
-def _judge(installation: Installation, accepted: dict[str, str], since: float, count: Count) -> None:
+def _judge(
+    installation: Installation, accepted: dict[str, str], since: float, count: Count
+) -> None:
     open_jobs = set(accepted.values())
     while open_jobs and time.monotonic() - since < AFTERWARDS:
         for job_id in list(open_jobs):
@@ -145,11 +170,19 @@ def _judge(installation: Installation, accepted: dict[str, str], since: float, c
         if record is None:
             count.lost += 1
             continue
-        ends = [event for event in _patiently(installation.jobs.events, "default", job_id) or () if event.state == "succeeded"]
+        ends = [
+            event
+            for event in _patiently(installation.jobs.events, "default", job_id) or ()
+            if event.state == "succeeded"
+        ]
         count.twice += len(ends) > 1
         name = _patiently(installation.jobs.result_name, "default", job_id)
         body = installation.results.get("default", name) if name else None
-        found = None if body is None else GeneratorResult.model_validate_json(body).provenance.parameters["answer"]
+        found = (
+            None
+            if body is None
+            else GeneratorResult.model_validate_json(body).provenance.parameters["answer"]
+        )
         count.wrong += record.terminal and found != answer_to(question)
     listed, cursor = 0, None
     while True:

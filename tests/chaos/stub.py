@@ -30,7 +30,11 @@ def answer_to(question: str) -> str:
 
 def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> GeneratorResult:
     """Works for a while, reporting, and answers."""
-    seconds, question, shards = float(claim.job.labels["seconds"]), claim.job.labels["question"], claim.job.labels.get("shards")
+    seconds, question, shards = (
+        float(claim.job.labels["seconds"]),
+        claim.job.labels["question"],
+        claim.job.labels.get("shards"),
+    )
     answer = answer_to(question)
     if shards is None:
         for step in range(STEPS):
@@ -47,7 +51,10 @@ def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Gener
         runs.write(f"{claim.job_id} {claim.attempt}\n")
     return GeneratorResult(
         job=claim.job_id,
-        model=Model(drift={"x": Component(expression="-x", terms=())}, diffusion={"x,x": Component(expression="1", terms=())}),
+        model=Model(
+            drift={"x": Component(expression="-x", terms=())},
+            diffusion={"x,x": Component(expression="1", terms=())},
+        ),
         generator=GeneratorAnalysis(ergodic=True),
         provenance=Provenance(version="chaos", parameters={"answer": answer}, seconds=0.0),
     )

@@ -13,7 +13,9 @@ from storage.redis.connection import connect
 from storage.redis.jobs import RedisJobStore
 from tests.own_redis import OwnRedis
 
-JOB = GeneratorJob.model_validate({"kind": "generator", "model": {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 1}}}})
+JOB = GeneratorJob.model_validate(
+    {"kind": "generator", "model": {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 1}}}}
+)
 
 
 class Log:
@@ -59,5 +61,7 @@ def lost_by_a_power_cut(folder: Path, policy: str) -> int:
 
 
 @pytest.mark.parametrize(("policy", "loses"), [("always", False), ("everysec", True)])
-def test_only_a_log_that_is_forced_to_the_disk_with_every_write_keeps_all(tmp_path: Path, policy: str, loses: bool) -> None:
+def test_only_a_log_that_is_forced_to_the_disk_with_every_write_keeps_all(
+    tmp_path: Path, policy: str, loses: bool
+) -> None:
     assert (lost_by_a_power_cut(tmp_path / "valkey", policy) > 0) == loses

@@ -29,7 +29,11 @@ def service_url(tmp_path: Path, empty_redis_url: str) -> Iterator[str]:
     """Address of the service over Redis; no worker, and a reader that reads nothing, as neither is the question."""
     settings = ServiceSettings(data_dir=tmp_path, redis_url=empty_redis_url)
     app = create_app(settings, reader=RecordingReader(), queue=RecordingQueue())
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", port=free_port(), timeout_graceful_shutdown=1))
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app, log_config=None, lifespan="off", port=free_port(), timeout_graceful_shutdown=1
+        )
+    )
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
@@ -49,13 +53,17 @@ def client(served: Served) -> Iterator[Client]:
 def read(tmp_path: Path) -> Callable[..., tuple[DatasetReport, np.ndarray[Any, Any]]]:
     """Report and states of what the service reads from data."""
 
-    def reading(data: Any, t: Any = None, **layout: Any) -> tuple[DatasetReport, np.ndarray[Any, Any]]:
+    def reading(
+        data: Any, t: Any = None, **layout: Any
+    ) -> tuple[DatasetReport, np.ndarray[Any, Any]]:
         upload = upload_of(data, t, LayoutOptions(**layout))
         content = b"".join(upload.pieces())
         (tmp_path / "upload").write_bytes(content)
         form = format_of(content[:4096], upload.content_type, upload.filename)
         given = Layout.model_validate(upload.query()).model_dump(mode="json")
-        report = read_file(tmp_path / "upload", form, ReaderLayout.from_json(given), Limits(), tmp_path)
+        report = read_file(
+            tmp_path / "upload", form, ReaderLayout.from_json(given), Limits(), tmp_path
+        )
         return DatasetReport.model_validate(report), np.load(tmp_path / "states.npy")
 
     return reading

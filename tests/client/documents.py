@@ -16,7 +16,10 @@ def component(terms: Mapping[str, float], error: float | None = None) -> dict[st
         }
         for term, value in terms.items()
     ]  # fmt: skip
-    return {"expression": " + ".join(f"{value}*{term}" for term, value in terms.items()), "terms": listed}
+    return {
+        "expression": " + ".join(f"{value}*{term}" for term, value in terms.items()),
+        "terms": listed,
+    }
 
 
 def result(

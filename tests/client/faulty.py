@@ -72,7 +72,12 @@ class FaultyProxy:
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._server.shutdown()
         self._server.server_close()
 
@@ -86,7 +91,10 @@ class FaultyProxy:
         if fault in ("429", "503"):
             problem = f'{{"code": "made-up", "title": "Refused", "status": {fault}, "detail": "by the proxy"}}'.encode()
             return _answer(
-                exchange, int(fault), {"Content-Type": "application/problem+json", "Retry-After": self._retry_after}, problem
+                exchange,
+                int(fault),
+                {"Content-Type": "application/problem+json", "Retry-After": self._retry_after},
+                problem,
             )
         if exchange.path.endswith("/events") and not self._keeps_back:
             return self._pass_on(exchange)
@@ -124,22 +132,36 @@ class FaultyProxy:
                 exchange.wfile.write(line)
         _hang_up(exchange)
 
-    def _forward(self, exchange: BaseHTTPRequestHandler, body: bytes) -> tuple[int, dict[str, str], bytes]:
+    def _forward(
+        self, exchange: BaseHTTPRequestHandler, body: bytes
+    ) -> tuple[int, dict[str, str], bytes]:
         with self._lock:
             self.counts["forwarded"] += 1
-        headers = {name: value for name, value in exchange.headers.items() if name.lower() not in self._kept_away}
+        headers = {
+            name: value
+            for name, value in exchange.headers.items()
+            if name.lower() not in self._kept_away
+        }
         connection = http.client.HTTPConnection(self._to.hostname or "", self._to.port, timeout=60)
         try:
             connection.request(exchange.command, exchange.path, body or None, headers)
             answer = connection.getresponse()
-            kept = {name: value for name, value in answer.getheaders() if name.lower() not in ("connection", "transfer-encoding")}
+            kept = {
+                name: value
+                for name, value in answer.getheaders()
+                if name.lower() not in ("connection", "transfer-encoding")
+            }
             return answer.status, kept, answer.read()
         finally:
             connection.close()
 
 
 def _answer(
-    exchange: BaseHTTPRequestHandler, status: int, headers: Mapping[str, str], content: bytes, cut: int | None = None
+    exchange: BaseHTTPRequestHandler,
+    status: int,
+    headers: Mapping[str, str],
+    content: bytes,
+    cut: int | None = None,
 ) -> None:
     try:
         exchange.send_response_only(status)

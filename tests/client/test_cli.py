@@ -15,13 +15,33 @@ FILE = str(ROOT / "examples" / "double_well.csv")
 
 
 def run(url: str, *arguments: str) -> Result:
-    return CliRunner().invoke(itoscope, [*arguments], env={"ITOSCOPE_URL": url, "ITOSCOPE_API_KEY": ""})
+    return CliRunner().invoke(
+        itoscope, [*arguments], env={"ITOSCOPE_URL": url, "ITOSCOPE_API_KEY": ""}
+    )
 
 
 def test_a_file_is_identified_watched_listed_and_kept(served: Served, tmp_path: Path) -> None:
-    done = run(served.url, "identify", FILE, "--passage", "-1", "1", "--label", "n=7", "-o", str(tmp_path / "r.json"))
+    done = run(
+        served.url,
+        "identify",
+        FILE,
+        "--passage",
+        "-1",
+        "1",
+        "--label",
+        "n=7",
+        "-o",
+        str(tmp_path / "r.json"),
+    )
     assert done.exit_code == 0, done.output
-    for shown in ("6001 samples of x", "b_x = ", "x^3", "relaxation time", "mean time -1 → 1", "Kramers"):
+    for shown in (
+        "6001 samples of x",
+        "b_x = ",
+        "x^3",
+        "relaxation time",
+        "mean time -1 → 1",
+        "Kramers",
+    ):
         assert shown in done.stdout
     job = json.loads((tmp_path / "r.json").read_text())["job"]
     assert job in run(served.url, "jobs", "--label", "n=7", "--state", "succeeded").stdout
@@ -49,7 +69,9 @@ def test_a_detached_job_is_only_its_id(served: Served) -> None:
         (["identify"], 2, "FILE"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_status(served: Served, arguments: list[str], status: int, said: str) -> None:
+def test_what_is_wrong_is_said_with_its_status(
+    served: Served, arguments: list[str], status: int, said: str
+) -> None:
     done = run(served.url, *arguments)
     assert (done.exit_code, said in done.stderr) == (status, True), done.stderr
     assert "Traceback" not in done.output
@@ -84,7 +106,9 @@ def test_the_key_is_no_argument() -> None:
 @pytest.mark.slow
 def test_without_click_it_is_said_how_to_get_it() -> None:
     code = "import sys; sys.modules['click'] = None; from itoscope_client.cli import main; main()"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT / "client", capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT / "client", capture_output=True, text=True
+    )
     assert done.returncode == 1
     assert "pip install 'itoscope-client[cli]'" in done.stderr
 

@@ -43,7 +43,9 @@ class TestInstallation:
         model = client.identify(x, dt=0.05, labels={"experiment": "trap-17"}, progress=False)
         assert model.names == ("b_x: x", "b_x: x^3", "a_xx: 1")
         assert (np.abs(model.values - [1, -1, 0.25]) < 4 * model.std_errors).all()
-        np.testing.assert_allclose(model.drift([0.0, 0.5]), [0.0, 0.5 * model.values[0] + 0.125 * model.values[1]])
+        np.testing.assert_allclose(
+            model.drift([0.0, 0.5]), [0.0, 0.5 * model.values[0] + 0.125 * model.values[1]]
+        )
         assert client.jobs(labels={"experiment": "trap-17"})[0]["id"] == model.job_id
         # Not in the result, so the service is asked: between the wells it takes about as long as from a little beyond them.
         wells = float(model.passages[0])
@@ -57,7 +59,10 @@ class TestInstallation:
     def test_a_window_moved_along_a_record(self, client: Client, served: Served) -> None:
         x = np.loadtxt(ROOT / "examples" / "double_well.csv", delimiter=",", skiprows=1)[:, 1]
         rolling = client.roll(x, dt=0.05, windows={"count": 3, "share": 0.5}, progress=False)
-        np.testing.assert_allclose(rolling.times, np.linspace(rolling.ends[0] / 2, rolling.ends[-1] - rolling.ends[0] / 2, 3))
+        np.testing.assert_allclose(
+            rolling.times,
+            np.linspace(rolling.ends[0] / 2, rolling.ends[-1] - rolling.ends[0] / 2, 3),
+        )
         for gap, time in zip(rolling.gaps, rolling.relaxation_times, strict=True):
             assert gap.ci is not None
             assert float(gap) == pytest.approx(1 / float(time))
@@ -74,12 +79,16 @@ class TestInstallation:
 
         async def the_same() -> list[float]:
             async with AsyncClient(served.url) as client:
-                found = await client.roll(x, dt=0.05, windows={"count": 3, "share": 0.5}, progress=False)
+                found = await client.roll(
+                    x, dt=0.05, windows={"count": 3, "share": 0.5}, progress=False
+                )
                 return [float(gap) for gap in found.gaps]
 
         assert asyncio.run(the_same()) == [float(gap) for gap in rolling.gaps]
 
-    def test_one_record_under_several_sets_of_parameters(self, client: Client, served: Served) -> None:
+    def test_one_record_under_several_sets_of_parameters(
+        self, client: Client, served: Served
+    ) -> None:
         x = np.loadtxt(ROOT / "examples" / "double_well.csv", delimiter=",", skiprows=1)[:2000, 1]
         over = [{}, {"library": {"polynomial_degree": 2}}, {"library": {"extra_terms": ["log(x)"]}}]
         seed = {"seed": 3}
@@ -87,7 +96,10 @@ class TestInstallation:
         assert (len(sweep), list(sweep.over)) == (3, over)
         alone = client.identify(x, dt=0.05, parameters=seed, progress=False)
         assert sweep[0].equations == alone.equations
-        assert sweep[0].document["provenance"]["parameters"] == alone.document["provenance"]["parameters"]
+        assert (
+            sweep[0].document["provenance"]["parameters"]
+            == alone.document["provenance"]["parameters"]
+        )
         assert sweep[1].names == ("b_x: x", "a_xx: 1")
         assert sweep[1].document["provenance"]["parameters"]["library"]["polynomial_degree"] == 2
         with pytest.raises(JobFailed, match=r"log\(x\)"):
@@ -108,7 +120,12 @@ class TestInstallation:
         async def the_same() -> Sweep:
             async with AsyncClient(served.url) as client:
                 return await client.sweep(
-                    x, dt=0.05, over=over[:1], parameters=seed, analysis={"model_only": True}, progress=False
+                    x,
+                    dt=0.05,
+                    over=over[:1],
+                    parameters=seed,
+                    analysis={"model_only": True},
+                    progress=False,
                 )
 
         assert asyncio.run(the_same())[0].equations == sweep[0].equations
@@ -119,7 +136,10 @@ class TestInstallation:
         async def both() -> list[float]:
             async with AsyncClient(served.url) as client:
                 models = [
-                    client.analyse({"drift": {"x": {"x": -k}}, "diffusion": {"x,x": {"1": 1.0}}}, progress=False)
+                    client.analyse(
+                        {"drift": {"x": {"x": -k}}, "diffusion": {"x,x": {"1": 1.0}}},
+                        progress=False,
+                    )
                     for k in (1.0, 2.0)
                 ]
                 return [float(model.relaxation_times[0]) for model in await asyncio.gather(*models)]
@@ -132,9 +152,13 @@ class TestInstallation:
         assert (failed.value.code, bool(failed.value.hints)) == ("too-few-samples", True)
         assert failed.value.job_id.startswith("job_")
 
-    def test_refusals_are_types_with_the_place_and_hints(self, client: Client, tmp_path: Path) -> None:
+    def test_refusals_are_types_with_the_place_and_hints(
+        self, client: Client, tmp_path: Path
+    ) -> None:
         with pytest.raises(InvalidRequest) as refused:
-            client.validate({"kind": "generator", "model": DOUBLE_WELL, "analysis": {"eigenpairs": 0}})
+            client.validate(
+                {"kind": "generator", "model": DOUBLE_WELL, "analysis": {"eigenpairs": 0}}
+            )
         assert refused.value.errors[0].pointer == "#/analysis/eigenpairs"
         (tmp_path / "slip.csv").write_text("t,x\n0,1.0\n1,1.5\n2,1.2\n3,oops\n4,1.1\n")
         with pytest.raises(UnreadableData, match="oops"):
@@ -146,15 +170,30 @@ class TestInstallation:
 class TestShells:
     def test_both_clients_have_the_same_methods_and_arguments(self) -> None:
         def methods(kind: type) -> dict[str, list[str]]:
-            public = {name: value for name, value in inspect.getmembers(kind, callable) if not name.startswith("_")}
+            public = {
+                name: value
+                for name, value in inspect.getmembers(kind, callable)
+                if not name.startswith("_")
+            }
             return {name: [*inspect.signature(value).parameters] for name, value in public.items()}
 
         assert methods(Client) == methods(AsyncClient)
         assert len(methods(Client)) > 15
-        assert methods(Client)["analyse"] == ["self", "model", "analysis", "labels", "timeout", "progress"]
+        assert methods(Client)["analyse"] == [
+            "self",
+            "model",
+            "analysis",
+            "labels",
+            "timeout",
+            "progress",
+        ]
 
 
-def answering(*answers: httpx.Response | BaseException, seen: list[httpx.Request] | None = None, **options: Any) -> Client:
+def answering(
+    *answers: httpx.Response | BaseException,
+    seen: list[httpx.Request] | None = None,
+    **options: Any,
+) -> Client:
     """A client to whom these answers are given, one after the other."""
     left = [*answers]
 
@@ -166,11 +205,21 @@ def answering(*answers: httpx.Response | BaseException, seen: list[httpx.Request
             raise given
         return given
 
-    return Client("http://service", transport=httpx.MockTransport(answer), **{"retries": Retries(base=0.001), **options})
+    return Client(
+        "http://service",
+        transport=httpx.MockTransport(answer),
+        **{"retries": Retries(base=0.001), **options},
+    )
 
 
 def problem(status: int, code: str) -> httpx.Response:
-    body = {"code": code, "title": "No", "status": status, "detail": "because", "hints": ["Try this."]}
+    body = {
+        "code": code,
+        "title": "No",
+        "status": status,
+        "detail": "because",
+        "hints": ["Try this."],
+    }
     return httpx.Response(status, json=body, headers={"X-Request-Id": "r1", "Retry-After": "7"})
 
 
@@ -209,12 +258,16 @@ class TestErrors:
 
     def test_who_does_not_answer_is_named(self) -> None:
         with pytest.raises(Unreachable, match=r"tried 2 times: refused.*ITOSCOPE_URL"):
-            answering(*2 * [httpx.ConnectError("refused")], retries=Retries(attempts=2, base=0)).jobs()
+            answering(
+                *2 * [httpx.ConnectError("refused")], retries=Retries(attempts=2, base=0)
+            ).jobs()
 
     def test_an_address_where_nobody_ever_answered_is_given_up_soon(self) -> None:
         with pytest.raises(Unreachable, match="tried 4 times"):
             answering(*20 * [httpx.ConnectError("refused")]).jobs()
-        known = answering(httpx.Response(200, json={"id": "job_x"}), *20 * [httpx.ConnectError("refused")])
+        known = answering(
+            httpx.Response(200, json={"id": "job_x"}), *20 * [httpx.ConnectError("refused")]
+        )
         known.job("job_x")
         with pytest.raises(Unreachable, match="tried 10 times"):
             known.job("job_x")
@@ -223,7 +276,9 @@ class TestErrors:
         with pytest.raises(InputError, match="https://"):
             Client("localhost:8000")
 
-    def test_the_key_comes_from_the_environment_and_is_not_shown(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_key_comes_from_the_environment_and_is_not_shown(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("ITOSCOPE_API_KEY", "secret-key\n")
         seen: list[httpx.Request] = []
         client = answering(httpx.Response(200, json={"id": "job_x"}), seen=seen)
@@ -232,13 +287,19 @@ class TestErrors:
         assert "secret-key" not in repr(client) + repr(vars(client))
 
 
-RUNNING = {"id": "job_x", "state": "running", "progress": {"fraction": 0.5, "stage": "drift", "message": "Fitting the drift"}}
+RUNNING = {
+    "id": "job_x",
+    "state": "running",
+    "progress": {"fraction": 0.5, "stage": "drift", "message": "Fitting the drift"},
+}
 
 
 class TestWaiting:
     def test_who_interrupts_is_told_how_to_go_on(self) -> None:
         with pytest.raises(KeyboardInterrupt) as stopped:
-            answering(httpx.Response(200, json=RUNNING), KeyboardInterrupt()).wait("job_x", progress=False)
+            answering(httpx.Response(200, json=RUNNING), KeyboardInterrupt()).wait(
+                "job_x", progress=False
+            )
         assert "client.wait('job_x') or `itoscope watch job_x`" in stopped.value.__notes__[0]
 
     def test_time_may_run_out_and_the_job_goes_on(self) -> None:
@@ -247,7 +308,9 @@ class TestWaiting:
 
     def test_a_cancelled_job_has_no_result(self) -> None:
         with pytest.raises(JobCancelled):
-            answering(httpx.Response(200, json={**RUNNING, "state": "cancelled"})).wait("job_x", progress=False)
+            answering(httpx.Response(200, json={**RUNNING, "state": "cancelled"})).wait(
+                "job_x", progress=False
+            )
 
     def test_a_listener_sees_every_record(self) -> None:
         seen: list[Any] = []
@@ -263,7 +326,9 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize(("stream", "drawn"), [(Terminal, True), (io.StringIO, False)])
-def test_progress_is_drawn_on_terminals_only(stream: Callable[[], io.StringIO], drawn: bool) -> None:
+def test_progress_is_drawn_on_terminals_only(
+    stream: Callable[[], io.StringIO], drawn: bool
+) -> None:
     screen = stream()
     bar = ProgressBar(screen)
     bar(RUNNING)

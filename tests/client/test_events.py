@@ -22,7 +22,12 @@ STUBBORN = Retries(attempts=1000, base=0.01, longest=0.05)
 
 
 def record(state: str, fraction: float = 0.0, attempt: int = 1) -> dict[str, Any]:
-    return {"id": "job_x", "state": state, "attempt": attempt, "progress": {"fraction": fraction, "stage": "s", "message": ""}}
+    return {
+        "id": "job_x",
+        "state": state,
+        "attempt": attempt,
+        "progress": {"fraction": fraction, "stage": "s", "message": ""},
+    }
 
 
 def event(number: int, state: str, fraction: float = 0.0, attempt: int = 1) -> bytes:
@@ -43,10 +48,14 @@ class Breaks(httpx.SyncByteStream):
 
 def stream(body: httpx.SyncByteStream | bytes) -> httpx.Response:
     headers = {"Content-Type": "text/event-stream; charset=utf-8"}
-    return httpx.Response(200, headers=headers, **({"content": body} if isinstance(body, bytes) else {"stream": body}))
+    return httpx.Response(
+        200, headers=headers, **({"content": body} if isinstance(body, bytes) else {"stream": body})
+    )
 
 
-def watched(*answers: httpx.Response, silent: bool = False) -> tuple[list[Mapping[str, Any]], list[httpx.Request]]:
+def watched(
+    *answers: httpx.Response, silent: bool = False
+) -> tuple[list[Mapping[str, Any]], list[httpx.Request]]:
     """What a listener is told where these are the answers, and what was asked."""
     told: list[Mapping[str, Any]] = []
     asked: list[httpx.Request] = []
@@ -56,7 +65,9 @@ def watched(*answers: httpx.Response, silent: bool = False) -> tuple[list[Mappin
         asked.append(request)
         return left.pop(0)
 
-    with Client("http://service", transport=httpx.MockTransport(answer), retries=Retries(base=0.001)) as client:
+    with Client(
+        "http://service", transport=httpx.MockTransport(answer), retries=Retries(base=0.001)
+    ) as client:
         client.watch("job_x", progress=False if silent else told.append)
     assert left == []
     return told, asked
@@ -73,12 +84,20 @@ def found(document: Mapping[str, Any]) -> httpx.Response:
 def test_a_stream_that_breaks_is_resumed_where_it_was() -> None:
     told, asked = watched(
         found(record("running", 0.1)),
-        stream(Breaks(event(1, "running", 0.2), event(2, "running", 0.3), event(3, "running", 0.4)[:40])),
+        stream(
+            Breaks(
+                event(1, "running", 0.2), event(2, "running", 0.3), event(3, "running", 0.4)[:40]
+            )
+        ),
         found(record("running", 0.35)),
         stream(event(3, "running", 0.4) + event(4, "succeeded", 1.0)),
         found(record("succeeded", 1.0)),
     )
-    assert [request.headers.get("Last-Event-ID") for request in asked if request.url.path.endswith("/events")] == [None, "2-0"]
+    assert [
+        request.headers.get("Last-Event-ID")
+        for request in asked
+        if request.url.path.endswith("/events")
+    ] == [None, "2-0"]
     assert [f for f, before in zip(fractions(told), [None, *fractions(told)], strict=False) if f != before] == [
         0.1, 0.2, 0.3, 0.35, 0.4, 1.0,
     ]  # fmt: skip
@@ -87,23 +106,41 @@ def test_a_stream_that_breaks_is_resumed_where_it_was() -> None:
 
 def test_what_was_before_the_record_is_not_told() -> None:
     """Who begins to watch later is told the job's whole story: the bar must not run back."""
-    story = event(1, "queued", 0.0, 0) + event(2, "running", 0.4) + event(3, "queued", 0.0) + event(4, "running", 0.1, 2)
+    story = (
+        event(1, "queued", 0.0, 0)
+        + event(2, "running", 0.4)
+        + event(3, "queued", 0.0)
+        + event(4, "running", 0.1, 2)
+    )
     told, _ = watched(
-        found(record("running", 0.2, 2)), stream(story + event(5, "running", 0.5, 2)), found(record("cancelled", 0.5, 2))
+        found(record("running", 0.2, 2)),
+        stream(story + event(5, "running", 0.5, 2)),
+        found(record("cancelled", 0.5, 2)),
     )
     assert fractions(told) == [0.2, 0.5, 0.5]
 
 
 def test_a_job_that_lost_its_worker_begins_again_before_the_listeners_eyes() -> None:
     pieces = [event(1, "running", 0.4), event(2, "queued", 0.0), event(3, "running", 0.1, 2)]
-    told, _ = watched(found(record("running", 0.3)), stream(Breaks(*pieces)), found(record("succeeded", 1.0, 2)))
-    assert [(said["state"], said["attempt"]) for said in told[1:4]] == [("running", 1), ("queued", 1), ("running", 2)]
+    told, _ = watched(
+        found(record("running", 0.3)), stream(Breaks(*pieces)), found(record("succeeded", 1.0, 2))
+    )
+    assert [(said["state"], said["attempt"]) for said in told[1:4]] == [
+        ("running", 1),
+        ("queued", 1),
+        ("running", 2),
+    ]
 
 
 @pytest.mark.parametrize("size", [1, 7, 64])
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
 def test_a_stream_may_come_in_any_pieces(size: int, newline: bytes) -> None:
-    body = b": hello\n\ndata: []\n\ndata: {\n\n" + event(1, "running", 0.2) + b":\n\n" + event(2, "running", 0.7)
+    body = (
+        b": hello\n\ndata: []\n\ndata: {\n\n"
+        + event(1, "running", 0.2)
+        + b":\n\n"
+        + event(2, "running", 0.7)
+    )
     body = body.replace(b"\n", newline)
     told, _ = watched(
         found(record("running", 0.1)),
@@ -115,7 +152,12 @@ def test_a_stream_may_come_in_any_pieces(size: int, newline: bytes) -> None:
 
 @pytest.mark.parametrize(
     "instead",
-    [httpx.Response(404, json={}), httpx.Response(503), httpx.Response(200, text="<html>"), stream(b"")],
+    [
+        httpx.Response(404, json={}),
+        httpx.Response(503),
+        httpx.Response(200, text="<html>"),
+        stream(b""),
+    ],
     ids=["none", "busy", "a page", "nothing"],
 )
 def test_where_no_stream_comes_polls_do(instead: httpx.Response) -> None:
@@ -136,7 +178,12 @@ class Worker:
     """Does a job step by step, each step a report."""
 
     def __init__(self, redis_url: str, job_id: str, steps: int = 20, pause: float = 0.05) -> None:
-        self.jobs, self.job_id, self.steps, self.pause = RedisJobStore(connect(redis_url)), job_id, steps, pause
+        self.jobs, self.job_id, self.steps, self.pause = (
+            RedisJobStore(connect(redis_url)),
+            job_id,
+            steps,
+            pause,
+        )
         self.thread = threading.Thread(target=self.work)
         self.thread.start()
 
@@ -145,7 +192,11 @@ class Worker:
         self.jobs.claim(self.job_id, "test", 60.0)
         for n in range(1, self.steps + 1):
             time.sleep(self.pause)
-            self.jobs.report(self.job_id, 1, Progress(fraction=n / (self.steps + 1), stage="fitting", message="Fitting"))
+            self.jobs.report(
+                self.job_id,
+                1,
+                Progress(fraction=n / (self.steps + 1), stage="fitting", message="Fitting"),
+            )
         self.jobs.cancel("default", self.job_id)
 
 
@@ -155,7 +206,9 @@ def submitted(url: str) -> str:
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_the_bar_moves_with_every_report(service_url: str, empty_redis_url: str, asynchronous: bool) -> None:
+def test_the_bar_moves_with_every_report(
+    service_url: str, empty_redis_url: str, asynchronous: bool
+) -> None:
     job_id, told = submitted(service_url), list[Mapping[str, Any]]()
 
     async def watch() -> dict[str, Any]:
@@ -175,10 +228,14 @@ def test_the_bar_moves_with_every_report(service_url: str, empty_redis_url: str,
     assert fractions(told) == sorted(fractions(told))
 
 
-def test_a_stream_that_keeps_breaking_tells_every_report_once(service_url: str, empty_redis_url: str) -> None:
+def test_a_stream_that_keeps_breaking_tells_every_report_once(
+    service_url: str, empty_redis_url: str
+) -> None:
     job_id, told = submitted(service_url), list[Mapping[str, Any]]()
     with (
-        FaultyProxy(service_url, faults=["dropped before", "429", "503"], keeps_back=False, seed=5) as proxy,
+        FaultyProxy(
+            service_url, faults=["dropped before", "429", "503"], keeps_back=False, seed=5
+        ) as proxy,
         Client(proxy.url, retries=STUBBORN) as client,
     ):
         worker = Worker(empty_redis_url, job_id, pause=0.03)
@@ -188,7 +245,9 @@ def test_a_stream_that_keeps_breaking_tells_every_report_once(service_url: str, 
     assert [said["state"] for said in told].count("cancelled") == 1
 
 
-def test_somebody_who_keeps_streams_back_holds_up_nobody(service_url: str, empty_redis_url: str) -> None:
+def test_somebody_who_keeps_streams_back_holds_up_nobody(
+    service_url: str, empty_redis_url: str
+) -> None:
     job_id, told = submitted(service_url), list[Mapping[str, Any]]()
     with FaultyProxy(service_url, share=0.0) as proxy, Client(proxy.url) as client:
         worker = Worker(empty_redis_url, job_id, steps=3)
@@ -197,7 +256,9 @@ def test_somebody_who_keeps_streams_back_holds_up_nobody(service_url: str, empty
     assert told[-1]["state"] == "cancelled"
 
 
-def test_the_time_to_wait_ends_though_the_stream_goes_on(service_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_to_wait_ends_though_the_stream_goes_on(
+    service_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("itoscope_client.waiting.SILENCE", 0.3)
     job_id, told = submitted(service_url), list[Mapping[str, Any]]()
     began = time.monotonic()

@@ -27,7 +27,9 @@ def upload(client: Client, n: int) -> str:
 
 def submit(client: Client, dataset: str, n: int) -> str:
     """A job of its own."""
-    return str(client.submit({"kind": "identification", "dataset": dataset, "labels": {"n": str(n)}})["id"])
+    return str(
+        client.submit({"kind": "identification", "dataset": dataset, "labels": {"n": str(n)}})["id"]
+    )
 
 
 def jobs_by_submission(url: str) -> Counter[str]:
@@ -68,7 +70,9 @@ def test_without_the_idempotency_key_the_same_submissions_make_duplicates(servic
 def test_the_asynchronous_client_makes_no_duplicates_either(service_url: str) -> None:
     async def submit_some(url: str) -> list[str]:
         async with AsyncClient(url, timeout=TIMEOUT, retries=STUBBORN) as client:
-            jobs = [{"kind": "generator", "model": MODEL, "labels": {"n": str(n)}} for n in range(20)]
+            jobs = [
+                {"kind": "generator", "model": MODEL, "labels": {"n": str(n)}} for n in range(20)
+            ]
             return [record["id"] for record in await asyncio.gather(*map(client.submit, jobs))]
 
     with FaultyProxy(service_url, delay=LATE, seed=1) as proxy:
@@ -78,7 +82,9 @@ def test_the_asynchronous_client_makes_no_duplicates_either(service_url: str) ->
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_of_a_job_sent_without_a_key_only_what_was_surely_not_done_is_tried_again(service_url: str, fault: str) -> None:
+def test_of_a_job_sent_without_a_key_only_what_was_surely_not_done_is_tried_again(
+    service_url: str, fault: str
+) -> None:
     bare = create_job({"kind": "generator", "model": MODEL, "labels": {"n": "1"}}, None)
     assert not bare.repeatable
     few = Retries(attempts=4, base=0.01)

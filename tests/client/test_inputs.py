@@ -33,7 +33,12 @@ class TestArrays:
 
     def test_trajectories_of_different_length(self, read: Read) -> None:
         report, states = read([X[:20, 0], X[20:, 0]], dt=0.5)
-        assert (report.n_trajectories, report.lengths.min, report.lengths.max, report.dt.median) == (2, 20, 40, 0.5)
+        assert (
+            report.n_trajectories,
+            report.lengths.min,
+            report.lengths.max,
+            report.dt.median,
+        ) == (2, 20, 40, 0.5)
         np.testing.assert_array_equal(np.sort(states[:, 0]), np.sort(X[:, 0]))
 
     def test_trajectories_with_times_of_their_own(self, read: Read) -> None:
@@ -92,7 +97,10 @@ class TestArrays:
 class TestTables:
     def test_a_calendar_index_is_time(self, read: Read) -> None:
         pandas = pytest.importorskip("pandas")
-        frame = pandas.DataFrame({"u": X[:, 0], "v": X[:, 1]}, index=pandas.date_range("2024-01-01", periods=60, freq="10s"))
+        frame = pandas.DataFrame(
+            {"u": X[:, 0], "v": X[:, 1]},
+            index=pandas.date_range("2024-01-01", periods=60, freq="10s"),
+        )
         report, states = read(frame)
         assert (report.dt.median, [v.column for v in report.variables]) == (10.0, ["u", "v"])
         np.testing.assert_array_equal(states, X)
@@ -104,7 +112,9 @@ class TestTables:
 
     def test_tracks_are_told_apart_by_their_column(self, read: Read) -> None:
         pandas = pytest.importorskip("pandas")
-        frame = pandas.DataFrame({"track": np.repeat([7, 9], 30), "t": np.tile(T[:30], 2), "x": X[:, 0]})
+        frame = pandas.DataFrame(
+            {"track": np.repeat([7, 9], 30), "t": np.tile(T[:30], 2), "x": X[:, 0]}
+        )
         assert read(frame, id_column="track")[0].n_trajectories == 2
 
     def test_an_index_of_numbers_without_a_name_is_asked_about(self) -> None:
@@ -117,15 +127,22 @@ class TestLabelled:
     def test_dimensions_say_what_they_are(self, read: Read) -> None:
         xarray = pytest.importorskip("xarray")
         data = xarray.DataArray(
-            X.reshape(3, 20, 2), dims=("particle", "time", "space"), coords={"time": T[:20], "space": ["u", "v"]}
+            X.reshape(3, 20, 2),
+            dims=("particle", "time", "space"),
+            coords={"time": T[:20], "space": ["u", "v"]},
         )
         report, _ = read(data)
-        assert (report.n_trajectories, report.dt.median, [v.column for v in report.variables]) == (3, 0.25, ["u", "v"])
+        assert (report.n_trajectories, report.dt.median, [v.column for v in report.variables]) == (
+            3,
+            0.25,
+            ["u", "v"],
+        )
 
     def test_variables_of_a_dataset_are_chosen_by_name(self, read: Read) -> None:
         xarray = pytest.importorskip("xarray")
         data = xarray.Dataset(
-            {"a": ("time", X[:, 0]), "b": ("time", X[:, 1])}, coords={"time": ("time", T, {"units": "days since 1990"})}
+            {"a": ("time", X[:, 0]), "b": ("time", X[:, 1])},
+            coords={"time": ("time", T, {"units": "days since 1990"})},
         )
         report, states = read(data, state_columns=["b", "a"])
         assert report.time_unit == "day"
@@ -145,7 +162,11 @@ class TestFiles:
     def test_what_the_service_reads_is_sent_as_it_is(self, tmp_path: Path) -> None:
         (tmp_path / "d.csv").write_text("t,x\n0,1\n1,2\n2,1\n")
         upload = upload_of(tmp_path / "d.csv")
-        assert (upload.content, upload.content_type, upload.filename) == (tmp_path / "d.csv", "text/csv", "d.csv")
+        assert (upload.content, upload.content_type, upload.filename) == (
+            tmp_path / "d.csv",
+            "text/csv",
+            "d.csv",
+        )
 
     def test_compressed_text_is_decompressed(self, tmp_path: Path) -> None:
         (tmp_path / "d.csv.gz").write_bytes(gzip.compress(b"t,x\n0,1\n"))
@@ -191,20 +212,30 @@ class TestFiles:
     @pytest.mark.parametrize("engine", ["h5netcdf", "scipy"])
     def test_netcdf_new_and_classic(self, tmp_path: Path, read: Read, engine: str) -> None:
         xarray = pytest.importorskip("xarray")
-        data = xarray.Dataset({"force": ("time", X[:, 0])}, coords={"time": ("time", T, {"units": "hours since 2001-01-01"})})
+        data = xarray.Dataset(
+            {"force": ("time", X[:, 0])},
+            coords={"time": ("time", T, {"units": "hours since 2001-01-01"})},
+        )
         data.to_netcdf(tmp_path / "d.nc", engine=engine)
         report, states = read(tmp_path / "d.nc")
-        assert (report.dt.median, report.time_unit, report.variables[0].column) == (0.25, "h", "force")
+        assert (report.dt.median, report.time_unit, report.variables[0].column) == (
+            0.25,
+            "h",
+            "force",
+        )
         np.testing.assert_array_equal(states[:, 0], X[:, 0])
 
     def test_xvg_by_its_legend(self, tmp_path: Path, read: Read) -> None:
         rows = "".join(f"{t:.4f} {x:.6f} {y:.6f}\n" for t, (x, y) in zip(T, X, strict=True))
-        head = (
-            '# gmx energy\n@ xaxis label "Time (ps)"\n@ yaxis label "(kJ/mol)"\n@TYPE xy\n@ s0 legend "LJ"\n@ s1 legend "Pot"\n'
-        )
+        head = '# gmx energy\n@ xaxis label "Time (ps)"\n@ yaxis label "(kJ/mol)"\n@TYPE xy\n'
+        head += '@ s0 legend "LJ"\n@ s1 legend "Pot"\n'
         (tmp_path / "e.xvg").write_text(head + rows)
         report, _ = read(tmp_path / "e.xvg")
-        assert (report.dt.median, report.time_unit, [v.column for v in report.variables]) == (0.25, "ps", ["LJ", "Pot"])
+        assert (report.dt.median, report.time_unit, [v.column for v in report.variables]) == (
+            0.25,
+            "ps",
+            ["LJ", "Pot"],
+        )
 
     def test_a_missing_file_and_a_folder_say_so(self, tmp_path: Path) -> None:
         with pytest.raises(FileNotFoundError, match=r"nowhere\.csv"):

@@ -15,7 +15,8 @@ from tests.client.documents import normal, result
 OU = result({"x": {"x": -1.0}}, {"x,x": {"1": 2.0}}, error=0.1, stationary=normal(0.0, 1.0))
 CIR = result({"x": {"1": 2.0, "x": -1.0}}, {"x,x": {"x": 0.5}}, domain={"x": [0.0, None]})
 ROTATING = result(
-    {"x": {"x": -1.0, "y": 2.0}, "y": {"x": -2.0, "y": -1.0}}, {"x,x": {"1": 2.0}, "x,y": {"1": 0.5}, "y,y": {"1": 1.0}}
+    {"x": {"x": -1.0, "y": 2.0}, "y": {"x": -2.0, "y": -1.0}},
+    {"x,x": {"1": 2.0}, "x,y": {"1": 0.5}, "y,y": {"1": 1.0}},
 )
 
 
@@ -32,7 +33,9 @@ class TestFunctions:
         model = Model(ROTATING)
         at = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]])
         np.testing.assert_allclose(model.drift(at), at @ np.array([[-1.0, 2.0], [-2.0, -1.0]]).T)
-        np.testing.assert_allclose(model.diffusion(at), np.broadcast_to([[2.0, 0.5], [0.5, 1.0]], (3, 2, 2)))
+        np.testing.assert_allclose(
+            model.diffusion(at), np.broadcast_to([[2.0, 0.5], [0.5, 1.0]], (3, 2, 2))
+        )
 
     def test_states_of_the_wrong_width_are_refused_by_their_shape(self) -> None:
         with pytest.raises(ValueError, match=r"shape \(…, 2\), not \(3,\)"):
@@ -90,7 +93,9 @@ class TestPaths:
         def error(substeps: int) -> float:
             kicks = np.random.default_rng(5).standard_normal((substeps, 2000, 1))
             exact = np.exp((0.5 - 0.32) + 0.8 * kicks.sum(axis=0)[:, 0] / substeps**0.5)
-            _, x = model.simulate(n_steps=1, dt=1.0, n_paths=2000, start=1.0, substeps=substeps, seed=5)
+            _, x = model.simulate(
+                n_steps=1, dt=1.0, n_paths=2000, start=1.0, substeps=substeps, seed=5
+            )
             return float(np.abs(x[:, -1] - exact).mean())
 
         assert 3.2 < error(16) / error(64) < 4.8
@@ -98,12 +103,19 @@ class TestPaths:
     def test_a_square_root_process_stays_in_its_domain_and_has_its_mean(self) -> None:
         _, x = Model(CIR).simulate(4.0, dt=0.5, n_paths=2000, start=0.1, seed=3)
         assert (x >= 0).all()
-        mean, variance = 2 - 1.9 * math.exp(-4), 0.5  # variance of the stationary law: κθs²/(2κ) = 0.5
+        mean, variance = (
+            2 - 1.9 * math.exp(-4),
+            0.5,
+        )  # variance of the stationary law: κθs²/(2κ) = 0.5
         assert x[:, -1].mean() == pytest.approx(mean, abs=4 * (variance / 2000) ** 0.5 + 0.02)
 
     def test_in_the_plane_the_noise_is_correlated_as_the_tensor_says(self) -> None:
-        _, x = Model(ROTATING).simulate(n_steps=1, dt=1e-4, n_paths=5000, start=[0.0, 0.0], substeps=1, seed=4)
-        np.testing.assert_allclose(np.cov(x[:, -1].T) / 1e-4, [[2.0, 0.5], [0.5, 1.0]], atol=4 * 2 * (2 / 5000) ** 0.5)
+        _, x = Model(ROTATING).simulate(
+            n_steps=1, dt=1e-4, n_paths=5000, start=[0.0, 0.0], substeps=1, seed=4
+        )
+        np.testing.assert_allclose(
+            np.cov(x[:, -1].T) / 1e-4, [[2.0, 0.5], [0.5, 1.0]], atol=4 * 2 * (2 / 5000) ** 0.5
+        )
 
     def test_a_path_that_leaves_what_the_model_describes_is_told_with_its_place(self) -> None:
         away = Model(result({"x": {"x^3": 1.0}}, {"x,x": {"1": 1.0}}))
@@ -128,14 +140,23 @@ class TestKeeping:
             Model.from_json('{"id": "job_x"}')
 
 
-KNOWN: dict[str, Any] = {"from": -1.0, "to": 1.0, "mean_time": {"value": 41.0, "ci": [38.0, 45.0]}, "kramers": {"value": 32.8}}
+KNOWN: dict[str, Any] = {
+    "from": -1.0,
+    "to": 1.0,
+    "mean_time": {"value": 41.0, "ci": [38.0, 45.0]},
+    "kramers": {"value": 32.8},
+}
 
 
 class TestPassages:
     def test_one_in_the_result_is_read_from_it(self) -> None:
         model = Model(result({"x": {"x": -1.0}}, {"x,x": {"1": 1.0}}, passages=[KNOWN]))
         passage = model.passage(-1, 1)
-        assert (float(passage), passage.mean_time.ci, passage.kramers.value) == (41.0, (38.0, 45.0), 32.8)
+        assert (float(passage), passage.mean_time.ci, passage.kramers.value) == (
+            41.0,
+            (38.0, 45.0),
+            32.8,
+        )
 
     def test_any_other_needs_the_service(self) -> None:
         model = Model(result({"x": {"x": -1.0}}, {"x,x": {"1": 1.0}}, passages=[KNOWN]))
@@ -162,10 +183,17 @@ class TestPages:
         assert "2.00 ± 0.10" in page
 
     def test_of_a_model_alone_it_is_not_said_that_it_has_no_law(self) -> None:
-        nothing = result({"x": {"x": -1.0}}, {"x,x": {"1": 1.0}}, ergodic=None, reason="the model alone was asked for")
+        nothing = result(
+            {"x": {"x": -1.0}},
+            {"x,x": {"1": 1.0}},
+            ergodic=None,
+            reason="the model alone was asked for",
+        )
         assert Model(nothing).ergodic is None
         assert "No stationary distribution" not in Model(nothing)._repr_html_()
-        without = result({"x": {"x": 1.0}}, {"x,x": {"1": 1.0}}, ergodic=False, reason="it is pushed out")
+        without = result(
+            {"x": {"x": 1.0}}, {"x,x": {"1": 1.0}}, ergodic=False, reason="it is pushed out"
+        )
         assert Model(without).ergodic is False
         assert "No stationary distribution" in Model(without)._repr_html_()
 
@@ -176,7 +204,10 @@ class TestPages:
         assert "\nno stationary distribution: it runs away" in of_model(model)
 
     def test_what_comes_from_outside_is_escaped(self) -> None:
-        evil: dict[str, Any] = {**OU, "warnings": [{"code": "<b>", "message": "<script>alert(1)</script>"}]}
+        evil: dict[str, Any] = {
+            **OU,
+            "warnings": [{"code": "<b>", "message": "<script>alert(1)</script>"}],
+        }
         evil["data"] = {"time_unit": "<img src=x>"}
         page = Model(evil)._repr_html_()
         assert "<script" not in page
@@ -185,7 +216,10 @@ class TestPages:
         assert "&lt;script&gt;" in page
 
     def test_powers_are_raised(self) -> None:
-        assert "x<sup>3</sup>" in Model(result({"x": {"x^3": -1.0}}, {"x,x": {"1": 1.0}}))._repr_html_()
+        assert (
+            "x<sup>3</sup>"
+            in Model(result({"x": {"x^3": -1.0}}, {"x,x": {"1": 1.0}}))._repr_html_()
+        )
 
 
 class TestPictures:
@@ -200,10 +234,15 @@ class TestPictures:
         assert len(figure.axes) == (4 if document is OU else 1)
         matplotlib.pyplot.close(figure)
 
-    def test_without_matplotlib_it_is_said_how_to_get_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_without_matplotlib_it_is_said_how_to_get_it(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def nothing(name: str) -> None:
             raise ImportError(name)
 
         monkeypatch.setattr(optional.importlib, "import_module", nothing)
-        with pytest.raises(MissingDependency, match=r"pip install matplotlib, or pip install 'itoscope-client\[plot\]'"):
+        with pytest.raises(
+            MissingDependency,
+            match=r"pip install matplotlib, or pip install 'itoscope-client\[plot\]'",
+        ):
             Model(OU).plot()

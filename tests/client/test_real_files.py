@@ -12,12 +12,18 @@ from itoscope_client import InputError
 from service.readers.errors import UnreadableData
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the real records (../shared/data) are not here")
+pytestmark = pytest.mark.skipif(
+    not DATA.is_dir(), reason="the real records (../shared/data) are not here"
+)
 
 # The option that is asked for, where the file alone does not say enough; options; trajectories, variables and interval then.
 FILES: dict[str, tuple[str | None, dict[str, Any], tuple[int, int, float]]] = {
     "d01_fish_polarisation.csv": (None, {"dt": 0.12}, (1, 2, 0.12)),
-    "d02_cell_hopping.txt": (None, {"orientation": "rows", "dt": 1 / 6, "time_unit": "h"}, (149, 1, 1 / 6)),
+    "d02_cell_hopping.txt": (
+        None,
+        {"orientation": "rows", "dt": 1 / 6, "time_unit": "h"},
+        (149, 1, 1 / 6),
+    ),
     "d03_pairwise_agents.csv": (None, {"dt": 1.0, "state_columns": "1"}, (1, 1, 1.0)),
     "d05_sfi_optical_tweezer.csv": (None, {}, (1, 2, 0.01)),
     "d06_folie_underdamped.trj": (None, {}, (1, 2, 0.05)),
@@ -44,7 +50,9 @@ Read = Callable[..., tuple[DatasetReport, np.ndarray[Any, Any]]]
 
 
 def test_no_file_is_left_out() -> None:
-    assert sorted(FILES) == sorted(path.name for path in DATA.iterdir() if path.name != "expected.json")
+    assert sorted(FILES) == sorted(
+        path.name for path in DATA.iterdir() if path.name != "expected.json"
+    )
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -18,13 +18,17 @@ TERMS = st.recursive(
     ATOMS,
     lambda inner: st.one_of(
         st.tuples(inner, st.sampled_from("+-*/"), inner).map(lambda p: f"{p[0]} {p[1]} {p[2]}"),
-        st.tuples(inner, st.sampled_from(["^", "**"]), st.sampled_from(["2", "3", "-1", "0.5", "x"])).map(
-            lambda p: f"({p[0]}){p[1]}{p[2]}"
+        st.tuples(
+            inner, st.sampled_from(["^", "**"]), st.sampled_from(["2", "3", "-1", "0.5", "x"])
+        ).map(lambda p: f"({p[0]}){p[1]}{p[2]}"),
+        st.tuples(inner, st.sampled_from(["^2", "^3", "^-2"])).map(
+            lambda p: f"-{p[0]}{p[1]}" if p[0] in ("x", "y") else p[0]
         ),
-        st.tuples(inner, st.sampled_from(["^2", "^3", "^-2"])).map(lambda p: f"-{p[0]}{p[1]}" if p[0] in ("x", "y") else p[0]),
         inner.map(lambda t: f"({t})"),
         inner.map(lambda t: f"-({t})"),
-        st.tuples(st.sampled_from(["sin", "cos", "exp", "tanh", "sqrt", "log"]), inner).map(lambda p: f"{p[0]}({p[1]})"),
+        st.tuples(st.sampled_from(["sin", "cos", "exp", "tanh", "sqrt", "log"]), inner).map(
+            lambda p: f"{p[0]}({p[1]})"
+        ),
     ),
     max_leaves=6,
 )
@@ -42,7 +46,15 @@ def test_every_term_has_the_value_that_the_worker_gives_it(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "at_two"),
-    [("-x^2", -4.0), ("2^3^2", 512.0), ("x^-1", 0.5), ("8/2/2", 2.0), ("1 - 2 - 3", -4.0), ("-2*x", -4.0), ("x/(1+x^2)", 0.4)],
+    [
+        ("-x^2", -4.0),
+        ("2^3^2", 512.0),
+        ("x^-1", 0.5),
+        ("8/2/2", 2.0),
+        ("1 - 2 - 3", -4.0),
+        ("-2*x", -4.0),
+        ("x/(1+x^2)", 0.4),
+    ],
 )
 def test_signs_powers_and_quotients_bind_as_written(text: str, at_two: float) -> None:
     assert function_of(parse(text))({"x": np.array([2.0])}) == pytest.approx([at_two])

@@ -42,7 +42,9 @@ def main(redis_url: str, data_dir: Path) -> dict[str, Any]:
         computation = computation_of(WorkerSettings(data_dir=data_dir, redis_url=redis_url))
         while True:
             job_id = accepted.get().job_id
-            outcomes.append(run_job(job_id, "worker", stores, 60.0, computation, lambda message: None))
+            outcomes.append(
+                run_job(job_id, "worker", stores, 60.0, computation, lambda message: None)
+            )
 
     app = create_app(settings, stores=stores, queue=accepted)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", port=free_port()))
@@ -67,7 +69,9 @@ def main(redis_url: str, data_dir: Path) -> dict[str, Any]:
             "piece": http.get(f"/pages/jobs/{job}").text,
             "page": http.get("/").text,
             "listed": [record["id"] for record in client.jobs(kind="mean")],
-            "checked": client.validate({"kind": "mean", "dataset": found.document["provenance"]["dataset"]}),
+            "checked": client.validate(
+                {"kind": "mean", "dataset": found.document["provenance"]["dataset"]}
+            ),
             "refused": http.post("/v1/jobs", json={"kind": "mode"}).json(),
             "compared": http.get("/pages/comparison", params={"first": job, "second": job}).json(),
         }

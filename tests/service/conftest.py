@@ -37,12 +37,16 @@ class RecordingReader:
 
     seen: list[tuple[bytes, str | None, str | None, Layout]] = field(default_factory=list)
 
-    def __call__(self, path: Path, media_type: str | None, filename: str | None, layout: Layout, folder: Path) -> DatasetReport:
+    def __call__(
+        self, path: Path, media_type: str | None, filename: str | None, layout: Layout, folder: Path
+    ) -> DatasetReport:
         content = path.read_bytes()
         self.seen.append((content, media_type, filename, layout))
         if b"bad" in content:
             fault = ProblemError(detail="row 2 is not a number", pointer="#/trajectories/0/1")
-            raise UnreadableData("Row 2 is not a number.", errors=(fault,), hints=("Remove the row.",))
+            raise UnreadableData(
+                "Row 2 is not a number.", errors=(fault,), hints=("Remove the row.",)
+            )
         for name in ("states.npy", "times.npy", "segments.npy"):
             (folder / name).write_bytes(b"")
         return REPORT
@@ -73,13 +77,17 @@ class Service:
 
     def upload(self, content: bytes = b"t,x\n0,0\n1,1\n2,0\n") -> str:
         """A dataset's id."""
-        answer = self.client.post("/v1/datasets", content=content, headers={"Content-Type": "text/csv"})
+        answer = self.client.post(
+            "/v1/datasets", content=content, headers={"Content-Type": "text/csv"}
+        )
         assert answer.status_code in (200, 201), answer.text
         return str(answer.json()["id"])
 
     def job(self, **fields: object) -> str:
         """The id of a job that nobody has started yet."""
-        answer = self.client.post("/v1/jobs", json={"kind": "identification", "dataset": self.upload(), **fields})
+        answer = self.client.post(
+            "/v1/jobs", json={"kind": "identification", "dataset": self.upload(), **fields}
+        )
         assert answer.status_code == 202, answer.text
         return str(answer.json()["id"])
 
@@ -94,7 +102,12 @@ class Service:
 @pytest.fixture(autouse=True, scope="module")
 def _plain_logs() -> Iterator[None]:
     """structlog's own default draws every traceback in a box with all variables, which takes seconds."""
-    structlog.configure(processors=[structlog.contextvars.merge_contextvars, structlog.processors.KeyValueRenderer()])
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.KeyValueRenderer(),
+        ]
+    )
     yield
     structlog.reset_defaults()
 
@@ -102,7 +115,11 @@ def _plain_logs() -> Iterator[None]:
 @pytest.fixture
 def settings(tmp_path: Path) -> ServiceSettings:
     return ServiceSettings(
-        data_dir=tmp_path, max_upload_bytes=1_000_000, max_json_bytes=1_000_000, max_job_bytes=20_000, body_idle_seconds=0.2
+        data_dir=tmp_path,
+        max_upload_bytes=1_000_000,
+        max_json_bytes=1_000_000,
+        max_job_bytes=20_000,
+        body_idle_seconds=0.2,
     )
 
 
@@ -116,5 +133,7 @@ def client() -> Iterator[TestClient]:
 @pytest.fixture
 def service(client: TestClient, settings: ServiceSettings, stores: Stores) -> Service:
     reader, queue = RecordingReader(), RecordingQueue()
-    client.app.state.context = create_app(settings, stores=stores, reader=reader, queue=queue).state.context  # type: ignore[attr-defined]
+    client.app.state.context = create_app(
+        settings, stores=stores, reader=reader, queue=queue
+    ).state.context  # type: ignore[attr-defined]
     return Service(client, stores, reader, queue, settings)

@@ -28,7 +28,9 @@ def first_visit(get: Callable[[str], Any]) -> Iterator[Any]:
     for address in addresses:  # which grow meanwhile
         answer = get(address)
         yield answer
-        for name in re.findall(r"^(?:import|export) [^;]*? from '(\.[^']+)';", answer.text, flags=re.MULTILINE):
+        for name in re.findall(
+            r"^(?:import|export) [^;]*? from '(\.[^']+)';", answer.text, flags=re.MULTILINE
+        ):
             imported = posixpath.normpath(posixpath.join(posixpath.dirname(address), name))
             if imported not in addresses:
                 addresses.append(imported)

@@ -27,21 +27,40 @@ REQUESTS = [
 
 
 @pytest.mark.parametrize(("method", "path", "status", "code"), REQUESTS)
-def test_every_refusal_is_a_problem(service: Any, method: str, path: str, status: int, code: str) -> None:
+def test_every_refusal_is_a_problem(
+    service: Any, method: str, path: str, status: int, code: str
+) -> None:
     answer = service.client.request(method, path)
-    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
+    assert (answer.status_code, answer.headers["content-type"]) == (
+        status,
+        "application/problem+json",
+    )
     problem = Problem.model_validate_json(answer.content)
-    assert (problem.status, problem.code, problem.type) == (status, code, f"urn:itoscope:problem:{code}")
+    assert (problem.status, problem.code, problem.type) == (
+        status,
+        code,
+        f"urn:itoscope:problem:{code}",
+    )
     assert problem.instance == f"urn:itoscope:request:{answer.headers['x-request-id']}"
 
 
 def test_callers_own_request_id_comes_back_unless_it_is_odd(service: Any) -> None:
-    assert service.client.get("/healthz", headers={"X-Request-Id": "trap-17.a_b"}).headers["x-request-id"] == "trap-17.a_b"
+    assert (
+        service.client.get("/healthz", headers={"X-Request-Id": "trap-17.a_b"}).headers[
+            "x-request-id"
+        ]
+        == "trap-17.a_b"
+    )
     for odd in ("a b", "", "x" * 129, "<script>"):
-        assert service.client.get("/healthz", headers={"X-Request-Id": odd}).headers["x-request-id"] != odd
+        assert (
+            service.client.get("/healthz", headers={"X-Request-Id": odd}).headers["x-request-id"]
+            != odd
+        )
 
 
-def test_while_the_store_is_away_every_address_says_try_again(service: Any, monkeypatch: Any) -> None:
+def test_while_the_store_is_away_every_address_says_try_again(
+    service: Any, monkeypatch: Any
+) -> None:
     dataset = service.upload()
 
     def away(*_: Any, **__: Any) -> Any:
@@ -57,7 +76,11 @@ def test_while_the_store_is_away_every_address_says_try_again(service: Any, monk
         service.client.post("/v1/jobs/job_1/cancel"),
     ]
     for answer in answers:
-        assert (answer.status_code, answer.json()["code"], answer.headers["retry-after"]) == (503, "store-unavailable", "2")
+        assert (answer.status_code, answer.json()["code"], answer.headers["retry-after"]) == (
+            503,
+            "store-unavailable",
+            "2",
+        )
         assert "secret" not in answer.text
 
 
@@ -81,8 +104,12 @@ def test_a_disk_that_cannot_be_read_is_a_store_that_is_away(service: Any, monkey
     assert "secret" not in answer.text
 
 
-@pytest.mark.parametrize("error", [RuntimeError("secret"), OSError(errno.ENOENT, "secret"), RecursionError("secret")])
-def test_our_own_mistakes_are_admitted_without_detail(service: Any, monkeypatch: Any, error: Exception) -> None:
+@pytest.mark.parametrize(
+    "error", [RuntimeError("secret"), OSError(errno.ENOENT, "secret"), RecursionError("secret")]
+)
+def test_our_own_mistakes_are_admitted_without_detail(
+    service: Any, monkeypatch: Any, error: Exception
+) -> None:
     def broken(*_: Any, **__: Any) -> Any:
         raise error
 
@@ -95,18 +122,31 @@ def test_our_own_mistakes_are_admitted_without_detail(service: Any, monkeypatch:
 
 def test_every_code_is_explained_in_the_documentation() -> None:
     root = Path(__file__).resolve().parents[2]
-    explained = set(re.findall(r"^\| `([a-z-]+)` \|", (root / "docs" / "problems.md").read_text("utf-8"), re.MULTILINE))
-    drawn = "".join(path.read_text("utf-8") for path in [*root.glob("worker/*/errors.py"), *root.glob("service/readers/**/*.py")])
+    explained = set(
+        re.findall(
+            r"^\| `([a-z-]+)` \|", (root / "docs" / "problems.md").read_text("utf-8"), re.MULTILINE
+        )
+    )
+    drawn = "".join(
+        path.read_text("utf-8")
+        for path in [*root.glob("worker/*/errors.py"), *root.glob("service/readers/**/*.py")]
+    )
     codes = set(re.findall(r"\bcode ?= ?\"([a-z-]+)\"", drawn))
     assert {"constant-data", "layout-mismatch"} <= codes, "the pattern still finds them"
     assert set(CODES) | codes <= explained
 
 
 def test_log_of_a_request_carries_its_id(service: Any) -> None:
-    with structlog.testing.capture_logs(processors=[structlog.contextvars.merge_contextvars]) as events:
+    with structlog.testing.capture_logs(
+        processors=[structlog.contextvars.merge_contextvars]
+    ) as events:
         service.client.get("/v1/jobs/job_none", headers={"X-Request-Id": "trap-17"})
     event = next(event for event in events if event["event"] == "request")
-    assert (event["request_id"], event["status"], event["path"]) == ("trap-17", 404, "/v1/jobs/job_none")
+    assert (event["request_id"], event["status"], event["path"]) == (
+        "trap-17",
+        404,
+        "/v1/jobs/job_none",
+    )
 
 
 @pytest.mark.parametrize("path", ["/v1/jobs", "/nowhere", "/docs", "/healthz", "/metrics"])

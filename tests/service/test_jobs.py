@@ -15,7 +15,9 @@ MODEL = {"drift": {"x": {"x": 1, "x^3": -1}}, "diffusion": {"x,x": {"1": 0.25}}}
 
 def test_a_job_is_recorded_and_its_id_published(service: Any) -> None:
     dataset = service.upload()
-    answer = service.client.post("/v1/jobs", json={"kind": "identification", "dataset": dataset, "timeout_seconds": 5})
+    answer = service.client.post(
+        "/v1/jobs", json={"kind": "identification", "dataset": dataset, "timeout_seconds": 5}
+    )
     record = answer.json()
     assert answer.status_code == 202
     assert answer.headers["location"] == f"/v1/jobs/{record['id']}"
@@ -27,12 +29,18 @@ def test_a_job_is_recorded_and_its_id_published(service: Any) -> None:
 
 
 def test_the_log_ties_the_request_to_its_job(service: Any) -> None:
-    with structlog.testing.capture_logs(processors=[structlog.contextvars.merge_contextvars]) as events:
+    with structlog.testing.capture_logs(
+        processors=[structlog.contextvars.merge_contextvars]
+    ) as events:
         job = {"kind": "identification", "dataset": service.upload()}
         headers = {"X-Request-Id": "night-17", "Idempotency-Key": "once"}
         job_id = service.client.post("/v1/jobs", json=job, headers=headers).json()["id"]
         service.client.post("/v1/jobs", json=job, headers=headers)
-    accepted = [(event["request_id"], event["job_id"]) for event in events if event["event"] == "job accepted"]
+    accepted = [
+        (event["request_id"], event["job_id"])
+        for event in events
+        if event["event"] == "job accepted"
+    ]
     assert accepted == [("night-17", job_id)]
 
 
@@ -52,20 +60,29 @@ def test_inline_data_become_a_dataset_and_are_not_kept_in_the_record(service: An
 
 
 def test_fault_in_inline_data_is_pointed_at_inside_the_job(service: Any) -> None:
-    answer = service.client.post("/v1/jobs", json={"kind": "identification", "data": {"trajectories": [[0, "bad"]]}})
+    answer = service.client.post(
+        "/v1/jobs", json={"kind": "identification", "data": {"trajectories": [[0, "bad"]]}}
+    )
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["pointer"] == "#/data/trajectories/0/1"
 
 
 def test_one_form_holds_file_job_and_layout(service: Any) -> None:
-    parts = {"file": ("a.csv", b"0\n1\n", "text/csv"), "job": (None, '{"kind": "identification", "preset": "paper"}')}
-    answer = service.client.post("/v1/jobs?dt=0.5", files={**parts, "layout": (None, '{"time_unit": "s"}')})
+    parts = {
+        "file": ("a.csv", b"0\n1\n", "text/csv"),
+        "job": (None, '{"kind": "identification", "preset": "paper"}'),
+    }
+    answer = service.client.post(
+        "/v1/jobs?dt=0.5", files={**parts, "layout": (None, '{"time_unit": "s"}')}
+    )
     record = answer.json()
     assert answer.status_code == 202
     assert record["request"]["parameters"]["estimator"] == "paper"
     layout = service.reader.seen[0][3]
     assert (layout.dt, layout.time_unit) == (0.5, "s")
-    as_file = service.client.post("/v1/jobs?dt=0.5&time_unit=s", files={**parts, "job": ("job.json", parts["job"][1])})
+    as_file = service.client.post(
+        "/v1/jobs?dt=0.5&time_unit=s", files={**parts, "job": ("job.json", parts["job"][1])}
+    )
     assert as_file.json()["dataset"] == record["dataset"]
 
 
@@ -109,9 +126,16 @@ def test_what_is_wrong_with_a_job_is_pointed_at(service: Any, job: Any, pointers
 
 
 def test_bounds_and_periods_name_variables_of_the_dataset(service: Any) -> None:
-    request = {"kind": "identification", "dataset": service.upload(), "parameters": {"domain": {"voltage": [0, None]}}}
+    request = {
+        "kind": "identification",
+        "dataset": service.upload(),
+        "parameters": {"domain": {"voltage": [0, None]}},
+    }
     answer = service.client.post("/v1/jobs", json=request)
-    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "#/parameters/domain/voltage")
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (
+        422,
+        "#/parameters/domain/voltage",
+    )
     assert answer.json()["hints"] == ["The variables are x (column voltage)."]
     request["parameters"] = {"domain": {"x": [0, None]}, "periodic": {"x": 360}}
     assert service.client.post("/v1/jobs", json=request).status_code == 202
@@ -124,7 +148,12 @@ def test_validate_answers_with_the_resolved_job_and_runs_nothing(service: Any) -
     assert answer.json()["request"]["parameters"]["estimator"] == "paper"
     assert service.client.get("/v1/jobs").json()["items"] == []
     assert service.queue.published == []
-    assert service.client.post("/v1/jobs/validate", json={**request, "colour": 1}).json()["errors"][0]["pointer"] == "#/colour"
+    assert (
+        service.client.post("/v1/jobs/validate", json={**request, "colour": 1}).json()["errors"][0][
+            "pointer"
+        ]
+        == "#/colour"
+    )
 
 
 def test_a_model_can_be_taken_from_a_finished_job_only(service: Any) -> None:
@@ -132,7 +161,10 @@ def test_a_model_can_be_taken_from_a_finished_job_only(service: Any) -> None:
     request = {"kind": "generator", "model": {"job": earlier}}
     unfinished = service.client.post("/v1/jobs", json=request)
     service.finish(earlier)
-    assert (unfinished.status_code, unfinished.json()["errors"][0]["pointer"]) == (422, "#/model/job")
+    assert (unfinished.status_code, unfinished.json()["errors"][0]["pointer"]) == (
+        422,
+        "#/model/job",
+    )
     assert service.client.post("/v1/jobs", json=request).status_code == 202
 
 
@@ -163,12 +195,18 @@ def test_record_has_an_etag_that_changes_with_its_state(service: Any) -> None:
 def test_result_is_served_once_there_is_one_and_never_changes(service: Any) -> None:
     job_id = service.job()
     early = service.client.get(f"/v1/jobs/{job_id}/result")
-    assert (early.status_code, early.json()["code"], early.headers["retry-after"]) == (409, "job-not-finished", "1")
+    assert (early.status_code, early.json()["code"], early.headers["retry-after"]) == (
+        409,
+        "job-not-finished",
+        "1",
+    )
     service.finish(job_id, b'{"schema_version": "1.0", "x": 1}')
     result = service.client.get(f"/v1/jobs/{job_id}/result")
     assert result.json() == {"schema_version": "1.0", "x": 1}
     assert "immutable" in result.headers["cache-control"]
-    again = service.client.get(f"/v1/jobs/{job_id}/result", headers={"If-None-Match": result.headers["etag"]})
+    again = service.client.get(
+        f"/v1/jobs/{job_id}/result", headers={"If-None-Match": result.headers["etag"]}
+    )
     assert again.status_code == 304
 
 
@@ -176,12 +214,21 @@ def test_failed_job_says_why_in_record_and_result(service: Any) -> None:
     job_id = service.job()
     claim = service.stores.jobs.claim(job_id, "test", 30.0)
     why = problem(
-        422, "constant-data", "Constant data", "x never changes.", errors=(ProblemError(detail="constant"),), hints=("h",)
+        422,
+        "constant-data",
+        "Constant data",
+        "x never changes.",
+        errors=(ProblemError(detail="constant"),),
+        hints=("h",),
     )
     service.stores.jobs.fail(job_id, claim.attempt, why)
     assert service.client.get(f"/v1/jobs/{job_id}").json()["error"]["code"] == "constant-data"
     result = service.client.get(f"/v1/jobs/{job_id}/result")
-    assert (result.status_code, result.json()["code"], result.json()["hints"]) == (409, "job-failed", ["h"])
+    assert (result.status_code, result.json()["code"], result.json()["hints"]) == (
+        409,
+        "job-failed",
+        ["h"],
+    )
     assert "x never changes" in result.json()["detail"]
 
 
@@ -245,7 +292,9 @@ def test_jobs_are_listed_by_state_kind_dataset_and_labels(service: Any) -> None:
         ("cursor=x", "cursor"),
     ],
 )
-def test_a_filter_that_is_not_understood_is_refused_by_its_name(service: Any, query: str, at: str) -> None:
+def test_a_filter_that_is_not_understood_is_refused_by_its_name(
+    service: Any, query: str, at: str
+) -> None:
     answer = service.client.get(f"/v1/jobs?{query}")
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
     assert f"query parameter `{at}" in answer.json()["errors"][0]["detail"]
@@ -253,7 +302,9 @@ def test_a_filter_that_is_not_understood_is_refused_by_its_name(service: Any, qu
 
 def test_a_job_that_is_not_json_is_refused_with_the_way_to_say_it(service: Any) -> None:
     answer = service.client.post(
-        "/v1/jobs", content="kind=generator", headers={"Content-Type": "application/x-www-form-urlencoded"}
+        "/v1/jobs",
+        content="kind=generator",
+        headers={"Content-Type": "application/x-www-form-urlencoded"},
     )
     assert (answer.status_code, answer.json()["code"]) == (415, "unsupported-media-type")
     assert "application/json" in answer.json()["hints"][0]

@@ -29,12 +29,24 @@ ROOT = Path(__file__).resolve().parents[2]
 def _environment(data: Path, **more: str) -> dict[str, str]:
     # Port 1 is nobody's: the process must start, and say 503, while the store is away.
     kept = {name: value for name, value in os.environ.items() if not name.startswith("ITOSCOPE_")}
-    return {**kept, "ITOSCOPE_DATA_DIR": str(data), "ITOSCOPE_REDIS_URL": "redis://127.0.0.1:1/0", "ITOSCOPE_PORT": "0", **more}
+    return {
+        **kept,
+        "ITOSCOPE_DATA_DIR": str(data),
+        "ITOSCOPE_REDIS_URL": "redis://127.0.0.1:1/0",
+        "ITOSCOPE_PORT": "0",
+        **more,
+    }
 
 
 def _refused(environment: dict[str, str]) -> str:
     ended = subprocess.run(
-        [sys.executable, "-m", "service"], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=30, check=False
+        [sys.executable, "-m", "service"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
     )
     assert ended.returncode == 2, ended.stderr
     complaint = [line for line in ended.stderr.splitlines() if not line.startswith("{")]
@@ -45,7 +57,13 @@ def _refused(environment: dict[str, str]) -> str:
 
 @contextmanager
 def _running(environment: dict[str, str]) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
-    process = subprocess.Popen([sys.executable, "-m", "service"], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "service"],
+        cwd=ROOT,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert process.stderr is not None
     try:
         url = next(json.loads(line)["url"] for line in process.stderr if '"listening"' in line)
@@ -73,7 +91,9 @@ def test_a_bad_setting_is_named(tmp_path: Path, name: str, value: str) -> None:
 
 
 def test_an_open_address_without_keys_is_refused(tmp_path: Path) -> None:
-    assert "python -m service.access.keys new" in _refused(_environment(tmp_path, ITOSCOPE_HOST="0.0.0.0"))
+    assert "python -m service.access.keys new" in _refused(
+        _environment(tmp_path, ITOSCOPE_HOST="0.0.0.0")
+    )
 
 
 def test_it_runs_without_redis_says_so_and_stops_when_asked(tmp_path: Path) -> None:
@@ -81,7 +101,11 @@ def test_it_runs_without_redis_says_so_and_stops_when_asked(tmp_path: Path) -> N
         assert httpx.get(f"{url}/healthz").status_code == 200
         assert httpx.get(f"{url}/readyz").json()["code"] == "store-unavailable"
         answer = httpx.post(
-            f"{url}/v1/jobs", json={"kind": "generator", "model": {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 1}}}}
+            f"{url}/v1/jobs",
+            json={
+                "kind": "generator",
+                "model": {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 1}}},
+            },
         )
         assert (answer.status_code, answer.json()["code"]) == (503, "store-unavailable")
         assert int(answer.headers["retry-after"]) > 0
@@ -94,7 +118,14 @@ def test_serving_process_never_loads_the_numerical_libraries(tmp_path: Path) -> 
         "import sys, service.__main__; "
         "print(sorted(set(sys.modules) & {'scipy', 'sklearn', 'numba', 'pyarrow', 'pandas', 'worker'}))"
     )
-    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
     assert ended.stdout.strip() == "[]"
 
 
@@ -110,7 +141,9 @@ def test_the_body_of_an_answer_does_not_wait_for_its_header_to_be_acknowledged()
 def test_what_is_older_than_anyone_needs_is_deleted(empty_redis_url: str, tmp_path: Path) -> None:
     jobs, results = RedisJobStore(connect(empty_redis_url)), LocalResultStore(tmp_path)
 
-    job_id = jobs.submit("lab", IdentificationJob(kind="identification", dataset="ds_abc")).record.id
+    job_id = jobs.submit(
+        "lab", IdentificationJob(kind="identification", dataset="ds_abc")
+    ).record.id
     assert jobs.claim(job_id, "worker", 30)
     assert jobs.succeed(job_id, 1, results.put("lab", job_id, 1, b"{}"))
     settings = {"ITOSCOPE_REDIS_URL": empty_redis_url, "ITOSCOPE_KEEP_RECORDS_DAYS": "1"}

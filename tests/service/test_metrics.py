@@ -15,7 +15,11 @@ def samples(service: Any, **headers: str) -> dict[tuple[str, ...], float]:
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/plain; version=")
     families = text_string_to_metric_families(answer.text)
-    return {(s.name, *(s.labels[k] for k in sorted(s.labels))): s.value for family in families for s in family.samples}
+    return {
+        (s.name, *(s.labels[k] for k in sorted(s.labels))): s.value
+        for family in families
+        for s in family.samples
+    }
 
 
 def test_jobs_are_counted_by_what_they_do(service: Any) -> None:
@@ -33,7 +37,9 @@ def test_jobs_are_counted_by_what_they_do(service: Any) -> None:
 
 
 def test_requests_are_counted_by_route_not_by_path(service: Any) -> None:
-    before = samples(service).get(("itoscope_http_requests_total", "GET", "/v1/jobs/{job_id}", "404"), 0.0)
+    before = samples(service).get(
+        ("itoscope_http_requests_total", "GET", "/v1/jobs/{job_id}", "404"), 0.0
+    )
     service.client.get("/v1/jobs/job_none")
     service.client.get("/no/such/place/1")
     service.client.request("BREW", "/no/such/place/2")
@@ -45,7 +51,9 @@ def test_requests_are_counted_by_route_not_by_path(service: Any) -> None:
     assert "BREW" not in text
 
 
-def test_while_the_store_is_away_the_rest_is_told(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_while_the_store_is_away_the_rest_is_told(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def away(_: Any) -> Any:
         raise StoreUnavailable("away")
 
@@ -56,7 +64,13 @@ def test_while_the_store_is_away_the_rest_is_told(service: Any, monkeypatch: pyt
 
 
 def test_where_there_are_keys_the_numbers_take_one_that_may_admin(service: Any) -> None:
-    usual, admin = (keyring.add(service.settings.key_file, "ops", scopes) for scopes in (["read", "write"], ["admin"]))
+    usual, admin = (
+        keyring.add(service.settings.key_file, "ops", scopes)
+        for scopes in (["read", "write"], ["admin"])
+    )
     assert service.client.get("/metrics").status_code == 401
-    assert service.client.get("/metrics", headers={"Authorization": f"Bearer {usual}"}).status_code == 403
+    assert (
+        service.client.get("/metrics", headers={"Authorization": f"Bearer {usual}"}).status_code
+        == 403
+    )
     assert samples(service, Authorization=f"Bearer {admin}")["itoscope_store_up",] == 1

@@ -34,9 +34,15 @@ def test_the_page_allows_only_what_comes_from_here_and_nothing_inline(service: A
 
 
 def test_all_that_a_first_visit_loads_is_small(service: Any) -> None:
-    loaded = list(first_visit(lambda address: service.client.get(address, headers={"Accept-Encoding": "identity"})))
+    loaded = list(
+        first_visit(
+            lambda address: service.client.get(address, headers={"Accept-Encoding": "identity"})
+        )
+    )
     assert {answer.status_code for answer in loaded} == {200}
-    assert any(str(answer.url).endswith("/plots/ticks.js") for answer in loaded), "a module that only a module names"
+    assert any(str(answer.url).endswith("/plots/ticks.js") for answer in loaded), (
+        "a module that only a module names"
+    )
     assert sum(len(answer.content) for answer in loaded) < 200_000
 
 
@@ -46,8 +52,15 @@ def test_nothing_is_made_when_the_first_visitor_comes(unprepared: bool) -> None:
     """In a fresh process: no template compiled, no schema worked out, no file packed, no module imported. All of that took a
     third of a second; without the preparation it would be done then.
     """
-    command = [sys.executable, "-m", "tests.service.first_visit", *(["--unprepared"] if unprepared else [])]
-    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True).stdout
+    command = [
+        sys.executable,
+        "-m",
+        "tests.service.first_visit",
+        *(["--unprepared"] if unprepared else []),
+    ]
+    said = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    ).stdout
     made = json.loads(said.splitlines()[-1])
     assert made.pop("asked") > 10
     if unprepared:
@@ -61,15 +74,22 @@ def test_static_files_are_sent_packed_to_who_understands_it(service: Any) -> Non
     assert address
     with service.client.stream("GET", address[1], headers={"Accept-Encoding": "gzip"}) as answer:
         packed = b"".join(answer.iter_raw())
-    assert gzip.decompress(packed) == service.client.get(address[1], headers={"Accept-Encoding": "identity"}).content
+    assert (
+        gzip.decompress(packed)
+        == service.client.get(address[1], headers={"Accept-Encoding": "identity"}).content
+    )
 
 
-@pytest.mark.parametrize("name", ["../app.py", "..%2f..%2fapp.py", "style.css/../../site.py", "nothing.js", ""])
+@pytest.mark.parametrize(
+    "name", ["../app.py", "..%2f..%2fapp.py", "style.css/../../site.py", "nothing.js", ""]
+)
 def test_no_other_file_is_ever_sent(service: Any, name: str) -> None:
     assert service.client.get(f"/static/x/{name}").status_code == 404
 
 
-def test_pieces_of_the_page_need_a_key_where_there_are_keys_and_the_page_does_not(service: Any) -> None:
+def test_pieces_of_the_page_need_a_key_where_there_are_keys_and_the_page_does_not(
+    service: Any,
+) -> None:
     dataset, job = service.upload(), service.job()
     keyring.add(service.settings.key_file, "somebody")
     assert service.client.get("/").status_code == 200

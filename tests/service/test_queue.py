@@ -31,16 +31,22 @@ def test_message_is_the_one_that_celery_itself_would_send(redis_url: str) -> Non
     celery.conf.update(task_serializer="json", task_ignore_result=True)
     celery.send_task(RUN_JOB, **message.options)
     CeleryQueue(redis_url).publish(message)
-    ours, celerys = (json.loads(text) for text in connect(redis_url).lrange(broker_queue("small"), 0, 1))  # type: ignore[union-attr]
+    ours, celerys = (
+        json.loads(text) for text in connect(redis_url).lrange(broker_queue("small"), 0, 1)
+    )  # type: ignore[union-attr]
     for part in ("headers", "properties"):
-        assert {name for name in celerys[part] if name not in MADE_UP} == {name for name in ours[part] if name not in MADE_UP}
+        assert {name for name in celerys[part] if name not in MADE_UP} == {
+            name for name in ours[part] if name not in MADE_UP
+        }
         assert {name: value for name, value in celerys[part].items() if name not in MADE_UP} == {
             name: value for name, value in ours[part].items() if name not in MADE_UP
         }
     assert {name: ours[name] for name in ours if name not in ("headers", "properties")} == {
         name: celerys[name] for name in celerys if name not in ("headers", "properties")
     }
-    assert ours["headers"]["id"] == ours["headers"]["root_id"] == ours["properties"]["correlation_id"]
+    assert (
+        ours["headers"]["id"] == ours["headers"]["root_id"] == ours["properties"]["correlation_id"]
+    )
 
 
 def test_a_broker_that_is_away_is_reported_at_once() -> None:

@@ -14,12 +14,16 @@ JOB = {"kind": "generator", "model": {"drift": {"x": {"x": -1}}, "diffusion": {"
 
 def allow(service: Any, *hosts: str, networks: tuple[Any, ...] = ()) -> None:
     context = service.client.app.state.context
-    settings = context.settings.model_copy(update={"webhook_hosts": hosts, "webhook_networks": networks})
+    settings = context.settings.model_copy(
+        update={"webhook_hosts": hosts, "webhook_networks": networks}
+    )
     service.client.app.state.context = replace(context, settings=settings)
 
 
 def test_there_are_no_webhooks_unless_the_operator_says_so(service: Any) -> None:
-    answer = service.client.post("/v1/jobs", json={**JOB, "webhook": {"url": "https://lab.example.org/"}})
+    answer = service.client.post(
+        "/v1/jobs", json={**JOB, "webhook": {"url": "https://lab.example.org/"}}
+    )
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "#/webhook")
     assert "Prefer" in answer.json()["hints"][0]
     assert service.client.post("/v1/jobs", json={**JOB, "webhook": None}).status_code == 202
@@ -61,7 +65,12 @@ def test_an_address_is_taken_where_its_host_is_allowed(service: Any, url: str, s
 
 def test_without_tls_only_where_the_operator_has_a_network_of_his_own(service: Any) -> None:
     allow(service, "*", networks=("10.0.0.0/8",))
-    assert service.client.post("/v1/jobs", json={**JOB, "webhook": {"url": "http://anywhere/"}}).status_code == 202
+    assert (
+        service.client.post(
+            "/v1/jobs", json={**JOB, "webhook": {"url": "http://anywhere/"}}
+        ).status_code
+        == 202
+    )
 
 
 def test_the_secret_stays_the_same_and_is_for_those_who_may_write(service: Any) -> None:
@@ -88,4 +97,7 @@ def test_lists_of_hosts_and_networks_are_settings(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("ITOSCOPE_WEBHOOK_NETWORKS", "10.1.0.0/16,127.0.0.1")
     settings = read(WorkerSettings)
     assert settings.webhook_hosts == ("lab.example.org", "*.example.net")
-    assert [str(network) for network in settings.webhook_networks] == ["10.1.0.0/16", "127.0.0.1/32"]
+    assert [str(network) for network in settings.webhook_networks] == [
+        "10.1.0.0/16",
+        "127.0.0.1/32",
+    ]

@@ -59,7 +59,9 @@ def test_a_port_that_is_none(line: Line, monkeypatch: pytest.MonkeyPatch, port: 
     assert "ITOSCOPE_PORT" in line.of_serve()
 
 
-def test_a_folder_that_cannot_be_written(line: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_written(
+    line: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("ITOSCOPE_DATA_DIR", str(tmp_path / "file" / "data"))
     assert "cannot write to the data folder" in line.of_serve()
@@ -71,24 +73,32 @@ def test_a_folder_in_use(line: Line, tmp_path: Path) -> None:
         assert "in use by another Itoscope" in line.of_serve()
 
 
-def test_a_redis_server_that_does_not_answer_is_named_without_its_password(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_redis_server_that_does_not_answer_is_named_without_its_password(
+    line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ITOSCOPE_REDIS_URL", "redis://:hush@127.0.0.1:1/0")
     said = line.of_serve()
     assert "redis://127.0.0.1:1/0" in said
     assert "hush" not in said
 
 
-def test_a_redis_server_that_wants_another_password(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_redis_server_that_wants_another_password(
+    line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def refuse() -> None:
             connection, _ = server.accept()
             with connection:
                 while connection.recv(4096):
-                    connection.sendall(b"-WRONGPASS invalid username-password pair or user is disabled.\r\n")
+                    connection.sendall(
+                        b"-WRONGPASS invalid username-password pair or user is disabled.\r\n"
+                    )
 
         threading.Thread(target=refuse, daemon=True).start()
-        monkeypatch.setenv("ITOSCOPE_REDIS_URL", f"redis://:hush@127.0.0.1:{server.getsockname()[1]}/0")
+        monkeypatch.setenv(
+            "ITOSCOPE_REDIS_URL", f"redis://:hush@127.0.0.1:{server.getsockname()[1]}/0"
+        )
         said = line.of_serve()
     assert "refuses the user or password" in said
     assert "hush" not in said

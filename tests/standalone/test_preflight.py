@@ -35,20 +35,27 @@ def test_a_missing_folder_is_made_with_its_parents(tmp_path: Path) -> None:
 
 def test_a_folder_below_a_file_is_refused_with_its_name(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(CannotStart, match=r"cannot write to the data folder .*file/data.*ITOSCOPE_DATA_DIR"):
+    with pytest.raises(
+        CannotStart, match=r"cannot write to the data folder .*file/data.*ITOSCOPE_DATA_DIR"
+    ):
         require_folder(tmp_path / "file" / "data")
 
 
-@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that not even root can write to")
+@pytest.mark.skipif(
+    not Path("/proc/self").exists(), reason="needs a folder that not even root can write to"
+)
 def test_a_folder_where_no_file_can_be_made_is_refused_even_to_root() -> None:
     with pytest.raises(CannotStart, match="cannot write to the data folder /proc/self"):
         require_folder(Path("/proc/self"))
 
 
 def test_a_data_folder_has_one_user_who_is_named_to_the_second(tmp_path: Path) -> None:
-    with sole_user(tmp_path), pytest.raises(CannotStart, match=rf"in use by another Itoscope \(process {os.getpid()}\)"):  # noqa: SIM117
-        with sole_user(tmp_path, patience=0.1):
-            pass
+    with (
+        sole_user(tmp_path),
+        pytest.raises(CannotStart, match=rf"in use by another Itoscope \(process {os.getpid()}\)"),
+        sole_user(tmp_path, patience=0.1),
+    ):
+        pass
 
 
 def test_a_data_folder_can_be_used_again_after_its_user_ended(tmp_path: Path) -> None:

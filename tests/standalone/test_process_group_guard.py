@@ -13,7 +13,9 @@ def test_only_groups_still_guarded_are_killed() -> None:
     kept, released = (subprocess.Popen(["sleep", "600"], start_new_session=True) for _ in range(2))
     try:
         lines = f"+{kept.pid}\n+{released.pid}\n-{released.pid}\n+{2**22 + 1}\n"
-        subprocess.run([sys.executable, "-I", "-S", GUARD], input=lines, text=True, timeout=10, check=True)
+        subprocess.run(
+            [sys.executable, "-I", "-S", GUARD], input=lines, text=True, timeout=10, check=True
+        )
         assert kept.wait(5) == -signal.SIGKILL
         assert released.poll() is None
     finally:

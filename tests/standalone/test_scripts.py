@@ -35,7 +35,9 @@ def set_up(root: Path, pip: str = "exit 0") -> None:
     python.chmod(0o755)
 
 
-def install(root: Path, *arguments: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
+def install(
+    root: Path, *arguments: str, path: str | None = None
+) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, **({} if path is None else {"PATH": path})}
     return subprocess.run(
         ["/bin/sh", str(root / "scripts" / "install"), *arguments],
@@ -71,16 +73,23 @@ def test_a_changed_lock_is_installed_again(checkout: Path) -> None:
     assert len(calls(checkout)) == 2
 
 
-def test_the_development_lock_serves_to_run_as_well_but_not_the_other_way_round(checkout: Path) -> None:
+def test_the_development_lock_serves_to_run_as_well_but_not_the_other_way_round(
+    checkout: Path,
+) -> None:
     set_up(checkout)
     install(checkout)
     install(checkout, "dev")
     install(checkout)
     install(checkout, "dev")
-    assert [call.rpartition("/")[2] for call in calls(checkout)] == ["requirements.lock", "requirements-dev.lock"]
+    assert [call.rpartition("/")[2] for call in calls(checkout)] == [
+        "requirements.lock",
+        "requirements-dev.lock",
+    ]
 
 
-@pytest.mark.parametrize("end", ["exit 1", "kill -9 $PPID; exit 1", "kill -INT $PPID; sleep 0.1; exit 1"])
+@pytest.mark.parametrize(
+    "end", ["exit 1", "kill -9 $PPID; exit 1", "kill -INT $PPID; sleep 0.1; exit 1"]
+)
 def test_an_installation_that_did_not_finish_is_done_again(checkout: Path, end: str) -> None:
     set_up(checkout, pip=end)
     assert install(checkout).returncode != 0
@@ -128,7 +137,9 @@ def test_a_python_without_venv_is_told_so_in_one_line(checkout: Path, tmp_path: 
     assert "venv" in done.stderr
 
 
-def test_a_later_name_is_tried_where_the_first_python_is_too_old(checkout: Path, tmp_path: Path) -> None:
+def test_a_later_name_is_tried_where_the_first_python_is_too_old(
+    checkout: Path, tmp_path: Path
+) -> None:
     makes_venv = f"""case "$*" in
 *"-m venv"*) mkdir -p '{checkout}/.venv/bin'; cp "$0" '{checkout}/.venv/bin/python';;
 *"pip install"*) echo "$@" >> '{checkout}/calls';;

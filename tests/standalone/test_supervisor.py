@@ -18,12 +18,16 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def shell(folder: Path, script: str, name: str = "child", **options: bool | float) -> Program:
-    return Program(name, ("/bin/sh", "-c", script), dict(os.environ), folder, folder / f"{name}.log", **options)  # type: ignore[arg-type]
+    return Program(
+        name, ("/bin/sh", "-c", script), dict(os.environ), folder, folder / f"{name}.log", **options
+    )  # type: ignore[arg-type]
 
 
 def alive(pid: int) -> bool:
     """Whether the process runs; one that waits for its parent to take note of its end does not."""
-    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True).stdout.strip()
+    state = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True
+    ).stdout.strip()
     return state != "" and not state.startswith("Z")
 
 
@@ -37,7 +41,9 @@ def within(seconds: float, condition: Callable[[], bool]) -> bool:
 
 
 def pids_in(log: Path, count: int) -> list[int]:
-    assert within(10, lambda: log.exists() and len(log.read_text().split()) >= count), f"{log} never held {count} process ids"
+    assert within(10, lambda: log.exists() and len(log.read_text().split()) >= count), (
+        f"{log} never held {count} process ids"
+    )
     return [int(word) for word in log.read_text().split()]
 
 
@@ -58,7 +64,9 @@ def test_output_of_a_child_goes_to_its_log(supervisor: Supervisor, tmp_path: Pat
     assert (tmp_path / "child.log").read_text().split() == ["out", "err"]
 
 
-def test_a_log_that_grew_long_is_put_aside(supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_that_grew_long_is_put_aside(
+    supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("standalone.supervisor.MAX_LOG_BYTES", 3)
     (tmp_path / "child.log").write_text("long\n")
     child = supervisor.start(shell(tmp_path, "echo new", ends=True))
@@ -67,7 +75,9 @@ def test_a_log_that_grew_long_is_put_aside(supervisor: Supervisor, tmp_path: Pat
     assert (tmp_path / "child.log.1").read_text() == "long\n"
 
 
-def test_death_of_a_child_that_others_need_is_a_failure_with_its_status_and_log(supervisor: Supervisor, tmp_path: Path) -> None:
+def test_death_of_a_child_that_others_need_is_a_failure_with_its_status_and_log(
+    supervisor: Supervisor, tmp_path: Path
+) -> None:
     supervisor.start(shell(tmp_path, "echo why; exit 3", name="store"))
     with pytest.raises(Failed, match=r"the store ended unexpectedly \(exit status 3\)") as failure:
         supervisor.watch(lambda: False, seconds=10)
@@ -92,14 +102,20 @@ def test_a_restartable_child_starts_again_and_waits_longer_each_time(
     assert "again in 2 s" in said[1]
 
 
-def test_a_child_that_refuses_its_settings_is_not_started_again(supervisor: Supervisor, tmp_path: Path) -> None:
+def test_a_child_that_refuses_its_settings_is_not_started_again(
+    supervisor: Supervisor, tmp_path: Path
+) -> None:
     supervisor.start(shell(tmp_path, "exit 2", name="worker", restart=True))
     with pytest.raises(Failed, match="exit status 2"):
         supervisor.watch(lambda: False, seconds=10)
 
 
-def test_restarting_takes_the_children_of_the_dead_along(supervisor: Supervisor, tmp_path: Path, said: list[str]) -> None:
-    supervisor.start(shell(tmp_path, "sleep 600 & echo $!; kill -9 $$", name="worker", restart=True))
+def test_restarting_takes_the_children_of_the_dead_along(
+    supervisor: Supervisor, tmp_path: Path, said: list[str]
+) -> None:
+    supervisor.start(
+        shell(tmp_path, "sleep 600 & echo $!; kill -9 $$", name="worker", restart=True)
+    )
     supervisor.watch(lambda: len(said) == 1, seconds=10)
     [grandchild] = pids_in(tmp_path / "worker.log", 1)
     assert within(5, lambda: not alive(grandchild))
@@ -108,7 +124,9 @@ def test_restarting_takes_the_children_of_the_dead_along(supervisor: Supervisor,
 def test_a_child_that_ignores_sigterm_is_killed_after_its_grace(tmp_path: Path) -> None:
     started = time.monotonic()
     with Supervisor(print) as supervisor:
-        child = supervisor.start(shell(tmp_path, "trap '' TERM; echo $$; while :; do sleep 1; done", grace_seconds=0.3))
+        child = supervisor.start(
+            shell(tmp_path, "trap '' TERM; echo $$; while :; do sleep 1; done", grace_seconds=0.3)
+        )
         pids_in(tmp_path / "child.log", 1)
     assert child.process.returncode == -signal.SIGKILL
     assert time.monotonic() - started < 5
@@ -147,7 +165,9 @@ def test_a_signal_asks_to_stop_and_the_handlers_are_put_back(
     assert signal.getsignal(number) == before
 
 
-def test_under_nohup_a_hang_up_is_nothing(tmp_path: Path, hang_up: Callable[[signal.Handlers], object]) -> None:
+def test_under_nohup_a_hang_up_is_nothing(
+    tmp_path: Path, hang_up: Callable[[signal.Handlers], object]
+) -> None:
     hang_up(signal.SIG_IGN)
     with Supervisor(print) as supervisor:
         supervisor.start(shell(tmp_path, "sleep 600"))
@@ -172,7 +192,9 @@ with Supervisor(print) as supervisor:
 @pytest.fixture
 def family(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int, list[int]]]:
     """A supervisor in a process of its own, its guard, and its child and grandchild."""
-    parent = subprocess.Popen([sys.executable, "-c", PARENT, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
     assert parent.stdout is not None
     guard = int(parent.stdout.readline())
     descendants = pids_in(tmp_path / "child.log", 2)
@@ -184,7 +206,9 @@ def family(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int, list[in
     parent.stdout.close()
 
 
-def test_nothing_outlives_a_supervisor_that_is_killed(family: tuple[subprocess.Popen[str], int, list[int]]) -> None:
+def test_nothing_outlives_a_supervisor_that_is_killed(
+    family: tuple[subprocess.Popen[str], int, list[int]],
+) -> None:
     parent, guard, descendants = family
     parent.kill()
     parent.wait()

@@ -24,23 +24,38 @@ def on_path(folder: Path, monkeypatch: pytest.MonkeyPatch, **versions: str) -> N
     monkeypatch.setenv("PATH", str(folder))
 
 
-def test_a_server_on_path_comes_before_the_bundled_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    on_path(tmp_path, monkeypatch, redis_server="Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64")
+def test_a_server_on_path_comes_before_the_bundled_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_path(
+        tmp_path,
+        monkeypatch,
+        redis_server="Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64",
+    )
     assert valkey.find_server() == tmp_path / "redis-server"
 
 
 def test_valkey_on_path_comes_before_redis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    on_path(tmp_path, monkeypatch, redis_server="Redis server v=8.0.0", valkey_server="Valkey server v=8.1.1")
+    on_path(
+        tmp_path,
+        monkeypatch,
+        redis_server="Redis server v=8.0.0",
+        valkey_server="Valkey server v=8.1.1",
+    )
     assert valkey.find_server() == tmp_path / "valkey-server"
 
 
 @pytest.mark.parametrize("says", ["Redis server v=6.2.14 sha=0", "no version", ""])
-def test_a_server_too_old_or_without_a_version_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str) -> None:
+def test_a_server_too_old_or_without_a_version_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str
+) -> None:
     on_path(tmp_path, monkeypatch, redis_server=says)
     assert valkey.find_server().parent != tmp_path
 
 
-def test_where_there_is_no_server_the_ways_out_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_there_is_no_server_the_ways_out_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     on_path(tmp_path, monkeypatch)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(CannotStart, match="ITOSCOPE_REDIS_URL"):
@@ -70,7 +85,10 @@ def test_one_url_serves_redis_and_celery_and_a_password_keeps_others_out(folder:
             check_durability(client)
         with Connection(url) as connection:  # type: ignore[no-untyped-call]
             connection.ensure_connection(max_retries=1, timeout=5)
-        with pytest.raises(redis.AuthenticationError), redis.Redis.from_url(valkey.without_password(url)) as stranger:
+        with (
+            pytest.raises(redis.AuthenticationError),
+            redis.Redis.from_url(valkey.without_password(url)) as stranger,
+        ):
             stranger.ping()
 
 
@@ -81,7 +99,10 @@ def test_what_was_written_is_there_after_the_server_was_killed(folder: Path) -> 
             client.set("kept", "yes")
         child.process.kill()
         child.process.wait()
-    with Supervisor(print) as supervisor, redis.Redis.from_url(started(supervisor, folder)[0]) as client:
+    with (
+        Supervisor(print) as supervisor,
+        redis.Redis.from_url(started(supervisor, folder)[0]) as client,
+    ):
         assert client.get("kept") == b"yes"
 
 

@@ -16,7 +16,9 @@ def set_messages_waiting(job_client: Redis) -> Callable[[bool], None]:
     """Make the broker's queue hold a message, or none."""
 
     def set_queue(value: bool) -> None:
-        job_client.lpush(broker_queue("small"), "message") if value else job_client.delete(broker_queue("small"))
+        job_client.lpush(broker_queue("small"), "message") if value else job_client.delete(
+            broker_queue("small")
+        )
 
     return set_queue
 

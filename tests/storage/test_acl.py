@@ -44,7 +44,17 @@ def knock(port: int, user: str, password: str) -> Redis:
 def running(users: Path) -> Iterator[int]:
     """The port of a server that knows these users and keeps its log of writes beside them, as the one in the container does."""
     port = free_port()
-    command = [str(find_server()), "--port", str(port), "--bind", "127.0.0.1", "--dir", str(users.parent), "--save", ""]
+    command = [
+        str(find_server()),
+        "--port",
+        str(port),
+        "--bind",
+        "127.0.0.1",
+        "--dir",
+        str(users.parent),
+        "--save",
+        "",
+    ]
     durable = ["--appendonly", "yes", "--appendfsync", "always", "--aclfile", str(users)]
     process = subprocess.Popen([*command, *durable], stdout=subprocess.DEVNULL)
     try:
@@ -72,7 +82,12 @@ def kept_after_a_kill(folders: tuple[Path, Path]) -> list[str]:
     password = str(urlsplit((folders[0] / "itoscope_redis_url").read_text().strip()).password)
     with running(folders[1] / "users.acl") as port, knock(port, acl.USER, password) as client:
         client.set("job:plain", 1)
-        client.eval("redis.call('SET', KEYS[1], 1) redis.call('SET', KEYS[2], 1)", 2, "job:script", "job:script too")
+        client.eval(
+            "redis.call('SET', KEYS[1], 1) redis.call('SET', KEYS[2], 1)",
+            2,
+            "job:script",
+            "job:script too",
+        )
         with client.pipeline(transaction=True) as transaction:
             transaction.set("job:transaction", 1).set("job:transaction too", 1).execute()
     with running(folders[1] / "users.acl") as port, knock(port, acl.USER, password) as client:
@@ -84,16 +99,26 @@ def test_a_restarted_server_knows_all_that_was_written(folders: tuple[Path, Path
     assert kept_after_a_kill(folders) == ["plain", "script", "transaction"]
 
 
-def test_the_default_user_may_do_everything_though_nobody_can_be_it(folders: tuple[Path, Path]) -> None:
+def test_the_default_user_may_do_everything_though_nobody_can_be_it(
+    folders: tuple[Path, Path],
+) -> None:
     # Redis 8.0.2 reads its log in that name and forgot every job where it had no rights; the bundled Valkey reads it in no name.
     assert prepared(folders)[1].startswith("user default off resetpass ~* &* +@all\n")
 
 
-def test_service_and_workers_get_in_and_nobody_else(folders: tuple[Path, Path], server: int) -> None:
+def test_service_and_workers_get_in_and_nobody_else(
+    folders: tuple[Path, Path], server: int
+) -> None:
     url, _ = prepared(folders)
     inside = Redis.from_url(url.replace("redis:6379", f"127.0.0.1:{server}"))
     inside.hset("job:1", "state", "queued")
-    for refused in (lambda: inside.set("other", 1), inside.flushdb, inside.keys, lambda: inside.config_get("*"), inside.acl_list):
+    for refused in (
+        lambda: inside.set("other", 1),
+        inside.flushdb,
+        inside.keys,
+        lambda: inside.config_get("*"),
+        inside.acl_list,
+    ):
         with pytest.raises(NoPermissionError):
             refused()
     with pytest.raises(AuthenticationError):
@@ -105,7 +130,12 @@ def test_service_and_workers_get_in_and_nobody_else(folders: tuple[Path, Path], 
 def test_the_health_check_may_ask_for_a_sign_of_life_only(server: int) -> None:
     health = knock(server, acl.HEALTH_USER, "none")
     assert health.ping()
-    for refused in (health.info, lambda: health.get("job:1"), lambda: health.publish("any", "thing"), health.dbsize):
+    for refused in (
+        health.info,
+        lambda: health.get("job:1"),
+        lambda: health.publish("any", "thing"),
+        health.dbsize,
+    ):
         with pytest.raises(NoPermissionError):
             refused()
 
@@ -127,14 +157,18 @@ def test_every_installation_has_a_password_of_its_own(folders: tuple[Path, Path]
     assert prepared(folders)[0] != url
 
 
-def test_the_password_is_readable_by_its_owner_only_and_not_in_the_users_file(folders: tuple[Path, Path]) -> None:
+def test_the_password_is_readable_by_its_owner_only_and_not_in_the_users_file(
+    folders: tuple[Path, Path],
+) -> None:
     url, users = prepared(folders)
     assert stat.S_IMODE((folders[0] / "itoscope_redis_url").stat().st_mode) == 0o400
     assert stat.S_IMODE((folders[1] / "users.acl").stat().st_mode) == 0o444
     assert str(urlsplit(url).password) not in users
 
 
-def test_a_folder_that_is_not_there_is_one_clear_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_is_not_there_is_one_clear_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert acl.main(["--secrets", str(tmp_path / "no"), "--access", str(tmp_path)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 

@@ -24,13 +24,22 @@ def mute(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
     monkeypatch.setattr(bucket, "SILENCE_SECONDS", 1)
     monkeypatch.setattr(bucket, "RETRY_SECONDS", 0)
     with socket.create_server(("127.0.0.1", 0), backlog=100) as server:
-        credentials = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
-        for name, value in {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.getsockname()[1]}", **credentials}.items():
+        credentials = {
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_REGION": "us-east-1",
+        }
+        for name, value in {
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.getsockname()[1]}",
+            **credentials,
+        }.items():
             monkeypatch.setenv(name, value)
         yield s3_bucket("s3://bucket/prefix")
 
 
-def test_a_mute_store_is_given_up_and_holds_no_more_threads_than_it_may(mute: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mute_store_is_given_up_and_holds_no_more_threads_than_it_may(
+    mute: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(bucket, "TURN_SECONDS", 0.1)
     begun, took = time.monotonic(), list[float]()
 
@@ -81,7 +90,10 @@ def test_a_dataset_that_is_there_counts(datasets: ObjectDatasetStore, folder: Pa
 
 
 def test_a_dataset_that_is_deleted_while_it_is_kept_is_not_there_without_its_files(
-    objects: MemoryStore, datasets: ObjectDatasetStore, folder: Path, monkeypatch: pytest.MonkeyPatch
+    objects: MemoryStore,
+    datasets: ObjectDatasetStore,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     put = Bucket.put
 

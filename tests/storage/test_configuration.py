@@ -49,7 +49,9 @@ def test_a_file_without_our_prefix_is_none(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_folder_that_is_none_is_refused(kind: type[Settings], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_is_none_is_refused(
+    kind: type[Settings], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ITOSCOPE_SECRETS_DIR", str(folder / "forgotten"))
     with pytest.raises(BadSettings, match="ITOSCOPE_SECRETS_DIR"):
         read(kind)

@@ -59,7 +59,9 @@ def test_a_full_server_says_so_and_takes_jobs_again_later(empty_redis_url: str) 
 
 def test_a_server_that_grants_too_little_is_the_operators_to_mend(empty_redis_url: str) -> None:
     with Redis.from_url(empty_redis_url) as admin:
-        admin.execute_command("ACL", "SETUSER", "poor", "reset", "on", ">secret", "-@all", "+@connection")
+        admin.execute_command(
+            "ACL", "SETUSER", "poor", "reset", "on", ">secret", "-@all", "+@connection"
+        )
     parts = urlsplit(empty_redis_url)
     url = parts._replace(netloc=f"poor:secret@{parts.hostname}:{parts.port}").geturl()
     with pytest.raises(StoreUnavailable):
@@ -67,13 +69,19 @@ def test_a_server_that_grants_too_little_is_the_operators_to_mend(empty_redis_ur
 
 
 def test_a_server_that_became_a_replica_is_left_for_the_one_its_address_leads_to_now() -> None:
-    greetings = {b"HELLO": b"%1\r\n$5\r\nproto\r\n:3\r\n", b"CLIENT": b"+OK\r\n", b"PING": b"+PONG\r\n"}
+    greetings = {
+        b"HELLO": b"%1\r\n$5\r\nproto\r\n:3\r\n",
+        b"CLIENT": b"+OK\r\n",
+        b"PING": b"+PONG\r\n",
+    }
 
     def serve(connection: socket.socket, answer: bytes) -> None:
         with connection:
             while received := connection.recv(10_000):
                 for command in re.split(rb"\*[0-9]+\r\n", received)[1:]:
-                    connection.sendall(next((said for name, said in greetings.items() if name in command), answer))
+                    connection.sendall(
+                        next((said for name, said in greetings.items() if name in command), answer)
+                    )
 
     def accept() -> None:
         for answer in (b"-READONLY a replica now\r\n", b":7\r\n"):
@@ -87,7 +95,9 @@ def test_a_server_that_became_a_replica_is_left_for_the_one_its_address_leads_to
         assert client.incr("key") == 7
 
 
-def test_a_store_survives_the_loss_of_its_connections_and_of_its_scripts(empty_redis_url: str) -> None:
+def test_a_store_survives_the_loss_of_its_connections_and_of_its_scripts(
+    empty_redis_url: str,
+) -> None:
     jobs = RedisJobStore(connect(empty_redis_url))
     job_id = jobs.submit("lab", JOB).record.id
     with Redis.from_url(empty_redis_url) as admin:

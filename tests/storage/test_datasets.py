@@ -14,7 +14,20 @@ from storage.names import is_dataset_id
 from storage.stores import DatasetStore, InvalidCursor, StoreUnavailable
 
 TENANT = "lab"
-ODD_IDS = ["", ".", "..", "ds_", "ds_../x", "ds_a/b", "/etc", "ds_A", "ds_a\n", "ds_\udc80", "ds_" + "a" * 65, "dataset.json"]
+ODD_IDS = [
+    "",
+    ".",
+    "..",
+    "ds_",
+    "ds_../x",
+    "ds_a/b",
+    "/etc",
+    "ds_A",
+    "ds_a\n",
+    "ds_\udc80",
+    "ds_" + "a" * 65,
+    "dataset.json",
+]
 REPORT = DatasetReport(
     format="csv",
     layout=Layout(),
@@ -32,7 +45,14 @@ REPORT = DatasetReport(
 
 def a_dataset(dataset_id: str = "ds_abc", age_seconds: float = 0) -> Dataset:
     created_at = datetime(2025, 1, 1, tzinfo=UTC) - timedelta(seconds=age_seconds)
-    return Dataset(id=dataset_id, created_at=created_at, sha256="0" * 64, bytes=10, label="../../naïve.csv", report=REPORT)
+    return Dataset(
+        id=dataset_id,
+        created_at=created_at,
+        sha256="0" * 64,
+        bytes=10,
+        label="../../naïve.csv",
+        report=REPORT,
+    )
 
 
 @pytest.fixture
@@ -53,10 +73,16 @@ def test_what_was_put_comes_back(datasets: DatasetStore, folder: Path) -> None:
         assert np.load(place / "states.npy").tolist() == [[0.0], [1.0], [2.0]]
         assert np.load(place / "times.npy").tolist() == [0.0, 0.1, 0.2]
         assert np.load(place / "segments.npy").tolist() == [[0, 3, 0]]
-    assert sorted(file.name for file in folder.iterdir()) == ["segments.npy", "states.npy", "times.npy"]
+    assert sorted(file.name for file in folder.iterdir()) == [
+        "segments.npy",
+        "states.npy",
+        "times.npy",
+    ]
 
 
-def test_a_dataset_put_again_is_known_and_stays_as_it_was(datasets: DatasetStore, folder: Path) -> None:
+def test_a_dataset_put_again_is_known_and_stays_as_it_was(
+    datasets: DatasetStore, folder: Path
+) -> None:
     datasets.put(TENANT, a_dataset(), folder)
     assert datasets.put(TENANT, a_dataset(age_seconds=5), folder) == "known"
     assert datasets.get(TENANT, "ds_abc") == a_dataset()
@@ -106,7 +132,9 @@ def test_a_deleted_dataset_is_gone(datasets: DatasetStore, folder: Path) -> None
     assert datasets.put(TENANT, a_dataset(), folder) == "created"
 
 
-def test_a_dataset_deleted_while_it_is_being_opened_is_unknown(tmp_path: Path, folder: Path) -> None:
+def test_a_dataset_deleted_while_it_is_being_opened_is_unknown(
+    tmp_path: Path, folder: Path
+) -> None:
     datasets = LocalDatasetStore(tmp_path / "data")
     datasets.put(TENANT, a_dataset(), folder)
     with pytest.raises(KeyError, match="ds_abc"), datasets.files(TENANT, "ds_abc") as place:  # noqa: PT012
@@ -114,7 +142,9 @@ def test_a_dataset_deleted_while_it_is_being_opened_is_unknown(tmp_path: Path, f
         np.load(place / "states.npy")
 
 
-def test_pages_go_from_the_newest_to_the_oldest_and_survive_deletion(datasets: DatasetStore, folder: Path) -> None:
+def test_pages_go_from_the_newest_to_the_oldest_and_survive_deletion(
+    datasets: DatasetStore, folder: Path
+) -> None:
     ages = {"ds_a": 30, "ds_b": 10, "ds_c": 20, "ds_d": 20, "ds_e": 40}
     for dataset_id, age in ages.items():
         datasets.put(TENANT, a_dataset(dataset_id, age), folder)

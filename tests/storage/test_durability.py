@@ -27,7 +27,9 @@ def test_a_durable_server_is_accepted_with_and_without_the_right_to_read_its_con
     check_durability(connect(restricted_url))
 
 
-@pytest.mark.parametrize(("setting", "weak"), [("appendonly", "no"), ("maxmemory-policy", "allkeys-lru")])
+@pytest.mark.parametrize(
+    ("setting", "weak"), [("appendonly", "no"), ("maxmemory-policy", "allkeys-lru")]
+)
 def test_a_server_that_may_forget_is_refused_unless_told_otherwise(
     admin: Redis, restricted_url: str, setting: str, weak: str
 ) -> None:

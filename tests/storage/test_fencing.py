@@ -15,7 +15,9 @@ UNFENCED_COMMIT = "redis.call('HSET', KEYS[1], 'state', ARGV[3], ARGV[4], ARGV[5
 
 def results_accepted(jobs: RedisJobStore) -> int:
     """How many attempts at one job are told that theirs is the result, when the first one sleeps through its lease."""
-    job_id = jobs.submit("lab", IdentificationJob(kind="identification", dataset="ds_abc")).record.id
+    job_id = jobs.submit(
+        "lab", IdentificationJob(kind="identification", dataset="ds_abc")
+    ).record.id
     assert jobs.claim(job_id, "sleeper", 0.05)
     time.sleep(0.1)
     assert jobs.claim(job_id, "another", 30)
@@ -43,7 +45,9 @@ PASS = "0" * 32
 
 def parts_accepted(jobs: RedisJobStore) -> int:
     """Likewise of claims of one shard."""
-    job_id = jobs.submit("lab", IdentificationJob(kind="identification", dataset="ds_abc")).record.id
+    job_id = jobs.submit(
+        "lab", IdentificationJob(kind="identification", dataset="ds_abc")
+    ).record.id
     assert jobs.claim(job_id, "runner", 30)
     assert jobs.fan_out(job_id, 1, PASS, 1)
     sleeper = jobs.claim_shard(job_id, "sleeper", 0.05)
@@ -51,7 +55,9 @@ def parts_accepted(jobs: RedisJobStore) -> int:
     another = jobs.claim_shard(job_id, "another", 30)
     assert sleeper is not None
     assert another is not None
-    return sum(jobs.commit_shard(claim, part_name(PASS, 0, claim.attempt)) for claim in (sleeper, another))
+    return sum(
+        jobs.commit_shard(claim, part_name(PASS, 0, claim.attempt)) for claim in (sleeper, another)
+    )
 
 
 def test_one_part_of_a_shard_is_accepted(client: Redis) -> None:

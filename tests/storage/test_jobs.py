@@ -16,7 +16,15 @@ from contract.problems import problem
 from contract.records import Progress, State
 from storage.listing import JobFilter
 from storage.names import new_job_id, result_name
-from storage.stores import Forgotten, IdempotencyMismatch, InvalidCursor, Job, JobStore, QueueFull, TooManyJobs
+from storage.stores import (
+    Forgotten,
+    IdempotencyMismatch,
+    InvalidCursor,
+    Job,
+    JobStore,
+    QueueFull,
+    TooManyJobs,
+)
 
 T = TypeVar("T")
 OpenJobs = Callable[..., JobStore]
@@ -28,7 +36,9 @@ BRIEF = 0.05
 
 
 def a_job(**fields: object) -> Job:
-    return IdentificationJob.model_validate({"kind": "identification", "dataset": "ds_abc", **fields})
+    return IdentificationJob.model_validate(
+        {"kind": "identification", "dataset": "ds_abc", **fields}
+    )
 
 
 def submitted(jobs: JobStore, **fields: object) -> str:
@@ -48,13 +58,20 @@ def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
 
 
 def test_a_submitted_job_is_queued_and_keeps_its_request(jobs: JobStore) -> None:
-    job = a_job(preset="paper", labels={"trap": "17"}, analysis={"passages": [{"from": -1, "to": 1}]})
+    job = a_job(
+        preset="paper", labels={"trap": "17"}, analysis={"passages": [{"from": -1, "to": 1}]}
+    )
     submission = jobs.submit(TENANT, job)
     record = jobs.get(TENANT, submission.record.id)
     assert submission.created
     assert record == submission.record
     assert record is not None
-    assert (record.state, record.attempt, record.kind, record.dataset) == ("queued", 0, "identification", "ds_abc")
+    assert (record.state, record.attempt, record.kind, record.dataset) == (
+        "queued",
+        0,
+        "identification",
+        "ds_abc",
+    )
     assert record.request == job
     assert record.labels == {"trap": "17"}
     assert abs(record.created_at.timestamp() - time.time()) < 5
@@ -63,7 +80,9 @@ def test_a_submitted_job_is_queued_and_keeps_its_request(jobs: JobStore) -> None
 def test_a_generator_job_keeps_its_request(jobs: JobStore) -> None:
     job = GeneratorJob(
         kind="generator",
-        model=ModelTerms(drift={"x": {"x": -1.0}}, diffusion={"x,x": {"1": 0.25}}, domain={"x": (None, 2.0)}),
+        model=ModelTerms(
+            drift={"x": {"x": -1.0}}, diffusion={"x,x": {"1": 0.25}}, domain={"x": (None, 2.0)}
+        ),
         analysis=AnalysisParameters(passages=(PassageRequest(from_=-1, to=1),)),
     )
     record = jobs.submit(TENANT, job).record
@@ -83,7 +102,10 @@ def test_another_tenant_sees_nothing_of_a_job(jobs: JobStore) -> None:
     assert jobs.result_name(TENANT, job_id) == result_name(job_id, 1)
 
 
-@pytest.mark.parametrize("odd", ["", "job_", "jobs:due", "job_" + "0" * 27, "../etc/passwd", "job_\udc80" + "0" * 25, "job_*"])
+@pytest.mark.parametrize(
+    "odd",
+    ["", "job_", "jobs:due", "job_" + "0" * 27, "../etc/passwd", "job_\udc80" + "0" * 25, "job_*"],
+)
 def test_an_odd_id_is_an_unknown_job(jobs: JobStore, odd: str) -> None:
     assert jobs.get(TENANT, odd) is None
     assert jobs.cancel(TENANT, odd) is None
@@ -146,7 +168,9 @@ def test_a_renewed_lease_outlives_its_first_term(jobs: JobStore) -> None:
     assert jobs.reap() == []
 
 
-def test_a_runner_that_was_given_up_and_lives_takes_its_job_back_unless_another_has_it(jobs: JobStore) -> None:
+def test_a_runner_that_was_given_up_and_lives_takes_its_job_back_unless_another_has_it(
+    jobs: JobStore,
+) -> None:
     job_id = submitted(jobs)
     jobs.claim(job_id, "slow", BRIEF)
     time.sleep(2 * BRIEF)
@@ -193,7 +217,12 @@ def test_of_commits_that_race_only_the_latest_attempts_lands(jobs: JobStore) -> 
     time.sleep(2 * BRIEF)
     jobs.claim(job_id, "quick", LEASE)
     attempts = [1, 2] * 4
-    landed = at_once([partial(jobs.succeed, job_id, attempt, result_name(job_id, attempt)) for attempt in attempts])
+    landed = at_once(
+        [
+            partial(jobs.succeed, job_id, attempt, result_name(job_id, attempt))
+            for attempt in attempts
+        ]
+    )
     assert landed == [attempt == 2 for attempt in attempts]
 
 
@@ -228,7 +257,12 @@ def test_one_look_tells_jobs_that_ended_or_never_were_from_open_ones(jobs: JobSt
     jobs.succeed(done, 1, result_name(done, 1))
     jobs.cancel(TENANT, cancelled)
     unknown = new_job_id()
-    assert jobs.ended([queued, running, done, cancelled, unknown, "no id"]) == {done, cancelled, unknown, "no id"}
+    assert jobs.ended([queued, running, done, cancelled, unknown, "no id"]) == {
+        done,
+        cancelled,
+        unknown,
+        "no id",
+    }
     assert jobs.ended([]) == frozenset()
     # More than the store's language can pass on at once.
     many = [new_job_id() for _ in range(9000)]
@@ -283,7 +317,9 @@ def test_a_lost_workers_job_is_queued_and_published_again(jobs: JobStore) -> Non
     assert second.attempt == 2
 
 
-def test_attempts_given_back_do_not_count_but_so_many_only(open_jobs: OpenJobs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_attempts_given_back_do_not_count_but_so_many_only(
+    open_jobs: OpenJobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("storage.redis.jobs.MOST_EXCUSED", 3)
     jobs = open_jobs(attempt_cap=2, queued_grace=0.0)
     job_id = submitted(jobs)
@@ -303,7 +339,9 @@ def test_attempts_given_back_do_not_count_but_so_many_only(open_jobs: OpenJobs, 
     assert record.error.code == "worker-lost"
 
 
-def test_what_was_given_back_waits_longer_each_time_and_only_the_latest_attempt_can_give_back(open_jobs: OpenJobs) -> None:
+def test_what_was_given_back_waits_longer_each_time_and_only_the_latest_attempt_can_give_back(
+    open_jobs: OpenJobs,
+) -> None:
     jobs = open_jobs(queued_grace=BRIEF)
     job_id = submitted(jobs)
     for attempt in (1, 2):
@@ -327,7 +365,9 @@ def test_of_reapers_that_race_only_one_gets_a_job(jobs: JobStore) -> None:
         assert found == [job_id]
 
 
-def test_an_attempt_that_was_given_up_may_still_finish_while_nobody_has_claimed_the_job(jobs: JobStore) -> None:
+def test_an_attempt_that_was_given_up_may_still_finish_while_nobody_has_claimed_the_job(
+    jobs: JobStore,
+) -> None:
     job_id = submitted(jobs)
     jobs.claim(job_id, "slow", BRIEF)
     time.sleep(2 * BRIEF)
@@ -416,12 +456,16 @@ def test_an_idempotency_key_gives_the_same_job_again(jobs: JobStore) -> None:
     assert again.record == first.record
     with pytest.raises(IdempotencyMismatch):
         jobs.submit(TENANT, a_job(), idempotency_key="k ey\udc80", fingerprint="other")
-    assert jobs.submit("stranger", a_job(), idempotency_key="k ey\udc80", fingerprint="other").created
+    assert jobs.submit(
+        "stranger", a_job(), idempotency_key="k ey\udc80", fingerprint="other"
+    ).created
     assert jobs.submit(TENANT, a_job(), idempotency_key="other", fingerprint="f").created
 
 
 def test_of_submissions_that_race_on_one_key_one_is_new(jobs: JobStore) -> None:
-    submissions = at_once([partial(jobs.submit, TENANT, a_job(), idempotency_key="key", fingerprint="f")] * 8)
+    submissions = at_once(
+        [partial(jobs.submit, TENANT, a_job(), idempotency_key="key", fingerprint="f")] * 8
+    )
     assert sum(submission.created for submission in submissions) == 1
     assert len({submission.record.id for submission in submissions}) == 1
     assert len(jobs.list(TENANT)[0]) == 1
@@ -451,7 +495,9 @@ def whole_list(jobs: JobStore, limit: int = 2, **wanted: object) -> list[str]:
 
 
 def test_jobs_are_listed_by_what_they_have_in_common(jobs: JobStore) -> None:
-    generator = GeneratorJob(kind="generator", model=ModelTerms(drift={"x": {"x": -1.0}}, diffusion={"x,x": {"1": 1.0}}))
+    generator = GeneratorJob(
+        kind="generator", model=ModelTerms(drift={"x": {"x": -1.0}}, diffusion={"x,x": {"1": 1.0}})
+    )
     ids = [submitted(jobs, labels={"trap": str(number % 3), "a b": "µ:*"}) for number in range(9)]
     other = submitted(jobs, dataset="ds_other")
     analysis = jobs.submit(TENANT, generator).record.id
@@ -462,8 +508,21 @@ def test_jobs_are_listed_by_what_they_have_in_common(jobs: JobStore) -> None:
         assert whole_list(jobs, limit, kind="generator") == [analysis]
         assert whole_list(jobs, limit, dataset="ds_abc") == newest
         assert whole_list(jobs, limit, labels={"trap": "0"}) == newest[2::3]
-        assert whole_list(jobs, limit, labels={"trap": "0", "a b": "µ:*"}, kind="identification", state="queued") == newest[2::3]
-        for nothing in ({"dataset": "a:b c"}, {"labels": {"trap": "3"}}, {"labels": {"trap": "0"}, "kind": "generator"}):
+        assert (
+            whole_list(
+                jobs,
+                limit,
+                labels={"trap": "0", "a b": "µ:*"},
+                kind="identification",
+                state="queued",
+            )
+            == newest[2::3]
+        )
+        for nothing in (
+            {"dataset": "a:b c"},
+            {"labels": {"trap": "3"}},
+            {"labels": {"trap": "0"}, "kind": "generator"},
+        ):
             assert whole_list(jobs, limit, **nothing) == []
 
 
@@ -488,7 +547,9 @@ def test_a_job_is_listed_in_the_state_it_is_in(open_jobs: OpenJobs) -> None:
     assert whole_list(jobs, kind="identification") == whole_list(jobs, dataset="ds_abc") == []
 
 
-def test_a_page_looks_at_so_many_jobs_and_no_more(jobs: JobStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_looks_at_so_many_jobs_and_no_more(
+    jobs: JobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("storage.redis.jobs.MOST_LOOKED_AT", 3)
     odd, even = ([submitted(jobs, labels={"n": n}) for _ in range(8)] for n in ("1", "0"))
     ended_too = [jobs.cancel(TENANT, job_id) and job_id for job_id in odd]
@@ -536,7 +597,12 @@ def test_the_workers_of_a_queue_are_those_that_serve_it(jobs: JobStore) -> None:
 def test_the_workers_of_one_host_are_told_apart(jobs: JobStore) -> None:
     for name in ("itoscope-1@one", "itoscope-2@one", "itoscope-1@someone"):
         jobs.beat(name)
-    assert [jobs.workers_alive(10, host) for host in ("one", "someone", "no-one", "ONE")] == [2, 1, 0, 0]
+    assert [jobs.workers_alive(10, host) for host in ("one", "someone", "no-one", "ONE")] == [
+        2,
+        1,
+        0,
+        0,
+    ]
 
 
 def test_every_change_of_a_job_is_told_in_order(jobs: JobStore) -> None:
@@ -547,7 +613,12 @@ def test_every_change_of_a_job_is_told_in_order(jobs: JobStore) -> None:
     jobs.succeed(job_id, 1, result_name(job_id, 1))  # a repetition changes nothing
     events = jobs.events(TENANT, job_id)
     assert events is not None
-    assert [(event.state, event.attempt) for event in events] == [("queued", 0), ("running", 1), ("running", 1), ("succeeded", 1)]
+    assert [(event.state, event.attempt) for event in events] == [
+        ("queued", 0),
+        ("running", 1),
+        ("running", 1),
+        ("succeeded", 1),
+    ]
     assert events[2].progress == Progress(fraction=0.5, stage="fitting", message="µ≈0")
     assert [event.at for event in events] == sorted(event.at for event in events)
     assert len({event.id for event in events}) == 4
@@ -566,7 +637,11 @@ def test_a_lost_worker_is_told_of(jobs: JobStore) -> None:
     jobs.claim(job_id, "lost", BRIEF)
     time.sleep(2 * BRIEF)
     jobs.reap()
-    assert [event.state for event in jobs.events(TENANT, job_id) or ()] == ["queued", "running", "queued"]
+    assert [event.state for event in jobs.events(TENANT, job_id) or ()] == [
+        "queued",
+        "running",
+        "queued",
+    ]
 
 
 def test_events_are_the_tenants_own(jobs: JobStore) -> None:
@@ -593,7 +668,9 @@ def test_a_job_is_outdated_once_its_end_is_long_ago(jobs: JobStore) -> None:
     assert jobs.outdated(10, "result") == []
     assert jobs.outdated(float("inf"), "result") == []
     time.sleep(2 * BRIEF)
-    assert [(old.tenant, old.job_id, old.attempts) for old in jobs.outdated(BRIEF, "result")] == [(TENANT, job_id, 1)]
+    assert [(old.tenant, old.job_id, old.attempts) for old in jobs.outdated(BRIEF, "result")] == [
+        (TENANT, job_id, 1)
+    ]
     assert jobs.outdated(BRIEF, "record") == [], "first its result goes"
 
 
@@ -656,7 +733,9 @@ def test_no_more_jobs_are_taken_than_may_wait_or_run(jobs: JobStore) -> None:
     with pytest.raises(QueueFull):
         jobs.submit("stranger", a_job(), most_open=2)
     assert jobs.open_jobs() == 2
-    assert not jobs.submit(TENANT, a_job(), idempotency_key="key", most_open=2).created, "what was taken is taken"
+    assert not jobs.submit(TENANT, a_job(), idempotency_key="key", most_open=2).created, (
+        "what was taken is taken"
+    )
     jobs.cancel(TENANT, first)
     assert jobs.submit("stranger", a_job(), most_open=2).created
 
@@ -670,7 +749,9 @@ def test_a_tenant_has_a_share_of_its_own(jobs: JobStore) -> None:
     assert jobs.open_jobs(TENANT) == 1, "a running job counts"
     jobs.succeed(job_id, 1, result_name(job_id, 1))
     assert jobs.open_jobs(TENANT) == 0
-    assert jobs.submit(TENANT, a_job(), idempotency_key="key", most_open_of_tenant=1).created, "a refusal is not remembered"
+    assert jobs.submit(TENANT, a_job(), idempotency_key="key", most_open_of_tenant=1).created, (
+        "a refusal is not remembered"
+    )
 
 
 def test_of_submissions_that_race_for_the_last_place_one_is_taken(jobs: JobStore) -> None:
@@ -689,7 +770,11 @@ def test_the_share_of_memory_in_use_is_known(jobs: JobStore) -> None:
 
 def test_the_operator_sees_what_waits_what_runs_and_what_happened(open_jobs: OpenJobs) -> None:
     jobs = open_jobs()
-    assert (jobs.tally().queued, jobs.tally().running, jobs.tally().oldest_queued_seconds) == (0, 0, 0)
+    assert (jobs.tally().queued, jobs.tally().running, jobs.tally().oldest_queued_seconds) == (
+        0,
+        0,
+        0,
+    )
     waiting, lost, done = (submitted(jobs) for _ in range(3))
     jobs.claim(lost, "lost", BRIEF)
     jobs.claim(done, "worker", LEASE)
@@ -706,15 +791,24 @@ def test_the_operator_sees_what_waits_what_runs_and_what_happened(open_jobs: Ope
     assert tally.happened == {
         "submitted": 3, "started": 2, "lease_lost": 1, "republished": 1, "succeeded": 1, "cancelled": 1
     }  # fmt: skip
-    assert {stage: number for stage, (number, _) in tally.stages.items()} == {"queued": 3, "starting": 2, "fitting": 1}
+    assert {stage: number for stage, (number, _) in tally.stages.items()} == {
+        "queued": 3,
+        "starting": 2,
+        "fitting": 1,
+    }
     assert 2 * BRIEF <= tally.stages["fitting"][1] < 5
 
 
 def test_a_lost_job_goes_back_to_its_own_queue(open_jobs: OpenJobs) -> None:
     jobs = open_jobs(queued_grace=BRIEF)
-    small, large = (jobs.submit(TENANT, a_job(), queue=queue).record.id for queue in ("small", "large"))
+    small, large = (
+        jobs.submit(TENANT, a_job(), queue=queue).record.id for queue in ("small", "large")
+    )
     time.sleep(2 * BRIEF)
-    assert {(again.job_id, again.queue) for again in jobs.reap()} == {(small, "small"), (large, "large")}
+    assert {(again.job_id, again.queue) for again in jobs.reap()} == {
+        (small, "small"),
+        (large, "large"),
+    }
 
 
 def test_a_lost_worker_is_noticed_behind_any_number_of_jobs_that_stand_in_line(

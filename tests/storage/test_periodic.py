@@ -39,7 +39,14 @@ print(hung)
 
 def hung_children(how: str) -> int:
     """How many of ten children wait in vain for a lock that a thread of their parent holds most of the time."""
-    ended = subprocess.run([sys.executable, "-c", FORKS, how], cwd=ROOT, capture_output=True, text=True, timeout=30, check=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", FORKS, how],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
     return int(ended.stdout)
 
 
@@ -71,7 +78,10 @@ def test_a_loop_acts_once_more_when_it_is_told_to_end_and_does_not_wait_for_its_
 
 
 def test_a_loop_goes_on_whatever_happens() -> None:
-    enough, errors = threading.Event(), iter([StoreUnavailable("away"), ValueError("a fault"), StoreUnavailable("away")])
+    enough, errors = (
+        threading.Event(),
+        iter([StoreUnavailable("away"), ValueError("a fault"), StoreUnavailable("away")]),
+    )
 
     def act() -> None:
         error = next(errors, None)

@@ -50,7 +50,9 @@ def test_a_job_runs_once_though_every_first_answer_is_lost(jobs: RedisJobStore) 
     assert jobs.succeed(job_id, 1, result_name(job_id, 1))
 
 
-def test_a_shard_is_claimed_and_committed_once_though_every_first_answer_is_lost(jobs: RedisJobStore) -> None:
+def test_a_shard_is_claimed_and_committed_once_though_every_first_answer_is_lost(
+    jobs: RedisJobStore,
+) -> None:
     job_id = jobs.submit("lab", JOB).record.id
     assert jobs.claim(job_id, "worker", 30)
     assert jobs.fan_out(job_id, 1, PASS, 2)

@@ -14,7 +14,10 @@ TENANT = "lab"
 
 def test_what_was_put_comes_back_and_attempts_do_not_mix(results: ResultStore) -> None:
     job_id = new_job_id()
-    first, second = results.put(TENANT, job_id, 1, b"{}"), results.put(TENANT, job_id, 2, b'{"x": 1}')
+    first, second = (
+        results.put(TENANT, job_id, 1, b"{}"),
+        results.put(TENANT, job_id, 2, b'{"x": 1}'),
+    )
     assert first == f"{job_id}-1.json"
     assert results.get(TENANT, first) == b"{}"
     assert results.get(TENANT, second) == b'{"x": 1}'
@@ -32,7 +35,18 @@ def test_a_result_written_again_by_its_own_attempt_is_whole(results: ResultStore
     assert results.get(TENANT, name) == b"{}"
 
 
-@pytest.mark.parametrize("odd", ["", "..", "../../etc/passwd", "job_x-1.json", "/etc/passwd", "a\0b", f"job_{'0' * 26}-1.json\n"])
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "",
+        "..",
+        "../../etc/passwd",
+        "job_x-1.json",
+        "/etc/passwd",
+        "a\0b",
+        f"job_{'0' * 26}-1.json\n",
+    ],
+)
 def test_no_name_is_a_path(results: ResultStore, odd: str) -> None:
     assert results.get(TENANT, odd) is None
     with pytest.raises(ValueError, match="result"):

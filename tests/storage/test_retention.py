@@ -47,7 +47,9 @@ def test_nothing_young_is_deleted(stores: Stores, blobs: Callable[[], int]) -> N
     assert stores.jobs.get(TENANT, job_id)
 
 
-def test_results_go_first_with_those_that_lost_attempts_left_behind(stores: Stores, blobs: Callable[[], int]) -> None:
+def test_results_go_first_with_those_that_lost_attempts_left_behind(
+    stores: Stores, blobs: Callable[[], int]
+) -> None:
     job_id = ended(stores)
     assert sweep(stores, Retention(results=0, records=60)) == 1
     assert blobs() == 0
@@ -69,7 +71,9 @@ def test_a_record_stays_as_long_as_its_result(stores: Stores) -> None:
     assert stores.jobs.get(TENANT, job_id)
 
 
-def test_what_a_crash_leaves_is_found_again(stores: Stores, blobs: Callable[[], int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_crash_leaves_is_found_again(
+    stores: Stores, blobs: Callable[[], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     ended(stores)
 
     def crash(_job_id: str) -> None:
@@ -83,7 +87,9 @@ def test_what_a_crash_leaves_is_found_again(stores: Stores, blobs: Callable[[], 
     assert sweep(stores, Retention(results=0)) == 1
 
 
-def test_a_deleted_job_leaves_nothing_but_the_memory_of_it(stores: Stores, blobs: Callable[[], int]) -> None:
+def test_a_deleted_job_leaves_nothing_but_the_memory_of_it(
+    stores: Stores, blobs: Callable[[], int]
+) -> None:
     job_id = ended(stores)
     assert not delete_job(stores, "stranger", job_id, Retention())
     assert delete_job(stores, TENANT, job_id, Retention())

@@ -38,7 +38,9 @@ def shared(jobs: JobStore, shards: int = 3, lease: float = LEASE) -> str:
     return job_id
 
 
-def claimed(jobs: JobStore, job_id: str, owner: str = "helper", lease: float = LEASE, **options: bool) -> ShardClaim:
+def claimed(
+    jobs: JobStore, job_id: str, owner: str = "helper", lease: float = LEASE, **options: bool
+) -> ShardClaim:
     claim = jobs.claim_shard(job_id, owner, lease, **options)
     assert claim is not None
     return claim
@@ -48,11 +50,24 @@ def committed(jobs: JobStore, claim: ShardClaim) -> bool:
     return jobs.commit_shard(claim, part_name(claim.pass_name, claim.number, claim.attempt))
 
 
-def test_each_shard_is_claimed_once_from_either_end_and_the_join_sees_their_parts_in_order(jobs: JobStore) -> None:
+def test_each_shard_is_claimed_once_from_either_end_and_the_join_sees_their_parts_in_order(
+    jobs: JobStore,
+) -> None:
     job_id = shared(jobs)
-    first, last, middle = claimed(jobs, job_id), claimed(jobs, job_id, last=True), claimed(jobs, job_id)
-    assert [(c.number, c.attempt, c.shards, c.pass_name) for c in (first, middle, last)] == [(n, 1, 3, PASS) for n in range(3)]
-    assert (first.of.job_id, first.of.tenant, first.of.attempt, first.of.job) == (job_id, TENANT, 1, JOB)
+    first, last, middle = (
+        claimed(jobs, job_id),
+        claimed(jobs, job_id, last=True),
+        claimed(jobs, job_id),
+    )
+    assert [(c.number, c.attempt, c.shards, c.pass_name) for c in (first, middle, last)] == [
+        (n, 1, 3, PASS) for n in range(3)
+    ]
+    assert (first.of.job_id, first.of.tenant, first.of.attempt, first.of.job) == (
+        job_id,
+        TENANT,
+        1,
+        JOB,
+    )
     assert jobs.claim_shard(job_id, "late", LEASE) is None
     assert jobs.parts(job_id, 1, PASS) == [None, None, None]
     assert committed(jobs, last)
@@ -168,7 +183,9 @@ def test_shards_that_nobody_works_on_are_published_again_and_no_others(open_jobs
     assert jobs.reap() == [], "their messages may still be under way"
     time.sleep(0.7)
     again = jobs.reap()
-    assert [(m.job_id, m.task, m.queue, m.timeout_seconds) for m in again] == [(job_id, HELP_JOB, "large", 7.0)] * 2
+    assert [(m.job_id, m.task, m.queue, m.timeout_seconds) for m in again] == [
+        (job_id, HELP_JOB, "large", 7.0)
+    ] * 2
     assert jobs.reap() == []
     assert claimed(jobs, job_id).number == lost.number
 
@@ -227,7 +244,9 @@ def test_parts_are_kept_by_job_and_go_together(results: ResultStore) -> None:
     for name in names:
         results.put_part(TENANT, one, name, name.encode())
     results.put_part(TENANT, other, names[0], b"other")
-    assert [results.get_part(TENANT, one, name) for name in names] == [name.encode() for name in names]
+    assert [results.get_part(TENANT, one, name) for name in names] == [
+        name.encode() for name in names
+    ]
     assert results.get_part("stranger", one, names[0]) is None
     results.delete_part(TENANT, one, names[1])
     results.delete_part(TENANT, one, names[1])
@@ -238,7 +257,9 @@ def test_parts_are_kept_by_job_and_go_together(results: ResultStore) -> None:
     assert results.get_part(TENANT, other, names[0]) == b"other"
 
 
-@pytest.mark.parametrize("odd", ["", "..", "../../etc/passwd", f"{PASS}.npz\n", "a\0b", f"{PASS}-1.npz"])
+@pytest.mark.parametrize(
+    "odd", ["", "..", "../../etc/passwd", f"{PASS}.npz\n", "a\0b", f"{PASS}-1.npz"]
+)
 def test_no_parts_name_is_a_path(results: ResultStore, odd: str) -> None:
     with pytest.raises(ValueError, match="part"):
         results.put_part(TENANT, new_job_id(), odd, b"")
@@ -246,7 +267,9 @@ def test_no_parts_name_is_a_path(results: ResultStore, odd: str) -> None:
         results.put_part(TENANT, "..", part_name(PASS), b"")
 
 
-def test_what_is_left_of_a_job_that_ended_is_found_and_deleted(jobs: JobStore, blobs: Blobs) -> None:
+def test_what_is_left_of_a_job_that_ended_is_found_and_deleted(
+    jobs: JobStore, blobs: Blobs
+) -> None:
     stores = Stores(jobs, *blobs)
     results = stores.results
     for_ever = Retention(float("inf"), float("inf"))
@@ -262,4 +285,6 @@ def test_what_is_left_of_a_job_that_ended_is_found_and_deleted(jobs: JobStore, b
     jobs.cancel(TENANT, goes_on)
     assert delete_job(stores, TENANT, goes_on, for_ever)
     assert results.get_part(TENANT, goes_on, part_name(PASS)) is None
-    assert jobs.left_parts(0) == [LeftParts(TENANT, goes_on)], "forgotten, but its parts may come back"
+    assert jobs.left_parts(0) == [LeftParts(TENANT, goes_on)], (
+        "forgotten, but its parts may come back"
+    )

@@ -25,7 +25,11 @@ with own_folder(Path(sys.argv[1]), "copy-") as folder:
 
 def test_a_folder_is_swept_when_its_process_was_killed_and_not_before(tmp_path: Path) -> None:
     holder = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(tmp_path)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", HOLDER, str(tmp_path)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     try:
         assert holder.stdout is not None
@@ -50,7 +54,9 @@ def test_a_folder_is_gone_afterwards_unless_it_was_renamed(tmp_path: Path) -> No
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
 
 
-def test_a_folder_that_was_swept_before_it_was_locked_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_was_swept_before_it_was_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lock, swept = fcntl.flock, []
 
     def late(descriptor: int, how: int) -> None:
@@ -65,7 +71,9 @@ def test_a_folder_that_was_swept_before_it_was_locked_is_made_again(tmp_path: Pa
     assert swept
 
 
-def test_where_there_are_no_locks_age_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_there_are_no_locks_age_decides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def unknown(*_: Any) -> NoReturn:
         raise OSError("no locks here")
 

@@ -48,14 +48,26 @@ def certificate(folder: Path) -> Path:
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
     now = datetime.datetime.now(datetime.UTC)
     signed = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now, now + datetime.timedelta(hours=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+        x509.CertificateBuilder(
+            name,
+            name,
+            key.public_key(),
+            x509.random_serial_number(),
+            now,
+            now + datetime.timedelta(hours=1),
+        )
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]),
+            critical=False,
+        )
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
     pem = serialization.Encoding.PEM
     place = folder / "server.pem"
-    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    private = key.private_bytes(
+        pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
     place.write_bytes(private + signed.public_bytes(pem))
     return place
 
@@ -106,7 +118,12 @@ def tls(restricted_url: str, tmp_path: Path) -> Iterator[Tls]:
     with TlsEnd(context, ("127.0.0.1", parts.port)) as end:
         serving = threading.Thread(target=end.serve_forever, args=(0.05,))
         serving.start()
-        yield Tls(restricted_url.replace("redis://", "rediss://").replace(f":{parts.port}/", f":{end.server_address[1]}/"), place)
+        yield Tls(
+            restricted_url.replace("redis://", "rediss://").replace(
+                f":{parts.port}/", f":{end.server_address[1]}/"
+            ),
+            place,
+        )
         end.shutdown()
         serving.join()
         for one in end.open:
@@ -120,7 +137,10 @@ def test_the_stores_reach_a_server_whose_certificate_is_good(tls: Tls) -> None:
 
 
 def test_the_stores_refuse_one_that_nobody_vouches_for(tls: Tls) -> None:
-    with connect(tls.url) as client, pytest.raises(ConnectionError, match="CERTIFICATE_VERIFY_FAILED"):
+    with (
+        connect(tls.url) as client,
+        pytest.raises(ConnectionError, match="CERTIFICATE_VERIFY_FAILED"),
+    ):
         client.ping()
 
 
@@ -131,7 +151,9 @@ def test_the_service_publishes_through_tls(tls: Tls, empty_redis_url: str) -> No
     assert Redis.from_url(empty_redis_url).llen("celery-small") == 1
 
 
-def test_the_service_publishes_nothing_to_a_server_that_nobody_vouches_for(tls: Tls, empty_redis_url: str) -> None:
+def test_the_service_publishes_nothing_to_a_server_that_nobody_vouches_for(
+    tls: Tls, empty_redis_url: str
+) -> None:
     queue = CeleryQueue(tls.url)
     with pytest.raises((OperationalError, ConnectionError)):
         queue.publish(Message("job_1", 60))
@@ -152,7 +174,10 @@ def test_the_worker_listens_through_tls(tls: Tls, tmp_path: Path) -> None:
     [
         ("redis://redis/0", "redis://redis/0"),
         ("rediss://redis/0", "rediss://redis/0?ssl_cert_reqs=required"),
-        ("rediss://redis/0?ssl_ca_certs=/ca.pem", "rediss://redis/0?ssl_ca_certs=/ca.pem&ssl_cert_reqs=required"),
+        (
+            "rediss://redis/0?ssl_ca_certs=/ca.pem",
+            "rediss://redis/0?ssl_ca_certs=/ca.pem&ssl_cert_reqs=required",
+        ),
         ("rediss://redis/0?ssl_cert_reqs=none", "rediss://redis/0?ssl_cert_reqs=none"),
     ],
 )

@@ -18,7 +18,9 @@ from storage.tracing import Traces, trace_of, traces
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_submission_attempts_and_stages_of_a_job_are_one_trace_though_different_processes_tell_of_them() -> None:
+def test_submission_attempts_and_stages_of_a_job_are_one_trace_though_different_processes_tell_of_them() -> (
+    None
+):
     exporters = InMemorySpanExporter(), InMemorySpanExporter()
     service, worker = Traces("service", exporters[0]), Traces("worker", exporters[1])
     job, other = new_job_id(), new_job_id()
@@ -45,7 +47,9 @@ def test_submission_attempts_and_stages_of_a_job_are_one_trace_though_different_
     assert len({span.context.span_id for span in (submitted, *told)}) == 7
 
 
-def test_spans_arrive_at_the_address_that_opentelemetrys_own_variable_names(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spans_arrive_at_the_address_that_opentelemetrys_own_variable_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     bodies = list[bytes]()
 
     class Receiver(BaseHTTPRequestHandler):
@@ -69,7 +73,9 @@ def test_spans_arrive_at_the_address_that_opentelemetrys_own_variable_names(monk
     server.server_close()
     (sent,) = (ExportTraceServiceRequest.FromString(body) for body in bodies)
     (resource,) = sent.resource_spans
-    assert {item.key: item.value.string_value for item in resource.resource.attributes}["service.name"] == "itoscope-worker"
+    assert {item.key: item.value.string_value for item in resource.resource.attributes}[
+        "service.name"
+    ] == "itoscope-worker"
     spans = [span for scope in resource.scope_spans for span in scope.spans]
     assert [span.name for span in spans] == ["reading", "run"]
     assert {int.from_bytes(span.trace_id, "big") for span in spans} == {trace_of(job)[0]}

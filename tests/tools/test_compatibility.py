@@ -42,7 +42,9 @@ def field(document: Document, name: str, member: str) -> Document:
 
 
 def parameter(document: Document, path: str, method: str, name: str) -> Document:
-    return next(given for given in document["paths"][path][method]["parameters"] if given["name"] == name)
+    return next(
+        given for given in document["paths"][path][method]["parameters"] if given["name"] == name
+    )
 
 
 BREAKAGE: dict[str, tuple[Callable[[Document], object], str]] = {

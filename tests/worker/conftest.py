@@ -70,7 +70,12 @@ class Surroundings:
     def submit(self, timeout_seconds: float = 60, *, publish: bool = True, **labels: str) -> str:
         """Record a job and send its message; its id."""
         request = GeneratorJob.model_validate(
-            {"kind": "generator", "model": MODEL, "labels": labels, "timeout_seconds": timeout_seconds}
+            {
+                "kind": "generator",
+                "model": MODEL,
+                "labels": labels,
+                "timeout_seconds": timeout_seconds,
+            }
         )
         job_id = self.jobs.submit(TENANT, request).record.id
         if publish:
@@ -87,7 +92,9 @@ class Surroundings:
         end = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > end:
-                pytest.fail(f"not in {seconds} s; the workers' log:\n{self.log.read_text()[-6000:]}")
+                pytest.fail(
+                    f"not in {seconds} s; the workers' log:\n{self.log.read_text()[-6000:]}"
+                )
             time.sleep(0.02)
 
     def finished(self, job_id: str) -> JobRecord:
@@ -109,7 +116,9 @@ def surroundings_of(tmp_path: Path) -> Iterator[Callable[[str], Surroundings]]:
 
 
 @pytest.fixture
-def surroundings(restricted_url: str, surroundings_of: Callable[[str], Surroundings]) -> Surroundings:
+def surroundings(
+    restricted_url: str, surroundings_of: Callable[[str], Surroundings]
+) -> Surroundings:
     """On an account with only the documented rights: Celery needs no more, either."""
     return surroundings_of(restricted_url)
 

@@ -40,7 +40,10 @@ def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Gener
     }
     return GeneratorResult(
         job=claim.job_id,
-        model=Model(drift={"x": Component(expression="-x", terms=())}, diffusion={"x,x": Component(expression="1", terms=())}),
+        model=Model(
+            drift={"x": Component(expression="-x", terms=())},
+            diffusion={"x,x": Component(expression="1", terms=())},
+        ),
         generator=GeneratorAnalysis(ergodic=True),
         provenance=Provenance(version="stub", parameters=surroundings, seconds=0.0),
     )
@@ -53,5 +56,7 @@ def nobody(claim: Claim, stores: Stores, work: bytes, shards: int) -> AbstractCo
 
 if __name__ == "__main__":
     settings = WorkerSettings()
-    broker_watchdog.TAKE_UP_LOOKS = int(os.environ.get("STUB_TAKE_UP_LOOKS", broker_watchdog.TAKE_UP_LOOKS))
+    broker_watchdog.TAKE_UP_LOOKS = int(
+        os.environ.get("STUB_TAKE_UP_LOOKS", broker_watchdog.TAKE_UP_LOOKS)
+    )
     sys.exit(run(settings, Computation(execute, nobody, settings.job_memory_bytes)))

@@ -81,7 +81,7 @@ def compare_autocorrelation(
     reach = RELAXATIONS * relaxation
     room = min(reach, data.longest * data.step / 4)
     if duration < ROOM * reach or room < relaxation:
-        return nothing(
+        return not_compared(
             f"the blocks that are compared (up to {data.longest * data.step:.4g} of {duration:.4g} units of time) are too short "
             f"for a relaxation time of {relaxation:.4g}"
         )
@@ -89,9 +89,11 @@ def compare_autocorrelation(
     lags = np.arange(0, min(LAGS, int(room / data.step) // unit) + 1) * unit
     n_blocks = min(MOST_BLOCKS, int(len(data.states) * data.step / (2 * reach)))
     if n_blocks < FEWEST or len(lags) < 3:
-        return nothing("the sampling interval is too long, or the time series too short, for several lags")
-    g = measure.values(data.states[:, variable])
-    columns = g.T if measure.period is not None else g.T[:1]
+        return not_compared(
+            "the sampling interval is too long, or the time series too short, for several lags"
+        )
+    g = observable.values(data.states[:, variable])
+    columns = g.T if observable.period is not None else g.T[:1]
     strides = np.maximum(1, lags // THINNING)
     sums = np.stack(
         [

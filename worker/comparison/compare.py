@@ -108,7 +108,9 @@ def _no_prediction(answer: Answer | JointAnswer) -> str:
     if isinstance(answer, Answer):
         return "drift or diffusion is not finite at an observed state"
     if len(answer.drift) == 2:
-        return "the model has no stationary distribution in the plane, which conditional means require"
+        return (
+            "the model has no stationary distribution in the plane, which conditional means require"
+        )
     return "in three or more variables, conditional means are computed for a linear model only"
 
 
@@ -132,7 +134,10 @@ def _not_comparable(sample: EvenSamples, answer: Answer | JointAnswer) -> str | 
         return "there is no noise: the time series is deterministic, so there is no distribution to compare"
     for code, why in (
         ("motion-blur", "every sample is an average over an exposure (motion blur)"),
-        ("quantised", "the values are quantised more coarsely than the process moves in one sampling interval"),
+        (
+            "quantised",
+            "the values are quantised more coarsely than the process moves in one sampling interval",
+        ),
     ):
         if code in codes:
             return f"{why}, so that the state itself was not observed"
@@ -164,8 +169,8 @@ def _prediction(
     return None if generator.solution is None else plane_prediction(generator.solution, observables)
 
 
-def _on_the_line(answer: Answer) -> Prediction | None:
-    """None where drift or diffusion is not finite at an observed state."""
+def _line_prediction(answer: Answer) -> Prediction | None:
+    """Return the prediction of one variable; None where drift or diffusion is not finite."""
     scales, process = answer.scales, answer.process
     (low, high), margin = process.bounds, MARGIN * (scales.high - scales.low)
     walls = [
@@ -218,7 +223,7 @@ def _total_variation(
 
 
 def _too_short(scales: Scales) -> str:
-    return f"the time series ({scales.duration:.4g}) is too short to be divided into blocks"
+    return f"a record of {scales.duration:.4g} units of time gives too few blocks for an error"
 
 
 def _density_findings(distance: float | None) -> Iterator[Finding]:
@@ -226,10 +231,12 @@ def _density_findings(distance: float | None) -> Iterator[Finding]:
     if distance is not None and distance > LARGE_DISTANCE:
         yield Finding(
             "stationary-density",
-            f"The model's stationary density differs from that of the data: the total variation distance is {distance:.2g} (0: "
-            "identical, 1: disjoint). Its mean, variance and rates may not describe the data: either the time series is not yet "
-            "stationary, or poorly determined terms shift the distribution. Try a longer time series, a lower "
-            "library.polynomial_degree, a domain, or trajectories that start further out.",
+            "The model's stationary density is not that of the data: their total variation is "
+            f"{distance:.2g}, 0 being the same and 1 nothing in common. Its mean, variance and "
+            "rates say little about where the data were: the record had not settled into the "
+            "stationary distribution, or terms that the data hardly determine move that "
+            "distribution elsewhere. A longer record, a lower library.polynomial_degree, a domain, "
+            "or trajectories that start further out settle it.",
             {"total_variation": distance},
         )
 
@@ -247,11 +254,12 @@ def _findings(
         worst = max(failed, key=lambda test: max(test.mean_difference, test.spread_difference))
         yield Finding(
             "chapman-kolmogorov",
-            f"The model does not predict the data {worst.lag:.4g} units of time ahead: the mean differs by up to "
-            f"{worst.mean_difference:.2g} standard deviations of the state, the mean square by {worst.spread_difference:.2g} "
-            f"variances (p = {worst.p_value:.1g}). The coefficients depend on the time scale of the fit. Possible causes are a "
-            "hidden variable or other memory, measurement noise, or a sampling interval too coarse for the sampling rule. "
-            "Relaxation times are those of this model, not of the data.",
+            f"Run for {worst.lag:.4g} units of time, the model misses what the data do: the mean "
+            f"later state by up to {worst.mean_difference:.2g} standard deviations of the state, "
+            f"its square by {worst.spread_difference:.2g} variances (p = {worst.p_value:.1g}). Its "
+            "coefficients depend on the time scale they are fitted at: a hidden variable or other "
+            "memory, noise of the instrument, or a sampling interval too coarse for the sampling "
+            "rule. Relaxation times are those of this model, not of the data.",
             {"lags": [test.lag for test in failed], "lag": worst.lag, "p_value": worst.p_value},
         )
         return
@@ -266,8 +274,9 @@ def _findings(
         worst_of = max(different, key=lambda a: a.difference)
         yield Finding(
             "autocorrelation",
-            f"The autocorrelation of the data differs from that of the model by up to {worst_of.difference:.2g} "
-            f"(p = {worst_of.p_value:.1g}). The data have a longer or shorter memory than this model. Possible causes are a "
-            "hidden variable, a trend, or a time series that is not yet stationary.",
+            "The data's autocorrelation is not the model's: they differ by up to "
+            f"{worst_of.difference:.2g}, beyond the data's band (p = {worst_of.p_value:.1g}). The "
+            "data remember for longer or shorter than this model: a hidden variable, a trend, or a "
+            "record that had not settled.",
             {"difference": worst_of.difference, "p_value": worst_of.p_value},
         )

@@ -15,7 +15,9 @@ LONGEST_PLAIN_ARRAY = 2_000
 
 def array(values: Floats) -> results.Array:
     """Numbers (n,), encoded where there are many."""
-    return encoded(values) if values.size > LONGEST_PLAIN_ARRAY else tuple(number(v) for v in values)
+    return (
+        encoded(values) if values.size > LONGEST_PLAIN_ARRAY else tuple(number(v) for v in values)
+    )
 
 
 def table(values: Floats) -> results.Values:

@@ -12,7 +12,8 @@ def comparison_of(comparison: Comparison, variables: tuple[str, ...]) -> dict[st
     return {
         "density_total_variation": comparison.total_variation,
         "autocorrelation": {
-            name: _autocorrelation(found) for name, found in zip(variables, comparison.autocorrelation, strict=False)
+            name: _autocorrelation(found)
+            for name, found in zip(variables, comparison.autocorrelation, strict=False)
         },
         "chapman_kolmogorov": tuple(
             results.ChapmanKolmogorov(

@@ -16,7 +16,11 @@ def curves_document(curves: Curves | None) -> pictures.Curves | None:
     """Of one variable."""
     if curves is None:
         return None
-    return pictures.Curves(grid=tuple(curves.grid.tolist()), drift=_curve(curves.drift), diffusion=_curve(curves.diffusion))
+    return pictures.Curves(
+        grid=tuple(curves.grid.tolist()),
+        drift=_curve(curves.drift),
+        diffusion=_curve(curves.diffusion),
+    )
 
 
 def field_document(field: DriftField | None) -> pictures.DriftField | None:
@@ -33,12 +37,17 @@ def observed_document(observed: Observed) -> pictures.Observed:
     joint = None
     if observed.joint_edges is not None and observed.joint_counts is not None:
         first, second = (tuple(edges.tolist()) for edges in observed.joint_edges)
-        joint = pictures.JointBins(edges=(first, second), counts=tuple(tuple(row) for row in observed.joint_counts.tolist()))
+        joint = pictures.JointBins(
+            edges=(first, second),
+            counts=tuple(tuple(row) for row in observed.joint_counts.tolist()),
+        )
     return pictures.Observed(
         n_samples=observed.n_samples,
         histograms={variable_name(k): _bins(bins) for k, bins in enumerate(observed.histograms)},
         residuals={variable_name(k): _bins(bins) for k, bins in enumerate(observed.residuals)},
-        kramers_moyal=None if observed.kramers_moyal is None else _kramers_moyal(observed.kramers_moyal),
+        kramers_moyal=None
+        if observed.kramers_moyal is None
+        else _kramers_moyal(observed.kramers_moyal),
         joint_histogram=joint,
     )
 

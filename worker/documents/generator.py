@@ -41,7 +41,9 @@ from worker.identification.checks.diagnostics import Finding
 Floats = NDArray[np.float64]
 
 
-def analysis_of(report: GeneratorReport, spread: GeneratorSpread | None) -> results.GeneratorAnalysis:
+def analysis_of(
+    report: GeneratorReport, spread: GeneratorSpread | None
+) -> results.GeneratorAnalysis:
     """Everything that the report says, with the intervals of the samples where there are any."""
     topography = None if spread is None else spread.topography
     return results.GeneratorAnalysis(
@@ -51,7 +53,9 @@ def analysis_of(report: GeneratorReport, spread: GeneratorSpread | None) -> resu
         domains=tuple((number(low), number(high)) for low, high in report.domains),
         boundaries=report.boundaries,
         approximation=report.approximation,
-        observed_ranges=tuple((number(low), number(high)) for low, high in report.observed_ranges or ()),
+        observed_ranges=tuple(
+            (number(low), number(high)) for low, high in report.observed_ranges or ()
+        ),
         unseen_mass=report.unseen_mass,
         spectrum=_spectrum(report, spread),
         stationary=_stationary(report, spread),
@@ -67,7 +71,11 @@ def analysis_of(report: GeneratorReport, spread: GeneratorSpread | None) -> resu
         exits=tuple(_exits(report, spread)),
         effective_potential=potential_of(report, topography),
         ends=tuple(
-            results.End(at=number(end.at), kind=end.kind, reason=None if end.problem is None else f"{end.problem} {end.place}")
+            results.End(
+                at=number(end.at),
+                kind=end.kind,
+                reason=None if end.problem is None else f"{end.problem} {end.place}",
+            )
             for end in report.ends
         ),
         local_relaxation=relaxation_of(report, topography),
@@ -91,12 +99,19 @@ def _spectrum(report: GeneratorReport, spread: GeneratorSpread | None) -> result
         return None
     count = len(spectrum.eigenvalues)
     intervals = spread.eigenvalues if spread is not None else (None,) * count
-    frequencies = spread.frequencies if spread is not None and spread.frequencies else (None,) * count
+    frequencies = (
+        spread.frequencies if spread is not None and spread.frequencies else (None,) * count
+    )
     fundamental = [k for k in range(count) if not spectrum.overtones[k]]
     overtones = [k for k in range(count) if spectrum.overtones[k]]
     return results.Spectrum(
-        eigenvalues=tuple(eigenvalue_of(spectrum.eigenvalues[k], intervals[k], frequencies[k]) for k in fundamental),
-        overtones=tuple(eigenvalue_of(spectrum.eigenvalues[k], intervals[k], frequencies[k]) for k in overtones),
+        eigenvalues=tuple(
+            eigenvalue_of(spectrum.eigenvalues[k], intervals[k], frequencies[k])
+            for k in fundamental
+        ),
+        overtones=tuple(
+            eigenvalue_of(spectrum.eigenvalues[k], intervals[k], frequencies[k]) for k in overtones
+        ),
         relaxation_times=tuple(float(spectrum.relaxation_times[k]) for k in fundamental),
         eigenfunctions=()
         if spectrum.eigenfunctions is None
@@ -108,7 +123,9 @@ def _spectrum(report: GeneratorReport, spread: GeneratorSpread | None) -> result
     )
 
 
-def _stationary(report: GeneratorReport, spread: GeneratorSpread | None) -> results.Stationary | None:
+def _stationary(
+    report: GeneratorReport, spread: GeneratorSpread | None
+) -> results.Stationary | None:
     law = report.stationary
     if law is None:
         return None
@@ -125,12 +142,18 @@ def _stationary(report: GeneratorReport, spread: GeneratorSpread | None) -> resu
         skewness_ci=() if spread is None else spread.skewness,
         kurtosis=law.kurtosis,
         kurtosis_ci=() if spread is None else spread.kurtosis,
-        density=results.Density(grid=tuple(array(g) for g in law.grid), values=table(law.density), values_ci=band_of(band)),
+        density=results.Density(
+            grid=tuple(array(g) for g in law.grid),
+            values=table(law.density),
+            values_ci=band_of(band),
+        ),
         reason=law.reason,
         current=None if spatial is None or spatial.current is None else encoded(spatial.current),
         probability_current=report.probability_current,
         probability_current_ci=current,
-        mean_velocity=None if report.probability_current is None else report.probability_current * turn,
+        mean_velocity=None
+        if report.probability_current is None
+        else report.probability_current * turn,
         mean_velocity_ci=None if current is None else (current[0] * turn, current[1] * turn),
         circulation=None if spatial is None else spatial.circulation,
         circulation_ci=None if spread is None else spread.circulation,
@@ -142,17 +165,23 @@ def _stationary(report: GeneratorReport, spread: GeneratorSpread | None) -> resu
 def _exits(report: GeneratorReport, spread: GeneratorSpread | None) -> Iterator[results.Exit]:
     intervals = iter(() if spread is None else spread.exits)
     for e in report.exits:
-        probability, time = (None, None) if e.mean_time.log_value is None else next(intervals, (None, None))
+        probability, time = (
+            (None, None) if e.mean_time.log_value is None else next(intervals, (None, None))
+        )
         yield results.Exit(
             from_=e.start,
             low=e.low,
             high=e.high,
-            probability_high=results.Estimate(value=e.probability_high, ci=probability, reason=e.reason),
+            probability_high=results.Estimate(
+                value=e.probability_high, ci=probability, reason=e.reason
+            ),
             mean_time=_estimate(e.mean_time, time),
         )
 
 
-def _autocorrelation(report: GeneratorReport, spread: GeneratorSpread | None) -> results.Autocorrelation | None:
+def _autocorrelation(
+    report: GeneratorReport, spread: GeneratorSpread | None
+) -> results.Autocorrelation | None:
     memory = report.memory
     if not isinstance(memory, Memory):
         return None if memory is None else results.Autocorrelation(reason=memory.reason)
@@ -162,7 +191,9 @@ def _autocorrelation(report: GeneratorReport, spread: GeneratorSpread | None) ->
         values_ci={} if spread is None else _bands_by_variable(spread.autocorrelation),
         integrated_time={
             variable_name(i): _estimate(time, interval)
-            for i, (time, interval) in enumerate(zip_longest(memory.integrated_times, _times_of(spread)))
+            for i, (time, interval) in enumerate(
+                zip_longest(memory.integrated_times, _times_of(spread))
+            )
             if time is not None
         },
     )
@@ -173,7 +204,9 @@ def _times_of(spread: GeneratorSpread | None) -> tuple[tuple[float, float] | Non
     return () if spread is None else spread.integrated_times or (spread.integrated_time,)
 
 
-def _power_spectrum(report: GeneratorReport, spread: GeneratorSpread | None) -> results.PowerSpectrum | None:
+def _power_spectrum(
+    report: GeneratorReport, spread: GeneratorSpread | None
+) -> results.PowerSpectrum | None:
     memory = report.memory
     if not isinstance(memory, Memory):
         return None
@@ -206,8 +239,13 @@ def _passage(passage: Passage, index: int, spread: GeneratorSpread | None) -> re
         kramers=_estimate(passage.kramers, None if spread is None else spread.kramers[index]),
         standard_deviation=None
         if passage.deviation is None
-        else _estimate(passage.deviation, spread.deviations[index] if spread is not None and spread.deviations else None),
-        quantiles=_quantiles(passage.law, spread.quantiles[index] if spread is not None and spread.quantiles else ()),
+        else _estimate(
+            passage.deviation,
+            spread.deviations[index] if spread is not None and spread.deviations else None,
+        ),
+        quantiles=_quantiles(
+            passage.law, spread.quantiles[index] if spread is not None and spread.quantiles else ()
+        ),
         distribution=_distribution(passage.law),
     )
 
@@ -221,20 +259,28 @@ def _quantiles(
     return tuple(results.Quantile(probability=p, time=t, ci=interval_of(ci)) for p, t, ci in found)
 
 
-def _between(passage: SpatialPassage, index: int, spread: GeneratorSpread | None) -> results.Passage:
+def _between(
+    passage: SpatialPassage, index: int, spread: GeneratorSpread | None
+) -> results.Passage:
     known = spread is not None and index < len(spread.between)
     return results.Passage(
         from_=_place(passage.start),
         to=_place(passage.to),
-        mean_time=_estimate(passage.mean_time, spread.between[index] if spread is not None and known else None),
+        mean_time=_estimate(
+            passage.mean_time, spread.between[index] if spread is not None and known else None
+        ),
         kramers=results.Estimate(value=None, reason="the formula is given for one variable"),
         standard_deviation=None
         if passage.deviation is None
-        else _estimate(passage.deviation, spread.deviations[index] if spread is not None and known else None),
+        else _estimate(
+            passage.deviation, spread.deviations[index] if spread is not None and known else None
+        ),
     )
 
 
-def _committor(committor: Committor, index: int, spread: GeneratorSpread | None) -> results.Committor:
+def _committor(
+    committor: Committor, index: int, spread: GeneratorSpread | None
+) -> results.Committor:
     found = committor.found
     band = None if spread is None or index >= len(spread.committors) else spread.committors[index]
     return results.Committor(
@@ -250,14 +296,19 @@ def _committor(committor: Committor, index: int, spread: GeneratorSpread | None)
 def _place(place: Place) -> results.Place:
     if not isinstance(place, Region):
         return place
-    ends = {variable_name(i): (number(low), number(high)) for i, (low, high) in enumerate(place.intervals)}
+    ends = {
+        variable_name(i): (number(low), number(high))
+        for i, (low, high) in enumerate(place.intervals)
+    }
     return ends | dict.fromkeys(place.unknown, (None, None))
 
 
 def _distribution(law: PassageCurve | NoCurve | None) -> results.PassageDistribution | None:
     if not isinstance(law, PassageCurve):
         return None if law is None else results.PassageDistribution(reason=law.reason)
-    return results.PassageDistribution(times=array(law.times), density=array(law.density), cumulative=array(law.cumulative))
+    return results.PassageDistribution(
+        times=array(law.times), density=array(law.density), cumulative=array(law.cumulative)
+    )
 
 
 def _estimate(timing: Timing, ci: tuple[float, float] | None) -> results.Estimate:

@@ -21,7 +21,9 @@ from worker.identification.symbolic_process import expression
 
 def data_of(dataset: Dataset, answer: Answer | JointAnswer) -> results.DataSummary:
     """The data behind the numbers."""
-    return data_summary(dataset, answer.scales.time if isinstance(answer, Answer) else answer.space.time)
+    return data_summary(
+        dataset, answer.scales.time if isinstance(answer, Answer) else answer.space.time
+    )
 
 
 def data_summary(dataset: Dataset, dt: float) -> results.DataSummary:
@@ -51,7 +53,8 @@ def selection_of(answer: Answer | JointAnswer) -> results.Selection:
     """The path of every component."""
     drift, diffusion = _components(answer)
     return results.Selection(
-        drift={key: _path(fit) for key, fit in drift.items()}, diffusion={key: _path(fit) for key, fit in diffusion.items()}
+        drift={key: _path(fit) for key, fit in drift.items()},
+        diffusion={key: _path(fit) for key, fit in diffusion.items()},
     )
 
 
@@ -64,7 +67,10 @@ def diagnostics_of(answer: Answer | JointAnswer, comparison: Comparison) -> resu
 def _of_one(answer: Answer) -> results.Diagnostics:
     return results.Diagnostics(
         measurement_noise_variance=answer.noise_variance,
-        step_error={"drift": dict(answer.drift.step_errors), "diffusion": dict(answer.diffusion.step_errors)},
+        step_error={
+            "drift": dict(answer.drift.step_errors),
+            "diffusion": dict(answer.diffusion.step_errors),
+        },
         residuals=_residuals((answer.residuals,)),
         coverage=results.Coverage(
             n_kernels=len(answer.coverage.weights),
@@ -80,14 +86,18 @@ def _of_one(answer: Answer) -> results.Diagnostics:
 def _of_several(answer: JointAnswer) -> results.Diagnostics:
     variances = answer.noise_variances
     return results.Diagnostics(
-        measurement_noise_variance=None if variances is None else float(np.mean(list(variances.values()))),
+        measurement_noise_variance=None
+        if variances is None
+        else float(np.mean(list(variances.values()))),
         measurement_noise_variances={} if variances is None else dict(variances),
         step_error={
             **{f"drift {key}": dict(fit.step_errors) for key, fit in answer.drift.items()},
             **{f"diffusion {key}": dict(fit.step_errors) for key, fit in answer.diffusion.items()},
         },
         residuals=_residuals(tuple(answer.residuals.values())),
-        residuals_by_variable={key: _residuals((moments,)) for key, moments in answer.residuals.items()},
+        residuals_by_variable={
+            key: _residuals((moments,)) for key, moments in answer.residuals.items()
+        },
         coverage=results.Coverage(
             n_kernels=len(answer.kernel_weights),
             n_sparse=int((answer.kernel_weights < 10).sum()),
@@ -114,10 +124,14 @@ def _kernel_choice(choice: KernelChoice | None) -> results.KernelChoice | None:
         )
         for c, behind in zip(choice.candidates, choice.shortfalls(), strict=True)
     )
-    return results.KernelChoice(count=taken.count, bandwidth=taken.bandwidth, n_folds=choice.n_folds, surface=surface)
+    return results.KernelChoice(
+        count=taken.count, bandwidth=taken.bandwidth, n_folds=choice.n_folds, surface=surface
+    )
 
 
-def _components(answer: Answer | JointAnswer) -> tuple[Mapping[str, ComponentFit], Mapping[str, ComponentFit]]:
+def _components(
+    answer: Answer | JointAnswer,
+) -> tuple[Mapping[str, ComponentFit], Mapping[str, ComponentFit]]:
     if isinstance(answer, JointAnswer):
         return answer.drift, answer.diffusion
     return {"x": answer.drift}, {"x,x": answer.diffusion}
@@ -146,11 +160,17 @@ def _component(fit: ComponentFit, confidence: float) -> results.Component:
 def _path(fit: ComponentFit) -> results.SelectionPath:
     entries = tuple(
         results.Support(
-            support=e.support, score=e.score, coefficients=dict(e.coefficients), equivalent=e.equivalent, penalty=e.penalty
+            support=e.support,
+            score=e.score,
+            coefficients=dict(e.coefficients),
+            equivalent=e.equivalent,
+            penalty=e.penalty,
         )
         for e in fit.path
     )
-    return results.SelectionPath(method=fit.method, path=entries, curve=None if fit.curve is None else _curve(fit.curve))
+    return results.SelectionPath(
+        method=fit.method, path=entries, curve=None if fit.curve is None else _curve(fit.curve)
+    )
 
 
 def _curve(curve: Curve) -> results.CrossValidation:

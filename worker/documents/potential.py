@@ -15,29 +15,46 @@ def eigenvalue_of(
 ) -> results.Eigenvalue:
     """With its period where it is complex."""
     period = 2 * math.pi / abs(value.imag) if value.imag else None
-    return results.Eigenvalue(re=float(value.real), im=float(value.imag), ci=ci, im_ci=im_ci, period=period)
+    return results.Eigenvalue(
+        re=float(value.real), im=float(value.imag), ci=ci, im_ci=im_ci, period=period
+    )
 
 
-def fixed_points_of(report: GeneratorReport, spread: TopographySpread | None) -> tuple[results.FixedPoint, ...]:
+def fixed_points_of(
+    report: GeneratorReport, spread: TopographySpread | None
+) -> tuple[results.FixedPoint, ...]:
     """With the intervals of where they are, and of the Jacobian's eigenvalues there."""
     points = report.fixed_points
     places = spread.fixed_points if spread is not None else ((),) * len(points)
     rates = spread.rates if spread is not None and spread.rates else ((),) * len(points)
-    frequencies = spread.frequencies if spread is not None and spread.frequencies else ((),) * len(points)
+    frequencies = (
+        spread.frequencies if spread is not None and spread.frequencies else ((),) * len(points)
+    )
     return tuple(
         results.FixedPoint(
             at=point.at,
             at_ci=place,
             stable=point.stable,
-            jacobian_eigenvalues=tuple(eigenvalue_of(*numbers) for numbers in zip_longest(point.rates, of_decay, of_turning)),
+            jacobian_eigenvalues=tuple(
+                eigenvalue_of(*numbers)
+                for numbers in zip_longest(point.rates, of_decay, of_turning)
+            ),
         )
-        for point, place, of_decay, of_turning in zip(points, places, rates, frequencies, strict=True)
+        for point, place, of_decay, of_turning in zip(
+            points, places, rates, frequencies, strict=True
+        )
     )
 
 
-def barriers_of(report: GeneratorReport, spread: TopographySpread | None) -> tuple[results.Barrier, ...]:
+def barriers_of(
+    report: GeneratorReport, spread: TopographySpread | None
+) -> tuple[results.Barrier, ...]:
     """Those of a height that a number holds."""
-    heights = spread.barriers if spread is not None and spread.barriers else ((None, None),) * len(report.barriers)
+    heights = (
+        spread.barriers
+        if spread is not None and spread.barriers
+        else ((None, None),) * len(report.barriers)
+    )
     return tuple(
         results.Barrier(
             from_=b.start,
@@ -53,16 +70,22 @@ def barriers_of(report: GeneratorReport, spread: TopographySpread | None) -> tup
     )
 
 
-def potential_of(report: GeneratorReport, spread: TopographySpread | None) -> results.EffectivePotential | None:
+def potential_of(
+    report: GeneratorReport, spread: TopographySpread | None
+) -> results.EffectivePotential | None:
     """With its band."""
     potential = report.effective_potential
     if potential is None:
         return None
     band = None if spread is None else curves_of(spread.potential)
-    return results.EffectivePotential(grid=array(potential.grid), values=array(potential.values), values_ci=band)
+    return results.EffectivePotential(
+        grid=array(potential.grid), values=array(potential.values), values_ci=band
+    )
 
 
-def relaxation_of(report: GeneratorReport, spread: TopographySpread | None) -> results.LocalRelaxation | None:
+def relaxation_of(
+    report: GeneratorReport, spread: TopographySpread | None
+) -> results.LocalRelaxation | None:
     """With its band."""
     found = report.local_relaxation
     if found is None:

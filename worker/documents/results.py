@@ -23,9 +23,13 @@ def generator_of(analysed: Analysed | None) -> results.GeneratorAnalysis:
     return analysis_of(analysed.generator, analysed.spread)
 
 
-def all_findings(answer: Answer | JointAnswer, comparison: Comparison, analysed: Analysed | None) -> tuple[Finding, ...]:
+def all_findings(
+    answer: Answer | JointAnswer, comparison: Comparison, analysed: Analysed | None
+) -> tuple[Finding, ...]:
     """All that the reader of a model should know."""
-    of_generator = () if analysed is None else (*analysed.findings, *findings_of(analysed.generator))
+    of_generator = (
+        () if analysed is None else (*analysed.findings, *findings_of(analysed.generator))
+    )
     return (*answer.findings, *comparison.findings, *of_generator)
 
 
@@ -45,7 +49,9 @@ def provenance_of(
 
 def warning_of(finding: Finding) -> results.Notice:
     """A warning, as a document."""
-    return results.Notice(code=finding.code, message=finding.message, details=plain(dict(finding.details)))
+    return results.Notice(
+        code=finding.code, message=finding.message, details=plain(dict(finding.details))
+    )
 
 
 @cache

@@ -8,7 +8,11 @@ from worker.generator.simulation.estimates import Simulated
 def simulated_of(law: SimulatedLaw) -> results.SimulatedLaw:
     """Every number with its Monte Carlo standard error."""
     plain = results.SimulatedLaw(
-        n_paths=law.n_paths, n_escaped=law.n_escaped, duration=law.duration, step=law.step, reason=law.reason
+        n_paths=law.n_paths,
+        n_escaped=law.n_escaped,
+        duration=law.duration,
+        step=law.step,
+        reason=law.reason,
     )
     found = law.estimates
     if found is None:
@@ -23,7 +27,9 @@ def simulated_of(law: SimulatedLaw) -> results.SimulatedLaw:
             "integrated_times": _row(found.integrated_times),
             "marginals": tuple(
                 results.SimulatedMarginal(
-                    edges=tuple(m.edges.tolist()), density=tuple(m.density.tolist()), std_error=tuple(m.std_error.tolist())
+                    edges=tuple(m.edges.tolist()),
+                    density=tuple(m.density.tolist()),
+                    std_error=tuple(m.std_error.tolist()),
                 )
                 for m in found.marginals
             ),
@@ -32,4 +38,7 @@ def simulated_of(law: SimulatedLaw) -> results.SimulatedLaw:
 
 
 def _row(numbers: tuple[Simulated | None, ...]) -> tuple[results.Simulated | None, ...]:
-    return tuple(None if n is None else results.Simulated(value=n.value, std_error=n.std_error) for n in numbers)
+    return tuple(
+        None if n is None else results.Simulated(value=n.value, std_error=n.std_error)
+        for n in numbers
+    )

@@ -26,7 +26,9 @@ class Remembering:
     def __call__(self, work: Pass) -> BlockSums | None:
         n_powers = work.n_powers if isinstance(work, PowersPass) else 0
         # A library of lower degree needs the first of the same moments.
-        key = hashlib.sha256(pack(replace(work, n_powers=0) if isinstance(work, PowersPass) else work)).hexdigest()
+        key = hashlib.sha256(
+            pack(replace(work, n_powers=0) if isinstance(work, PowersPass) else work)
+        ).hexdigest()
         known = self._found.get(key)
         if known is not None and known[0] >= n_powers:
             self.shared += 1

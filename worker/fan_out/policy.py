@@ -28,7 +28,9 @@ def summing_with(share: Share, fan_out_increments: float) -> Summing:
         shards = min(len(work.blocks), ceil(SHARDS_AT_THRESHOLD * longer))
         if longer <= 1 or shards < 2:
             return sums_here(work)
-        parts = share(pack(work), shards, lambda number, wanted: packed_sums(work, shards, number, wanted))
+        parts = share(
+            pack(work), shards, lambda number, wanted: packed_sums(work, shards, number, wanted)
+        )
         total = NO_BLOCKS
         for part in parts:
             found: BlockSums | None = unpack(part)

@@ -26,7 +26,15 @@ _KINDS: Mapping[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         *(PowersPass, WindowsPass, JointPass, BlockSums),
-        *(scalar_rules.Euler, scalar_rules.Trapezoid, scalar_rules.AdamsMoulton, scalar_rules.Simpson, Noisy, JointRule, Windows),
+        *(
+            scalar_rules.Euler,
+            scalar_rules.Trapezoid,
+            scalar_rules.AdamsMoulton,
+            scalar_rules.Simpson,
+            Noisy,
+            JointRule,
+            Windows,
+        ),
         *(terms.Number, terms.Variable, terms.Call, terms.Binary, Library),
         *(Scales, Cells, Space, Embedding, Instruments),
     )
@@ -50,7 +58,10 @@ def pack(value: object) -> bytes:
         if isinstance(value, Trajectories):
             return {"data": True}
         if is_dataclass(value) and type(value) is _KINDS.get(type(value).__name__):
-            return {"kind": type(value).__name__, "of": {f.name: spelled(getattr(value, f.name)) for f in fields(value)}}
+            return {
+                "kind": type(value).__name__,
+                "of": {f.name: spelled(getattr(value, f.name)) for f in fields(value)},
+            }
         raise TypeError(f"a {type(value).__name__} cannot be packed")
 
     tree = np.frombuffer(json.dumps(spelled(value)).encode(), dtype=np.uint8)

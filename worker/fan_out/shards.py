@@ -42,7 +42,9 @@ MOST_HELPERS = 64
 class Sharing:
     """How the runner of a job shares passes out."""
 
-    def __init__(self, claim: Claim, owner: str, stores: Stores, lease_seconds: float, publish: Publish) -> None:
+    def __init__(
+        self, claim: Claim, owner: str, stores: Stores, lease_seconds: float, publish: Publish
+    ) -> None:
         self._claim, self._owner, self._stores = claim, owner, stores
         self._lease_seconds, self._publish = lease_seconds, publish
         self.passes = 0
@@ -55,15 +57,25 @@ class Sharing:
         self.passes += 1
 
         def look() -> Sequence[str | None]:
-            found = retry_while_unavailable(lambda: jobs.parts(claim.job_id, claim.attempt, pass_name))
+            found = retry_while_unavailable(
+                lambda: jobs.parts(claim.job_id, claim.attempt, pass_name)
+            )
             if found is None:
                 raise LeaseLost
             done = sum(name is not None for name in found)
-            report(begin + (END - begin) / 2 * done / shards, "identifying", f"{done} of {shards} parts of the sums")
+            report(
+                begin + (END - begin) / 2 * done / shards,
+                "identifying",
+                f"{done} of {shards} parts of the sums",
+            )
             return found
 
-        retry_while_unavailable(lambda: results.put_part(claim.tenant, claim.job_id, part_name(pass_name), work))
-        queue = retry_while_unavailable(lambda: jobs.fan_out(claim.job_id, claim.attempt, pass_name, shards))
+        retry_while_unavailable(
+            lambda: results.put_part(claim.tenant, claim.job_id, part_name(pass_name), work)
+        )
+        queue = retry_while_unavailable(
+            lambda: jobs.fan_out(claim.job_id, claim.attempt, pass_name, shards)
+        )
         if queue is None:
             raise LeaseLost
         with suppress(StoreUnavailable):  # the reaper asks again
@@ -71,7 +83,9 @@ class Sharing:
                 self._publish(Message(claim.job_id, claim.job.timeout_seconds, queue, HELP_JOB))
         while not all(found := look()):
             # From the other end than the helpers, so that they meet late.
-            shard = retry_while_unavailable(lambda: jobs.claim_shard(claim.job_id, self._owner, self._lease_seconds, last=True))
+            shard = retry_while_unavailable(
+                lambda: jobs.claim_shard(claim.job_id, self._owner, self._lease_seconds, last=True)
+            )
             if shard is None:
                 time.sleep(LOOK_SECONDS)
             else:
@@ -85,7 +99,9 @@ class Sharing:
         return here(number, lambda: None) if body is None else body
 
 
-def help_with(shard: ShardClaim, owner: str, stores: Stores, lease_seconds: float, helper: Helper) -> None:
+def help_with(
+    shard: ShardClaim, owner: str, stores: Stores, lease_seconds: float, helper: Helper
+) -> None:
     """Sum this shard and then others, as long as there are any. Raises LeaseLost."""
     job, jobs = shard.of, stores.jobs
 
@@ -96,23 +112,33 @@ def help_with(shard: ShardClaim, owner: str, stores: Stores, lease_seconds: floa
 
     following: ShardClaim | None = shard
     while following is not None:
-        following = _help_in_pass(following, owner, stores, lease_seconds, helper, _once_in_a_while(still_wanted))
+        following = _help_in_pass(
+            following, owner, stores, lease_seconds, helper, _once_in_a_while(still_wanted)
+        )
 
 
 def _help_in_pass(
-    first: ShardClaim, owner: str, stores: Stores, lease_seconds: float, helper: Helper, wanted: Wanted
+    first: ShardClaim,
+    owner: str,
+    stores: Stores,
+    lease_seconds: float,
+    helper: Helper,
+    wanted: Wanted,
 ) -> ShardClaim | None:
     """Sum shards of one pass; the first one of another, or None."""
     job, following = first.of, first
     try:
-        work = retry_while_unavailable(lambda: stores.results.get_part(job.tenant, job.job_id, part_name(first.pass_name)))
+        work = retry_while_unavailable(
+            lambda: stores.results.get_part(job.tenant, job.job_id, part_name(first.pass_name))
+        )
         if work is None:
             raise LeaseLost  # The job has ended since, and its parts are deleted.
         with helper(job, stores, work, first.shards) as summed:
             while following.pass_name == first.pass_name:
                 _keep(following, stores, summed(following.number, wanted))
                 found = retry_while_unavailable(
-                    lambda: stores.jobs.claim_shard(job.job_id, owner, lease_seconds), CLAIM_PATIENCE_SECONDS
+                    lambda: stores.jobs.claim_shard(job.job_id, owner, lease_seconds),
+                    CLAIM_PATIENCE_SECONDS,
                 )
                 if found is None:
                     return None

@@ -76,10 +76,16 @@ def analyse(
         report = _analysed_in_one(scalar_view(process), questions, reflecting_ends)
         report = replace(report, between=unanswered(questions, FOR_NUMBERS)[0])
     # Where on a circle data were not is another question (`identification/unvisited.py`).
-    return report if any(period is not None for period in process.periods) else with_support(report, ranges)
+    return (
+        report
+        if any(period is not None for period in process.periods)
+        else with_support(report, ranges)
+    )
 
 
-def _analysed_in_one(model: ScalarProcess, questions: Questions, reflecting_ends: bool) -> GeneratorReport:
+def _analysed_in_one(
+    model: ScalarProcess, questions: Questions, reflecting_ends: bool
+) -> GeneratorReport:
     if model.period is not None:
         return analysed_on_the_circle(model, questions)
     report = analysed_on_the_line(model, questions)
@@ -94,7 +100,13 @@ def _closed(model: ScalarProcess, questions: Questions, report: GeneratorReport)
     """The analysis between reflecting ends of a model that has no stationary law, labelled so."""
     interval = reflecting_interval(model, questions.observed_range)
     if interval is None:
-        raise NoFiniteRangeError("reflecting boundaries need a finite interval; give a finite domain or an observed range")
+        raise NoFiniteRangeError(
+            "reflecting boundaries need a finite interval; give a finite domain or an observed range"
+        )
     inner = analysed_on_the_line(replace(model, bounds=interval), questions)
-    reason = report.reason if inner.ergodic else f"{report.reason}. With reflecting boundaries: {inner.reason}"
+    reason = (
+        report.reason
+        if inner.ergodic
+        else f"{report.reason}. With reflecting boundaries: {inner.reason}"
+    )
     return replace(inner, ergodic=False, reason=reason, boundaries="reflecting")

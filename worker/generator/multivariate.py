@@ -5,7 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from worker.generator.errors import InvalidDomainError, NoFiniteRangeError, UnsupportedDimensionError
+from worker.generator.errors import (
+    InvalidDomainError,
+    NoFiniteRangeError,
+    UnsupportedDimensionError,
+)
 from worker.generator.line.fixed_points import FixedPoint
 from worker.generator.line.spectrum import Spectrum
 from worker.generator.linear.correlations import memory_of_linear
@@ -47,20 +51,29 @@ def analysed_in_space(process: DiffusionProcess, questions: Questions) -> Genera
     return with_simulation(process, analysed_at_fixed_points(process, fixed, questions), rectangle)
 
 
-def analysed_as_linear(process: DiffusionProcess, linear: LinearProcess, questions: Questions) -> GeneratorReport:
+def analysed_as_linear(
+    process: DiffusionProcess, linear: LinearProcess, questions: Questions
+) -> GeneratorReport:
     """Everything in closed form."""
     problem = _linear_problem(linear)
     try:
         mean = linear.mean
         found = (fixed_point_at(process, mean),)
     except np.linalg.LinAlgError:
-        return without_law(process, (), problem or "no stationary distribution: the drift has no fixed point", questions)
+        return without_law(
+            process,
+            (),
+            problem or "no stationary distribution: the drift has no fixed point",
+            questions,
+        )
     if problem is not None:
         return without_law(process, found, problem, questions)
     covariance = linear.covariance
     assert covariance is not None
     rates = linear.rates(questions.eigenpairs)
-    spectrum = Spectrum(read_only(rates), read_only(1 / rates.real), None, read_only(np.zeros(len(rates))), None)
+    spectrum = Spectrum(
+        read_only(rates), read_only(1 / rates.real), None, read_only(np.zeros(len(rates))), None
+    )
     production = linear.entropy_production(covariance)
     law = replace(
         gaussian_law(mean, covariance, questions, NO_PRODUCTION if production is None else None),
@@ -68,7 +81,13 @@ def analysed_as_linear(process: DiffusionProcess, linear: LinearProcess, questio
         entropy_production=production,
     )
     memory = memory_of_linear(linear, covariance, questions.lags, questions.frequencies)
-    report = replace(without_law(process, found, None, questions), ergodic=True, stationary=law, spectrum=spectrum, memory=memory)
+    report = replace(
+        without_law(process, found, None, questions),
+        ergodic=True,
+        stationary=law,
+        spectrum=spectrum,
+        memory=memory,
+    )
     if process.dimension != 2 or not (questions.places or questions.committors):
         return report
     stage = gaussian_stage(process, mean, covariance)
@@ -79,7 +98,9 @@ def analysed_as_linear(process: DiffusionProcess, linear: LinearProcess, questio
     )
 
 
-def analysed_at_fixed_points(process: DiffusionProcess, fixed: tuple[FixedPoint, ...], questions: Questions) -> GeneratorReport:
+def analysed_at_fixed_points(
+    process: DiffusionProcess, fixed: tuple[FixedPoint, ...], questions: Questions
+) -> GeneratorReport:
     """Three coordinates and more: the law and the rates of the linear process next to the stable fixed point."""
     stable = [point for point in fixed if point.stable]
     if not stable:
@@ -99,19 +120,27 @@ def analysed_at_fixed_points(process: DiffusionProcess, fixed: tuple[FixedPoint,
         return replace(report, ergodic=False, reason=_linear_problem(linear))
     rates = linear.rates(questions.eigenpairs)
     where = ", ".join(f"{value:.6g}" for value in at)
-    approximation = f"linearised at the stable fixed point ({where}): valid for weak noise; {UNCHECKED}"
+    approximation = (
+        f"linearised at the stable fixed point ({where}): valid for weak noise; {UNCHECKED}"
+    )
     return replace(
         report,
         stationary=gaussian_law(at, covariance, questions, approximation),
         spectrum=Spectrum(
-            read_only(rates), read_only(1 / rates.real), None, read_only(np.full(len(rates), np.nan)), approximation
+            read_only(rates),
+            read_only(1 / rates.real),
+            None,
+            read_only(np.full(len(rates), np.nan)),
+            approximation,
         ),
         memory=memory_of_linear(linear, covariance, questions.lags, questions.frequencies),
         approximation=approximation,
     )
 
 
-def closed_in_space(process: DiffusionProcess, questions: Questions, report: GeneratorReport) -> GeneratorReport:
+def closed_in_space(
+    process: DiffusionProcess, questions: Questions, report: GeneratorReport
+) -> GeneratorReport:
     """The analysis between reflecting ends, on the observed ranges or a finite domain, of a model without a stationary law.
 
     Raises NoFiniteRangeError where nothing says where the ends are, UnsupportedDimensionError for more than two coordinates.
@@ -121,18 +150,33 @@ def closed_in_space(process: DiffusionProcess, questions: Questions, report: Gen
             f"reflecting boundaries are for one or two variables, and the process has {process.dimension}; omit reflecting_ends"
         )
     ranges = process.domain if questions.observed_ranges is None else questions.observed_ranges
-    inside = [(max(low, first), min(high, last)) for (low, high), (first, last) in zip(ranges, process.domain, strict=True)]
-    if not all(np.isfinite(pair).all() or turn is not None for pair, turn in zip(inside, process.periods, strict=True)):
-        raise NoFiniteRangeError("reflecting boundaries need finite intervals; give a finite domain or observed ranges")
+    inside = [
+        (max(low, first), min(high, last))
+        for (low, high), (first, last) in zip(ranges, process.domain, strict=True)
+    ]
+    if not all(
+        np.isfinite(pair).all() or turn is not None
+        for pair, turn in zip(inside, process.periods, strict=True)
+    ):
+        raise NoFiniteRangeError(
+            "reflecting boundaries need finite intervals; give a finite domain or observed ranges"
+        )
     domain = tuple(
-        ends if turn is not None else pair for ends, pair, turn in zip(process.domain, inside, process.periods, strict=True)
+        ends if turn is not None else pair
+        for ends, pair, turn in zip(process.domain, inside, process.periods, strict=True)
     )
     inner = analysed_in_the_plane(WithDomain(process, domain), questions)
-    reason = report.reason if inner.ergodic else f"{report.reason}. With reflecting boundaries: {inner.reason}"
+    reason = (
+        report.reason
+        if inner.ergodic
+        else f"{report.reason}. With reflecting boundaries: {inner.reason}"
+    )
     return replace(inner, ergodic=False, reason=reason, boundaries="reflecting")
 
 
-def gaussian_law(mean: FloatArray, covariance: FloatArray, questions: Questions, reason: str | None) -> SpatialLaw:
+def gaussian_law(
+    mean: FloatArray, covariance: FloatArray, questions: Questions, reason: str | None
+) -> SpatialLaw:
     """The Gaussian law; its density on a grid where there are two coordinates."""
     d = len(mean)
     grid: tuple[FloatArray, ...] = ()
@@ -143,7 +187,9 @@ def gaussian_law(mean: FloatArray, covariance: FloatArray, questions: Questions,
         ranges = np.column_stack([mean - reach, mean + reach])
         if questions.observed_ranges is not None:
             seen = np.array(questions.observed_ranges)
-            ranges = np.column_stack([np.minimum(ranges[:, 0], seen[:, 0]), np.maximum(ranges[:, 1], seen[:, 1])])
+            ranges = np.column_stack(
+                [np.minimum(ranges[:, 0], seen[:, 0]), np.maximum(ranges[:, 1], seen[:, 1])]
+            )
         grid = tuple(read_only(np.linspace(low, high, count)) for low, high in ranges)
         density = gaussian_density(mean, covariance, grid)
     return SpatialLaw(
@@ -180,11 +226,17 @@ def _linear_problem(linear: LinearProcess) -> str | None:
 def _check(process: DiffusionProcess, questions: Questions) -> None:
     for low, high in process.domain:
         if not low < high:
-            raise InvalidDomainError(f"the domain [{low:g}, {high:g}] is empty; give a lower end below the upper end")
+            raise InvalidDomainError(
+                f"the domain [{low:g}, {high:g}] is empty; give a lower end below the upper end"
+            )
     for period in process.periods:
         if period is not None and not 0 < period < np.inf:
-            raise InvalidDomainError(f"the period {period:g} is not a positive number; give the length of one turn")
-    for (low, high), (first, last) in zip(questions.observed_ranges or (), process.domain, strict=False):
+            raise InvalidDomainError(
+                f"the period {period:g} is not a positive number; give the length of one turn"
+            )
+    for (low, high), (first, last) in zip(
+        questions.observed_ranges or (), process.domain, strict=False
+    ):
         if not max(low, first) < min(high, last):
             raise InvalidDomainError(
                 f"the observed range [{low:g}, {high:g}] has no length inside the domain [{first:g}, {last:g}]; check both"

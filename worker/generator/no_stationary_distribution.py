@@ -17,7 +17,10 @@ FOR_TWO = "passages and committors between regions are for two variables"
 
 
 def without_law(
-    process: DiffusionProcess, fixed: tuple[FixedPoint, ...], reason: str | None, questions: Questions
+    process: DiffusionProcess,
+    fixed: tuple[FixedPoint, ...],
+    reason: str | None,
+    questions: Questions,
 ) -> GeneratorReport:
     """What needs no law; each passage and committor that was asked for with the reason why it is not there."""
     between, committors = unanswered(questions, NO_LAW if process.dimension == 2 else FOR_TWO)

@@ -38,6 +38,8 @@ def unseen_mass(law: StationaryLaw | SpatialLaw | None, ranges: tuple[Range, ...
     for axis, (grid, (low, high)) in enumerate(zip(law.grid, ranges, strict=True)):
         # A point stands for a cell, of which the end of a range may cut off a part.
         step = grid[1] - grid[0]
-        inside = np.clip((np.minimum(high, grid + step / 2) - np.maximum(low, grid - step / 2)) / step, 0, 1)
+        inside = np.clip(
+            (np.minimum(high, grid + step / 2) - np.maximum(low, grid - step / 2)) / step, 0, 1
+        )
         density = density * np.expand_dims(inside, [k for k in range(len(ranges)) if k != axis])
     return float(1 - density.sum() / total)

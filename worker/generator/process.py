@@ -7,7 +7,11 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.generator.errors import InvalidDomainError, UndefinedCoefficientsError, UnsupportedDimensionError
+from worker.generator.errors import (
+    InvalidDomainError,
+    UndefinedCoefficientsError,
+    UnsupportedDimensionError,
+)
 
 FloatArray = NDArray[np.float64]
 """Any shape, float64."""
@@ -119,9 +123,13 @@ def scalar_view(process: DiffusionProcess) -> ScalarProcess:
         )
     (low, high), period = process.domain[0], process.periods[0]
     if not low < high:
-        raise InvalidDomainError(f"the domain [{low:g}, {high:g}] is empty; give a lower end below the upper end")
+        raise InvalidDomainError(
+            f"the domain [{low:g}, {high:g}] is empty; give a lower end below the upper end"
+        )
     if period is not None and not 0 < period < np.inf:
-        raise InvalidDomainError(f"the period {period:g} is not a positive number; give the length of one turn")
+        raise InvalidDomainError(
+            f"the period {period:g} is not a positive number; give the length of one turn"
+        )
     if isinstance(process, ScalarProcess):
         return process
 
@@ -148,7 +156,9 @@ def value(function: ScalarFunction, x: float) -> float:
     """function at one point. Raises UndefinedCoefficientsError where it is not a finite number."""
     result = float(values(function, np.array([x]))[0])
     if not np.isfinite(result):
-        raise UndefinedCoefficientsError(f"drift or diffusion is not a finite number at x = {x:g}; check the terms there")
+        raise UndefinedCoefficientsError(
+            f"drift or diffusion is not a finite number at x = {x:g}; check the terms there"
+        )
     return result
 
 

@@ -157,10 +157,20 @@ def by_efficient_estimator(
     drawn = draw_models((fit.drift, fit.diffusion), n_draws, seed)
     return Answer(
         drift=component_of(
-            fit.drift, identified.coarse[0], library, problem.selection.method, fit.rule.order, scales.unit / scales.time
+            fit.drift,
+            identified.coarse[0],
+            library,
+            problem.selection.method,
+            fit.rule.order,
+            scales.unit / scales.time,
         ),
         diffusion=component_of(
-            fit.diffusion, identified.coarse[1], library, problem.selection.method, fit.rule.order, scales.unit**2 / scales.time
+            fit.diffusion,
+            identified.coarse[1],
+            library,
+            problem.selection.method,
+            fit.rule.order,
+            scales.unit**2 / scales.time,
         ),
         process=process,
         draws=processes_of(library, drawn, scales, bounds),
@@ -172,12 +182,19 @@ def by_efficient_estimator(
         histogram=histogram_of(identified.residuals, scales),
         scales=scales,
         rule=fit.rule.name,
-        kernel_choice=None if identified.choice is None else identified.choice.in_units(scales.unit),
+        kernel_choice=None
+        if identified.choice is None
+        else identified.choice.in_units(scales.unit),
     )
 
 
 def component_of(
-    selected: Selected, coarse: Floats | None, library: Library, method: str, order: int, factor: float
+    selected: Selected,
+    coarse: Floats | None,
+    library: Library,
+    method: str,
+    order: int,
+    factor: float,
 ) -> ComponentFit:
     """A component in the data's units.
 
@@ -192,12 +209,18 @@ def component_of(
             terms.append(TermFit(name, 0.0, active=False))
             continue
         i = place[k]
-        robust = None if estimate.robust_std_error is None else float(estimate.robust_std_error[i] * factor)
+        robust = (
+            None
+            if estimate.robust_std_error is None
+            else float(estimate.robust_std_error[i] * factor)
+        )
         shift = 0.0 if selected.shift is None else float(selected.shift.raw[i] * factor)
         error = float(estimate.std_error[i] * factor)
         terms.append(TermFit(name, float(estimate.raw[i] * factor), True, error, robust, shift))
     path = tuple(_entry(c, library, factor) for c in selected.path)
-    return ComponentFit(tuple(terms), method, path, step_errors(selected, coarse, order, library), selected.curve)
+    return ComponentFit(
+        tuple(terms), method, path, step_errors(selected, coarse, order, library), selected.curve
+    )
 
 
 def _entry(candidate: Candidate, library: Library, factor: float) -> PathEntry:
@@ -205,7 +228,9 @@ def _entry(candidate: Candidate, library: Library, factor: float) -> PathEntry:
     return PathEntry(
         support=names,
         score=candidate.score,
-        coefficients={name: float(v * factor) for name, v in zip(names, candidate.raw, strict=True)},
+        coefficients={
+            name: float(v * factor) for name, v in zip(names, candidate.raw, strict=True)
+        },
         equivalent=tuple(_names(library, s) for s in candidate.equivalent),
         penalty=candidate.penalty,
     )
@@ -215,14 +240,18 @@ def _names(library: Library, support: tuple[int, ...]) -> tuple[str, ...]:
     return tuple(library.names[k] for k in support)
 
 
-def processes_of(library: Library, drawn: Floats, scales: Scales, bounds: tuple[float, float]) -> SymbolicFamily:
+def processes_of(
+    library: Library, drawn: Floats, scales: Scales, bounds: tuple[float, float]
+) -> SymbolicFamily:
     """Of many models (n, 2, n_functions): drift and diffusion along the internal functions."""
     drifts = all_from_internal(library, drawn[:, 0], scales.unit / scales.time)
     diffusions = all_from_internal(library, drawn[:, 1], scales.unit**2 / scales.time)
     return SymbolicFamily(drifts, diffusions, bounds, library.period)
 
 
-def process_of(library: Library, b: Floats, a: Floats, scales: Scales, bounds: tuple[float, float]) -> SymbolicProcess:
+def process_of(
+    library: Library, b: Floats, a: Floats, scales: Scales, bounds: tuple[float, float]
+) -> SymbolicProcess:
     return SymbolicProcess(
         from_internal(library, b, scales.unit / scales.time),
         from_internal(library, a, scales.unit**2 / scales.time),
@@ -237,7 +266,9 @@ def _floor(residuals: ResidualSums) -> float:
 
 
 def coverage_of(kernels: Kernels, weights: Floats, scales: Scales) -> Coverage:
-    first, last = (float(scales.origin + scales.unit * c) for c in (kernels.centres[0], kernels.centres[-1]))
+    first, last = (
+        float(scales.origin + scales.unit * c) for c in (kernels.centres[0], kernels.centres[-1])
+    )
     return Coverage(weights, first, last, kernels.bandwidth * scales.unit)
 
 

@@ -75,24 +75,42 @@ def joint_answer(
     variables, space = problem.library.variables, problem.space
     if rule == "auto":
         check_paths(fit, variables)
-    found = tuple(f for f in joint_findings(fit, problem) if noise != "none" or f.code != "measurement-noise")
+    found = tuple(
+        f for f in joint_findings(fit, problem) if noise != "none" or f.code != "measurement-noise"
+    )
 
     def component(selected: Selected, coarse: Floats | None, factor: float) -> ComponentFit:
-        return component_of(selected, coarse, problem.library, problem.selection.method, fit.rule.order, factor)
+        return component_of(
+            selected, coarse, problem.library, problem.selection.method, fit.rule.order, factor
+        )
 
-    to_drift, to_diffusion = space.units / space.time, np.outer(space.units, space.units) / space.time
-    variances = np.zeros(len(variables)) if fit.noise is None else np.diag(fit.noise.covariance) * space.units**2
+    to_drift, to_diffusion = (
+        space.units / space.time,
+        np.outer(space.units, space.units) / space.time,
+    )
+    variances = (
+        np.zeros(len(variables))
+        if fit.noise is None
+        else np.diag(fit.noise.covariance) * space.units**2
+    )
     return JointAnswer(
-        drift={v: component(fit.drift[p], fit.coarse[0][p], to_drift[p]) for p, v in enumerate(variables)},
+        drift={
+            v: component(fit.drift[p], fit.coarse[0][p], to_drift[p])
+            for p, v in enumerate(variables)
+        },
         diffusion={
-            name_of(pair, variables): component(selected, fit.coarse[1].get(pair), to_diffusion[pair])
+            name_of(pair, variables): component(
+                selected, fit.coarse[1].get(pair), to_diffusion[pair]
+            )
             for pair, selected in fit.diffusion.items()
         },
         process=_process(problem, fit.coefficients, fit.tensor, bounds),
         draws=tuple(_draws(problem, fit, bounds, n_draws, seed)),
         findings=found,
         residuals=dict(zip(variables, fit.residuals.moments, strict=True)),
-        noise_variances=None if noise == "none" else dict(zip(variables, variances.tolist(), strict=True)),
+        noise_variances=None
+        if noise == "none"
+        else dict(zip(variables, variances.tolist(), strict=True)),
         condition=fit.condition,
         kernel_weights=fit.kernel_weights,
         bandwidth=problem.instruments.bandwidth,
@@ -101,7 +119,9 @@ def joint_answer(
     )
 
 
-def _draws(problem: JointProblem, fit: JointFit, bounds: Bounds, n_draws: int, seed: int) -> Iterator[SymbolicSystem]:
+def _draws(
+    problem: JointProblem, fit: JointFit, bounds: Bounds, n_draws: int, seed: int
+) -> Iterator[SymbolicSystem]:
     """Each component's coefficients from its own covariance, an isotropic tensor's being one component's; every second model is
     that of the other sampling rule, where both describe the data, as in one variable (`draws.py`)."""
     d = problem.space.dimension
@@ -120,16 +140,25 @@ def _draws(problem: JointProblem, fit: JointFit, bounds: Bounds, n_draws: int, s
 def _drawn_from(selected: Selected, normal: Floats, n: int) -> Floats:
     """The n-th model's distance from the estimate."""
     away = selected.estimate.internal_factor @ normal
-    return np.asarray(away + selected.shift.internal if n % 2 and selected.shift is not None else away)
+    return np.asarray(
+        away + selected.shift.internal if n % 2 and selected.shift is not None else away
+    )
 
 
-def _process(problem: JointProblem, drift: Floats, tensor: Floats, bounds: Bounds) -> SymbolicSystem:
+def _process(
+    problem: JointProblem, drift: Floats, tensor: Floats, bounds: Bounds
+) -> SymbolicSystem:
     space, library, d = problem.space, problem.library, problem.space.dimension
     fields: dict[tuple[int, int], Field] = {}
     for p, q in pairs_of(d):
-        fields[p, q] = field_from_internal(library, tensor[p, q], float(space.units[p] * space.units[q] / space.time))
+        fields[p, q] = field_from_internal(
+            library, tensor[p, q], float(space.units[p] * space.units[q] / space.time)
+        )
     return SymbolicSystem(
-        tuple(field_from_internal(library, b, float(u / space.time)) for b, u in zip(drift, space.units, strict=True)),
+        tuple(
+            field_from_internal(library, b, float(u / space.time))
+            for b, u in zip(drift, space.units, strict=True)
+        ),
         tuple(tuple(fields[min(p, q), max(p, q)] for q in range(d)) for p in range(d)),
         bounds,
         space.periods,

@@ -36,7 +36,9 @@ def draw_models(components: Sequence[Selected], count: int, seed: int) -> Floats
 
 
 def _of(selected: Selected) -> Rival:
-    return Rival(selected.estimate, 1 - sum(rival.weight for rival in selected.rivals), selected.shift)
+    return Rival(
+        selected.estimate, 1 - sum(rival.weight for rival in selected.rivals), selected.shift
+    )
 
 
 def _around(support: Rival, normal: Floats, by_other: NDArray[np.bool_]) -> Floats:

@@ -48,8 +48,12 @@ class Expansion:
     def derivative(self) -> "Expansion":
         """d/dx."""
         return Expansion(
-            powers=self.powers[1:] * np.arange(1, self.powers.size) / self.unit if self.powers.size > 1 else np.zeros(1),
-            trees=tuple((weight * self.phase, derivative(tree, "x")) for weight, tree in self.trees),
+            powers=self.powers[1:] * np.arange(1, self.powers.size) / self.unit
+            if self.powers.size > 1
+            else np.zeros(1),
+            trees=tuple(
+                (weight * self.phase, derivative(tree, "x")) for weight, tree in self.trees
+            ),
             origin=self.origin,
             unit=self.unit,
             phase=self.phase,
@@ -172,7 +176,9 @@ def all_from_internal(library: Library, coefficients: Floats, factor: float) -> 
     p, trees = library.internal_degree, tuple(library.trees[k] for k in library.other)
     powers = np.ascontiguousarray(coefficients[:, : p + 1] @ _powers_of_chebyshev(p) * factor)
     phase = 1.0 if library.period is None else 2 * np.pi / library.period
-    return Expansions(powers, coefficients[:, p + 1 :] * factor, trees, library.origin, library.unit, phase)
+    return Expansions(
+        powers, coefficients[:, p + 1 :] * factor, trees, library.origin, library.unit, phase
+    )
 
 
 def from_terms(terms: Mapping[str, float], period: float | None = None) -> Expansion:
@@ -185,7 +191,9 @@ def from_terms(terms: Mapping[str, float], period: float | None = None) -> Expan
         if exponents is None:
             trees.append((float(coefficient), tree))
         elif exponents[0] and period is not None:
-            raise InvalidLibrary(f"The term {text} is not a function on a circle; x is periodic. Use sin and cos terms.")
+            raise InvalidLibrary(
+                f"The term {text} is not a function on a circle; x is periodic. Use sin and cos terms."
+            )
         else:
             powers[exponents[0]] = powers.get(exponents[0], 0.0) + float(coefficient)
     dense = np.zeros(max(powers, default=0) + 1)

@@ -62,7 +62,11 @@ class Field:
                 lower = (*e[:variable], e[variable] - 1, *e[variable + 1 :])
                 powers[lower] = coefficient * e[variable] / frame.units[variable]
         phase, name = frame.phases[variable], frame.variables[variable]
-        return Field(frame, powers, tuple((weight * phase, derivative(tree, name)) for weight, tree in self.trees))
+        return Field(
+            frame,
+            powers,
+            tuple((weight * phase, derivative(tree, name)) for weight, tree in self.trees),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +81,9 @@ class Fields:
         total = np.asarray(polynomials(x, *self._sums))
         for values, field in zip(total, self.fields, strict=True):
             if field.trees:
-                arguments = {name: x[:, i] * frame.phases[i] for i, name in enumerate(frame.variables)}
+                arguments = {
+                    name: x[:, i] * frame.phases[i] for i, name in enumerate(frame.variables)
+                }
                 for weight, tree in field.trees:
                     values += weight * evaluate(tree, arguments)
         return total.T
@@ -91,7 +97,10 @@ class Fields:
             np.array(frame.origins, dtype=float),
             np.array(frame.units, dtype=float),
             np.array(exponents, dtype=np.int64).reshape(len(exponents), len(frame.origins)),
-            np.array([[field.powers.get(e, 0.0) for e in exponents] for field in self.fields], dtype=float),
+            np.array(
+                [[field.powers.get(e, 0.0) for e in exponents] for field in self.fields],
+                dtype=float,
+            ),
         )
 
 
@@ -133,7 +142,9 @@ class SymbolicSystem:
 
     @cached_property
     def _upper(self) -> Fields:
-        return Fields(tuple(self.a[p][q] for p, q in combinations_with_replacement(range(self.dimension), 2)))
+        return Fields(
+            tuple(self.a[p][q] for p, q in combinations_with_replacement(range(self.dimension), 2))
+        )
 
     @cached_property
     def _slopes(self) -> Fields:
@@ -151,8 +162,14 @@ def field_from_internal(library: Library, coefficients: Floats, factor: float) -
     exponents = library.internal_exponents
     n = len(exponents)
     powers = _chebyshev_to_powers(library) @ coefficients[:n] * factor
-    trees = tuple((float(w) * factor, library.trees[k]) for w, k in zip(coefficients[n:], library.other, strict=True) if w)
-    return Field(frame_of(library), {e: float(c) for e, c in zip(exponents, powers, strict=True) if c}, trees)
+    trees = tuple(
+        (float(w) * factor, library.trees[k])
+        for w, k in zip(coefficients[n:], library.other, strict=True)
+        if w
+    )
+    return Field(
+        frame_of(library), {e: float(c) for e, c in zip(exponents, powers, strict=True) if c}, trees
+    )
 
 
 @lru_cache(maxsize=64)
@@ -164,11 +181,15 @@ def _chebyshev_to_powers(library: Library) -> Floats:
     for column, degrees in enumerate(exponents):
         factors = [chebyshev.cheb2poly([0.0] * k + [1.0]) for k in degrees]
         for e in product(*(range(k + 1) for k in degrees)):
-            out[place[e], column] = prod(float(factor[k]) for factor, k in zip(factors, e, strict=True))
+            out[place[e], column] = prod(
+                float(factor[k]) for factor, k in zip(factors, e, strict=True)
+            )
     return out
 
 
-def field_from_terms(terms: Mapping[str, float], variables: tuple[str, ...], periods: tuple[float | None, ...]) -> Field:
+def field_from_terms(
+    terms: Mapping[str, float], variables: tuple[str, ...], periods: tuple[float | None, ...]
+) -> Field:
     """The function of a model given by its terms. Raises UnknownTerm, InvalidLibrary."""
     powers: dict[Exponents, float] = {}
     trees: list[tuple[float, Tree]] = []

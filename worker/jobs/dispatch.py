@@ -19,7 +19,9 @@ from worker.problems import JobProblem, of_core
 from worker.progress import Report
 
 
-def execute(claim: Claim, stores: Stores, report: Report, share: Share, fan_out_increments: float) -> Result:
+def execute(
+    claim: Claim, stores: Stores, report: Report, share: Share, fan_out_increments: float
+) -> Result:
     """The result of a job. Raises JobProblem where data or model cannot answer it, and whatever `report` and `share` raise.
 
     fan_out_increments   a pass over more of them is shared out

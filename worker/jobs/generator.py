@@ -28,23 +28,33 @@ from worker.progress import Report
 @contextmanager
 def model_of(tenant: str, job: GeneratorJob, stores: Stores) -> Iterator[ModelTerms]:
     """Yield the job's model, by its terms. Raises JobProblem where it is not there, or names a variable that it has not."""
-    model = _model_of_job(tenant, job.model, stores) if isinstance(job.model, ModelOfJob) else job.model
+    model = (
+        _model_of_job(tenant, job.model, stores) if isinstance(job.model, ModelOfJob) else job.model
+    )
     variables = [variable_name(i) for i in range(len(model.drift))]
     check_variables("model/drift", model.drift, variables)
-    check_variables("model/diffusion", model.diffusion, [f"{v},{w}" for v, w in product(variables, repeat=2)])
+    check_variables(
+        "model/diffusion", model.diffusion, [f"{v},{w}" for v, w in product(variables, repeat=2)]
+    )
     check_variables("model/domain", model.domain, variables)
     check_variables("model/periodic", model.periodic, variables)
     yield model
 
 
-def compute(job: GeneratorJob, model: ModelTerms, report: Report, summing: Summing) -> tuple[Analysed, Picture]:
+def compute(
+    job: GeneratorJob, model: ModelTerms, report: Report, summing: Summing
+) -> tuple[Analysed, Picture]:
     """Analyse a model that was given. Raises GeneratorError, IdentificationError."""
     analysed = pipeline.analyse_terms(model, job.analysis, report)
     return analysed, plot_data.of_terms(pipeline.process_of(model), analysed.generator)
 
 
 def describe(
-    job_id: str, job: GeneratorJob, model: ModelTerms, found: tuple[Analysed, Picture], seconds: float
+    job_id: str,
+    job: GeneratorJob,
+    model: ModelTerms,
+    found: tuple[Analysed, Picture],
+    seconds: float,
 ) -> GeneratorResult:
     """Write the document of a generator analysis."""
     analysed, seen = found
@@ -54,7 +64,10 @@ def describe(
         generator=generator_of(analysed),
         curves=curves_document(seen.curves),
         drift_field=field_document(seen.field),
-        warnings=tuple(warning_of(finding) for finding in (*analysed.findings, *findings_of(analysed.generator))),
+        warnings=tuple(
+            warning_of(finding)
+            for finding in (*analysed.findings, *findings_of(analysed.generator))
+        ),
         provenance=Provenance(
             version=version_of_this(),
             parameters=model.model_dump(mode="json"),
@@ -73,7 +86,11 @@ def _model_of_job(tenant: str, reference: ModelOfJob, stores: Stores) -> ModelTe
     body = None if name is None else stores.results.get(tenant, name)
     if body is None:
         raise JobProblem(
-            invalid("model/job", f"job {reference.job} has no result", "Wait until that job has succeeded, then submit again.")
+            invalid(
+                "model/job",
+                f"job {reference.job} has no result",
+                "Wait until that job has succeeded, then submit again.",
+            )
         )
     return _active_terms(body)
 
@@ -91,14 +108,19 @@ def _active_terms(body: bytes) -> ModelTerms:
 
 
 def _active(components: dict[str, Any]) -> dict[str, dict[str, float]]:
-    return {key: {t["term"]: t["value"] for t in c["terms"] if t["active"]} for key, c in components.items()}
+    return {
+        key: {t["term"]: t["value"] for t in c["terms"] if t["active"]}
+        for key, c in components.items()
+    }
 
 
 def _given(components: dict[str, dict[str, float]]) -> dict[str, Component]:
     return {
         key: Component(
             expression=expression(terms),
-            terms=tuple(Term(term=name, value=value, active=value != 0) for name, value in terms.items()),
+            terms=tuple(
+                Term(term=name, value=value, active=value != 0) for name, value in terms.items()
+            ),
         )
         for key, terms in components.items()
     }

@@ -47,7 +47,9 @@ def compute(job: IdentificationJob, record: Record, report: Report, summing: Sum
     return Identified(answer, analysed, comparison, seen)
 
 
-def describe(job_id: str, job: IdentificationJob, record: Record, found: Identified, seconds: float) -> IdentificationResult:
+def describe(
+    job_id: str, job: IdentificationJob, record: Record, found: Identified, seconds: float
+) -> IdentificationResult:
     """Write the document of an identification."""
     answer, analysed, comparison, seen = found
     findings = all_findings(answer, comparison, analysed)
@@ -62,5 +64,10 @@ def describe(job_id: str, job: IdentificationJob, record: Record, found: Identif
         curves=curves_document(seen.curves),
         drift_field=field_document(seen.field),
         warnings=(*record.dataset.report.warnings, *(warning_of(finding) for finding in findings)),
-        provenance=provenance_of(record.dataset, job.parameters, job.analysis.model_dump(mode="json", by_alias=True), seconds),
+        provenance=provenance_of(
+            record.dataset,
+            job.parameters,
+            job.analysis.model_dump(mode="json", by_alias=True),
+            seconds,
+        ),
     )

@@ -40,22 +40,36 @@ class Swept:
 
 
 def swept(
-    data: Trajectories, sets: Sequence[IdentificationParameters], wanted: AnalysisParameters, report: Report, summing: Summing
+    data: Trajectories,
+    sets: Sequence[IdentificationParameters],
+    wanted: AnalysisParameters,
+    report: Report,
+    summing: Summing,
 ) -> Swept:
     """Identify, analyse and compare under each set. What `report` raises goes through."""
     remembering = Remembering(summing)
     found: dict[int, Found | IdentificationError | GeneratorError] = {}
     # Sums for a library of high degree hold those for a lower one.
-    for done, number in enumerate(sorted(range(len(sets)), key=lambda i: -sets[i].library.polynomial_degree)):
+    for done, number in enumerate(
+        sorted(range(len(sets)), key=lambda i: -sets[i].library.polynomial_degree)
+    ):
         try:
-            found[number] = _found(data, sets[number], wanted, _part_of(report, done, len(sets)), remembering)
+            found[number] = _found(
+                data, sets[number], wanted, _part_of(report, done, len(sets)), remembering
+            )
         except (IdentificationError, GeneratorError) as error:
             found[number] = error
-    return Swept(tuple(found[number] for number in range(len(sets))), remembering.taken, remembering.shared)
+    return Swept(
+        tuple(found[number] for number in range(len(sets))), remembering.taken, remembering.shared
+    )
 
 
 def _found(
-    data: Trajectories, parameters: IdentificationParameters, wanted: AnalysisParameters, report: Report, summing: Summing
+    data: Trajectories,
+    parameters: IdentificationParameters,
+    wanted: AnalysisParameters,
+    report: Report,
+    summing: Summing,
 ) -> Found:
     answer = pipeline.identify(data, parameters, report, summing)
     return Found(answer, *pipeline.judged(answer, data, wanted, report))

@@ -29,7 +29,10 @@ def place_of(place: generator.Place, dimension: int) -> Place:
     if not isinstance(place, dict):
         return place
     variables = [variable_name(i) for i in range(dimension)]
-    return Region(tuple(bounds_of(place, v) for v in variables), tuple(name for name in place if name not in variables))
+    return Region(
+        tuple(bounds_of(place, v) for v in variables),
+        tuple(name for name in place if name not in variables),
+    )
 
 
 def criterion_of(parameters: IdentificationParameters) -> Criterion:

@@ -36,7 +36,9 @@ def compute(job: RollingJob, record: Record, report: Report, summing: Summing) -
     return roll_along(record.data, job.parameters, job.windows, report)
 
 
-def roll_along(data: Trajectories, parameters: IdentificationParameters, asked: RollingWindows, report: Report) -> Rolling:
+def roll_along(
+    data: Trajectories, parameters: IdentificationParameters, asked: RollingWindows, report: Report
+) -> Rolling:
     """One record → coefficients, fixed points and spectral gap of windows along it. Raises IdentificationError."""
     report(0.05, "reading", f"{data.n_increments} increments")
     if data.dimension > 1:
@@ -48,10 +50,18 @@ def roll_along(data: Trajectories, parameters: IdentificationParameters, asked: 
     check_unwrapped(data, [period])
     windows = along(data, asked.count, asked.length, asked.share)
     problem = beside_walls(problem_of_one(data, parameters, report), bounds)
-    return roll(problem, windows, rule=parameters.sampling_rule, noise=parameters.measurement_noise, bounds=bounds)
+    return roll(
+        problem,
+        windows,
+        rule=parameters.sampling_rule,
+        noise=parameters.measurement_noise,
+        bounds=bounds,
+    )
 
 
-def describe(job_id: str, job: RollingJob, record: Record, found: Rolling, seconds: float) -> RollingResult:
+def describe(
+    job_id: str, job: RollingJob, record: Record, found: Rolling, seconds: float
+) -> RollingResult:
     """Write the document of a rolling job."""
     width = float(ndtri((1 + job.confidence) / 2))
     asked = {"windows": job.windows.model_dump(mode="json"), "confidence": job.confidence}
@@ -62,7 +72,10 @@ def describe(job_id: str, job: RollingJob, record: Record, found: Rolling, secon
         measurement_noise_variance=number(found.noise_variance),
         windows=tuple(_window(window, width) for window in found.windows),
         trend=_trend(found, width),
-        warnings=(*record.dataset.report.warnings, *(warning_of(finding) for finding in found.findings)),
+        warnings=(
+            *record.dataset.report.warnings,
+            *(warning_of(finding) for finding in found.findings),
+        ),
         provenance=provenance_of(record.dataset, job.parameters, asked, seconds),
     )
 
@@ -75,7 +88,8 @@ def _window(window: Window, width: float) -> RollingWindow:
         drift=tuple(_term(coefficient) for coefficient in window.drift),
         diffusion=tuple(_term(coefficient) for coefficient in window.diffusion),
         fixed_points=tuple(
-            WindowFixedPoint(at=place.at, std_error=number(place.std_error), stable=place.stable) for place in window.fixed_points
+            WindowFixedPoint(at=place.at, std_error=number(place.std_error), stable=place.stable)
+            for place in window.fixed_points
         ),
         gap=_exponential(window.gap, 1.0, width),
         relaxation_time=_exponential(window.gap, -1.0, width),
@@ -83,7 +97,9 @@ def _window(window: Window, width: float) -> RollingWindow:
 
 
 def _term(coefficient: Coefficient) -> WindowTerm:
-    return WindowTerm(term=coefficient.term, value=coefficient.value, std_error=coefficient.std_error)
+    return WindowTerm(
+        term=coefficient.term, value=coefficient.value, std_error=coefficient.std_error
+    )
 
 
 def _exponential(gap: Gap, sign: float, width: float) -> Estimate:
@@ -92,7 +108,10 @@ def _exponential(gap: Gap, sign: float, width: float) -> Estimate:
         return Estimate(value=None, reason=gap.reason)
     if gap.std_error is None:
         return Estimate(value=number(np.exp(sign * gap.log_rate)))
-    return Estimate(value=number(np.exp(sign * gap.log_rate)), ci=_around(sign * gap.log_rate, width * gap.std_error))
+    return Estimate(
+        value=number(np.exp(sign * gap.log_rate)),
+        ci=_around(sign * gap.log_rate, width * gap.std_error),
+    )
 
 
 def _around(logarithm: float, reach: float) -> Interval:
@@ -103,13 +122,19 @@ def _around(logarithm: float, reach: float) -> Interval:
 def _trend(found: Rolling, width: float) -> GapTrend:
     trend = found.trend
     if trend is None:
-        return GapTrend(slope=None, factor=Estimate(value=None, reason=found.trend_reason), reason=found.trend_reason)
+        return GapTrend(
+            slope=None,
+            factor=Estimate(value=None, reason=found.trend_reason),
+            reason=found.trend_reason,
+        )
     reach = width * trend.std_error
     return GapTrend(
         slope=trend.slope,
         ci=(trend.slope - reach, trend.slope + reach),
         z=trend.z,
-        factor=Estimate(value=number(np.exp(trend.change)), ci=_around(trend.change, reach * trend.span)),
+        factor=Estimate(
+            value=number(np.exp(trend.change)), ci=_around(trend.change, reach * trend.span)
+        ),
         p_value=trend.p_value,
         n_windows=trend.n_windows,
     )

@@ -36,7 +36,10 @@ def record_of(tenant: str, job: DataJob, stores: Stores) -> Iterator[Record]:
     try:
         files = stores.datasets.files(tenant, dataset.id)
         with files as folder:
-            arrays = (np.load(Path(folder) / f"{name}.npy", mmap_mode="r") for name in ("states", "times", "segments"))
+            arrays = (
+                np.load(Path(folder) / f"{name}.npy", mmap_mode="r")
+                for name in ("states", "times", "segments")
+            )
             yield Record(dataset, Trajectories(*arrays))
     except KeyError as error:
         raise JobProblem(_dataset_gone(dataset.id)) from error

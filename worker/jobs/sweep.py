@@ -34,16 +34,23 @@ def compute(job: SweepJob, record: Record, report: Report, summing: Summing) -> 
     return swept(record.data, list(job.parameter_sets().values()), job.analysis, report, summing)
 
 
-def describe(job_id: str, job: SweepJob, record: Record, found: Swept, seconds: float) -> SweepResult:
+def describe(
+    job_id: str, job: SweepJob, record: Record, found: Swept, seconds: float
+) -> SweepResult:
     """Write the document of a sweep."""
     dataset, confidence = record.dataset, job.analysis.confidence
     return SweepResult(
         job=job_id,
         data=data_summary(dataset, _step_of(dataset, found)),
-        items=tuple(_item(variant, item, confidence) for variant, item in zip(job.variants, found.items, strict=True)),
+        items=tuple(
+            _item(variant, item, confidence)
+            for variant, item in zip(job.variants, found.items, strict=True)
+        ),
         passes_taken=found.taken,
         passes_shared=found.shared,
-        provenance=provenance_of(dataset, job.parameters, job.analysis.model_dump(mode="json", by_alias=True), seconds),
+        provenance=provenance_of(
+            dataset, job.parameters, job.analysis.model_dump(mode="json", by_alias=True), seconds
+        ),
     )
 
 
@@ -51,12 +58,20 @@ def _step_of(dataset: Dataset, found: Swept) -> float:
     """Median sampling interval [time], as any of the answers has it."""
     for item in found.items:
         if isinstance(item, Found):
-            return item.answer.scales.time if isinstance(item.answer, Answer) else item.answer.space.time
+            return (
+                item.answer.scales.time
+                if isinstance(item.answer, Answer)
+                else item.answer.space.time
+            )
     report = dataset.report
     return float(np.float64(report.duration) / max(report.n_increments, 1))
 
 
-def _item(variant: Mapping[str, Any], item: Found | IdentificationError | GeneratorError, confidence: float) -> SweepItem:
+def _item(
+    variant: Mapping[str, Any],
+    item: Found | IdentificationError | GeneratorError,
+    confidence: float,
+) -> SweepItem:
     if not isinstance(item, Found):
         return SweepItem(parameters=dict(variant), error=of_core(item))
     answer, analysed, comparison = item.answer, item.analysed, item.comparison
@@ -66,5 +81,7 @@ def _item(variant: Mapping[str, Any], item: Found | IdentificationError | Genera
         selection=selection_of(answer),
         generator=generator_of(analysed),
         diagnostics=diagnostics_of(answer, comparison),
-        warnings=tuple(warning_of(finding) for finding in all_findings(answer, comparison, analysed)),
+        warnings=tuple(
+            warning_of(finding) for finding in all_findings(answer, comparison, analysed)
+        ),
     )

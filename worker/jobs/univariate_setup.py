@@ -18,7 +18,10 @@ from worker.progress import Report
 
 
 def problem_of_one(
-    data: Trajectories, parameters: IdentificationParameters, report: Report, summing: Summing = sums_here
+    data: Trajectories,
+    parameters: IdentificationParameters,
+    report: Report,
+    summing: Summing = sums_here,
 ) -> Problem:
     """Scales, library and kernels of these data. Raises IdentificationError."""
     period = period_of(parameters.periodic)
@@ -28,7 +31,9 @@ def problem_of_one(
     library = make_library(scales, **library_options(parameters), period=period)
     check_values(data, library)
     placed: dict[str, Any] = {
-        "bandwidth": None if parameters.kernels.bandwidth == "auto" else parameters.kernels.bandwidth,
+        "bandwidth": None
+        if parameters.kernels.bandwidth == "auto"
+        else parameters.kernels.bandwidth,
         "centre_range": None if parameters.kernels.range == "auto" else parameters.kernels.range,
         "period": period,
     }
@@ -48,4 +53,8 @@ def problem_of_one(
 
 def beside_walls(problem: Problem, bounds: tuple[float, float]) -> Problem:
     """The same, with the walls that the data show; on a circle there are none."""
-    return problem if problem.period is not None else replace(problem, walls=find_walls(problem.data, bounds))
+    return (
+        problem
+        if problem.period is not None
+        else replace(problem, walls=find_walls(problem.data, bounds))
+    )

@@ -139,7 +139,10 @@ def run(settings: WorkerSettings, computation: Computation | None = None) -> int
     )
     worker.start()
     # Celery counts a stop that was asked for as a failure when it came by SIGTERM remapped.
-    asked = any(flag is not None and flag is not False for flag in (state.should_stop, state.should_terminate))
+    asked = any(
+        flag is not None and flag is not False
+        for flag in (state.should_stop, state.should_terminate)
+    )
     return 0 if asked else int(worker.exitcode or 0)
 
 
@@ -174,8 +177,14 @@ def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
     app.task(name=HELP_JOB, bind=True)(help_claimed)
 
     pulse = Pulse()
-    own = RedisJobStore(connect(settings.redis_url, timeout=min(5.0, settings.lease_seconds / lease.BEATS_PER_LEASE)))
-    keeper = lease.lease_keeper(own, settings.lease_seconds, publish, _webhook_sender(settings, own))
+    own = RedisJobStore(
+        connect(
+            settings.redis_url, timeout=min(5.0, settings.lease_seconds / lease.BEATS_PER_LEASE)
+        )
+    )
+    keeper = lease.lease_keeper(
+        own, settings.lease_seconds, publish, _webhook_sender(settings, own)
+    )
     app.steps["worker"].add(keeper)
     app.steps["worker"].add(beat_giver(Beating(own, pulse, queues=settings.queues)))
     app.steps["consumer"].add(pulse_taker(pulse))
@@ -198,7 +207,9 @@ def publisher(app: Celery) -> Publish:
             raise
         except Exception as error:
             # Any: of a channel whose connection is gone kombu's transport raises AttributeError.
-            raise StoreUnavailable(f"The broker does not answer as it should: {type(error).__name__}") from error
+            raise StoreUnavailable(
+                f"The broker does not answer as it should: {type(error).__name__}"
+            ) from error
 
     return publish
 
@@ -220,7 +231,9 @@ def computation_of(settings: WorkerSettings) -> Computation:
 
         return dispatch.execute(claim, stores, report, share, settings.fan_out_increments)
 
-    def helper(claim: Claim, stores: Stores, work: bytes, shards: int) -> AbstractContextManager[Sum]:
+    def helper(
+        claim: Claim, stores: Stores, work: bytes, shards: int
+    ) -> AbstractContextManager[Sum]:
         from worker.jobs import dispatch
 
         return dispatch.helper(claim, stores, work, shards)
@@ -253,7 +266,9 @@ def _stores(settings: WorkerSettings) -> Stores:
     from storage.blobs import open_blobs
 
     datasets, results = open_blobs(settings.data_dir.absolute(), settings.blob_url)
-    return Stores(jobs=RedisJobStore(connect(settings.redis_url)), datasets=datasets, results=results)
+    return Stores(
+        jobs=RedisJobStore(connect(settings.redis_url)), datasets=datasets, results=results
+    )
 
 
 def _wait_for_redis(settings: WorkerSettings) -> None:
@@ -272,7 +287,13 @@ def _wait_for_redis(settings: WorkerSettings) -> None:
 
 def _alive(settings: WorkerSettings) -> int:
     try:
-        return 0 if RedisJobStore(connect(settings.redis_url)).workers_alive(ALIVE_SECONDS, socket.gethostname()) else 1
+        return (
+            0
+            if RedisJobStore(connect(settings.redis_url)).workers_alive(
+                ALIVE_SECONDS, socket.gethostname()
+            )
+            else 1
+        )
     except StoreUnavailable as error:
         return _refused(str(error), status=1)
 

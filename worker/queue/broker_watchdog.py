@@ -56,7 +56,9 @@ def pulse_taker(pulse: Pulse) -> type[bootsteps.StartStopStep]:
             def tick() -> None:
                 pulse.tick()
                 sent = [(request.id, waits_for(request)) for request in state.reserved_requests]
-                for _, pid in waiting.look((message, pid) for message, pid in sent if pid is not None):
+                for _, pid in waiting.look(
+                    (message, pid) for message, pid in sent if pid is not None
+                ):
                     kill(pid, "it does not take up its message")
                 if holds_more_than_it_runs(consumer.task_consumer.channel.qos):
                     # An error of the connection makes Celery drop it and connect again, with all places free.

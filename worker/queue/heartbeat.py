@@ -20,7 +20,13 @@ FAREWELL_SECONDS = 2.0
 class Beating:
     """A thread that gives a sign of life every few seconds, until this worker takes no more jobs; then it says farewell."""
 
-    def __init__(self, jobs: JobStore, pulse: Pulse, seconds: float = BEAT_SECONDS, queues: Sequence[QueueName] = QUEUES) -> None:
+    def __init__(
+        self,
+        jobs: JobStore,
+        pulse: Pulse,
+        seconds: float = BEAT_SECONDS,
+        queues: Sequence[QueueName] = QUEUES,
+    ) -> None:
         self._jobs, self._pulse, self._seconds, self._queues = jobs, pulse, seconds, queues
         self._leaving = threading.Event()
         self._thread: threading.Thread | None = None
@@ -35,7 +41,13 @@ class Beating:
             elif alive:
                 self._jobs.beat(worker, self._queues)
 
-        self._thread = every(self._seconds, "giving a sign of life", act, since=self._pulse.started, until=self._leaving)
+        self._thread = every(
+            self._seconds,
+            "giving a sign of life",
+            act,
+            since=self._pulse.started,
+            until=self._leaving,
+        )
 
     def leave(self, **_: Any) -> None:
         """Only raises a flag: Celery calls this in a signal handler, before it waits for the jobs that still run."""

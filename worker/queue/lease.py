@@ -42,7 +42,9 @@ class Running(NamedTuple):
     pid: int
 
 
-def renew_leases(jobs: JobStore, lease_seconds: float, running: Iterable[Running]) -> Sequence[Running]:
+def renew_leases(
+    jobs: JobStore, lease_seconds: float, running: Iterable[Running]
+) -> Sequence[Running]:
     """Renew the lease of each. Those that hold none (any more): the store fences them."""
     return [each for each in running if not jobs.renew(each.job_id, each.owner, lease_seconds)]
 
@@ -54,7 +56,9 @@ class Reaper:
 
     def __init__(self, jobs: JobStore, publish: Publish, rest_seconds: float) -> None:
         self._jobs, self._publish, self._rest_seconds = jobs, publish, rest_seconds
-        self._answers_since: float | None = float("-inf")  # whoever begins has seen it away for no moment
+        self._answers_since: float | None = float(
+            "-inf"
+        )  # whoever begins has seen it away for no moment
 
     def look(self) -> None:
         """Publish again what seems lost. A publication that fails is repeated by a later reaper: the record stays due.
@@ -65,7 +69,11 @@ class Reaper:
             if self._answers_since is None:
                 self._jobs.open_jobs()
                 self._answers_since = time.monotonic()
-            lost = self._jobs.reap() if time.monotonic() - self._answers_since >= self._rest_seconds else []
+            lost = (
+                self._jobs.reap()
+                if time.monotonic() - self._answers_since >= self._rest_seconds
+                else []
+            )
         except StoreUnavailable:
             self._answers_since = None
             raise

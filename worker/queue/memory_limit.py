@@ -17,7 +17,10 @@ def memory_limited(most_bytes: float) -> Iterator[None]:
         yield
         return
     wanted = int(most_bytes)
-    resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+    resource.setrlimit(
+        resource.RLIMIT_DATA,
+        (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard),
+    )
     try:
         yield
     finally:

@@ -41,14 +41,22 @@ def compile_all() -> None:
 
     def do(states: NDArray[np.float64], dt: float, passages: tuple[PassageRequest, ...]) -> None:
         n = len(states)
-        arrays = {"states": states, "times": np.arange(n) * dt, "segments": np.array([[0, n, 0]], dtype=np.int64)}
+        arrays = {
+            "states": states,
+            "times": np.arange(n) * dt,
+            "segments": np.array([[0, n, 0]], dtype=np.int64),
+        }
         with tempfile.TemporaryDirectory() as folder:
             for name, array in arrays.items():
                 np.save(Path(folder) / f"{name}.npy", array)
             # As jobs have them: numba compiles for arrays that are read-only, or in memory, each anew.
-            data = Trajectories(*(np.load(Path(folder) / f"{name}.npy", mmap_mode="r") for name in arrays))
+            data = Trajectories(
+                *(np.load(Path(folder) / f"{name}.npy", mmap_mode="r") for name in arrays)
+            )
             answer = pipeline.identify(data, IdentificationParameters(), say_nothing)
-            analysed = pipeline.analyse_answer(answer, data, AnalysisParameters(passages=passages), say_nothing)
+            analysed = pipeline.analyse_answer(
+                answer, data, AnalysisParameters(passages=passages), say_nothing
+            )
             pipeline.compare_with_data(answer, data, analysed, say_nothing)
 
     random, n, dt = np.random.default_rng(0), 2000, 0.25
@@ -56,7 +64,9 @@ def compile_all() -> None:
     for dimension, passages in ((1, across), (2, ())):
         states = np.zeros((n, dimension))
         for i in range(1, n):
-            states[i] = states[i - 1] * np.exp(-dt) + np.sqrt(-np.expm1(-2 * dt)) * random.standard_normal(dimension)
+            states[i] = states[i - 1] * np.exp(-dt) + np.sqrt(
+                -np.expm1(-2 * dt)
+            ) * random.standard_normal(dimension)
         do(states, dt, passages)
         do(states + 0.1 * random.standard_normal(states.shape), dt, passages)
         # An instrument that averages makes the increments persistent.

@@ -18,7 +18,9 @@ class WorkerSettings(StoreSettings):
     """A pass over more increments of one job is shared out among the workers; `inf`: never."""
     job_memory_bytes: Annotated[float, Field(ge=5e8)] = 3e9
     """What a process may take for a job, its libraries included, its dataset not: 4e8 are needed for the smallest; `inf`: all."""
-    queues: Annotated[tuple[QueueName, ...], NoDecode, BeforeValidator(listed), Field(min_length=1)] = QUEUES
+    queues: Annotated[
+        tuple[QueueName, ...], NoDecode, BeforeValidator(listed), Field(min_length=1)
+    ] = QUEUES
     """Which jobs this worker runs: `small,large`, or only one of them."""
     worker_processes: Annotated[int, Field(ge=1, le=1024)] = 1
     """Jobs that run at the same time."""

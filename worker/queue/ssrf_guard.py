@@ -28,7 +28,9 @@ async def permitted_addresses(host: str, port: int, networks: Sequence[Network])
     Those of IPv4 come first: a worker without a way to IPv6 would find out only when its time is up.
     """
     # Not the loop's own way: what it has begun, it waits for at its end, and a name server may take a minute to say nothing.
-    found = await run_sync(partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM), abandon_on_cancel=True)
+    found = await run_sync(
+        partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM), abandon_on_cancel=True
+    )
     addresses = list(dict.fromkeys(ip_address(str(place[0])) for *_, place in found))
     if not addresses:
         raise AddressRefused("the host has no address")
@@ -40,9 +42,17 @@ async def permitted_addresses(host: str, port: int, networks: Sequence[Network])
 def is_permitted(address: Address, networks: Sequence[Network]) -> bool:
     """Whether the address is public, or in one of the networks."""
     inner = _inner(address)
-    if any(one.version == network.version and one in network for one in (address, inner) for network in networks):
+    if any(
+        one.version == network.version and one in network
+        for one in (address, inner)
+        for network in networks
+    ):
         return True
-    special = inner.is_multicast or inner.is_reserved or (isinstance(inner, IPv6Address) and inner.is_site_local)
+    special = (
+        inner.is_multicast
+        or inner.is_reserved
+        or (isinstance(inner, IPv6Address) and inner.is_site_local)
+    )
     return inner.is_global and not special
 
 

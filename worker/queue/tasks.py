@@ -72,20 +72,34 @@ def run_job(
     Where a store stays away the job is given back, to be tried again later. Raises StoreUnavailable where that cannot be said,
     either; the lease then runs out and the reaper hands the job to another.
     """
-    claim = retry_while_unavailable(lambda: stores.jobs.claim(job_id, owner, lease_seconds), CLAIM_PATIENCE_SECONDS)
+    claim = retry_while_unavailable(
+        lambda: stores.jobs.claim(job_id, owner, lease_seconds), CLAIM_PATIENCE_SECONDS
+    )
     if claim is None:
         return "skipped"
     sharing = Sharing(claim, owner, stores, lease_seconds, publish)
 
     def run() -> Outcome:
-        with reporting(stores.jobs, claim, quiet_seconds, trace.stage) as report, memory_limited(computation.most_bytes):
+        with (
+            reporting(stores.jobs, claim, quiet_seconds, trace.stage) as report,
+            memory_limited(computation.most_bytes),
+        ):
             result = computation.execute(claim, stores, report, partial(sharing, report))
         trace.stage("committing")
         return _succeed(claim, stores, result.model_dump_json(by_alias=True).encode())
 
     traced = (told or Traces("worker")).attempt(job_id, claim.attempt)
-    with traced as trace, structlog.contextvars.bound_contextvars(job_id=job_id, attempt=claim.attempt):
-        outcome = _guarded(claim, stores, run, computation.most_bytes, partial(stores.jobs.give_back, job_id, claim.attempt))
+    with (
+        traced as trace,
+        structlog.contextvars.bound_contextvars(job_id=job_id, attempt=claim.attempt),
+    ):
+        outcome = _guarded(
+            claim,
+            stores,
+            run,
+            computation.most_bytes,
+            partial(stores.jobs.give_back, job_id, claim.attempt),
+        )
         trace.outcome(outcome)
         _log.info("job ended", outcome=outcome)
         if sharing.passes:
@@ -93,12 +107,16 @@ def run_job(
         return outcome
 
 
-def help_job(job_id: str, owner: str, stores: Stores, lease_seconds: float, computation: Computation) -> Outcome:
+def help_job(
+    job_id: str, owner: str, stores: Stores, lease_seconds: float, computation: Computation
+) -> Outcome:
     """Sum shards of the job, in this owner's name, until there is none left. What fails here fails the job.
 
     Raises StoreUnavailable as `run_job`. Where a store stays away, only the shard is given back.
     """
-    shard = retry_while_unavailable(lambda: stores.jobs.claim_shard(job_id, owner, lease_seconds), CLAIM_PATIENCE_SECONDS)
+    shard = retry_while_unavailable(
+        lambda: stores.jobs.claim_shard(job_id, owner, lease_seconds), CLAIM_PATIENCE_SECONDS
+    )
     if shard is None:
         return "skipped"
 
@@ -116,7 +134,11 @@ def help_job(job_id: str, owner: str, stores: Stores, lease_seconds: float, comp
 
 
 def _guarded(
-    claim: Claim, stores: Stores, run: Callable[[], Outcome], most_bytes: float, give_back: Callable[[], bool]
+    claim: Claim,
+    stores: Stores,
+    run: Callable[[], Outcome],
+    most_bytes: float,
+    give_back: Callable[[], bool],
 ) -> Outcome:
     try:
         return run()
@@ -132,7 +154,11 @@ def _guarded(
     except Exception as error:
         if is_away(error):
             _log.warning("given back", reason=str(error))
-            return "given back" if retry_while_unavailable(give_back, CLAIM_PATIENCE_SECONDS) else "fenced"
+            return (
+                "given back"
+                if retry_while_unavailable(give_back, CLAIM_PATIENCE_SECONDS)
+                else "fenced"
+            )
         _log.exception("job failed unexpectedly")
         return _fail(claim, stores, _internal_error(claim.job_id))
 
@@ -197,7 +223,9 @@ class _Reporter:
 
 def _succeed(claim: Claim, stores: Stores, body: bytes) -> Outcome:
     """Blob first, then the record: a committed result is always there to be read."""
-    name = retry_while_unavailable(lambda: stores.results.put(claim.tenant, claim.job_id, claim.attempt, body))
+    name = retry_while_unavailable(
+        lambda: stores.results.put(claim.tenant, claim.job_id, claim.attempt, body)
+    )
     if retry_while_unavailable(lambda: stores.jobs.succeed(claim.job_id, claim.attempt, name)):
         return "succeeded"
     with suppress(StoreUnavailable):  # it goes with the job's own result one day
@@ -216,7 +244,11 @@ def _out_of_memory(most_bytes: float) -> Problem:
         "out-of-memory",
         "Out of memory",
         "The job was stopped because it needed more memory than "
-        + (f"the {most_bytes / 1e9:.3g} GB allowed per job." if most_bytes < float("inf") else "the worker has."),
+        + (
+            f"the {most_bytes / 1e9:.3g} GB allowed per job."
+            if most_bytes < float("inf")
+            else "the worker has."
+        ),
         hints=(
             "Reduce the job: fewer kernels or terms, or a coarser analysis.",
             "The operator can raise ITOSCOPE_JOB_MEMORY_BYTES.",

@@ -61,10 +61,15 @@ class WebhookSender:
         """Send the webhooks that are due, all at the same time. Raises StoreUnavailable: what was sent may then be sent again."""
         due = self.jobs.webhooks_due()
         while due:
-            secrets = {tenant: self.jobs.webhook_secret(tenant) for tenant in {delivery.tenant for delivery in due}}
+            secrets = {
+                tenant: self.jobs.webhook_secret(tenant)
+                for tenant in {delivery.tenant for delivery in due}
+            }
             for delivery, outcome in zip(due, asyncio.run(self._all(due, secrets)), strict=True):
                 delivered = isinstance(outcome, int) and 200 <= outcome < 300
-                _log.info("webhook", job_id=delivery.record.id, attempt=delivery.attempt, outcome=outcome)
+                _log.info(
+                    "webhook", job_id=delivery.record.id, attempt=delivery.attempt, outcome=outcome
+                )
                 if delivered or outcome == _GONE or delivery.last:
                     self.jobs.webhook_ended(delivery.record.id, delivered)
             due = self.jobs.webhooks_due() if len(due) == WEBHOOKS_AT_ONCE else []
@@ -72,8 +77,12 @@ class WebhookSender:
     async def _all(self, due: Sequence[Delivery], secrets: dict[str, str]) -> Sequence[int | str]:
         # Proxies from the environment would look up the name themselves; a redirect leads to where nobody has looked.
         trusted = self.trusted or _trusted_by_the_system()
-        async with httpx.AsyncClient(verify=trusted, trust_env=False, follow_redirects=False, timeout=SECONDS) as client:
-            return await asyncio.gather(*(self._one(client, delivery, secrets[delivery.tenant]) for delivery in due))
+        async with httpx.AsyncClient(
+            verify=trusted, trust_env=False, follow_redirects=False, timeout=SECONDS
+        ) as client:
+            return await asyncio.gather(
+                *(self._one(client, delivery, secrets[delivery.tenant]) for delivery in due)
+            )
 
     async def _one(self, client: httpx.AsyncClient, delivery: Delivery, secret: str) -> int | str:
         """The status of the answer, or why there is none; the address is not repeated, it may hold secrets."""
@@ -94,17 +103,23 @@ class WebhookSender:
         url = httpx.URL(given)
         if url.scheme != "https" and not self.networks:
             raise AddressRefused("the address is not https")
-        addresses = await permitted_addresses(url.host, url.port or _PORTS[url.scheme], self.networks)
+        addresses = await permitted_addresses(
+            url.host, url.port or _PORTS[url.scheme], self.networks
+        )
         body = record.linked.model_dump_json(by_alias=True).encode()
         headers = {
             "Host": url.netloc.decode("ascii"),
             "Content-Type": "application/json",
             "User-Agent": "Itoscope",
-            **signed_headers(secret, f"msg_{record.id.removeprefix('job_')}", int(time.time()), body),
+            **signed_headers(
+                secret, f"msg_{record.id.removeprefix('job_')}", int(time.time()), body
+            ),
         }
         for address in addresses:
             # To an address that was looked at, yet by the certificate of the name.
-            request = client.build_request("POST", url.copy_with(host=address), content=body, headers=headers)
+            request = client.build_request(
+                "POST", url.copy_with(host=address), content=body, headers=headers
+            )
             request.extensions["sni_hostname"] = url.raw_host.decode("ascii")
             try:
                 response = await client.send(request, stream=True)

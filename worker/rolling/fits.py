@@ -34,10 +34,15 @@ class WindowFit:
     diffusion: Estimate | None
 
 
-def fits_of(problem: Problem, identified: Identified, windows: MovingWindows) -> Iterator[WindowFit]:
+def fits_of(
+    problem: Problem, identified: Identified, windows: MovingWindows
+) -> Iterator[WindowFit]:
     """One fit a window, equation (M37): the sums of every piece are taken once, and those of a window are their sum."""
     rule = identified.fit.rule
-    pieces = [gather_for(replace(problem, edges=windows.edges[i : i + 2]), rule) for i in range(len(windows.edges) - 1)]
+    pieces = [
+        gather_for(replace(problem, edges=windows.edges[i : i + 2]), rule)
+        for i in range(len(windows.edges) - 1)
+    ]
     for window in range(windows.count):
         yield _fit(problem, identified, pieces[windows.pieces(window)])
 
@@ -49,7 +54,12 @@ def _fit(problem: Problem, identified: Identified, pieces: list[KernelStatistics
         return WindowFit(n_windows, None, None)
     statistics = _merged(filled)
     try:
-        return WindowFit(n_windows, *re_estimated(problem, identified.fit, statistics, _weights(problem, identified, statistics)))
+        return WindowFit(
+            n_windows,
+            *re_estimated(
+                problem, identified.fit, statistics, _weights(problem, identified, statistics)
+            ),
+        )
     except NoDataUnderKernels:
         return WindowFit(n_windows, None, None)
 
@@ -57,7 +67,9 @@ def _fit(problem: Problem, identified: Identified, pieces: list[KernelStatistics
 def _weights(problem: Problem, identified: Identified, statistics: KernelStatistics) -> Weights:
     """From the window's own increments; through noise as the whole record's model has them."""
     if isinstance(identified.fit.rule, Noisy):
-        return weights_through_noise(problem, statistics, identified.fit, identified.fit.rule.variance)
+        return weights_through_noise(
+            problem, statistics, identified.fit, identified.fit.rule.variance
+        )
     return first_weights(statistics, identified.kernels)
 
 

@@ -25,10 +25,14 @@ class Place:
     stable: bool
 
 
-def places_of(models: SymbolicFamily, drifts: Sequence[Estimate], library: Library, scales: Scales) -> list[tuple[Place, ...]]:
+def places_of(
+    models: SymbolicFamily, drifts: Sequence[Estimate], library: Library, scales: Scales
+) -> list[tuple[Place, ...]]:
     """Of each model, whose drift was estimated so."""
     found = roots_of_each(models, np.linspace(scales.low, scales.high, POINTS))
-    functions = library.internal((np.concatenate([np.zeros(0), *(at for at, _ in found)]) - scales.origin) / scales.unit)
+    functions = library.internal(
+        (np.concatenate([np.zeros(0), *(at for at, _ in found)]) - scales.origin) / scales.unit
+    )
     of_each = np.split(functions, np.cumsum([len(at) for at, _ in found]))
     places = []
     for model, drift, g, (at, stable) in zip(models, drifts, of_each, found, strict=False):

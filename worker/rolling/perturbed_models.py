@@ -47,15 +47,22 @@ class Neighbourhoods:
     def some(self, first: int, last: int) -> "Neighbourhoods":
         """Those of the windows from `first` on, before `last`."""
         starts = self.starts[first : last + 1]
-        return Neighbourhoods(self.models[starts[0] : starts[-1]], tuple(start - starts[0] for start in starts))
+        return Neighbourhoods(
+            self.models[starts[0] : starts[-1]], tuple(start - starts[0] for start in starts)
+        )
 
 
 def neighbourhoods_of(
-    fits: Sequence[tuple[Estimate, Estimate]], library: Library, scales: Scales, bounds: tuple[float, float]
+    fits: Sequence[tuple[Estimate, Estimate]],
+    library: Library,
+    scales: Scales,
+    bounds: tuple[float, float],
 ) -> Neighbourhoods:
     """Of drift and diffusion of each window."""
     each = [list(_around(drift, diffusion)) for drift, diffusion in fits]
-    internal = np.array([model for models in each for model in models]).reshape(-1, 2, library.internal_size)
+    internal = np.array([model for models in each for model in models]).reshape(
+        -1, 2, library.internal_size
+    )
     starts = np.cumsum([0, *(len(models) for models in each)])
     return Neighbourhoods(processes_of(library, internal, scales, bounds), tuple(starts.tolist()))
 

@@ -87,14 +87,25 @@ def roll(
     """Identify the whole record, then every window on its terms. Raises IdentificationError."""
     identified = scalar_estimator.identify(problem, rule, noise)
     check_smoothness(identified.raw)
-    problem = replace(problem, kernels=identified.kernels, grid=None, longest_step=identified.longest_step)
+    problem = replace(
+        problem, kernels=identified.kernels, grid=None, longest_step=identified.longest_step
+    )
     library, scales = problem.library, problem.scales
     fits = list(fits_of(problem, identified, windows))
-    told = {i: (fit.drift, fit.diffusion) for i, fit in enumerate(fits) if fit.drift is not None and fit.diffusion is not None}
+    told = {
+        i: (fit.drift, fit.diffusion)
+        for i, fit in enumerate(fits)
+        if fit.drift is not None and fit.diffusion is not None
+    }
     near = neighbourhoods_of(list(told.values()), library, scales, bounds)
     gaps = dict(zip(told, gaps_of(near, (scales.low, scales.high)), strict=True))
-    places = dict(zip(told, places_of(near.own, [b for b, _ in told.values()], library, scales), strict=True))
-    drift, diffusion = identified.fit.drift.estimate.support, identified.fit.diffusion.estimate.support
+    places = dict(
+        zip(told, places_of(near.own, [b for b, _ in told.values()], library, scales), strict=True)
+    )
+    drift, diffusion = (
+        identified.fit.drift.estimate.support,
+        identified.fit.diffusion.estimate.support,
+    )
     found = []
     for i, fit in enumerate(fits):
         found.append(
@@ -102,7 +113,9 @@ def roll(
                 *windows.span(i),
                 n_increments=fit.n_windows,
                 drift=_coefficients(library, drift, fit.drift, scales.unit / scales.time),
-                diffusion=_coefficients(library, diffusion, fit.diffusion, scales.unit**2 / scales.time),
+                diffusion=_coefficients(
+                    library, diffusion, fit.diffusion, scales.unit**2 / scales.time
+                ),
                 fixed_points=places.get(i, ()),
                 gap=gaps.get(i, Gap(None, reason=NOT_TOLD)),
             )
@@ -119,7 +132,9 @@ def roll(
     )
 
 
-def _coefficients(library: Library, support: Sequence[int], estimate: Estimate | None, factor: float) -> tuple[Coefficient, ...]:
+def _coefficients(
+    library: Library, support: Sequence[int], estimate: Estimate | None, factor: float
+) -> tuple[Coefficient, ...]:
     if estimate is None:
         return tuple(Coefficient(library.names[k], None, None) for k in support)
     errors = estimate.std_error
@@ -140,7 +155,10 @@ def _trend(found: Sequence[Window], windows: MovingWindows) -> tuple[Trend | Non
     )
     if trend is not None:
         return trend, None
-    return None, f"{len(known)} non-overlapping windows have a spectral gap, and a trend needs 4: use shorter windows"
+    return (
+        None,
+        f"{len(known)} non-overlapping windows have a spectral gap, and a trend needs 4: use shorter windows",
+    )
 
 
 def _findings(found: Sequence[Window], trend: Trend | None) -> Iterator[Finding]:
@@ -151,7 +169,11 @@ def _findings(found: Sequence[Window], trend: Trend | None) -> Iterator[Finding]
             "gap-closing" if closes else "gap-opening",
             f"The spectral gap {'falls' if closes else 'grows'} over time, by a factor of {factor:.3g} from the first window to "
             f"the last ({abs(trend.z):.1f} standard errors): the process "
-            + ("relaxes more and more slowly, as before a transition." if closes else "relaxes faster and faster."),
+            + (
+                "relaxes more and more slowly, as before a transition."
+                if closes
+                else "relaxes faster and faster."
+            ),
             {"z": trend.z, "change": trend.change},
         )
     without = [w for w in found if w.gap.log_rate is None]

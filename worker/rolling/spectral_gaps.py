@@ -96,7 +96,9 @@ def _of_group(group: Neighbourhoods, observed: Range) -> list[Gap]:
 
 def _analysed(model: DiffusionProcess, observed: Range) -> GeneratorReport:
     """With little but the slowest rate."""
-    return analyse(model, eigenpairs=1, density_points=50, lags=2, frequencies=2, observed_range=observed)
+    return analyse(
+        model, eigenpairs=1, density_points=50, lags=2, frequencies=2, observed_range=observed
+    )
 
 
 def _alone(models: SymbolicFamily, observed: Range) -> Gap:
@@ -111,7 +113,9 @@ def _alone(models: SymbolicFamily, observed: Range) -> Gap:
     return _gap(rates[0], rates[1:])
 
 
-def _log_rates(models: SymbolicFamily, reference: GeneratorReport, observed: Range) -> list[float | None]:
+def _log_rates(
+    models: SymbolicFamily, reference: GeneratorReport, observed: Range
+) -> list[float | None]:
     together = rates_together(models, reference, observed)
     each = (
         rates if rates is not None else analysed_alone(model, reference, (), observed).rates

@@ -38,7 +38,9 @@ class Trend:
         return self.slope * self.span
 
 
-def trend_of(times: Sequence[float], log_rates: Sequence[float], std_errors: Sequence[float]) -> Trend | None:
+def trend_of(
+    times: Sequence[float], log_rates: Sequence[float], std_errors: Sequence[float]
+) -> Trend | None:
     """The line through windows that are independent; None for fewer than four, or all at one time.
 
     times        (n,) middles of the windows [time]

@@ -53,7 +53,9 @@ def along(data: Trajectories, count: int, length: float | None, share: float) ->
     if len(trajectories) > 1:
         raise DimensionNotSupported(
             f"Rolling windows need a single time series, and the dataset has {len(trajectories)} trajectories.",
-            hints=("Upload one trajectory on its own, or omit id_column if all rows belong to one time series.",),
+            hints=(
+                "Upload one trajectory on its own, or omit id_column if all rows belong to one time series.",
+            ),
         )
     begin, end = float(data.times[data.segments[0, 0]]), float(data.times[data.segments[-1, 1] - 1])
     whole = end - begin
@@ -71,6 +73,9 @@ def along(data: Trajectories, count: int, length: float | None, share: float) ->
         per_window = max(PIECES, round(share * per_step / step))
         n_pieces = per_step * (count - 1) + per_window
     times = np.linspace(begin, end, n_pieces + 1)
-    inner = np.searchsorted(data.times[data.segments[0, 0] : data.segments[-1, 1]], times[1:-1]) + data.segments[0, 0]
+    inner = (
+        np.searchsorted(data.times[data.segments[0, 0] : data.segments[-1, 1]], times[1:-1])
+        + data.segments[0, 0]
+    )
     edges = np.concatenate([[data.segments[0, 0]], inner, [data.segments[-1, 1]]]).astype(np.int64)
     return MovingWindows(count, per_window, per_step, edges, times)

@@ -8,7 +8,9 @@ def main() -> None:
     try:
         import click  # noqa: F401
     except ImportError:
-        print("itoscope: the command needs click: pip install 'itoscope-client[cli]'", file=sys.stderr)
+        print(
+            "itoscope: the command needs click: pip install 'itoscope-client[cli]'", file=sys.stderr
+        )
         sys.exit(1)
     from itoscope_client.cli.commands import itoscope
 

@@ -30,9 +30,15 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]
         if not isinstance(value, str):
             return value
         try:
-            parsed = json.loads(Path(value[1:]).read_text(encoding="utf-8") if value.startswith("@") else value)
+            parsed = json.loads(
+                Path(value[1:]).read_text(encoding="utf-8") if value.startswith("@") else value
+            )
         except (OSError, ValueError) as error:
-            self.fail(f'{error}. Write it like \'{{"library": {{"polynomial_degree": 3}}}}\', or @FILE', param, ctx)
+            self.fail(
+                f'{error}. Write it like \'{{"library": {{"polynomial_degree": 3}}}}\', or @FILE',
+                param,
+                ctx,
+            )
         if not isinstance(parsed, dict):
             self.fail("it must be an object: {…}", param, ctx)
         return parsed
@@ -52,18 +58,28 @@ class Label(click.ParamType):  # type: ignore[type-arg]
 
 def common(command: Callable[..., None]) -> Callable[..., None]:
     """Options of every command."""
-    command = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")(command)
-    return click.option("--url", envvar="ITOSCOPE_URL", metavar="URL", help="The service's address.")(command)
+    command = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")(
+        command
+    )
+    return click.option(
+        "--url", envvar="ITOSCOPE_URL", metavar="URL", help="The service's address."
+    )(command)
 
 
 def waits(command: Callable[..., None]) -> Callable[..., None]:
     """Options of commands that wait for a job."""
     command = click.option("-q", "--quiet", is_flag=True, help="No progress bar.")(command)
-    return click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop waiting after so long.")(command)
+    return click.option(
+        "--timeout",
+        type=click.FloatRange(min=0),
+        metavar="SECONDS",
+        help="Stop waiting after so long.",
+    )(command)
 
 
 @click.group(
-    epilog=f"{ENVIRONMENT}\n\n{EXIT_STATUS}", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+    epilog=f"{ENVIRONMENT}\n\n{EXIT_STATUS}",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(version(), prog_name="itoscope")
 def itoscope() -> None:
@@ -80,24 +96,59 @@ def itoscope() -> None:
 
 @itoscope.command(epilog=EXIT_STATUS)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--dt", type=float, metavar="TIME", help="Sampling interval, where the file has no times.")
+@click.option(
+    "--dt", type=float, metavar="TIME", help="Sampling interval, where the file has no times."
+)
 @click.option("--time-column", metavar="NAME", help="Column, dimension or array of sample times.")
-@click.option("--id-column", metavar="NAME", help="Column or dimension that tells trajectories apart.")
+@click.option(
+    "--id-column", metavar="NAME", help="Column or dimension that tells trajectories apart."
+)
 @click.option("--state-columns", metavar="NAMES", help="The state, with commas: x,y.")
-@click.option("--orientation", type=click.Choice(["columns", "rows"]), help="rows: each row of the table is one trajectory.")
-@click.option("--axes", metavar="LETTERS", help="Axes of an array: n trajectory, t time, d state; e.g. ntd.")
-@click.option("--time-unit", metavar="UNIT", help="Label; calendar stamps are converted to it (s, min, h, day, year).")
+@click.option(
+    "--orientation",
+    type=click.Choice(["columns", "rows"]),
+    help="rows: each row of the table is one trajectory.",
+)
+@click.option(
+    "--axes", metavar="LETTERS", help="Axes of an array: n trajectory, t time, d state; e.g. ntd."
+)
+@click.option(
+    "--time-unit",
+    metavar="UNIT",
+    help="Label; calendar stamps are converted to it (s, min, h, day, year).",
+)
 @click.option("--state-unit", metavar="UNIT", help="Label.")
 @click.option("--degree", type=click.IntRange(0, 10), help="Highest degree of the candidate terms.")
-@click.option("--periodic", type=Label(), multiple=True, help="An angle and its period: x=360. May be repeated.")
+@click.option(
+    "--periodic",
+    type=Label(),
+    multiple=True,
+    help="An angle and its period: x=360. May be repeated.",
+)
 @click.option("--preset", type=click.Choice(["paper"]), help="Algorithm 1 of the source paper.")
 @click.option("--parameters", type=Parsed(), help="All other parameters as JSON, or @FILE.")
 @click.option(
-    "--passage", type=(float, float), multiple=True, metavar="FROM TO", help="A mean first-passage time to give. May be repeated."
+    "--passage",
+    type=(float, float),
+    multiple=True,
+    metavar="FROM TO",
+    help="A mean first-passage time to give. May be repeated.",
 )
-@click.option("--label", "labels", type=Label(), multiple=True, help="A name of your own for the job. May be repeated.")
+@click.option(
+    "--label",
+    "labels",
+    type=Label(),
+    multiple=True,
+    help="A name of your own for the job. May be repeated.",
+)
 @click.option("--detach", is_flag=True, help="Only submit; print the job's id.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Also write the result as JSON.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write the result as JSON.",
+)
 @waits
 @common
 @told
@@ -137,14 +188,21 @@ def identify(
         dataset = client.upload(file, **cast(LayoutOptions, options))
         if not as_json:
             click.echo(text_output.of_dataset(dataset, file.name), err=detach)
-        job = identification(_parameters(parameters, degree, periodic), _analysis(passage), preset, dict(labels) or None)
+        job = identification(
+            _parameters(parameters, degree, periodic),
+            _analysis(passage),
+            preset,
+            dict(labels) or None,
+        )
         record = client.submit({**job, "dataset": dataset["id"]})
         if detach:
             click.echo(json.dumps(record, ensure_ascii=False) if as_json else record["id"])
             if not as_json:
                 click.echo(followed(record["id"]), err=True)
             return
-        _show(client.wait(record["id"], timeout=timeout, progress=not quiet).document, as_json, output)
+        _show(
+            client.wait(record["id"], timeout=timeout, progress=not quiet).document, as_json, output
+        )
 
 
 @itoscope.command(epilog=EXIT_STATUS)
@@ -168,7 +226,13 @@ def watch(job: str, timeout: float | None, quiet: bool, url: str | None, as_json
 
 @itoscope.command(epilog=EXIT_STATUS)
 @click.argument("job")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Also write the result as JSON.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write the result as JSON.",
+)
 @common
 @told
 def result(job: str, output: Path | None, url: str | None, as_json: bool) -> None:
@@ -184,7 +248,9 @@ def result(job: str, output: Path | None, url: str | None, as_json: bool) -> Non
 
 @itoscope.command(epilog=EXIT_STATUS)
 @click.argument("job")
-@click.option("-o", "--output", metavar="FILE", help="Where to write it (JOB.html); - for standard output.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="Where to write it (JOB.html); - for standard output."
+)
 @click.option("--url", envvar="ITOSCOPE_URL", metavar="URL", help="The service's address.")
 @told
 def report(job: str, output: str | None, url: str | None) -> None:
@@ -206,12 +272,18 @@ def report(job: str, output: str | None, url: str | None) -> None:
 
 @itoscope.command(epilog=EXIT_STATUS)
 @click.option(
-    "--state", type=click.Choice(["queued", "running", "succeeded", "failed", "cancelled"]), help="Only jobs in this state."
+    "--state",
+    type=click.Choice(["queued", "running", "succeeded", "failed", "cancelled"]),
+    help="Only jobs in this state.",
 )
 @click.option("--kind", help="Only jobs of this kind: identification, generator, …")
 @click.option("--dataset", metavar="ID", help="Only jobs on this dataset.")
-@click.option("--label", "labels", type=Label(), multiple=True, help="Only jobs so labelled. May be repeated.")
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many.")
+@click.option(
+    "--label", "labels", type=Label(), multiple=True, help="Only jobs so labelled. May be repeated."
+)
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many."
+)
 @common
 @told
 def jobs(
@@ -231,7 +303,9 @@ def jobs(
       itoscope jobs --label experiment=trap-17 --json | jq -r '.[].id'
     """
     with Client(url) as client:
-        found = client.jobs(state=state, kind=kind, dataset=dataset, labels=dict(labels), limit=limit)
+        found = client.jobs(
+            state=state, kind=kind, dataset=dataset, labels=dict(labels), limit=limit
+        )
     click.echo(json.dumps(found, ensure_ascii=False) if as_json else text_output.of_jobs(found))
 
 
@@ -248,7 +322,11 @@ def cancel(job: str, url: str | None, as_json: bool) -> None:
     """
     with Client(url) as client:
         record = client.cancel(job)
-    click.echo(json.dumps(record, ensure_ascii=False) if as_json else f"{record['id']} is {record['state']}")
+    click.echo(
+        json.dumps(record, ensure_ascii=False)
+        if as_json
+        else f"{record['id']} is {record['state']}"
+    )
 
 
 def _show(document: Mapping[str, Any], as_json: bool, output: Path | None) -> None:
@@ -256,18 +334,27 @@ def _show(document: Mapping[str, Any], as_json: bool, output: Path | None) -> No
     text = json.dumps(document, ensure_ascii=False, allow_nan=False)
     if output is not None:
         output.write_text(text, encoding="utf-8")
-    click.echo(text if as_json or "model" not in document else text_output.of_model(Model(document)))
+    click.echo(
+        text if as_json or "model" not in document else text_output.of_model(Model(document))
+    )
 
 
-def _parameters(given: dict[str, Any] | None, degree: int | None, periodic: Sequence[tuple[str, str]]) -> dict[str, Any] | None:
+def _parameters(
+    given: dict[str, Any] | None, degree: int | None, periodic: Sequence[tuple[str, str]]
+) -> dict[str, Any] | None:
     """The parameters, with what the shorter options say put in."""
     parameters = dict(given or {})
     if degree is not None:
         parameters["library"] = {**parameters.get("library", {}), "polynomial_degree": degree}
     if periodic:
-        parameters["periodic"] = {**parameters.get("periodic", {}), **{name: float(period) for name, period in periodic}}
+        parameters["periodic"] = {
+            **parameters.get("periodic", {}),
+            **{name: float(period) for name, period in periodic},
+        }
     return parameters or None
 
 
 def _analysis(passages: Sequence[tuple[float, float]]) -> dict[str, Any] | None:
-    return {"passages": [{"from": start, "to": end} for start, end in passages]} if passages else None
+    return (
+        {"passages": [{"from": start, "to": end} for start, end in passages]} if passages else None
+    )

@@ -15,13 +15,20 @@ def of_dataset(dataset: Mapping[str, Any], name: str) -> str:
     n = report["n_trajectories"]
     trajectories = f"{n} {'trajectory' if n == 1 else 'trajectories'}"
     dt = f"dt = {report['dt']['median']:g} {report.get('time_unit') or ''}".rstrip()
-    lines = [f"{name} is {dataset['id']}: {report['n_samples']} samples of {variables} in {trajectories}, {dt}"]
+    lines = [
+        f"{name} is {dataset['id']}: {report['n_samples']} samples of {variables} in {trajectories}, {dt}"
+    ]
     return "\n".join(lines + of_warnings(report.get("warnings", ())))
 
 
 def of_model(model: Model) -> str:
     """Equations, coefficients with errors, times, warnings."""
-    lines = ["", "  dX = b dt + σ dW,  a = σσᵀ", *(f"  {equation}" for equation in model.equations), ""]
+    lines = [
+        "",
+        "  dX = b dt + σ dW,  a = σσᵀ",
+        *(f"  {equation}" for equation in model.equations),
+        "",
+    ]
     rows = [("term", "value", "± std. error", "95 % interval")]
     confidence = model.document["provenance"].get("analysis", {}).get("confidence")
     if confidence is not None:
@@ -41,7 +48,15 @@ def of_jobs(jobs: Sequence[Mapping[str, Any]]) -> str:
     rows = [("job", "state", "kind", "created", "labels")]
     for job in jobs:
         labels = " ".join(f"{name}={value}" for name, value in (job.get("labels") or {}).items())
-        rows.append((job["id"], job["state"], job["kind"], str(job["created_at"])[:19].replace("T", " "), labels))
+        rows.append(
+            (
+                job["id"],
+                job["state"],
+                job["kind"],
+                str(job["created_at"])[:19].replace("T", " "),
+                labels,
+            )
+        )
     return "\n".join(_aligned(rows))
 
 
@@ -64,19 +79,34 @@ def _facts(model: Model) -> list[str]:
         time, kramers = passage.mean_time, passage.kramers
         beside = "" if kramers.value is None else f"Kramers' formula: {rounded(kramers.value)}"
         shown = rounded(time.value, time.ci) if time.value is not None else f"none: {time.reason}"
-        rows.append((f"mean time {_place(passage.start)} → {_place(passage.end)}", shown, interval(time.ci), beside))
+        rows.append(
+            (
+                f"mean time {_place(passage.start)} → {_place(passage.end)}",
+                shown,
+                interval(time.ci),
+                beside,
+            )
+        )
     return [line.rstrip() for line in _aligned(rows)]
 
 
 def _place(place: Any) -> str:
     if isinstance(place, Mapping):
         return " ".join(f"{name} in {interval((ends[0], ends[1]))}" for name, ends in place.items())
-    return f"{place:.3g}" if isinstance(place, int | float) else f"({', '.join(f'{x:.3g}' for x in place)})"
+    return (
+        f"{place:.3g}"
+        if isinstance(place, int | float)
+        else f"({', '.join(f'{x:.3g}' for x in place)})"
+    )
 
 
 def _variable(variable: Mapping[str, Any]) -> str:
     column = variable.get("column")
-    return f"{variable['name']} ({column})" if column and column != variable["name"] else str(variable["name"])
+    return (
+        f"{variable['name']} ({column})"
+        if column and column != variable["name"]
+        else str(variable["name"])
+    )
 
 
 def _aligned(rows: Sequence[tuple[str, ...]], *, numbers: bool = False) -> list[str]:
@@ -86,6 +116,9 @@ def _aligned(rows: Sequence[tuple[str, ...]], *, numbers: bool = False) -> list[
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = []
     for row in rows:
-        cells = [cell.rjust(w) if numbers and k else cell.ljust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True))]
+        cells = [
+            cell.rjust(w) if numbers and k else cell.ljust(w)
+            for k, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ]
         lines.append("  ".join(cells).rstrip())
     return lines

@@ -39,12 +39,16 @@ class ModelDocument:
         parameters = self.document["provenance"]["parameters"]
         terms = {
             function: {
-                component: {term["term"]: term["value"] for term in part["terms"] if term["active"]} or {"1": 0.0}
+                component: {term["term"]: term["value"] for term in part["terms"] if term["active"]}
+                or {"1": 0.0}
                 for component, part in self.document["model"][function].items()
             }
             for function in ("drift", "diffusion")
         }
-        return {**terms, **{name: parameters[name] for name in ("domain", "periodic") if parameters.get(name)}}
+        return {
+            **terms,
+            **{name: parameters[name] for name in ("domain", "periodic") if parameters.get(name)},
+        }
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -56,7 +60,13 @@ class ModelDocument:
         """`b_x = 0.87*x - 0.92*x^3`, `a_xx = 0.26`, as text."""
         model = self.document["model"]
         drift = [f"b_{name} = {part['expression']}" for name, part in model["drift"].items()]
-        return (*drift, *(f"a_{pair.replace(',', '')} = {part['expression']}" for pair, part in model["diffusion"].items()))
+        return (
+            *drift,
+            *(
+                f"a_{pair.replace(',', '')} = {part['expression']}"
+                for pair, part in model["diffusion"].items()
+            ),
+        )
 
     def drift(self, x: ArrayLike) -> Floats:
         """b at states: of one variable any shape, of several (…, d) → the same shape [state/time]."""
@@ -86,7 +96,9 @@ class ModelDocument:
     @property
     def std_errors(self) -> Floats:
         """Their standard errors; NaN for a model that was given."""
-        return np.array([np.nan if term.std_error is None else term.std_error for term in self.active_terms])
+        return np.array(
+            [np.nan if term.std_error is None else term.std_error for term in self.active_terms]
+        )
 
     @property
     def intervals(self) -> Floats:
@@ -126,7 +138,10 @@ class ModelDocument:
     @property
     def relaxation_times(self) -> Floats:
         """Slowest first [time]; empty where there is no stationary law."""
-        return np.array((self.document["generator"].get("spectrum") or {}).get("relaxation_times", []), dtype=np.float64)
+        return np.array(
+            (self.document["generator"].get("spectrum") or {}).get("relaxation_times", []),
+            dtype=np.float64,
+        )
 
     @property
     def relaxation_interval(self) -> tuple[float, float] | None:
@@ -139,12 +154,16 @@ class ModelDocument:
     def rates(self) -> NDArray[np.complex128]:
         """Eigenvalues of −L, slowest first [1/time]; the imaginary part turns."""
         found = (self.document["generator"].get("spectrum") or {}).get("eigenvalues", [])
-        return np.array([complex(value["re"], value.get("im", 0.0)) for value in found], dtype=np.complex128)
+        return np.array(
+            [complex(value["re"], value.get("im", 0.0)) for value in found], dtype=np.complex128
+        )
 
     @property
     def passages(self) -> tuple[Passage, ...]:
         """First passages between neighbouring wells, and those that were asked for."""
-        return tuple(passage_of(document) for document in self.document["generator"].get("passages", ()))
+        return tuple(
+            passage_of(document) for document in self.document["generator"].get("passages", ())
+        )
 
     def known_passage(self, start: Any, end: Any) -> Passage | None:
         """The passage in the result, if it is there."""
@@ -170,4 +189,6 @@ def _point(place: Any) -> Sequence[float]:
 
 def _region(place: Mapping[str, Sequence[float | None]]) -> dict[str, tuple[float | None, ...]]:
     """Without the variables that are open on both sides."""
-    return {name: tuple(ends) for name, ends in place.items() if any(end is not None for end in ends)}
+    return {
+        name: tuple(ends) for name, ends in place.items() if any(end is not None for end in ends)
+    }

@@ -69,13 +69,19 @@ def estimate_of(document: Mapping[str, Any] | None) -> Estimate:
     if document is None:
         return Estimate(None, reason="not in the result")
     ends = document.get("ci")
-    return Estimate(document.get("value"), None if ends is None else (ends[0], ends[1]), document.get("reason"))
+    return Estimate(
+        document.get("value"), None if ends is None else (ends[0], ends[1]), document.get("reason")
+    )
 
 
 def passage_of(document: Mapping[str, Any]) -> Passage:
     """Of one of a result's `passages`."""
     return Passage(
-        document["from"], document["to"], estimate_of(document.get("mean_time")), estimate_of(document.get("kramers")), document
+        document["from"],
+        document["to"],
+        estimate_of(document.get("mean_time")),
+        estimate_of(document.get("kramers")),
+        document,
     )
 
 

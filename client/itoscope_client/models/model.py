@@ -65,12 +65,22 @@ class Model(ModelDocument):
         """
         dt = dt if dt is not None else (self.document.get("data") or {}).get("dt")
         if dt is None or (duration is None) == (n_steps is None):
-            raise ValueError("give duration or n_steps" if dt is not None else "give dt, the interval between samples")
+            raise ValueError(
+                "give duration or n_steps"
+                if dt is not None
+                else "give dt, the interval between samples"
+            )
         steps = n_steps if n_steps is not None else round(float(duration or 0.0) / dt)
         rng = np.random.default_rng(seed)
         count, d = n_paths or 1, len(self.variables)
-        first = draw(self.document, count, rng) if start is None else np.broadcast_to(self._states(start), (count, d))
-        paths = simulated(self.process, np.array(first), dt=dt, n_steps=steps, substeps=substeps, rng=rng)
+        first = (
+            draw(self.document, count, rng)
+            if start is None
+            else np.broadcast_to(self._states(start), (count, d))
+        )
+        paths = simulated(
+            self.process, np.array(first), dt=dt, n_steps=steps, substeps=substeps, rng=rng
+        )
         times: Floats = dt * np.arange(steps + 1, dtype=np.float64)
         shown: Floats = paths[..., 0] if d == 1 else paths
         return times, shown if n_paths is not None else shown[0]
@@ -98,13 +108,25 @@ class Model(ModelDocument):
             document: Any = source
         else:
             text = str(source)
-            document = json.loads(text if text.lstrip().startswith("{") else Path(source).read_text(encoding="utf-8"))
-        if not isinstance(document, Mapping) or "model" not in document or "generator" not in document:
-            raise ValueError("this is not the result of a job: it has no model with its generator's analysis")
+            document = json.loads(
+                text if text.lstrip().startswith("{") else Path(source).read_text(encoding="utf-8")
+            )
+        if (
+            not isinstance(document, Mapping)
+            or "model" not in document
+            or "generator" not in document
+        ):
+            raise ValueError(
+                "this is not the result of a job: it has no model with its generator's analysis"
+            )
         return cls(document)
 
     def __repr__(self) -> str:
-        times = f"; relaxation time {self.relaxation_times[0]:.4g}" if len(self.relaxation_times) else ""
+        times = (
+            f"; relaxation time {self.relaxation_times[0]:.4g}"
+            if len(self.relaxation_times)
+            else ""
+        )
         return f"<Model {'; '.join(self.equations)}{times}>"
 
     def _repr_html_(self) -> str:
@@ -119,5 +141,7 @@ def model_of(document: Mapping[str, Any], *, ask: Ask | None = None) -> Model:
     """The model in a result. Raises NoModel for a kind of job that has none."""
     if "model" not in document:
         job, kind = document.get("job"), document.get("kind")
-        raise NoModel(f"{job} is of the kind {kind}, whose result is not one model; read it with client.result_document({job!r})")
+        raise NoModel(
+            f"{job} is of the kind {kind}, whose result is not one model; read it with client.result_document({job!r})"
+        )
     return Model(document, ask=ask)

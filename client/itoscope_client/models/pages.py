@@ -13,11 +13,16 @@ _CELL = "style='text-align:left;padding:2px 12px 2px 0'"
 
 def page(model: ModelDocument) -> str:
     """A `<div>` without script or style sheet."""
-    parts = ["<div>", "<p><i>d</i>X = <i>b</i> <i>dt</i> + <i>σ</i> <i>dW</i>,&ensp;<i>a</i> = <i>σσ</i>ᵀ (Itô)</p>"]
+    parts = [
+        "<div>",
+        "<p><i>d</i>X = <i>b</i> <i>dt</i> + <i>σ</i> <i>dW</i>,&ensp;<i>a</i> = <i>σσ</i>ᵀ (Itô)</p>",
+    ]
     parts += [f"<p style='font-size:1.15em'>{line}</p>" for line in _equations(model)]
     parts.append(_times(model))
     for warning in model.warnings:
-        parts.append(f"<p>⚠ {escape(str(warning.get('message', '')))} <code>{escape(str(warning.get('code', '')))}</code></p>")
+        parts.append(
+            f"<p>⚠ {escape(str(warning.get('message', '')))} <code>{escape(str(warning.get('code', '')))}</code></p>"
+        )
     return "".join([*parts, "</div>"])
 
 
@@ -30,7 +35,11 @@ def _equations(model: ModelDocument) -> list[str]:
     lines = []
     for function, letter in (("drift", "b"), ("diffusion", "a")):
         for component in model.document["model"][function]:
-            own = [term for term in model.active_terms if (term.function, term.component) == (function, component)]
+            own = [
+                term
+                for term in model.active_terms
+                if (term.function, term.component) == (function, component)
+            ]
             index = escape(component.replace(",", ""))
             index = "" if len(model.variables) == 1 else f"<sub>{index}</sub>"
             lines.append(f"<i>{letter}</i>{index} = {' + '.join(map(_summand, own)) or '0'}")
@@ -61,10 +70,26 @@ def _times(model: ModelDocument) -> str:
             rows.append(("period", rounded(period), ""))
     for passage in model.passages:
         time = passage.mean_time
-        if time.value is not None and isinstance(passage.start, float) and isinstance(passage.end, float):
-            rows.append((f"mean time {passage.start:.3g} → {passage.end:.3g}", rounded(time.value, time.ci), interval(time.ci)))
+        if (
+            time.value is not None
+            and isinstance(passage.start, float)
+            and isinstance(passage.end, float)
+        ):
+            rows.append(
+                (
+                    f"mean time {passage.start:.3g} → {passage.end:.3g}",
+                    rounded(time.value, time.ci),
+                    interval(time.ci),
+                )
+            )
     if not rows:
-        return f"<p>No stationary distribution: {escape(why_there_is_no_law(model))}</p>" if model.ergodic is False else ""
-    body = "".join(f"<tr>{''.join(f'<td {_CELL}>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+        return (
+            f"<p>No stationary distribution: {escape(why_there_is_no_law(model))}</p>"
+            if model.ergodic is False
+            else ""
+        )
+    body = "".join(
+        f"<tr>{''.join(f'<td {_CELL}>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows
+    )
     note = f"<caption {_CELL}>[{escape(unit)}]</caption>" if unit else ""
     return f"<table>{note}{body}</table>"

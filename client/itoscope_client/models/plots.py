@@ -18,7 +18,9 @@ def figure(model: ModelDocument, data: ArrayLike | None) -> Any:
     """A figure of one variable or two. Raises MissingDependency, and ValueError for more variables."""
     plt = needed("matplotlib.pyplot", "plot()", extra="plot")
     if len(model.variables) > 2:
-        raise ValueError("plot() draws one variable or two; of more, draw sections with drift(x) and diffusion(x)")
+        raise ValueError(
+            "plot() draws one variable or two; of more, draw sections with drift(x) and diffusion(x)"
+        )
     samples = None if data is None else np.asarray(data, dtype=np.float64)
     return _line(plt, model, samples) if len(model.variables) == 1 else _plane(plt, model, samples)
 
@@ -28,7 +30,9 @@ def _line(plt: Any, model: ModelDocument, samples: NDArray[np.float64] | None) -
     low, high = _ranges(model, samples)[0]
     x = np.linspace(low, high, POINTS)
     curves = model.document.get("curves") or {}
-    drawn, ((drift, diffusion), (density, potential)) = plt.subplots(2, 2, figsize=(8, 6), sharex=True, layout="constrained")
+    drawn, ((drift, diffusion), (density, potential)) = plt.subplots(
+        2, 2, figsize=(8, 6), sharex=True, layout="constrained"
+    )
     drift.plot(x, model.drift(x))
     drift.axhline(0, linewidth=0.5, color="0.5")
     drift.set_title(f"drift b({name})")
@@ -36,7 +40,9 @@ def _line(plt: Any, model: ModelDocument, samples: NDArray[np.float64] | None) -
     diffusion.set_ylim(bottom=0)
     diffusion.set_title(f"diffusion a({name})")
     for axes, name_of_curve in ((drift, "drift"), (diffusion, "diffusion")):
-        band = np.asarray((curves.get(name_of_curve) or {}).get("band") or np.empty((0, 2)), dtype=np.float64)
+        band = np.asarray(
+            (curves.get(name_of_curve) or {}).get("band") or np.empty((0, 2)), dtype=np.float64
+        )
         if len(band):
             axes.fill_between(curves["grid"], band[:, 0], band[:, 1], alpha=0.25, linewidth=0)
     law = density_of(model.document)
@@ -65,13 +71,28 @@ def _plane(plt: Any, model: ModelDocument, samples: NDArray[np.float64] | None) 
     law = density_of(model.document)
     if law is not None:
         (x, y), values = law
-        drawn.colorbar(axes.pcolormesh(x, y, values.T, shading="nearest", cmap="Blues"), ax=axes, label="stationary density")
+        drawn.colorbar(
+            axes.pcolormesh(x, y, values.T, shading="nearest", cmap="Blues"),
+            ax=axes,
+            label="stationary density",
+        )
     if samples is not None:
         axes.plot(samples[:, 0], samples[:, 1], ".", markersize=1, alpha=0.2, color="0.3")
-    points = np.stack(np.meshgrid(np.linspace(x_low, x_high, ARROWS), np.linspace(y_low, y_high, ARROWS), indexing="ij"), axis=-1)
+    points = np.stack(
+        np.meshgrid(
+            np.linspace(x_low, x_high, ARROWS), np.linspace(y_low, y_high, ARROWS), indexing="ij"
+        ),
+        axis=-1,
+    )
     b = model.drift(points)
     axes.quiver(points[..., 0], points[..., 1], b[..., 0], b[..., 1], angles="xy", width=0.003)
-    axes.set(xlabel=model.variables[0], ylabel=model.variables[1], xlim=(x_low, x_high), ylim=(y_low, y_high), title="drift")
+    axes.set(
+        xlabel=model.variables[0],
+        ylabel=model.variables[1],
+        xlim=(x_low, x_high),
+        ylim=(y_low, y_high),
+        title="drift",
+    )
     return drawn
 
 
@@ -80,12 +101,17 @@ def _ranges(model: ModelDocument, samples: NDArray[np.float64] | None) -> list[t
     if samples is not None:
         columns = samples.reshape(len(samples), -1)
         return [
-            (float(low), float(high)) for low, high in zip(np.nanmin(columns, axis=0), np.nanmax(columns, axis=0), strict=True)
+            (float(low), float(high))
+            for low, high in zip(
+                np.nanmin(columns, axis=0), np.nanmax(columns, axis=0), strict=True
+            )
         ]
     known = (model.document.get("data") or {}).get("range")
     if known:
         return [(float(low), float(high)) for low, high in known]
     law = density_of(model.document)
     if law is None:
-        raise ValueError("where to draw? The result has neither data nor a stationary density: give plot(data)")
+        raise ValueError(
+            "where to draw? The result has neither data nor a stationary density: give plot(data)"
+        )
     return [(float(axis[0]), float(axis[-1])) for axis in law[0]]

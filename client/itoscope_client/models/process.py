@@ -7,13 +7,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from itoscope_client.models.terms import FUNCTIONS, Binary, Call, Number, Tree, Variable, parse, variables_of
+from itoscope_client.models.terms import (
+    FUNCTIONS,
+    Binary,
+    Call,
+    Number,
+    Tree,
+    Variable,
+    parse,
+    variables_of,
+)
 
 Values = NDArray[Any]
 """Real or complex."""
 Interval = tuple[float | None, float | None]
 
-_FUNCTIONS: Mapping[str, Callable[[Values], Values]] = {name: getattr(np, name) for name in FUNCTIONS}
+_FUNCTIONS: Mapping[str, Callable[[Values], Values]] = {
+    name: getattr(np, name) for name in FUNCTIONS
+}
 _OPERATORS: Mapping[str, Callable[[Values, Values], Values]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "^": np.power,
 }  # fmt: skip
@@ -69,7 +80,9 @@ class Process:
     def diffusion_slope_at(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """a′ of one variable: the imaginary part of a at x + ih over h, exact to rounding as a is analytic."""
         h = 1e-30
-        return np.asarray(self._pair(0, 0, {self.variables[0]: x + 1j * h}).imag / h, dtype=np.float64)
+        return np.asarray(
+            self._pair(0, 0, {self.variables[0]: x + 1j * h}).imag / h, dtype=np.float64
+        )
 
     @property
     def one(self) -> bool:
@@ -92,7 +105,9 @@ class Process:
             return {self.variables[0]: states}
         d = len(self.variables)
         if not states.ndim or states.shape[-1] != d:
-            raise ValueError(f"states of {d} variables ({', '.join(self.variables)}) have the shape (…, {d}), not {states.shape}")
+            raise ValueError(
+                f"states of {d} variables ({', '.join(self.variables)}) have the shape (…, {d}), not {states.shape}"
+            )
         return {name: states[..., k] for k, name in enumerate(self.variables)}
 
 
@@ -136,7 +151,9 @@ def function_of(tree: Tree) -> Callable[[Mapping[str, Values]], Values]:
 
 
 def _sum_of(component: Mapping[str, Any]) -> Sum:
-    trees = [(float(term["value"]), parse(term["term"])) for term in component["terms"] if term["value"]]
+    trees = [
+        (float(term["value"]), parse(term["term"])) for term in component["terms"] if term["value"]
+    ]
     constant = sum(value * tree.value for value, tree in trees if isinstance(tree, Number))
     rest = [(value, tree) for value, tree in trees if not isinstance(tree, Number)]
     varies = any(variables_of(tree) for _, tree in rest)

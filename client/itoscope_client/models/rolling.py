@@ -59,11 +59,20 @@ class Rolling:
         """
         if of not in ("drift", "diffusion"):
             raise LookupError(f"coefficients are of the drift or of the diffusion, not of {of!r}")
-        found = [next((t for t in window[of] if t["term"] == term), None) for window in self._windows]
+        found = [
+            next((t for t in window[of] if t["term"] == term), None) for window in self._windows
+        ]
         if all(entry is None for entry in found):
-            there = ", ".join(entry["term"] for entry in self._windows[0][of]) if self._windows else "none"
+            there = (
+                ", ".join(entry["term"] for entry in self._windows[0][of])
+                if self._windows
+                else "none"
+            )
             raise LookupError(f"the {of} has no term {term!r}; it has {there}")
-        rows = [(None, None) if entry is None else (entry["value"], entry["std_error"]) for entry in found]
+        rows = [
+            (None, None) if entry is None else (entry["value"], entry["std_error"])
+            for entry in found
+        ]
         values = np.array(rows, dtype=np.float64)
         return values[:, 0], values[:, 1]
 
@@ -83,11 +92,16 @@ class Rolling:
         pandas = needed("pandas", "to_frame()")
         numbers: dict[str, Any] = {"begin": self.begins, "end": self.ends}
         for name, estimates in (("gap", self.gaps), ("relaxation_time", self.relaxation_times)):
-            ends = np.array([(None, None) if e.ci is None else e.ci for e in estimates], dtype=np.float64).reshape(-1, 2)
+            ends = np.array(
+                [(None, None) if e.ci is None else e.ci for e in estimates], dtype=np.float64
+            ).reshape(-1, 2)
             numbers[name] = [float(e) for e in estimates]
             numbers[f"{name}_low"], numbers[f"{name}_high"] = ends.T
         for of in ("drift", "diffusion"):
             for entry in self._windows[0][of] if self._windows else ():
                 values, errors = self.coefficient(entry["term"], of)
-                numbers[f"{of} {entry['term']}"], numbers[f"{of} {entry['term']} std_error"] = values, errors
+                numbers[f"{of} {entry['term']}"], numbers[f"{of} {entry['term']} std_error"] = (
+                    values,
+                    errors,
+                )
         return pandas.DataFrame(numbers)

@@ -10,7 +10,9 @@ def rounded(value: float | None, ci: tuple[float | None, float | None] | None = 
     low, high = ci or (None, None)
     width = (high - low) / 2 if low is not None and high is not None else 0.0
     if width > 0 and value != 0 and math.isfinite(width):
-        digits = min(9, max(1, 2 + math.floor(math.log10(abs(value))) - math.floor(math.log10(width))))
+        digits = min(
+            9, max(1, 2 + math.floor(math.log10(abs(value))) - math.floor(math.log10(width)))
+        )
         return f"{value:.{digits}g}" if abs(value) < 10**digits or digits > 5 else f"{value:.4g}"
     return f"{value:.4g}"
 
@@ -23,7 +25,9 @@ def interval(ci: tuple[float | None, float | None] | None) -> str:
     digits = 3
     if low is not None and high is not None and high > low:
         largest = max(abs(low), abs(high))
-        digits = min(9, max(3, 2 + math.floor(math.log10(largest)) - math.floor(math.log10(high - low))))
+        digits = min(
+            9, max(3, 2 + math.floor(math.log10(largest)) - math.floor(math.log10(high - low)))
+        )
     return f"[{'−∞' if low is None else f'{low:.{digits}g}'}, {'∞' if high is None else f'{high:.{digits}g}'}]"
 
 

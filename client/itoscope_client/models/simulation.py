@@ -14,7 +14,15 @@ class SimulationError(ValueError):
     """The path left the states for which the model means something."""
 
 
-def simulated(process: Process, start: Floats, *, dt: float, n_steps: int, substeps: int, rng: np.random.Generator) -> Floats:
+def simulated(
+    process: Process,
+    start: Floats,
+    *,
+    dt: float,
+    n_steps: int,
+    substeps: int,
+    rng: np.random.Generator,
+) -> Floats:
     """Paths, (n_paths, n_steps + 1, d), from `start`, (n_paths, d); each sampling interval in `substeps` steps.
 
     In a declared domain a step beyond an end is reflected there. Raises SimulationError where drift or diffusion is undefined
@@ -31,7 +39,10 @@ def simulated(process: Process, start: Floats, *, dt: float, n_steps: int, subst
         paths[:, n] = state
         if not np.isfinite(state).all():
             before = paths[~np.isfinite(state).all(axis=1)][0, n - 1]
-            where = ", ".join(f"{name} = {value:.6g}" for name, value in zip(process.variables, before, strict=True))
+            where = ", ".join(
+                f"{name} = {value:.6g}"
+                for name, value in zip(process.variables, before, strict=True)
+            )
             raise SimulationError(
                 f"a path cannot go on after t = {(n - 1) * dt:g}, {where}: drift or diffusion is undefined, negative or "
                 "infinite there. Try more substeps; or the model holds only where data were seen."
@@ -43,10 +54,16 @@ def _stepper(process: Process, start: Floats, h: float) -> Callable[[Floats, Flo
     """One step of length h from states and their Gaussian kicks of variance h, both (n_paths, d)."""
     if process.one:
         sigma = np.sqrt(process.diffusion_at(start[:1])) if process.additive else None
-        plain: Callable[[Floats, Floats], Floats] = lambda x, kick: _milstein(process, x, h, kick, sigma)  # noqa: E731
+
+        def plain(x: Floats, kick: Floats) -> Floats:
+            return _milstein(process, x, h, kick, sigma)
+
     else:
         root = _root(process.diffusion_at(start[:1])) if process.additive else None
-        plain = lambda x, kick: _euler(process, x, h, kick, root)  # noqa: E731
+
+        def plain(x: Floats, kick: Floats) -> Floats:
+            return _euler(process, x, h, kick, root)
+
     return (lambda x, kick: _reflected(process, plain(x, kick))) if process.domain else plain
 
 
@@ -54,13 +71,17 @@ def _milstein(process: Process, x: Floats, h: float, kick: Floats, sigma: Floats
     if sigma is not None:
         return x + process.drift_at(x) * h + sigma * kick
     # The last term is ½ σ σ′ (ΔW² − h), and σ σ′ = a′/2.
-    noise = np.sqrt(process.diffusion_at(x)) * kick + 0.25 * process.diffusion_slope_at(x) * (kick * kick - h)
+    noise = np.sqrt(process.diffusion_at(x)) * kick + 0.25 * process.diffusion_slope_at(x) * (
+        kick * kick - h
+    )
     return x + process.drift_at(x) * h + noise
 
 
 def _euler(process: Process, x: Floats, h: float, kick: Floats, root: Floats | None) -> Floats:
     sigma = _root(process.diffusion_at(x)) if root is None else root
-    return np.asarray(x + process.drift_at(x) * h + np.einsum("...ij,...j->...i", sigma, kick), dtype=np.float64)
+    return np.asarray(
+        x + process.drift_at(x) * h + np.einsum("...ij,...j->...i", sigma, kick), dtype=np.float64
+    )
 
 
 def _root(a: Floats) -> Floats:
@@ -69,7 +90,9 @@ def _root(a: Floats) -> Floats:
     values, vectors = np.linalg.eigh(np.where(finite, a, 0.0))
     rounding = 1e-12 * np.abs(values).max(axis=-1, keepdims=True)
     values = np.where(values < -rounding, np.nan, np.maximum(values, 0.0))
-    return np.where(finite, (vectors * np.sqrt(values)[..., None, :]) @ vectors.swapaxes(-2, -1), np.nan)
+    return np.where(
+        finite, (vectors * np.sqrt(values)[..., None, :]) @ vectors.swapaxes(-2, -1), np.nan
+    )
 
 
 def _reflected(process: Process, state: Floats) -> Floats:

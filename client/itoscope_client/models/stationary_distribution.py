@@ -16,7 +16,11 @@ def density_of(document: Mapping[str, Any]) -> tuple[list[Floats], Floats] | Non
     density = ((document["generator"].get("stationary")) or {}).get("density") or {}
     grid = [array_of(axis) for axis in density.get("grid", ())]
     values = array_of(density.get("values", ()))
-    return (grid, values) if grid and values.size and values.shape == tuple(len(axis) for axis in grid) else None
+    return (
+        (grid, values)
+        if grid and values.size and values.shape == tuple(len(axis) for axis in grid)
+        else None
+    )
 
 
 def draw(document: Mapping[str, Any], n: int, rng: np.random.Generator) -> Floats:
@@ -35,4 +39,6 @@ def draw(document: Mapping[str, Any], n: int, rng: np.random.Generator) -> Float
     cells = rng.choice(weights.size, size=n, p=(weights / weights.sum()).reshape(-1))
     places = np.unravel_index(cells, weights.shape)
     offsets = rng.uniform(-0.5, 0.5, size=(n, len(grid)))
-    return np.stack([grid[k][at] + widths[k][at] * offsets[:, k] for k, at in enumerate(places)], axis=-1)
+    return np.stack(
+        [grid[k][at] + widths[k][at] * offsets[:, k] for k, at in enumerate(places)], axis=-1
+    )

@@ -20,7 +20,8 @@ class Sweep:
         self.document = document
         self._items: tuple[Mapping[str, Any], ...] = tuple(document["items"])
         self._models = tuple(
-            None if item.get("model") is None else Model(_alone(document, item), ask=ask) for item in self._items
+            None if item.get("model") is None else Model(_alone(document, item), ask=ask)
+            for item in self._items
         )
 
     @property
@@ -41,7 +42,10 @@ class Sweep:
     @property
     def errors(self) -> tuple[JobFailed | None, ...]:
         """Why a set has none."""
-        return tuple(None if item.get("error") is None else JobFailed(self.job_id, item["error"]) for item in self._items)
+        return tuple(
+            None if item.get("error") is None else JobFailed(self.job_id, item["error"])
+            for item in self._items
+        )
 
     def __len__(self) -> int:
         return len(self._items)
@@ -84,7 +88,10 @@ def _alone(document: Mapping[str, Any], item: Mapping[str, Any]) -> dict[str, An
     parameters = _overlaid(provenance.get("parameters") or {}, item["parameters"])
     return {
         **{name: document.get(name) for name in ("schema_version", "kind", "job", "data")},
-        **{name: item.get(name) for name in ("model", "selection", "generator", "diagnostics", "warnings")},
+        **{
+            name: item.get(name)
+            for name in ("model", "selection", "generator", "diagnostics", "warnings")
+        },
         "provenance": {**provenance, "parameters": parameters},
     }
 
@@ -92,7 +99,9 @@ def _alone(document: Mapping[str, Any], item: Mapping[str, Any]) -> dict[str, An
 def _overlaid(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """One object on another, object by object, as the service lays them."""
     put = {
-        name: _overlaid(under[name], value) if isinstance(value, Mapping) and isinstance(under.get(name), Mapping) else value
+        name: _overlaid(under[name], value)
+        if isinstance(value, Mapping) and isinstance(under.get(name), Mapping)
+        else value
         for name, value in over.items()
     }
     return {**under, **put}
@@ -102,7 +111,11 @@ def _flat(put: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     """`{"library": {"polynomial_degree": 3}}` as `{"library.polynomial_degree": 3}`."""
     flat: dict[str, Any] = {}
     for name, value in put.items():
-        flat |= _flat(value, f"{above}{name}.") if isinstance(value, Mapping) and value else {f"{above}{name}": value}
+        flat |= (
+            _flat(value, f"{above}{name}.")
+            if isinstance(value, Mapping) and value
+            else {f"{above}{name}": value}
+        )
     return flat
 
 
@@ -127,5 +140,7 @@ def _outcome(model: Model | None, item: Mapping[str, Any]) -> str:
     if model is None:
         return str((item.get("error") or {}).get("detail", "no model"))
     times = model.relaxation_times
-    slowest = f"; relaxation time {rounded(times[0], model.relaxation_interval)}" if len(times) else ""
+    slowest = (
+        f"; relaxation time {rounded(times[0], model.relaxation_interval)}" if len(times) else ""
+    )
     return "; ".join(model.equations) + slowest

@@ -83,7 +83,13 @@ def _residuals(result: IdentificationResult) -> Iterator[Plot]:
     if not layers.made:
         return
     u = np.linspace(-5, 5, 161)
-    layers.line("standard normal", u, np.exp(-(u**2) / 2) / np.sqrt(2 * np.pi), "model", dashed=len(observed.residuals) > 1)
+    layers.line(
+        "standard normal",
+        u,
+        np.exp(-(u**2) / 2) / np.sqrt(2 * np.pi),
+        "model",
+        dashed=len(observed.residuals) > 1,
+    )
     moments = result.diagnostics.residuals
     summary = "Standardised residuals of the model, compared with the standard normal density."
     if moments.kurtosis is not None:

@@ -33,11 +33,15 @@ def together(first: Sequence[Plot], second: Sequence[Plot]) -> Iterator[Plot]:
             continue
         if plot.square:
             for one, letter in zip((plot, other), LETTERS, strict=True):
-                yield replace(one, name=f"{one.name}-{letter.lower()}", title=f"{letter}: {one.title}")
+                yield replace(
+                    one, name=f"{one.name}-{letter.lower()}", title=f"{letter}: {one.title}"
+                )
             continue
         layers = (*_curves(plot, LETTERS[0], STYLES[0]), *_curves(other, LETTERS[1], STYLES[1]))
         if layers:
-            rules = tuple(layer for layer in plot.layers if layer["kind"] == "rule" and layer["y"] is not None)
+            rules = tuple(
+                layer for layer in plot.layers if layer["kind"] == "rule" and layer["y"] is not None
+            )
             yield replace(
                 plot,
                 x=_joined(plot.x, other.x),
@@ -61,7 +65,9 @@ def _curves(plot: Plot, name: str, style: Style) -> Iterator[Layer]:
 def _joined(one: Axis, other: Axis) -> Axis:
     if one.range is None or other.range is None:
         return replace(one, range=None)
-    return replace(one, range=(min(one.range[0], other.range[0]), max(one.range[1], other.range[1])))
+    return replace(
+        one, range=(min(one.range[0], other.range[0]), max(one.range[1], other.range[1]))
+    )
 
 
 def both(first: ModelResult, second: ModelResult) -> Table:
@@ -73,8 +79,17 @@ def both(first: ModelResult, second: ModelResult) -> Table:
         apart = "–"
         if a is not None and b is not None and a.std_error and b.std_error:
             apart = plain(abs(a.value - b.value) / math.hypot(a.std_error, b.std_error), 2)
-        rows.append((of, mathml.term(name), *("–" if t is None else with_error(t.value, t.std_error) for t in (a, b)), apart))
-    return Table("both", "Coefficients", ("of", "term", "A", "B", "difference / error"), tuple(rows))
+        rows.append(
+            (
+                of,
+                mathml.term(name),
+                *("–" if t is None else with_error(t.value, t.std_error) for t in (a, b)),
+                apart,
+            )
+        )
+    return Table(
+        "both", "Coefficients", ("of", "term", "A", "B", "difference / error"), tuple(rows)
+    )
 
 
 def _by_term(result: ModelResult) -> dict[tuple[str, str], Term]:

@@ -34,7 +34,12 @@ def data_plots(dataset: Dataset, preview: DatasetPreview, units: Units) -> Itera
         )
         across = Axis(units.label(name), units.of_variable(name))
         yield Plot(
-            f"histogram-{name}", f"Histogram of {units.label(name)}", across, Axis("number of samples"), layers.tuple(), summary
+            f"histogram-{name}",
+            f"Histogram of {units.label(name)}",
+            across,
+            Axis("number of samples"),
+            layers.tuple(),
+            summary,
         )
 
 
@@ -54,7 +59,9 @@ def _course(dataset: Dataset, preview: DatasetPreview, units: Units, name: str) 
             up = np.stack([low, high], axis=1).ravel()
         place = trajectories.index(stretch.trajectory)
         label = "time series" if len(trajectories) == 1 else f"trajectory {stretch.trajectory + 1}"
-        layers.course(label, across, up, "model" if many or len(trajectories) == 1 else SERIES[place])
+        layers.course(
+            label, across, up, "model" if many or len(trajectories) == 1 else SERIES[place]
+        )
     shown, total = len(preview.stretches), preview.n_segments
     notes = []
     if shown < total:
@@ -62,7 +69,9 @@ def _course(dataset: Dataset, preview: DatasetPreview, units: Units, name: str) 
     if shortened:
         notes.append("Downsampled for display: minimum and maximum of each time bin.")
     low_end, high_end = dataset.report.range[[v.name for v in dataset.report.variables].index(name)]
-    summary = f"{units.label(name)} against time, ranging from {exact(low_end)} to {exact(high_end)}."
+    summary = (
+        f"{units.label(name)} against time, ranging from {exact(low_end)} to {exact(high_end)}."
+    )
     return Plot(
         f"course-{name}",
         f"{units.label(name)} against time",

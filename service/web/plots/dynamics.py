@@ -29,7 +29,9 @@ def law_plots(result: Result, units: Units) -> Iterator[Plot]:
 
 def _autocorrelations(result: Result, units: Units) -> Iterator[Plot]:
     model = result.generator.autocorrelation
-    observed = result.diagnostics.autocorrelation if isinstance(result, IdentificationResult) else {}
+    observed = (
+        result.diagnostics.autocorrelation if isinstance(result, IdentificationResult) else {}
+    )
     names = [*observed] or ([*model.values] if model is not None else [])
     for name in names:
         layers, seen, end = Layers(), observed.get(name), 0.0
@@ -37,14 +39,22 @@ def _autocorrelations(result: Result, units: Units) -> Iterator[Plot]:
         if seen is not None and seen.lags:
             band = array(seen.band)
             if band.size:
-                layers.band("95 % confidence interval of the data", seen.lags, band[:, 0], band[:, 1], "data")
+                layers.band(
+                    "95 % confidence interval of the data",
+                    seen.lags,
+                    band[:, 0],
+                    band[:, 1],
+                    "data",
+                )
             layers.dots("data", seen.lags, seen.data)
             end = float(seen.lags[-1])
         if model is not None and name in model.values:
             lags, values = numbers(model.lags), numbers(model.values[name])
             if name in model.values_ci:
                 low, high = model.values_ci[name]
-                layers.band(f"{confidence_of(result)} confidence interval of the model", lags, low, high)
+                layers.band(
+                    f"{confidence_of(result)} confidence interval of the model", lags, low, high
+                )
             layers.line("model", lags, values)
             end = end or float(lags[-1])
         elif seen is not None and seen.model:
@@ -56,8 +66,20 @@ def _autocorrelations(result: Result, units: Units) -> Iterator[Plot]:
             summary += f" of data and model; p = {plain(seen.p_value, 2)} under the null hypothesis that the model is correct"
         label = "Autocorrelation" if len(names) == 1 else f"Autocorrelation of {name}"
         across = Axis("lag", units.time, (0.0, end))
-        note = f"No empirical curve: {seen.reason}." if seen is not None and not seen.lags and seen.reason else ""
-        yield Plot(f"autocorrelation-{name}", label, across, Axis(label), layers.tuple(), summary + ".", note)
+        note = (
+            f"No empirical curve: {seen.reason}."
+            if seen is not None and not seen.lags and seen.reason
+            else ""
+        )
+        yield Plot(
+            f"autocorrelation-{name}",
+            label,
+            across,
+            Axis(label),
+            layers.tuple(),
+            summary + ".",
+            note,
+        )
 
 
 def _eigenfunctions(result: Result, units: Units) -> Iterator[Plot]:
@@ -73,16 +95,30 @@ def _eigenfunctions(result: Result, units: Units) -> Iterator[Plot]:
     for ends, style in zip(spectrum.eigenfunctions_ci, SERIES, strict=False):
         if ends is not None:
             low, high = (numbers(end)[inhabited] for end in ends)
-            layers.band(f"{confidence_of(result)} confidence interval", x[inhabited], low, high, style)
+            layers.band(
+                f"{confidence_of(result)} confidence interval", x[inhabited], low, high, style
+            )
     for k, (values, time, style) in enumerate(pairs, start=1):
         unit = f" {units.time}" if units.time else ""
-        layers.line(f"mode {k}, relaxation time {plain(time, 3)}{unit}", x[inhabited], numbers(values)[inhabited], style)
+        layers.line(
+            f"mode {k}, relaxation time {plain(time, 3)}{unit}",
+            x[inhabited],
+            numbers(values)[inhabited],
+            style,
+        )
     summary = (
         f"The {len(spectrum.eigenfunctions)} slowest eigenfunctions over the range of the stationary density. A step between two "
         "plateaus separates metastable states."
     )
     across = Axis(units.label("x"), units.of_variable("x"))
-    yield Plot("eigenfunctions", "Slowest eigenfunctions", across, Axis("eigenfunction"), layers.tuple(), summary)
+    yield Plot(
+        "eigenfunctions",
+        "Slowest eigenfunctions",
+        across,
+        Axis("eigenfunction"),
+        layers.tuple(),
+        summary,
+    )
 
 
 def _committors(result: Result, units: Units) -> Iterator[Plot]:
@@ -99,14 +135,25 @@ def _committors(result: Result, units: Units) -> Iterator[Plot]:
         seen += [float(x[0]), float(x[-1])]
     if said:
         ends = result.curves.grid if result.curves is not None else seen
-        across = Axis(units.label("x"), units.of_variable("x"), (float(min(ends)), float(max(ends))))
+        across = Axis(
+            units.label("x"), units.of_variable("x"), (float(min(ends)), float(max(ends)))
+        )
         summary = f"Committors: probability, by starting state, of reaching {'; '.join(said)}."
-        yield Plot("committors", "Committors", across, Axis("probability", None, (0.0, 1.0)), layers.tuple(), summary)
+        yield Plot(
+            "committors",
+            "Committors",
+            across,
+            Axis("probability", None, (0.0, 1.0)),
+            layers.tuple(),
+            summary,
+        )
 
 
 def _passages(result: Result, units: Units) -> Iterator[Plot]:
     layers, said = Layers(log=True), []
-    known = [p for p in result.generator.passages if p.distribution is not None and p.distribution.times]
+    known = [
+        p for p in result.generator.passages if p.distribution is not None and p.distribution.times
+    ]
     for passage, style in zip(known, SERIES, strict=False):
         law = passage.distribution
         assert law is not None
@@ -116,7 +163,14 @@ def _passages(result: Result, units: Units) -> Iterator[Plot]:
     if said:
         summary = f"Cumulative distribution of the first-passage time: {'; '.join(said)}."
         across, up = Axis("time", units.time, log=True), Axis("probability", None, (0.0, 1.0))
-        yield Plot("passages", "First-passage time distribution (cumulative)", across, up, layers.tuple(), summary)
+        yield Plot(
+            "passages",
+            "First-passage time distribution (cumulative)",
+            across,
+            up,
+            layers.tuple(),
+            summary,
+        )
 
 
 def _power_spectrum(result: Result, units: Units) -> Iterator[Plot]:
@@ -127,9 +181,15 @@ def _power_spectrum(result: Result, units: Units) -> Iterator[Plot]:
     for (name, values), style in zip(spectrum.values.items(), SERIES, strict=False):
         power, frequencies = numbers(values), numbers(spectrum.frequencies)
         if name in spectrum.values_ci:
-            low, high = (np.where(frequencies > 0, numbers(end), np.nan) for end in spectrum.values_ci[name])
-            layers.band(f"{confidence_of(result)} confidence interval", frequencies, low, high, style)
-        layers.line(name, frequencies, np.where((power > 0) & (frequencies > 0), power, np.nan), style)
+            low, high = (
+                np.where(frequencies > 0, numbers(end), np.nan) for end in spectrum.values_ci[name]
+            )
+            layers.band(
+                f"{confidence_of(result)} confidence interval", frequencies, low, high, style
+            )
+        layers.line(
+            name, frequencies, np.where((power > 0) & (frequencies > 0), power, np.nan), style
+        )
     if layers.made:
         across = Axis("frequency", units.rate(), log=True)
         summary = "One-sided power spectral density of the model; its integral is the variance."
@@ -146,7 +206,11 @@ def _power_spectrum(result: Result, units: Units) -> Iterator[Plot]:
 def place(given: object) -> str:
     """A state, a point or a region, in words."""
     if isinstance(given, dict):
-        named = [_range(name, low, high) for name, (low, high) in given.items() if low is not None or high is not None]
+        named = [
+            _range(name, low, high)
+            for name, (low, high) in given.items()
+            if low is not None or high is not None
+        ]
         return ", ".join(named) or "anywhere"
     if isinstance(given, tuple):
         return f"({', '.join(plain(v, 3) for v in given)})"

@@ -34,8 +34,19 @@ def model_plots(result: Result, units: Units) -> Iterator[Plot]:
     histogram = None if observed is None else observed.histograms.get("x")
     x = np.array(result.curves.grid)
     across = Axis(units.label("x"), units.of_variable("x"), (float(x[0]), float(x[-1])))
-    yield _curve("drift", "Drift b(x)", units.drift("x"), across, x, result.curves.drift, moments, result)
-    yield _curve("diffusion", "Diffusion a(x)", units.diffusion("x", "x"), across, x, result.curves.diffusion, moments, result)
+    yield _curve(
+        "drift", "Drift b(x)", units.drift("x"), across, x, result.curves.drift, moments, result
+    )
+    yield _curve(
+        "diffusion",
+        "Diffusion a(x)",
+        units.diffusion("x", "x"),
+        across,
+        x,
+        result.curves.diffusion,
+        moments,
+        result,
+    )
     yield from _potential(result, across)
     yield from _density(result, across, units, histogram)
 
@@ -64,11 +75,21 @@ def _curve(
             layers.rule(x=point.at[0])
     note = ""
     if moments is not None:
-        y, error = (moments.drift, moments.drift_std_error) if is_drift else (moments.diffusion, moments.diffusion_std_error)
-        layers.dots("Kramers–Moyal estimates from the data (± 1 standard error)", moments.at, y, error)
+        y, error = (
+            (moments.drift, moments.drift_std_error)
+            if is_drift
+            else (moments.diffusion, moments.diffusion_std_error)
+        )
+        layers.dots(
+            "Kramers–Moyal estimates from the data (± 1 standard error)", moments.at, y, error
+        )
         points, errors = numbers(y), numbers(error)
         # Where hardly anything was seen the points scatter far; they shall not squeeze the rest.
-        sure = errors < 4 * np.nanmedian(errors) if np.isfinite(errors).any() else np.zeros(0, dtype=bool)
+        sure = (
+            errors < 4 * np.nanmedian(errors)
+            if np.isfinite(errors).any()
+            else np.zeros(0, dtype=bool)
+        )
         shown.append(points[sure & np.isfinite(points)])
         note = (
             "Points are binned averages of the increments one sample later, corrected for measurement noise."
@@ -97,14 +118,23 @@ def _potential(result: Result, across: Axis) -> Iterator[Plot]:
     layers = Layers()
     if potential.values_ci is not None:
         layers.band(
-            f"{confidence_of(result)} confidence interval", x, numbers(potential.values_ci[0]), numbers(potential.values_ci[1])
+            f"{confidence_of(result)} confidence interval",
+            x,
+            numbers(potential.values_ci[0]),
+            numbers(potential.values_ci[1]),
         )
     layers.line("effective potential Φ(x)", x, values)
     places = sorted(
-        {(p.at[0], "well" if p.stable else "barrier") for p in result.generator.fixed_points if x[0] <= p.at[0] <= x[-1]}
+        {
+            (p.at[0], "well" if p.stable else "barrier")
+            for p in result.generator.fixed_points
+            if x[0] <= p.at[0] <= x[-1]
+        }
     )
     heights = [float(np.interp(at, x, values)) for at, _ in places]
-    layers.marks("wells and barriers", [at for at, _ in places], heights, [kind for _, kind in places])
+    layers.marks(
+        "wells and barriers", [at for at, _ in places], heights, [kind for _, kind in places]
+    )
     low, high = float(values[inside].min()), float(values[inside].max())
     if high - low < FLAT:
         low, high = low - 0.5, low + 0.5
@@ -114,7 +144,14 @@ def _potential(result: Result, across: Axis) -> Iterator[Plot]:
             f" The barrier at {plain(barrier.over, 3)} is {plain(barrier.height_over_noise, 3)} kT"
             f"{_within(barrier.height_over_noise_ci)} above the well at {plain(barrier.from_, 3)}."
         )
-    yield Plot("potential", "Effective potential Φ(x)", across, Axis("Φ(x)", "kT", _padded(low, high)), layers.tuple(), summary)
+    yield Plot(
+        "potential",
+        "Effective potential Φ(x)",
+        across,
+        Axis("Φ(x)", "kT", _padded(low, high)),
+        layers.tuple(),
+        summary,
+    )
 
 
 def _density(result: Result, across: Axis, units: Units, histogram: Bins | None) -> Iterator[Plot]:
@@ -135,7 +172,9 @@ def _density(result: Result, across: Axis, units: Units, histogram: Bins | None)
             highest = np.fmax(values, high)
         layers.line("stationary density of the model", x, values)
         inside = highest[
-            np.isfinite(highest) & (x >= (across.range or (-np.inf, np.inf))[0]) & (x <= (across.range or (0, np.inf))[1])
+            np.isfinite(highest)
+            & (x >= (across.range or (-np.inf, np.inf))[0])
+            & (x <= (across.range or (0, np.inf))[1])
         ]
         # A density may be unbounded at an end; the histogram then says how much is worth seeing.
         top.append(min(float(inside.max(initial=0.0)), 3 * top[-1] if top[-1] else np.inf))
@@ -144,7 +183,11 @@ def _density(result: Result, across: Axis, units: Units, histogram: Bins | None)
     summary = "Stationary density of the model" if law is not None else "Histogram of the data"
     if law is not None and histogram is not None:
         summary += " beside the histogram of the data"
-    distance = result.diagnostics.density_total_variation if isinstance(result, IdentificationResult) else None
+    distance = (
+        result.diagnostics.density_total_variation
+        if isinstance(result, IdentificationResult)
+        else None
+    )
     if distance is not None:
         summary += f"; their total variation distance is {plain(distance, 2)}"
     yield Plot(
@@ -165,8 +208,14 @@ def confidence_of(result: Result) -> str:
 def smallest(result: Result) -> float:
     """What is nearer to zero than this is zero but for rounding [state]."""
     law = result.generator.stationary
-    widths = [float(np.sqrt(law.covariance[k][k] or 0.0)) for k in range(len(law.covariance))] if law is not None else []
-    return ROUNDING * max([*widths, *(abs(at) for p in result.generator.fixed_points for at in p.at)], default=0.0)
+    widths = (
+        [float(np.sqrt(law.covariance[k][k] or 0.0)) for k in range(len(law.covariance))]
+        if law is not None
+        else []
+    )
+    return ROUNDING * max(
+        [*widths, *(abs(at) for p in result.generator.fixed_points for at in p.at)], default=0.0
+    )
 
 
 def cleaned(value: float, least: float) -> float:
@@ -175,13 +224,19 @@ def cleaned(value: float, least: float) -> float:
 
 
 def _within(interval: Interval | None) -> str:
-    return "" if interval is None or None in interval else f" ({plain(interval[0], 3)} to {plain(interval[1], 3)})"
+    return (
+        ""
+        if interval is None or None in interval
+        else f" ({plain(interval[0], 3)} to {plain(interval[1], 3)})"
+    )
 
 
 def _roots(result: Result) -> str:
     least = smallest(result)
     stable = [plain(cleaned(p.at[0], least), 3) for p in result.generator.fixed_points if p.stable]
-    unstable = [plain(cleaned(p.at[0], least), 3) for p in result.generator.fixed_points if not p.stable]
+    unstable = [
+        plain(cleaned(p.at[0], least), 3) for p in result.generator.fixed_points if not p.stable
+    ]
     said = []
     if stable:
         said.append(f"stable fixed points at {', '.join(stable)}")

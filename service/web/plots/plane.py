@@ -41,7 +41,9 @@ def _maps(result: Result, units: Units, variables: Sequence[str]) -> Iterator[Pl
         ends = tuple((float(numbers(g)[0]), float(numbers(g)[-1])) for g in law.density.grid)  # type: ignore[assignment]
     else:
         return
-    axes = tuple(Axis(units.label(v), units.of_variable(v), e) for v, e in zip(variables, ends, strict=True))
+    axes = tuple(
+        Axis(units.label(v), units.of_variable(v), e) for v, e in zip(variables, ends, strict=True)
+    )
     points = _fixed_points(result)
     with_law = law is not None and len(law.density.grid) == 2
     title = "Density and drift" if with_law else "Drift"
@@ -58,10 +60,22 @@ def _maps(result: Result, units: Units, variables: Sequence[str]) -> Iterator[Pl
         layers = Layers()
         edges = [np.array(e) for e in joint.edges]
         layers.heat(
-            "samples", (edges[0][0], edges[0][-1]), (edges[1][0], edges[1][-1]), np.array(joint.counts, dtype=float), smooth=False
+            "samples",
+            (edges[0][0], edges[0][-1]),
+            (edges[1][0], edges[1][-1]),
+            np.array(joint.counts, dtype=float),
+            smooth=False,
         )
         said = f"Two-dimensional histogram of the samples of {variables[0]} and {variables[1]}."
-        yield Plot("density-of-data", "Density of the data", axes[0], axes[1], layers.tuple(), said, square=True)
+        yield Plot(
+            "density-of-data",
+            "Density of the data",
+            axes[0],
+            axes[1],
+            layers.tuple(),
+            said,
+            square=True,
+        )
     if law is not None and law.current is not None and with_law:
         yield _current(law, axes, units)
     known = [committor for committor in result.generator.committors if len(committor.grid) == 2]
@@ -75,7 +89,13 @@ def _heat(layers: Layers, law: Stationary | None, *, with_interval: bool = False
     first, second = (numbers(g) for g in law.density.grid)
     ends = law.density.values_ci if with_interval else None
     interval = None if ends is None else (_coarse(array(ends[0])), _coarse(array(ends[1])))
-    layers.heat("stationary density of the model", _cells(first), _cells(second), _coarse(array(law.density.values)), interval)
+    layers.heat(
+        "stationary density of the model",
+        _cells(first),
+        _cells(second),
+        _coarse(array(law.density.values)),
+        interval,
+    )
 
 
 def _highest(law: Stationary, result: Result) -> str:
@@ -90,21 +110,31 @@ def _highest(law: Stationary, result: Result) -> str:
 
 
 def _committor(
-    number: int, committor: Committor, result: Result, axes: Sequence[Axis], points: tuple[list[float], list[float], list[str]]
+    number: int,
+    committor: Committor,
+    result: Result,
+    axes: Sequence[Axis],
+    points: tuple[list[float], list[float], list[str]],
 ) -> Plot:
     layers, (first, second) = Layers(), (numbers(g) for g in committor.grid)
     ends = committor.values_ci
     interval = None if ends is None else (_coarse(array(ends[0])), _coarse(array(ends[1])))
     there, back = place(committor.to), place(committor.from_)
-    layers.heat("committor", _cells(first), _cells(second), _coarse(array(committor.values)), interval)
+    layers.heat(
+        "committor", _cells(first), _cells(second), _coarse(array(committor.values)), interval
+    )
     layers.marks("fixed points", *points)
     summary = f"Probability that the process reaches {there} before {back}, by starting state."
     note = ""
     if ends is not None:
         widest = float(np.nanmax(array(ends[1]) - array(ends[0])))
-        note = f"The {confidence_of(result)} confidence interval is at most {plain(widest, 2)} wide."
+        note = (
+            f"The {confidence_of(result)} confidence interval is at most {plain(widest, 2)} wide."
+        )
     title = f"Committor: {there} before {back}"
-    return Plot(f"committor-{number}", title, axes[0], axes[1], layers.tuple(), summary, note, square=True)
+    return Plot(
+        f"committor-{number}", title, axes[0], axes[1], layers.tuple(), summary, note, square=True
+    )
 
 
 def _drift(layers: Layers, field: DriftField | None) -> None:
@@ -123,7 +153,9 @@ def _current(law: Stationary, axes: Sequence[Axis], units: Units) -> Plot:
     taken = current[np.ix_(every[0], every[1])]
     layers = Layers()
     _heat(layers, law)
-    layers.arrows("probability current", x.ravel(), y.ravel(), taken[..., 0].ravel(), taken[..., 1].ravel())
+    layers.arrows(
+        "probability current", x.ravel(), y.ravel(), taken[..., 0].ravel(), taken[..., 1].ravel()
+    )
     summary = "Stationary probability current of the model, drawn over its density."
     if law.circulation is not None:
         turns = "counter-clockwise" if law.circulation > 0 else "clockwise"
@@ -131,13 +163,24 @@ def _current(law: Stationary, axes: Sequence[Axis], units: Units) -> Plot:
     if law.entropy_production is not None:
         summary += f" Entropy production: {plain(law.entropy_production, 3)} {units.rate() or 'per unit time'}."
     return Plot(
-        "current", "Probability current", axes[0], axes[1], layers.tuple(), summary, summary.split(". ", 1)[-1], square=True
+        "current",
+        "Probability current",
+        axes[0],
+        axes[1],
+        layers.tuple(),
+        summary,
+        summary.split(". ", 1)[-1],
+        square=True,
     )
 
 
 def _fixed_points(result: Result) -> tuple[list[float], list[float], list[str]]:
     found = [p for p in result.generator.fixed_points if len(p.at) == 2]
-    return [p.at[0] for p in found], [p.at[1] for p in found], ["stable" if p.stable else "unstable" for p in found]
+    return (
+        [p.at[0] for p in found],
+        [p.at[1] for p in found],
+        ["stable" if p.stable else "unstable" for p in found],
+    )
 
 
 def _marginals(result: Result, units: Units, variables: Sequence[str]) -> Iterator[Plot]:
@@ -150,7 +193,9 @@ def _marginals(result: Result, units: Units, variables: Sequence[str]) -> Iterat
             said = f"Stationary density of {name}: model, if known, and data."
             across = Axis(units.label(name), units.of_variable(name))
             up = Axis("density", units.density(name))
-            yield Plot(f"density-{name}", f"Stationary density of {name}", across, up, layers.tuple(), said)
+            yield Plot(
+                f"density-{name}", f"Stationary density of {name}", across, up, layers.tuple(), said
+            )
 
 
 def _bars(layers: Layers, histogram: Bins | None) -> None:
@@ -164,7 +209,9 @@ def _marginal(layers: Layers, result: Result, k: int) -> None:
     law, simulated = result.generator.stationary, result.generator.simulated
     if law is not None and len(law.density.grid) == 2:
         grids = [numbers(g) for g in law.density.grid]
-        across = np.nansum(array(law.density.values), axis=1 - k) * (grids[1 - k][1] - grids[1 - k][0])
+        across = np.nansum(array(law.density.values), axis=1 - k) * (
+            grids[1 - k][1] - grids[1 - k][0]
+        )
         layers.line("model", grids[k], across)
     elif simulated is not None and k < len(simulated.marginals):
         marginal = simulated.marginals[k]
@@ -175,7 +222,9 @@ def _marginal(layers: Layers, result: Result, k: int) -> None:
         if mean is not None and variance:
             x = mean + np.sqrt(variance) * np.linspace(-4, 4, 121)
             layers.line(
-                "linearised model (Gaussian)", x, np.exp(-((x - mean) ** 2) / 2 / variance) / np.sqrt(2 * np.pi * variance)
+                "linearised model (Gaussian)",
+                x,
+                np.exp(-((x - mean) ** 2) / 2 / variance) / np.sqrt(2 * np.pi * variance),
             )
 
 

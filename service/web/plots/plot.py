@@ -13,7 +13,9 @@ from contract.results import EncodedArray
 
 Floats = NDArray[np.float64]
 Layer = dict[str, Any]
-Style = Literal["model", "data", "second", "quiet", "series1", "series2", "series3", "series4", "series5"]
+Style = Literal[
+    "model", "data", "second", "quiet", "series1", "series2", "series3", "series4", "series5"
+]
 SERIES: tuple[Style, ...] = ("series1", "series2", "series3", "series4", "series5")
 
 MOST_POINTS = 500
@@ -71,9 +73,15 @@ class Layers:
     made: list[Layer] = field(default_factory=list)
 
     def _short(self, values: Any) -> list[float | None]:
-        return [None if not math.isfinite(v) else float(f"{v:.4g}") for v in values] if self.log else rounded(values)
+        return (
+            [None if not math.isfinite(v) else float(f"{v:.4g}") for v in values]
+            if self.log
+            else rounded(values)
+        )
 
-    def line(self, name: str, x: Any, y: Any, style: Style = "model", *, dashed: bool = False) -> None:
+    def line(
+        self, name: str, x: Any, y: Any, style: Style = "model", *, dashed: bool = False
+    ) -> None:
         """A line; it is broken where there is no number."""
         across, up = _thinned(numbers(x), numbers(y))
         if np.isfinite(up).any():
@@ -138,14 +146,27 @@ class Layers:
     def bars(self, name: str, edges: Any, y: Any, style: Style = "data") -> None:
         """A histogram."""
         self.made.append(
-            {"kind": "bars", "name": name, "edges": self._short(numbers(edges)), "y": self._short(numbers(y)), "style": style}
+            {
+                "kind": "bars",
+                "name": name,
+                "edges": self._short(numbers(edges)),
+                "y": self._short(numbers(y)),
+                "style": style,
+            }
         )
 
     def marks(self, name: str, x: Sequence[float], y: Sequence[float], text: Sequence[str]) -> None:
         """Labelled points."""
         if len(x):
             self.made.append(
-                {"kind": "marks", "name": name, "x": self._short(x), "y": self._short(y), "text": list(text), "style": "second"}
+                {
+                    "kind": "marks",
+                    "name": name,
+                    "x": self._short(x),
+                    "y": self._short(y),
+                    "text": list(text),
+                    "style": "second",
+                }
             )
 
     def rule(self, *, x: float | None = None, y: float | None = None) -> None:
@@ -185,7 +206,9 @@ class Layers:
             }
         )
 
-    def arrows(self, name: str, x: Floats, y: Floats, u: Floats, v: Floats, style: Style = "second") -> None:
+    def arrows(
+        self, name: str, x: Floats, y: Floats, u: Floats, v: Floats, style: Style = "second"
+    ) -> None:
         """Arrows that begin at points; the longest is as long as the grid is wide."""
         self.made.append(
             {

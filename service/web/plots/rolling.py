@@ -31,27 +31,61 @@ def _gap(result: RollingResult, middle: list[float], across: Axis, units: Units)
     layers = Layers(log=True)
     values = [w.gap.value for w in result.windows]
     low, high = zip(*(w.gap.ci or (None, None) for w in result.windows), strict=True)
-    layers.band(f"{exact(100 * _confidence(result))} % confidence interval of each window", middle, low, high)
+    layers.band(
+        f"{exact(100 * _confidence(result))} % confidence interval of each window",
+        middle,
+        low,
+        high,
+    )
     layers.line("spectral gap λ₁", middle, values)
     layers.dots("spectral gap λ₁", middle, values, None, "model")
     if any(layer["kind"] == "line" for layer in layers.made):
         known = [v for v in values if v is not None]
         summary = f"Slowest relaxation rate of each window: {plain(known[0], 3)} in the first, {plain(known[-1], 3)} in the last."
-        yield Plot("gap", "Spectral gap λ₁", across, Axis("λ₁", units.rate(), log=True), layers.tuple(), summary)
+        yield Plot(
+            "gap",
+            "Spectral gap λ₁",
+            across,
+            Axis("λ₁", units.rate(), log=True),
+            layers.tuple(),
+            summary,
+        )
 
 
-def _fixed_points(result: RollingResult, middle: list[float], across: Axis, units: Units) -> Iterator[Plot]:
+def _fixed_points(
+    result: RollingResult, middle: list[float], across: Axis, units: Units
+) -> Iterator[Plot]:
     layers = Layers()
     for stable, name, style in ((True, "stable", SERIES[0]), (False, "unstable", SERIES[1])):
-        found = [(t, p) for t, w in zip(middle, result.windows, strict=True) for p in w.fixed_points if p.stable == stable]
+        found = [
+            (t, p)
+            for t, w in zip(middle, result.windows, strict=True)
+            for p in w.fixed_points
+            if p.stable == stable
+        ]
         errors = [np.nan if p.std_error is None else p.std_error for _, p in found]
-        layers.dots(f"{name} (± 1 standard error)", [t for t, _ in found], [p.at for _, p in found], errors, style)
+        layers.dots(
+            f"{name} (± 1 standard error)",
+            [t for t, _ in found],
+            [p.at for _, p in found],
+            errors,
+            style,
+        )
     if layers.made:
         up = Axis(units.label("x"), units.of_variable("x"))
-        yield Plot("fixed-points", "Stable and unstable fixed points", across, up, layers.tuple(), "Fixed points in each window.")
+        yield Plot(
+            "fixed-points",
+            "Stable and unstable fixed points",
+            across,
+            up,
+            layers.tuple(),
+            "Fixed points in each window.",
+        )
 
 
-def _coefficients(result: RollingResult, middle: list[float], across: Axis, of: str) -> Iterator[Plot]:
+def _coefficients(
+    result: RollingResult, middle: list[float], across: Axis, of: str
+) -> Iterator[Plot]:
     def terms(window: RollingWindow) -> tuple[WindowTerm, ...]:
         return window.drift if of == "drift" else window.diffusion
 
@@ -64,7 +98,14 @@ def _coefficients(result: RollingResult, middle: list[float], across: Axis, of: 
         layers.dots("± 1 standard error", middle, values, errors, "model")
         if layers.made:
             title = f"Coefficient of {name} in the {of}"
-            yield Plot(f"{of}-{_slug(name)}", title, across, Axis(name), layers.tuple(), f"{title}, for each window.")
+            yield Plot(
+                f"{of}-{_slug(name)}",
+                title,
+                across,
+                Axis(name),
+                layers.tuple(),
+                f"{title}, for each window.",
+            )
 
 
 def _confidence(result: RollingResult) -> float:

@@ -47,25 +47,47 @@ def test_a_key_that_asks_too_often_is_told_when_to_come_back(limited: Callable[.
 
 def test_each_key_has_requests_of_its_own(limited: Callable[..., Any]) -> None:
     service = limited(max_requests_per_minute=1)
-    one, two = ({"Authorization": f"Bearer {keyring.add(service.settings.key_file, 'lab')}"} for _ in range(2))
-    assert [service.client.get("/v1/jobs", headers=headers).status_code for headers in (one, one, two)] == [200, 429, 200]
+    one, two = (
+        {"Authorization": f"Bearer {keyring.add(service.settings.key_file, 'lab')}"}
+        for _ in range(2)
+    )
+    assert [
+        service.client.get("/v1/jobs", headers=headers).status_code for headers in (one, one, two)
+    ] == [200, 429, 200]
 
 
 def test_a_full_queue_takes_no_more_jobs_but_gives_known_ones(limited: Callable[..., Any]) -> None:
     client = limited(max_open_jobs=1).client
-    job = {"kind": "generator", "model": {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 1}}}}
+    job = {
+        "kind": "generator",
+        "model": {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 1}}},
+    }
     first = client.post("/v1/jobs", json=job, headers={"Idempotency-Key": "a"})
     refused = client.post("/v1/jobs", json=job, headers={"Idempotency-Key": "b"})
-    assert (refused.status_code, refused.json()["code"], refused.headers["retry-after"]) == (503, "queue-full", "10")
+    assert (refused.status_code, refused.json()["code"], refused.headers["retry-after"]) == (
+        503,
+        "queue-full",
+        "10",
+    )
     again = client.post("/v1/jobs", json=job, headers={"Idempotency-Key": "a"})
     assert again.json()["id"] == first.json()["id"]
 
 
-def test_a_tenant_with_too_many_open_jobs_waits_while_others_go_on(limited: Callable[..., Any]) -> None:
+def test_a_tenant_with_too_many_open_jobs_waits_while_others_go_on(
+    limited: Callable[..., Any],
+) -> None:
     service = limited(max_open_jobs_of_tenant=1)
-    one, two = ({"Authorization": f"Bearer {keyring.add(service.settings.key_file, tenant)}"} for tenant in ("one", "two"))
-    job = {"kind": "generator", "model": {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 1}}}}
-    answers = [service.client.post("/v1/jobs", json=job, headers=headers) for headers in (one, one, two)]
+    one, two = (
+        {"Authorization": f"Bearer {keyring.add(service.settings.key_file, tenant)}"}
+        for tenant in ("one", "two")
+    )
+    job = {
+        "kind": "generator",
+        "model": {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 1}}},
+    }
+    answers = [
+        service.client.post("/v1/jobs", json=job, headers=headers) for headers in (one, one, two)
+    ]
     assert [answer.status_code for answer in answers] == [202, 429, 202]
     assert answers[1].json()["code"] == "too-many-jobs"
     assert "retry-after" in answers[1].headers
@@ -73,32 +95,54 @@ def test_a_tenant_with_too_many_open_jobs_waits_while_others_go_on(limited: Call
 
 def test_a_nearly_full_disk_takes_no_upload(limited: Callable[..., Any]) -> None:
     service = limited(min_free_bytes=2**62)
-    answer = service.client.post("/v1/datasets", content=UPLOAD, headers={"Content-Type": "text/csv"})
+    answer = service.client.post(
+        "/v1/datasets", content=UPLOAD, headers={"Content-Type": "text/csv"}
+    )
     assert (answer.status_code, answer.json()["code"]) == (507, "storage-full")
     assert service.reader.seen == []
 
 
-def test_what_is_announced_counts_before_it_is_sent(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_announced_counts_before_it_is_sent(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     nearly_full = shutil.disk_usage(".")._replace(free=10**9 + 100)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: nearly_full)
-    assert service.client.post("/v1/datasets", content=b"0" * 40, headers={"Content-Type": "text/csv"}).status_code == 507
-    assert service.client.post("/v1/datasets", content=UPLOAD, headers={"Content-Type": "text/csv"}).status_code == 201
+    assert (
+        service.client.post(
+            "/v1/datasets", content=b"0" * 40, headers={"Content-Type": "text/csv"}
+        ).status_code
+        == 507
+    )
+    assert (
+        service.client.post(
+            "/v1/datasets", content=UPLOAD, headers={"Content-Type": "text/csv"}
+        ).status_code
+        == 201
+    )
 
 
-def test_a_disk_that_fills_up_on_the_way_is_said_so(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_fills_up_on_the_way_is_said_so(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: Any) -> Any:
         raise OSError(errno.ENOSPC, "no space")
 
     monkeypatch.setattr("service.requests.uploads.spool", full)
-    answer = service.client.post("/v1/datasets", content=UPLOAD, headers={"Content-Type": "text/csv"})
+    answer = service.client.post(
+        "/v1/datasets", content=UPLOAD, headers={"Content-Type": "text/csv"}
+    )
     assert (answer.status_code, answer.json()["code"]) == (507, "storage-full")
 
 
-def test_a_tenant_may_keep_so_much_and_deleting_makes_room(limited: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tenant_may_keep_so_much_and_deleting_makes_room(
+    limited: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     service = limited(max_stored_bytes=100)
     stored = 90
     monkeypatch.setattr(type(service.stores.datasets), "bytes_stored", lambda *_: stored)
-    answer = service.client.post("/v1/datasets", content=UPLOAD, headers={"Content-Type": "text/csv"})
+    answer = service.client.post(
+        "/v1/datasets", content=UPLOAD, headers={"Content-Type": "text/csv"}
+    )
     assert (answer.status_code, answer.json()["code"]) == (507, "quota-exceeded")
     stored = 80
     service.client.app.state.context.admission.freed("default")
@@ -112,8 +156,12 @@ def test_a_tenant_may_keep_so_much_and_deleting_makes_room(limited: Callable[...
     assert service.client.post("/v1/datasets", **other).status_code == 201
 
 
-def test_a_store_short_of_memory_takes_no_jobs(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_short_of_memory_takes_no_jobs(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(type(service.stores.jobs), "memory_used", lambda _: 0.95)
-    answer = service.client.post("/v1/jobs", json={"kind": "identification", "data": {"dt": 1, "trajectories": [[0, 1, 0]]}})
+    answer = service.client.post(
+        "/v1/jobs", json={"kind": "identification", "data": {"dt": 1, "trajectories": [[0, 1, 0]]}}
+    )
     assert (answer.status_code, answer.json()["code"]) == (507, "storage-full")
     assert service.reader.seen == []

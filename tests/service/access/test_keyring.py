@@ -19,7 +19,16 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    "text", ["lab", "lab abc", f"Lab {SHA}", f"lab {SHA} more", f"lab {SHA} read,all", f"lab {SHA} read name more", f"lab  {SHA}"]
+    "text",
+    [
+        "lab",
+        "lab abc",
+        f"Lab {SHA}",
+        f"lab {SHA} more",
+        f"lab {SHA} read,all",
+        f"lab {SHA} read name more",
+        f"lab  {SHA}",
+    ],
 )
 def test_a_bad_key_file_is_refused_with_its_line(file: Path, text: str) -> None:
     file.write_text(f"# ours\n\n{text}\n")
@@ -34,20 +43,26 @@ def test_a_line_without_scopes_may_read_and_write(file: Path) -> None:
     assert (key.tenant, key.scopes) == ("lab", {"read", "write"})
 
 
-def test_new_prints_a_key_and_keeps_only_its_hash(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_new_prints_a_key_and_keeps_only_its_hash(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert keys.main(["new", "--tenant", "lab", "--scope", "read", "--name", "trap-17"]) == 0
     key = capsys.readouterr().out.strip()
     assert file.read_text() == f"lab {hashlib.sha256(key.encode()).hexdigest()} read trap-17\n"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize("odd", [["--tenant", "No Such"], ["--name", "a b"], ["--name", "a\nb"], ["--tenant", ""]])
+@pytest.mark.parametrize(
+    "odd", [["--tenant", "No Such"], ["--name", "a b"], ["--name", "a\nb"], ["--tenant", ""]]
+)
 def test_what_would_spoil_the_file_is_refused(file: Path, odd: list[str]) -> None:
     assert keys.main(["new", *odd]) == 2
     assert not file.exists()
 
 
-def test_a_key_is_listed_and_revoked_by_its_id(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_key_is_listed_and_revoked_by_its_id(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     kept, doomed = (keyring.add(file, "lab", name=name) for name in ("kept", "doomed"))
     file.write_text("# ours\n" + file.read_text())
     assert keys.main(["list"]) == 0
@@ -62,7 +77,9 @@ def test_a_key_is_listed_and_revoked_by_its_id(file: Path, capsys: pytest.Captur
     assert "revoked" in capsys.readouterr().out
 
 
-def test_a_key_is_revoked_only_where_it_is_clear_which(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_key_is_revoked_only_where_it_is_clear_which(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     keyring.add(file, "lab")
     before = file.read_text()
     for odd in ("", "nonsense", "zz"):

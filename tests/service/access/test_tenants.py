@@ -28,17 +28,23 @@ class Tenants:
     def __init__(self, service: Any) -> None:
         self.client = service.client
         self.theirs, self.mine = (
-            {"Authorization": f"Bearer {keyring.add(service.settings.key_file, name)}"} for name in ("victim", "stranger")
+            {"Authorization": f"Bearer {keyring.add(service.settings.key_file, name)}"}
+            for name in ("victim", "stranger")
         )
         upload = {**UPLOAD, "headers": UPLOAD["headers"] | self.theirs}
         self.dataset = self.client.post("/v1/datasets", **upload).json()["id"]
         self.jobs = {
-            state: self._job(service, state) for state in ("queued", "running", "succeeded", "failed", "cancelled", "gone")
+            state: self._job(service, state)
+            for state in ("queued", "running", "succeeded", "failed", "cancelled", "gone")
         }
 
     def _job(self, service: Any, state: str) -> str:
         body = {"kind": "identification", "dataset": self.dataset}
-        job_id = str(self.client.post("/v1/jobs", json=body, headers=self.theirs | {"Idempotency-Key": state}).json()["id"])
+        job_id = str(
+            self.client.post(
+                "/v1/jobs", json=body, headers=self.theirs | {"Idempotency-Key": state}
+            ).json()["id"]
+        )
         jobs = service.stores.jobs
         if state in ("running", "failed"):
             jobs.claim(job_id, "worker", 30)
@@ -67,7 +73,9 @@ def tenants(service: Any) -> Tenants:
 
 
 @pytest.mark.slow
-def test_two_hundred_attempts_at_anothers_things_are_answered_as_if_they_had_never_been(service: Any, tenants: Tenants) -> None:
+def test_two_hundred_attempts_at_anothers_things_are_answered_as_if_they_had_never_been(
+    service: Any, tenants: Tenants
+) -> None:
     attempts = 0
     variants: list[dict[str, Any]] = [
         {},
@@ -84,7 +92,11 @@ def test_two_hundred_attempts_at_anothers_things_are_answered_as_if_they_had_nev
         for thing in things:
             for variant in variants:
                 found = tenants.ask(method, re.sub(r"\{\w+_id\}", thing, path), **variant)
-                nothing = tenants.ask(method, re.sub(r"\{\w+_id\}", new_job_id() if is_job else NO_DATASET, path), **variant)
+                nothing = tenants.ask(
+                    method,
+                    re.sub(r"\{\w+_id\}", new_job_id() if is_job else NO_DATASET, path),
+                    **variant,
+                )
                 assert found == nothing, (method, path, variant)
                 assert found[0] == 404
                 attempts += 1
@@ -98,21 +110,35 @@ def test_anothers_things_cannot_be_named_in_a_job(tenants: Tenants) -> None:
     def job(**fields: Any) -> tuple[Any, ...]:
         return tenants.ask("POST", "/v1/jobs", json=fields)
 
-    assert job(kind="identification", dataset=tenants.dataset) == job(kind="identification", dataset=NO_DATASET)
+    assert job(kind="identification", dataset=tenants.dataset) == job(
+        kind="identification", dataset=NO_DATASET
+    )
     for job_id in tenants.jobs.values():
-        assert job(kind="generator", model={"job": job_id}) == job(kind="generator", model={"job": new_job_id()})
+        assert job(kind="generator", model={"job": job_id}) == job(
+            kind="generator", model={"job": new_job_id()}
+        )
 
 
 def test_the_same_upload_is_new_to_each_tenant(tenants: Tenants) -> None:
-    status, _, _ = tenants.ask("POST", "/v1/datasets", content=UPLOAD["content"], headers=UPLOAD["headers"])
+    status, _, _ = tenants.ask(
+        "POST", "/v1/datasets", content=UPLOAD["content"], headers=UPLOAD["headers"]
+    )
     assert status == 201, "200 would say that another has it"
-    assert tenants.client.delete(f"/v1/datasets/{tenants.dataset}", headers=tenants.mine).status_code == 204
-    assert tenants.client.get(f"/v1/datasets/{tenants.dataset}", headers=tenants.theirs).status_code == 200
+    assert (
+        tenants.client.delete(f"/v1/datasets/{tenants.dataset}", headers=tenants.mine).status_code
+        == 204
+    )
+    assert (
+        tenants.client.get(f"/v1/datasets/{tenants.dataset}", headers=tenants.theirs).status_code
+        == 200
+    )
 
 
 def test_idempotency_keys_of_two_tenants_do_not_meet(tenants: Tenants) -> None:
     body = {"kind": "generator", "model": MODEL}
-    answer = tenants.client.post("/v1/jobs", json=body, headers=tenants.mine | {"Idempotency-Key": "queued"})
+    answer = tenants.client.post(
+        "/v1/jobs", json=body, headers=tenants.mine | {"Idempotency-Key": "queued"}
+    )
     assert answer.status_code == 202
     assert answer.json()["id"] not in tenants.jobs.values()
 
@@ -129,7 +155,9 @@ def test_the_way_of_looking_sees_a_difference_where_there_is_one(tenants: Tenant
     """The negative control: to its owner a thing answers otherwise than nothing."""
     tenants.mine = tenants.theirs
     for job_id in tenants.jobs.values():
-        assert tenants.ask("GET", f"/v1/jobs/{job_id}") != tenants.ask("GET", f"/v1/jobs/{new_job_id()}")
+        assert tenants.ask("GET", f"/v1/jobs/{job_id}") != tenants.ask(
+            "GET", f"/v1/jobs/{new_job_id()}"
+        )
 
 
 def test_anothers_job_and_no_job_cost_the_store_the_same(restricted_url: str) -> None:
@@ -141,7 +169,9 @@ def test_anothers_job_and_no_job_cost_the_store_the_same(restricted_url: str) ->
     from storage.redis.jobs import RedisJobStore
 
     jobs = RedisJobStore(connect(restricted_url))
-    theirs = jobs.submit("victim", GeneratorJob.model_validate({"kind": "generator", "model": MODEL})).record.id
+    theirs = jobs.submit(
+        "victim", GeneratorJob.model_validate({"kind": "generator", "model": MODEL})
+    ).record.id
     jobs.get("stranger", theirs)  # the script is loaded
 
     def commands(job_id: str, tenant: str) -> dict[str, int]:

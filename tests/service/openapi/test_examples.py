@@ -16,7 +16,11 @@ from service.openapi import __main__, examples
 
 # `test_openapi.py` sees that it is the application's own.
 DOCUMENT: dict[str, Any] = json.loads((__main__.FOLDER / "openapi.json").read_text("utf-8"))
-OPERATIONS = [(method, path, operation) for path, item in DOCUMENT["paths"].items() for method, operation in item.items()]
+OPERATIONS = [
+    (method, path, operation)
+    for path, item in DOCUMENT["paths"].items()
+    for method, operation in item.items()
+]
 TELLING = ("application/json", "application/schema+json", "text/event-stream", "text/plain")
 """Kinds of answers of which an example says something."""
 
@@ -38,14 +42,18 @@ def furnished(service: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     service.stores.datasets.put("default", dataset, folder)
     with monkeypatch.context() as patch:
         patch.setattr("storage.redis.jobs.new_job_id", lambda: examples.JOB)
-        service.stores.jobs.submit("default", IdentificationJob.model_validate(examples.IDENTIFICATION))
+        service.stores.jobs.submit(
+            "default", IdentificationJob.model_validate(examples.IDENTIFICATION)
+        )
     service.finish(examples.JOB, examples.RESULT.model_dump_json(by_alias=True).encode())
     service.stores.jobs.beat("worker")
     return service
 
 
 def example(method: str, path: str, status: str) -> Any:
-    return DOCUMENT["paths"][path][method]["responses"][status]["content"]["application/json"]["example"]
+    return DOCUMENT["paths"][path][method]["responses"][status]["content"]["application/json"][
+        "example"
+    ]
 
 
 def checked(value: Any, schema: dict[str, Any]) -> None:
@@ -54,21 +62,32 @@ def checked(value: Any, schema: dict[str, Any]) -> None:
 
 def sendings(method: str, path: str, operation: Any) -> list[tuple[str, dict[str, Any]]]:
     """What is to be sent by each example: a name, and arguments of `client.request`."""
-    places = {given["name"]: given["example"] for given in operation.get("parameters", []) if given["in"] == "path"}
+    places = {
+        given["name"]: given["example"]
+        for given in operation.get("parameters", [])
+        if given["in"] == "path"
+    }
     request = {"method": method.upper(), "url": path.format(**places)}
     if "requestBody" not in operation:
         return [("", request)]
     found = []
     for media_type, content in operation["requestBody"]["content"].items():
         for title, given in content.get("examples", {}).items():
-            found.append((f"{media_type}: {title}", {**request, **body(media_type, given["value"])}))
+            found.append(
+                (f"{media_type}: {title}", {**request, **body(media_type, given["value"])})
+            )
     return found
 
 
 def body(media_type: str, value: Any) -> dict[str, Any]:
     if media_type == "multipart/form-data":
         file = {"file": ("record.csv", io.BytesIO(value["file"].encode()), "text/csv")}
-        return {"files": {**file, **{key: (None, json.dumps(part)) for key, part in value.items() if key != "file"}}}
+        return {
+            "files": {
+                **file,
+                **{key: (None, json.dumps(part)) for key, part in value.items() if key != "file"},
+            }
+        }
     text = value if isinstance(value, str) else json.dumps(value)
     return {"content": text, "headers": {"Content-Type": media_type}}
 
@@ -81,7 +100,9 @@ def test_the_document_is_valid() -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=name)
-def test_every_operation_shows_what_is_sent_and_what_comes_back(operation: tuple[str, str, Any]) -> None:
+def test_every_operation_shows_what_is_sent_and_what_comes_back(
+    operation: tuple[str, str, Any],
+) -> None:
     """Where this fails for a new operation: its examples belong in service/openapi/examples.py."""
     method, path, described = operation
     assert described["summary"]
@@ -107,7 +128,9 @@ def test_every_example_of_an_answer_fits_its_schema(operation: tuple[str, str, A
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=name)
-def test_every_example_is_answered_as_the_document_says(furnished: Any, operation: tuple[str, str, Any]) -> None:
+def test_every_example_is_answered_as_the_document_says(
+    furnished: Any, operation: tuple[str, str, Any]
+) -> None:
     method, path, described = operation
     for title, request in sendings(method, path, described):
         answer = furnished.client.request(**request)
@@ -126,9 +149,13 @@ def test_every_example_is_answered_as_the_document_says(furnished: Any, operatio
 def test_an_example_that_is_refused_would_be_seen(furnished: Any) -> None:
     refused = {"kind": "identification", "dataset": "ds_unknown"}
     ((_, request), *_) = sendings("post", "/v1/jobs", DOCUMENT["paths"]["/v1/jobs"]["post"])
-    assert furnished.client.request(**{**request, "content": json.dumps(refused)}).status_code == 422
+    assert (
+        furnished.client.request(**{**request, "content": json.dumps(refused)}).status_code == 422
+    )
 
 
 def test_every_kind_of_job_is_shown() -> None:
-    shown = DOCUMENT["paths"]["/v1/jobs"]["post"]["requestBody"]["content"]["application/json"]["examples"].values()
+    shown = DOCUMENT["paths"]["/v1/jobs"]["post"]["requestBody"]["content"]["application/json"][
+        "examples"
+    ].values()
     assert {given["value"]["kind"] for given in shown} == set(KINDS)

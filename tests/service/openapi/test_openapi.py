@@ -18,7 +18,9 @@ def test_committed_files_equal_the_applications(service: Any) -> None:
 
 
 def test_no_schema_file_is_left_over(service: Any) -> None:
-    written = {path.name for path in __main__.files(service.client.app) if path.parent.name == "schemas"}
+    written = {
+        path.name for path in __main__.files(service.client.app) if path.parent.name == "schemas"
+    }
     assert {path.name for path in (__main__.FOLDER / "schemas").iterdir()} == written
 
 
@@ -34,7 +36,9 @@ def test_every_operation_says_what_it_does_and_how_it_fails(service: Any) -> Non
             failures = [status for status in operation["responses"] if status >= "400"]
             assert failures or path in ("/healthz", "/v1/schemas", "/v1/presets"), where
             for status in failures:
-                assert set(operation["responses"][status]["content"]) == {"application/problem+json"}, where
+                assert set(operation["responses"][status]["content"]) == {
+                    "application/problem+json"
+                }, where
             if method == "post" and path in ("/v1/jobs", "/v1/datasets"):
                 assert "multipart/form-data" in operation["requestBody"]["content"]
 
@@ -64,25 +68,55 @@ def test_every_field_says_what_it_means(name: str) -> None:
 
 
 def test_a_field_without_a_word_is_found() -> None:
-    schema = {"properties": {"a": {"type": "number"}, "b": {"$ref": "#/$defs/B"}, "c": {"description": "C."}}, "$defs": {"B": {}}}
-    assert [place for place, field, defs in _fields(schema) if not explained(field, defs)] == ["/a", "/b"]
+    schema = {
+        "properties": {
+            "a": {"type": "number"},
+            "b": {"$ref": "#/$defs/B"},
+            "c": {"description": "C."},
+        },
+        "$defs": {"B": {}},
+    }
+    assert [place for place, field, defs in _fields(schema) if not explained(field, defs)] == [
+        "/a",
+        "/b",
+    ]
 
 
-@pytest.mark.parametrize("name", ["identification-parameters-1.0", "analysis-parameters-1.0", "job-request-1.0", "layout-1.0"])
+@pytest.mark.parametrize(
+    "name",
+    ["identification-parameters-1.0", "analysis-parameters-1.0", "job-request-1.0", "layout-1.0"],
+)
 def test_a_form_can_be_made_from_the_schema(name: str) -> None:
     """Whatever a field is, a person can be told its name, and a program its unit, and what might be put there."""
     for place, field, _ in fields(name):
         assert "title" in field or "$ref" in field, place
         assert not field.get("title", "A").islower(), place
-        chosen = any(word in field for word in ("enum", "const", "$ref")) or field.get("type") == "boolean"
+        chosen = (
+            any(word in field for word in ("enum", "const", "$ref"))
+            or field.get("type") == "boolean"
+        )
         assert chosen or "examples" in field or field.get("default") not in (None, [], {}), place
-    units = {place.rsplit("/", 1)[-1]: field["x-unit"] for place, field, _ in fields(name) if "x-unit" in field}
+    units = {
+        place.rsplit("/", 1)[-1]: field["x-unit"]
+        for place, field, _ in fields(name)
+        if "x-unit" in field
+    }
     assert (
         units.items()
         >= {
-            "identification-parameters-1.0": {"bandwidth": "state", "range": "state", "domain": "state", "periodic": "state"},
+            "identification-parameters-1.0": {
+                "bandwidth": "state",
+                "range": "state",
+                "domain": "state",
+                "periodic": "state",
+            },
             "analysis-parameters-1.0": {"from": "state", "to": "state", "low": "state"},
-            "job-request-1.0": {"timeout_seconds": "s", "drift": "state/time", "diffusion": "state²/time", "times": "time"},
+            "job-request-1.0": {
+                "timeout_seconds": "s",
+                "drift": "state/time",
+                "diffusion": "state²/time",
+                "times": "time",
+            },
             "layout-1.0": {"dt": "time"},
         }[name].items()
     )
@@ -93,7 +127,10 @@ def test_examples_and_defaults_are_what_the_schema_allows(name: str) -> None:
     given = 0
     for place, field, defs in fields(name):
         checker = jsonschema.Draft202012Validator({**field, "$defs": defs})
-        for value in (*field.get("examples", ()), *([field["default"]] if "default" in field else ())):
+        for value in (
+            *field.get("examples", ()),
+            *([field["default"]] if "default" in field else ()),
+        ):
             assert checker.is_valid(value), (place, value)
             given += 1
     assert given or name in ("dataset-1.0", "problem-1.0")
@@ -103,8 +140,12 @@ def test_presets_say_what_they_stand_for(service: Any) -> None:
     (paper,) = service.client.get("/v1/presets").json()["items"]
     assert paper["name"] == "paper"
     body = {"kind": "identification", "dataset": service.upload()}
-    by_name = service.client.post("/v1/jobs/validate", json={**body, "preset": "paper"}).json()["request"]["parameters"]
-    spelled_out = service.client.post("/v1/jobs/validate", json={**body, "parameters": paper["parameters"]}).json()["request"]
+    by_name = service.client.post("/v1/jobs/validate", json={**body, "preset": "paper"}).json()[
+        "request"
+    ]["parameters"]
+    spelled_out = service.client.post(
+        "/v1/jobs/validate", json={**body, "parameters": paper["parameters"]}
+    ).json()["request"]
     assert by_name == paper["parameters"] == spelled_out["parameters"]
 
 
@@ -152,6 +193,11 @@ def test_page_for_people_lists_every_operation_and_loads_nothing(service: Any) -
 
 def test_a_result_may_be_that_of_every_kind_of_job() -> None:
     """Each kind that can be asked for has its result among those that `GET …/result` declares."""
-    components = json.loads((__main__.FOLDER / "openapi.json").read_text("utf-8"))["components"]["schemas"]
-    declared = {components[one["$ref"].rsplit("/", 1)[1]]["properties"]["kind"]["const"] for one in components["Result"]["anyOf"]}
+    components = json.loads((__main__.FOLDER / "openapi.json").read_text("utf-8"))["components"][
+        "schemas"
+    ]
+    declared = {
+        components[one["$ref"].rsplit("/", 1)[1]]["properties"]["kind"]["const"]
+        for one in components["Result"]["anyOf"]
+    }
     assert declared == set(components["JobRequest"]["discriminator"]["mapping"])

@@ -73,7 +73,9 @@ def writings(draw: st.DrawFn) -> Writing:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(writing=writings())
 def test_any_dialect_gives_the_same_numbers(
     writing: Writing, read_data: Callable[..., Any]

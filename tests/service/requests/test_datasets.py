@@ -25,7 +25,10 @@ def test_a_new_upload_is_201_and_the_same_again_is_200(service: Any) -> None:
 def test_id_is_the_hash_of_the_bytes_and_of_the_layout_given(service: Any) -> None:
     plain = service.client.post("/v1/datasets", content=CSV).json()
     spaced = service.client.post("/v1/datasets?dt=0.5", content=CSV).json()
-    assert plain["id"] == "ds_" + base64.b32encode(hashlib.sha256(CSV + b"{}").digest()).decode().lower()[:16]
+    assert (
+        plain["id"]
+        == "ds_" + base64.b32encode(hashlib.sha256(CSV + b"{}").digest()).decode().lower()[:16]
+    )
     assert spaced["id"] != plain["id"]
     assert plain["sha256"] == hashlib.sha256(CSV).hexdigest()
     assert plain["bytes"] == len(CSV)
@@ -37,13 +40,17 @@ def test_digest_and_etag_are_those_of_the_answer(service: Any) -> None:
     assert answer.headers["content-digest"] == f"sha-256=:{digest}:"
     got = service.client.get(answer.headers["location"])
     assert got.headers["etag"] == answer.headers["etag"]
-    unchanged = service.client.get(answer.headers["location"], headers={"If-None-Match": got.headers["etag"]})
+    unchanged = service.client.get(
+        answer.headers["location"], headers={"If-None-Match": got.headers["etag"]}
+    )
     assert (unchanged.status_code, unchanged.content) == (304, b"")
 
 
 def test_an_upload_that_does_not_match_its_own_digest_is_refused(service: Any) -> None:
     digest = base64.b64encode(hashlib.sha256(b"something else").digest()).decode()
-    answer = service.client.post("/v1/datasets", content=CSV, headers={"Content-Digest": f"sha-256=:{digest}:"})
+    answer = service.client.post(
+        "/v1/datasets", content=CSV, headers={"Content-Digest": f"sha-256=:{digest}:"}
+    )
     assert (answer.status_code, answer.json()["code"]) == (400, "digest-mismatch")
     assert service.reader.seen == []
 
@@ -52,20 +59,31 @@ def test_form_and_raw_body_of_the_same_bytes_are_the_same_dataset(service: Any) 
     raw = service.client.post("/v1/datasets?dt=0.5&state_columns=x,y", content=CSV)
     form = service.client.post(
         "/v1/datasets",
-        files={"file": ("C:\\data\\../trap.csv", CSV, "text/csv"), "layout": (None, '{"dt": 0.5, "state_columns": ["x", "y"]}')},
+        files={
+            "file": ("C:\\data\\../trap.csv", CSV, "text/csv"),
+            "layout": (None, '{"dt": 0.5, "state_columns": ["x", "y"]}'),
+        },
     )
     assert form.status_code == 200
     assert form.json()["id"] == raw.json()["id"]
 
 
 def test_file_name_is_kept_as_a_label_without_folders_or_control_characters(service: Any) -> None:
-    answer = service.client.post("/v1/datasets", files={"file": ("../../etc/pass\x01wd", CSV, "text/csv")})
+    answer = service.client.post(
+        "/v1/datasets", files={"file": ("../../etc/pass\x01wd", CSV, "text/csv")}
+    )
     assert answer.json()["label"] in ("passwd", "pass%01wd")
 
 
 @pytest.mark.parametrize(
     ("query", "place"),
-    [("dt=-1", "dt"), ("dt=nan", "dt"), ("gap_factor=0", "gap_factor"), ("delta=1", "delta"), ("axes=xyz", "axes")],
+    [
+        ("dt=-1", "dt"),
+        ("dt=nan", "dt"),
+        ("gap_factor=0", "gap_factor"),
+        ("delta=1", "delta"),
+        ("axes=xyz", "axes"),
+    ],
 )
 def test_bad_layout_parameter_is_named(service: Any, query: str, place: str) -> None:
     answer = service.client.post(f"/v1/datasets?{query}", content=CSV)
@@ -74,27 +92,43 @@ def test_bad_layout_parameter_is_named(service: Any, query: str, place: str) -> 
 
 
 def test_bad_layout_part_is_pointed_at(service: Any) -> None:
-    answer = service.client.post("/v1/datasets", files={"file": ("a.csv", CSV), "layout": (None, '{"dt": "soon", "steps": 1}')})
+    answer = service.client.post(
+        "/v1/datasets",
+        files={"file": ("a.csv", CSV), "layout": (None, '{"dt": "soon", "steps": 1}')},
+    )
     assert answer.status_code == 422
-    assert {error["pointer"] for error in answer.json()["errors"]} == {"#/layout/dt", "#/layout/steps"}
+    assert {error["pointer"] for error in answer.json()["errors"]} == {
+        "#/layout/dt",
+        "#/layout/steps",
+    }
 
 
 def test_content_type_that_says_nothing_leaves_the_format_to_the_reader(service: Any) -> None:
     for content_type in ("application/x-www-form-urlencoded", "application/octet-stream"):
-        service.client.post("/v1/datasets", content=content_type.encode(), headers={"Content-Type": content_type})
-    service.client.post("/v1/datasets", content=CSV, headers={"Content-Type": "text/csv; charset=utf-8"})
+        service.client.post(
+            "/v1/datasets", content=content_type.encode(), headers={"Content-Type": content_type}
+        )
+    service.client.post(
+        "/v1/datasets", content=CSV, headers={"Content-Type": "text/csv; charset=utf-8"}
+    )
     assert [media_type for _, media_type, _, _ in service.reader.seen] == [None, None, "text/csv"]
 
 
 def test_what_cannot_be_read_is_the_readers_problem_and_leaves_nothing_behind(service: Any) -> None:
     answer = service.client.post("/v1/datasets", content=b"bad")
     problem = answer.json()
-    assert (answer.status_code, problem["code"], problem["hints"]) == (422, "unreadable-data", ["Remove the row."])
+    assert (answer.status_code, problem["code"], problem["hints"]) == (
+        422,
+        "unreadable-data",
+        ["Remove the row."],
+    )
     assert service.client.get("/v1/datasets").json()["items"] == []
     assert list(service.settings.scratch.iterdir()) == []
 
 
-def test_what_killed_processes_left_is_swept_at_the_start_and_what_others_use_is_not(tmp_path: Path) -> None:
+def test_what_killed_processes_left_is_swept_at_the_start_and_what_others_use_is_not(
+    tmp_path: Path,
+) -> None:
     scratch, tenants = tmp_path / "uploads", tmp_path / "datasets" / "lab"
     for left in (scratch / "upload-left", tenants / ".incoming-left", tenants / "ds_kept"):
         left.mkdir(parents=True)
@@ -124,8 +158,12 @@ def test_unknown_cursor_and_unknown_filter_are_refused(service: Any) -> None:
 
 
 def test_form_with_a_second_file_an_unknown_part_or_no_file_is_refused(service: Any) -> None:
-    two = service.client.post("/v1/datasets", files=[("file", ("a.csv", CSV)), ("file", ("b.csv", CSV))])
-    unknown = service.client.post("/v1/datasets", files={"file": ("a.csv", CSV), "colour": (None, "red")})
+    two = service.client.post(
+        "/v1/datasets", files=[("file", ("a.csv", CSV)), ("file", ("b.csv", CSV))]
+    )
+    unknown = service.client.post(
+        "/v1/datasets", files={"file": ("a.csv", CSV), "colour": (None, "red")}
+    )
     none = service.client.post("/v1/datasets", files={"layout": (None, json.dumps({"dt": 1}))})
     assert [answer.status_code for answer in (two, unknown, none)] == [422, 422, 422]
     assert unknown.json()["errors"][0]["pointer"] == "#/colour"
@@ -141,7 +179,11 @@ def test_form_with_a_second_file_an_unknown_part_or_no_file_is_refused(service: 
         ("'; filename*=\x7f", None),
     ],
 )
-def test_a_raw_upload_is_labelled_by_its_disposition(service: Any, disposition: str, label: str | None) -> None:
+def test_a_raw_upload_is_labelled_by_its_disposition(
+    service: Any, disposition: str, label: str | None
+) -> None:
     headers = {"Content-Type": "text/csv", "Content-Disposition": disposition}
-    dataset = service.client.post("/v1/datasets", content=b"t,x\n0,1\n1,2\n", headers=headers).json()
+    dataset = service.client.post(
+        "/v1/datasets", content=b"t,x\n0,1\n1,2\n", headers=headers
+    ).json()
     assert dataset["label"] == label

@@ -37,7 +37,9 @@ HOSTILE_JSON = {
 
 @pytest.mark.parametrize("body", HOSTILE_JSON.values(), ids=HOSTILE_JSON)
 def test_json_that_parsers_disagree_on_is_refused(service: Any, body: bytes) -> None:
-    answer = service.client.post("/v1/jobs", content=body, headers={"Content-Type": "application/json"})
+    answer = service.client.post(
+        "/v1/jobs", content=body, headers={"Content-Type": "application/json"}
+    )
     problem = answer.json()
     assert (answer.status_code, problem["code"]) == (400, "invalid-json")
     assert len(problem["detail"]) < 200
@@ -51,7 +53,9 @@ ODD_VALUES = {
     "a long kind": b'{"kind": "' + b"k" * 10_000 + b'"}',
     "kind is an object": b'{"kind": {"a": []}}',
     "preset is a list": b'{"kind": "identification", "preset": ["paper"]}',
-    "1 000 unknown names": json.dumps({"kind": "generator", **{f"k{n}": n for n in range(1000)}}).encode(),
+    "1 000 unknown names": json.dumps(
+        {"kind": "generator", **{f"k{n}": n for n in range(1000)}}
+    ).encode(),
     "inline data of nothing": b'{"kind": "identification", "data": {"trajectories": null, "k": 1}}',
     "inline data twice removed": b'{"kind": "identification", "data": {"data": {"data": []}}}',
 }
@@ -59,7 +63,9 @@ ODD_VALUES = {
 
 @pytest.mark.parametrize("body", ODD_VALUES.values(), ids=ODD_VALUES)
 def test_odd_values_are_refused_without_being_repeated(service: Any, body: bytes) -> None:
-    answer = service.client.post("/v1/jobs", content=body, headers={"Content-Type": "application/json"})
+    answer = service.client.post(
+        "/v1/jobs", content=body, headers={"Content-Type": "application/json"}
+    )
     assert answer.status_code in (400, 422), answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     assert len(answer.text) < 10_000
@@ -70,7 +76,9 @@ def test_no_depth_lies_between_what_is_read_and_what_can_be_written_again(servic
     for kind in (b'"generator", "model": ', b'"identification", "data": '):
         for depth in range(400, 1100, 25):
             body = b'{"kind": ' + kind + b'{"trajectories": ' + b"[" * depth + b"]" * depth + b"}}"
-            answer = service.client.post("/v1/jobs", content=body, headers={"Content-Type": "application/json"})
+            answer = service.client.post(
+                "/v1/jobs", content=body, headers={"Content-Type": "application/json"}
+            )
             assert answer.status_code in (202, 400, 422), (depth, answer.text)
 
 
@@ -95,12 +103,19 @@ def test_unannounced_size_is_counted(service: Any) -> None:
 
 @pytest.mark.parametrize("encoding", ["gzip", "br", "identity, gzip"])
 def test_compressed_bodies_are_not_mistaken_for_data(service: Any, encoding: str) -> None:
-    answer = service.client.post("/v1/datasets", content=b"x", headers={"Content-Encoding": encoding})
+    answer = service.client.post(
+        "/v1/datasets", content=b"x", headers={"Content-Encoding": encoding}
+    )
     assert (answer.status_code, answer.json()["code"]) == (415, "unsupported-media-type")
 
 
 def _form(*parts: bytes, boundary: bytes = b"B") -> bytes:
-    return b"".join(b"--" + boundary + b"\r\n" + part + b"\r\n" for part in parts) + b"--" + boundary + b"--\r\n"
+    return (
+        b"".join(b"--" + boundary + b"\r\n" + part + b"\r\n" for part in parts)
+        + b"--"
+        + boundary
+        + b"--\r\n"
+    )
 
 
 FIELD = b'Content-Disposition: form-data; name="layout"\r\n\r\n{}'
@@ -113,7 +128,10 @@ FORMS = {
     "17 fields": (b"multipart/form-data; boundary=B", _form(*[FIELD] * 17)),
     "5 files": (b"multipart/form-data; boundary=B", _form(*[FILE] * 5)),
     "1 500 parts": (b"multipart/form-data; boundary=B", _form(*[FIELD] * 1500)),
-    "no name": (b"multipart/form-data; boundary=B", _form(b"Content-Disposition: form-data\r\n\r\n1")),
+    "no name": (
+        b"multipart/form-data; boundary=B",
+        _form(b"Content-Disposition: form-data\r\n\r\n1"),
+    ),
     "no header": (b"multipart/form-data; boundary=B", _form(b"\r\n1")),
     "odd charset": (
         b"multipart/form-data; boundary=B; charset=idna",
@@ -133,20 +151,35 @@ FORMS = {
 
 @pytest.mark.parametrize("path", ["/v1/datasets", "/v1/jobs"])
 @pytest.mark.parametrize(("content_type", "body"), FORMS.values(), ids=FORMS)
-def test_broken_forms_are_refused(service: Any, path: str, content_type: bytes, body: bytes) -> None:
+def test_broken_forms_are_refused(
+    service: Any, path: str, content_type: bytes, body: bytes
+) -> None:
     answer = service.client.post(path, content=body, headers={b"Content-Type": content_type})
     assert answer.status_code in (400, 413, 422), answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     assert service.client.get("/v1/datasets").json()["items"] == []
 
 
-NAMES = (b"../../etc/passwd", b"a\x00b.csv", b"\xff\xfe.csv", b"x" * 5000, "ünïcode.csv".encode(), b"..", b"C:\\con", b"")
+NAMES = (
+    b"../../etc/passwd",
+    b"a\x00b.csv",
+    b"\xff\xfe.csv",
+    b"x" * 5000,
+    "ünïcode.csv".encode(),
+    b"..",
+    b"C:\\con",
+    b"",
+)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names_of_files_are_labels_and_never_paths(service: Any, name: bytes) -> None:
     part = b'Content-Disposition: form-data; name="file"; filename="' + name + b'"\r\n\r\n1'
-    answer = service.client.post("/v1/datasets", content=_form(part), headers={"Content-Type": "multipart/form-data; boundary=B"})
+    answer = service.client.post(
+        "/v1/datasets",
+        content=_form(part),
+        headers={"Content-Type": "multipart/form-data; boundary=B"},
+    )
     assert answer.status_code in (201, 400)
     if answer.status_code == 201:
         label = answer.json()["label"] or ""
@@ -178,9 +211,17 @@ def _talk(address: tuple[str, int], *sent: bytes) -> bytes:
     return received
 
 
-@pytest.mark.parametrize("content_type", [b"application/json", b"text/csv", b"multipart/form-data; boundary=B"])
-def test_a_body_that_stops_coming_is_given_up(service: Any, address: tuple[str, int], content_type: bytes) -> None:
-    head = b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\nContent-Type: " + content_type + b"\r\n\r\n"
+@pytest.mark.parametrize(
+    "content_type", [b"application/json", b"text/csv", b"multipart/form-data; boundary=B"]
+)
+def test_a_body_that_stops_coming_is_given_up(
+    service: Any, address: tuple[str, int], content_type: bytes
+) -> None:
+    head = (
+        b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\nContent-Type: "
+        + content_type
+        + b"\r\n\r\n"
+    )
     if content_type == b"text/csv":
         head = head.replace(b"/v1/jobs", b"/v1/datasets")
     started = time.monotonic()
@@ -190,16 +231,24 @@ def test_a_body_that_stops_coming_is_given_up(service: Any, address: tuple[str, 
     assert time.monotonic() - started < 25 * service.settings.body_idle_seconds
 
 
-def test_a_caller_who_hangs_up_leaves_nothing_behind(service: Any, address: tuple[str, int]) -> None:
+def test_a_caller_who_hangs_up_leaves_nothing_behind(
+    service: Any, address: tuple[str, int]
+) -> None:
     with socket.create_connection(address, timeout=10) as connection:
-        connection.sendall(b"POST /v1/datasets HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n1")
+        connection.sendall(
+            b"POST /v1/datasets HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n1"
+        )
     deadline = time.monotonic() + 5
     while any(service.settings.scratch.glob("*")) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not any(service.settings.scratch.glob("*"))
-    assert _talk(address, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").startswith(b"HTTP/1.1 200 ")
+    assert _talk(
+        address, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    ).startswith(b"HTTP/1.1 200 ")
 
 
-def test_too_large_an_upload_hears_so_although_it_is_still_sending(address: tuple[str, int]) -> None:
+def test_too_large_an_upload_hears_so_although_it_is_still_sending(
+    address: tuple[str, int],
+) -> None:
     head = b"POST /v1/datasets HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000000\r\n\r\n"
     assert _talk(address, head, b"0" * 1000).startswith(b"HTTP/1.1 413 ")

@@ -43,11 +43,16 @@ def client() -> Any:
 
 
 @pytest.mark.parametrize("query", ["", "?refused=true"])
-def test_every_answer_of_a_deprecated_operation_says_since_when_until_when_and_what_instead(client: Any, query: str) -> None:
+def test_every_answer_of_a_deprecated_operation_says_since_when_until_when_and_what_instead(
+    client: Any, query: str
+) -> None:
     answer = client.get(f"/v1/old{query}")
     assert answer.headers["deprecation"] == f"@{int(datetime(2027, 1, 1, tzinfo=UTC).timestamp())}"
     assert answer.headers["sunset"] == "Sat, 01 Jan 2028 00:00:00 GMT"
-    assert answer.headers["link"] == '<https://example.org/instead>; rel="deprecation"; type="text/html"'
+    assert (
+        answer.headers["link"]
+        == '<https://example.org/instead>; rel="deprecation"; type="text/html"'
+    )
 
 
 def test_no_other_operation_says_so(client: Any) -> None:
@@ -65,9 +70,15 @@ def test_the_document_marks_it_and_declares_the_headers(client: Any) -> None:
     assert "deprecated" not in paths["/v1/new"]["get"]
 
 
-def test_a_deprecated_field_is_told_of_where_the_caller_gave_it(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(IdentificationParameters.model_fields["seed"], "json_schema_extra", OLD.extra)
-    monkeypatch.setattr(LibraryParameters.model_fields["extra_terms"], "json_schema_extra", OLDER.extra)
+def test_a_deprecated_field_is_told_of_where_the_caller_gave_it(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        IdentificationParameters.model_fields["seed"], "json_schema_extra", OLD.extra
+    )
+    monkeypatch.setattr(
+        LibraryParameters.model_fields["extra_terms"], "json_schema_extra", OLDER.extra
+    )
     body = {"kind": "identification", "dataset": service.upload()}
 
     def told(**fields: object) -> Any:
@@ -77,11 +88,18 @@ def test_a_deprecated_field_is_told_of_where_the_caller_gave_it(service: Any, mo
     assert "deprecation" not in told(preset="paper"), "the preset's fields are not the caller's"
     assert told(parameters={"seed": 1})["sunset"] == "Sat, 01 Jan 2028 00:00:00 GMT"
     monkeypatch.setattr(Layout.model_fields["state_unit"], "json_schema_extra", OLD.extra)
-    for address, noted in (("/v1/datasets?state_unit=nm", True), ("/v1/datasets?time_unit=s", False)):
-        assert ("deprecation" in service.client.post(address, content=b"0,1\n1,2\n").headers) == noted
+    for address, noted in (
+        ("/v1/datasets?state_unit=nm", True),
+        ("/v1/datasets?time_unit=s", False),
+    ):
+        assert (
+            "deprecation" in service.client.post(address, content=b"0,1\n1,2\n").headers
+        ) == noted
     both = told(parameters={"seed": 0, "library": {"extra_terms": ["x^5"]}})
     assert both["deprecation"] == f"@{int(datetime(2026, 6, 1, tzinfo=UTC).timestamp())}"
-    assert both.get_list("link") == [f'<{one.link}>; rel="deprecation"; type="text/html"' for one in (OLDER, OLD)]
+    assert both.get_list("link") == [
+        f'<{one.link}>; rel="deprecation"; type="text/html"' for one in (OLDER, OLD)
+    ]
 
 
 def test_deprecated_fields_are_found_inside_lists_and_maps() -> None:
@@ -94,6 +112,10 @@ def test_deprecated_fields_are_found_inside_lists_and_maps() -> None:
         named: dict[str, Inner]
 
     Inner.model_fields["old"].json_schema_extra = OLD.extra  # type: ignore[assignment]
-    for listed, named, times in (([{"new": 1}], {}, 0), ([{"new": 1}, {"old": 1}], {}, 1), ([], {"a": {"old": 1}}, 1)):
+    for listed, named, times in (
+        ([{"new": 1}], {}, 0),
+        ([{"new": 1}, {"old": 1}], {}, 1),
+        ([], {"a": {"old": 1}}, 1),
+    ):
         given = {"listed": listed, "named": named}
         assert len(list(deprecation.used(Outer.model_validate(given), given))) == times

@@ -16,7 +16,9 @@ def told(text: str) -> list[dict[str, Any]]:
     """The events of a stream; their data carry the id of the event."""
     events = []
     for block in text.strip().split("\n\n"):
-        fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
+        fields = dict(
+            line.split(": ", 1) for line in block.splitlines() if not line.startswith(":")
+        )
         if fields:
             assert fields["event"] == "job"
             data = json.loads(fields["data"])
@@ -31,7 +33,9 @@ def test_a_job_is_followed_to_its_end(service: Any) -> None:
     def work() -> None:
         time.sleep(0.4)
         service.stores.jobs.claim(job_id, "test", 30.0)
-        service.stores.jobs.report(job_id, 1, Progress(fraction=0.5, stage="fitting", message="a\nb"))
+        service.stores.jobs.report(
+            job_id, 1, Progress(fraction=0.5, stage="fitting", message="a\nb")
+        )
         time.sleep(0.4)
         name = service.stores.results.put("default", job_id, 1, b"{}")
         service.stores.jobs.succeed(job_id, 1, name)
@@ -85,7 +89,9 @@ def test_an_id_that_no_event_has_is_refused(service: Any, odd: str) -> None:
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
 
 
-def test_many_followers_read_the_store_only_when_there_is_news(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_followers_read_the_store_only_when_there_is_news(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     job_id, followers, read = service.job(), 8, RedisJobStore.events
     reads: list[Any] = []
 
@@ -99,12 +105,19 @@ def test_many_followers_read_the_store_only_when_there_is_news(service: Any, mon
         service.stores.jobs.claim(job_id, "test", 30.0)
         for n in range(1, 4):
             time.sleep(0.3)
-            service.stores.jobs.report(job_id, 1, Progress(fraction=n / 4, stage="fitting", message=""))
+            service.stores.jobs.report(
+                job_id, 1, Progress(fraction=n / 4, stage="fitting", message="")
+            )
         time.sleep(0.3)
-        service.stores.jobs.succeed(job_id, 1, service.stores.results.put("default", job_id, 1, b"{}"))
+        service.stores.jobs.succeed(
+            job_id, 1, service.stores.results.put("default", job_id, 1, b"{}")
+        )
 
     with ThreadPoolExecutor(followers + 1) as threads:
-        answers = [threads.submit(service.client.get, f"/v1/jobs/{job_id}/events") for _ in range(followers)]
+        answers = [
+            threads.submit(service.client.get, f"/v1/jobs/{job_id}/events")
+            for _ in range(followers)
+        ]
         time.sleep(0.3)
         threads.submit(work)
     told_to = [told(answer.result().text) for answer in answers]
@@ -114,10 +127,14 @@ def test_many_followers_read_the_store_only_when_there_is_news(service: Any, mon
     assert len(reads) <= followers * len(told_to[0])
 
 
-def test_who_names_an_event_of_the_future_keeps_nobody_busy_and_is_let_go_with_the_job(service: Any) -> None:
+def test_who_names_an_event_of_the_future_keeps_nobody_busy_and_is_let_go_with_the_job(
+    service: Any,
+) -> None:
     job_id = service.job()
     threading.Timer(0.4, service.finish, (job_id,)).start()
-    answer = service.client.get(f"/v1/jobs/{job_id}/events", headers={"Last-Event-ID": "9999999999999-0"})
+    answer = service.client.get(
+        f"/v1/jobs/{job_id}/events", headers={"Last-Event-ID": "9999999999999-0"}
+    )
     assert told(answer.text) == []
     assert answer.text.count("\n\n") < 4
 
@@ -129,5 +146,8 @@ def test_there_are_no_events_of_an_unknown_job(service: Any) -> None:
 def test_a_stream_ends_when_the_process_is_asked_to_stop(service: Any) -> None:
     threading.Timer(0.3, service.client.app.state.context.stopping.set).start()
     started = time.monotonic()
-    assert [event["state"] for event in told(service.client.get(f"/v1/jobs/{service.job()}/events").text)] == ["queued"]
+    assert [
+        event["state"]
+        for event in told(service.client.get(f"/v1/jobs/{service.job()}/events").text)
+    ] == ["queued"]
     assert time.monotonic() - started < 15

@@ -60,7 +60,9 @@ def test_two_hundred_wait_at_the_price_of_one() -> None:
 def test_each_hears_of_its_own_job_only() -> None:
     async def story(jobs: _Jobs, watch: JobWatch, _: threading.Event) -> None:
         a, b, _none = await asyncio.gather(
-            watch.ended("job_a", 5), watch.ended("job_b", 0.3), _later(0.05, lambda: jobs.open.discard("job_a"))
+            watch.ended("job_a", 5),
+            watch.ended("job_b", 0.3),
+            _later(0.05, lambda: jobs.open.discard("job_a")),
         )
         assert (a, b) == (True, False)
 
@@ -83,7 +85,9 @@ def test_looking_ends_with_the_last_who_waits_and_begins_again_with_the_next() -
 def test_a_store_that_is_away_is_told_to_all_and_the_next_wait_works() -> None:
     async def story(jobs: _Jobs, watch: JobWatch, _: threading.Event) -> None:
         jobs.away = True
-        answers = await asyncio.gather(watch.ended("job_a", 5), watch.ended("job_b", 5), return_exceptions=True)
+        answers = await asyncio.gather(
+            watch.ended("job_a", 5), watch.ended("job_b", 5), return_exceptions=True
+        )
         assert [type(answer) for answer in answers] == [StoreUnavailable] * 2
         jobs.away = False
         jobs.open.clear()
@@ -118,9 +122,13 @@ def test_a_caller_who_gives_up_leaves_the_others_waiting() -> None:
 
 def test_two_hundred_followers_hear_of_news_at_the_price_of_one() -> None:
     async def story(jobs: _Jobs, watch: JobWatch, _: threading.Event) -> None:
-        following: list[Awaitable[str | None]] = [watch.newest_event("job_a", "1-0", 30) for _ in range(200)]
+        following: list[Awaitable[str | None]] = [
+            watch.newest_event("job_a", "1-0", 30) for _ in range(200)
+        ]
         elsewhere = watch.newest_event("job_b", "1-0", 0.6)
-        *answers, other, _none = await asyncio.gather(*following, elsewhere, _later(0.5, lambda: jobs.newest.update(job_a="2-0")))
+        *answers, other, _none = await asyncio.gather(
+            *following, elsewhere, _later(0.5, lambda: jobs.newest.update(job_a="2-0"))
+        )
         assert (answers, other) == (["2-0"] * 200, "1-0")
         assert jobs.looks <= 0.6 / 0.015 + 2
 
@@ -144,7 +152,9 @@ def test_followers_are_told_of_a_stop_and_of_a_store_that_is_away() -> None:
             await watch.newest_event("job_a", "1-0", 30)
         jobs.away = False
         begun = time.monotonic()
-        known, _none = await asyncio.gather(watch.newest_event("job_a", "1-0", 30), _later(0.05, stopping.set))
+        known, _none = await asyncio.gather(
+            watch.newest_event("job_a", "1-0", 30), _later(0.05, stopping.set)
+        )
         assert known == "1-0"
         assert time.monotonic() - begun < 15
 

@@ -33,7 +33,9 @@ class _Asked:
         (("wait=" + "9" * 5000,), None),
     ],
 )
-def test_preference_is_read_as_rfc_7240_writes_it(given: tuple[str, ...], seconds: int | None) -> None:
+def test_preference_is_read_as_rfc_7240_writes_it(
+    given: tuple[str, ...], seconds: int | None
+) -> None:
     assert preferred_seconds(_Asked(*given)) == seconds  # type: ignore[arg-type]
 
 
@@ -48,7 +50,11 @@ def test_a_job_that_ends_within_the_wait_is_answered_with_200(service: Any) -> N
     worker = threading.Thread(target=work)
     worker.start()
     started = time.monotonic()
-    answer = service.client.post("/v1/jobs", json={"kind": "identification", "dataset": dataset}, headers={"Prefer": "wait=30"})
+    answer = service.client.post(
+        "/v1/jobs",
+        json={"kind": "identification", "dataset": dataset},
+        headers={"Prefer": "wait=30"},
+    )
     worker.join()
     assert (answer.status_code, answer.json()["state"]) == (200, "succeeded")
     assert answer.headers["preference-applied"] == "wait=30"
@@ -59,7 +65,11 @@ def test_a_job_that_ends_within_the_wait_is_answered_with_200(service: Any) -> N
 def test_a_job_that_does_not_end_is_answered_when_the_wait_is_over(service: Any) -> None:
     dataset = service.upload()
     started = time.monotonic()
-    answer = service.client.post("/v1/jobs", json={"kind": "identification", "dataset": dataset}, headers={"Prefer": "wait=1"})
+    answer = service.client.post(
+        "/v1/jobs",
+        json={"kind": "identification", "dataset": dataset},
+        headers={"Prefer": "wait=1"},
+    )
     assert (answer.status_code, answer.headers["retry-after"]) == (202, "1")
     assert time.monotonic() - started >= 1
     followed = service.client.get(answer.headers["location"], headers={"Prefer": "wait=0"})
@@ -81,13 +91,17 @@ def test_a_hundred_waiting_callers_hold_up_nobody(service: Any) -> None:
     answers: list[int] = []
 
     def wait() -> None:
-        answers.append(service.client.get(f"/v1/jobs/{job_id}", headers={"Prefer": "wait=60"}).status_code)
+        answers.append(
+            service.client.get(f"/v1/jobs/{job_id}", headers={"Prefer": "wait=60"}).status_code
+        )
 
     callers = [threading.Thread(target=wait) for _ in range(100)]
     for caller in callers:
         caller.start()
     time.sleep(0.5)
-    assert service.client.get("/v1/jobs").status_code == 200, "more callers wait than there are threads"
+    assert service.client.get("/v1/jobs").status_code == 200, (
+        "more callers wait than there are threads"
+    )
     assert answers == []
     service.client.post(f"/v1/jobs/{job_id}/cancel")
     for caller in callers:

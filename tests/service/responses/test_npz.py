@@ -58,7 +58,9 @@ def test_every_array_is_there_under_its_place() -> None:
     assert found.keys() == expected.keys()
     for name, values in expected.items():
         np.testing.assert_array_equal(found[name], values, err_msg=name)
-    assert document.pop("generator")["spectrum"]["eigenfunctions"] == [{"npz": "generator.spectrum.eigenfunctions.0"}]
+    assert document.pop("generator")["spectrum"]["eigenfunctions"] == [
+        {"npz": "generator.spectrum.eigenfunctions.0"}
+    ]
     assert document == {name: value for name, value in DOCUMENT.items() if name != "generator"}
 
 

@@ -13,7 +13,9 @@ from service.responses import preview as module
 from service.responses.preview import MOST_STRETCHES, preview
 
 
-def written(folder: Path, states: np.ndarray, segments: list[tuple[int, int, int]]) -> DatasetReport:
+def written(
+    folder: Path, states: np.ndarray, segments: list[tuple[int, int, int]]
+) -> DatasetReport:
     np.save(folder / "states.npy", states)
     np.save(folder / "times.npy", np.arange(len(states), dtype=float))
     np.save(folder / "segments.npy", np.array(segments))
@@ -32,14 +34,18 @@ def written(folder: Path, states: np.ndarray, segments: list[tuple[int, int, int
     )
 
 
-def test_every_peak_is_inside_the_envelope_and_every_sample_in_the_histogram(tmp_path: Path) -> None:
+def test_every_peak_is_inside_the_envelope_and_every_sample_in_the_histogram(
+    tmp_path: Path,
+) -> None:
     states = np.random.default_rng(0).standard_normal((30_000, 2))
     states[12_345] = 40.0, -40.0
     report = written(tmp_path, states, [(0, 10_000, 0), (10_000, 30_000, 1)])
     found = preview(tmp_path, report, 300)
     assert [stretch.trajectory for stretch in found.stretches] == [0, 1]
     assert [len(stretch.times) for stretch in found.stretches] == [100, 200]
-    for stretch, (start, stop) in zip(found.stretches, ((0, 10_000), (10_000, 30_000)), strict=True):
+    for stretch, (start, stop) in zip(
+        found.stretches, ((0, 10_000), (10_000, 30_000)), strict=True
+    ):
         for k, name in enumerate("xy"):
             assert min(stretch.low[name]) == states[start:stop, k].min()
             assert max(stretch.high[name]) == states[start:stop, k].max()
@@ -67,7 +73,9 @@ def test_constant_data_have_a_histogram(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("points", [10, 10_000])
-def test_memory_does_not_grow_with_the_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, points: int) -> None:
+def test_memory_does_not_grow_with_the_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, points: int
+) -> None:
     monkeypatch.setattr(module, "CHUNK", 1 << 12)
     states = np.zeros((1_000_000, 1))
     report = written(tmp_path, states, [(0, 1_000_000, 0)])
@@ -82,4 +90,6 @@ def test_memory_does_not_grow_with_the_record(tmp_path: Path, monkeypatch: pytes
 
 def test_a_stranger_s_dataset_has_no_preview(service: Any) -> None:
     assert service.client.get("/v1/datasets/ds_aaaaaaaaaaaaaaaa/preview").status_code == 404
-    assert service.client.get("/v1/datasets/ds_aaaaaaaaaaaaaaaa/preview?points=1").status_code == 422
+    assert (
+        service.client.get("/v1/datasets/ds_aaaaaaaaaaaaaaaa/preview?points=1").status_code == 422
+    )

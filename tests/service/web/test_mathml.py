@@ -11,7 +11,9 @@ from service.web import mathml
 
 
 def text_of(markup: str) -> str:
-    return "".join(ElementTree.fromstring(re.sub(r"&(?!amp;|lt;|gt;|quot;|#)", "&amp;", markup)).itertext())
+    return "".join(
+        ElementTree.fromstring(re.sub(r"&(?!amp;|lt;|gt;|quot;|#)", "&amp;", markup)).itertext()
+    )
 
 
 @pytest.mark.parametrize(
@@ -34,7 +36,16 @@ def test_a_term_is_typeset(term: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["<script>alert(1)</script>", "x<y", "'\"><img>", "a" * 300, "f(x)(y)", "__import__('os')", "((((("]
+    "text",
+    [
+        "<script>alert(1)</script>",
+        "x<y",
+        "'\"><img>",
+        "a" * 300,
+        "f(x)(y)",
+        "__import__('os')",
+        "(((((",
+    ],
 )
 def test_what_is_no_term_stays_text(text: str) -> None:
     assert "<script" not in mathml.term(text)
@@ -62,6 +73,10 @@ def test_a_drift_shows_its_active_terms_with_errors_and_signs() -> None:
 
 def test_a_single_constant_needs_no_brackets_and_no_drift_is_zero() -> None:
     constant = component(Term(term="1", value=0.2577, active=True, std_error=0.0046))
-    assert [text_of(t) for t in mathml.diffusion_equation("x,x", constant, alone=True).terms] == ["0.2577±0.0046"]
-    nothing = mathml.drift_equation("y", component(Term(term="1", value=0.0, active=False)), alone=False)
+    assert [text_of(t) for t in mathml.diffusion_equation("x,x", constant, alone=True).terms] == [
+        "0.2577±0.0046"
+    ]
+    nothing = mathml.drift_equation(
+        "y", component(Term(term="1", value=0.0, active=False)), alone=False
+    )
     assert (text_of(nothing.left), [text_of(t) for t in nothing.terms]) == ("by=", ["0"])

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.web.numbers import count, exact, measured, percent, plain, seconds, with_error, with_interval
+from service.web.numbers import (
+    count,
+    exact,
+    measured,
+    percent,
+    plain,
+    seconds,
+    with_error,
+    with_interval,
+)
 
 
 @pytest.mark.parametrize(
@@ -24,16 +33,22 @@ from service.web.numbers import count, exact, measured, percent, plain, seconds,
         (3.0, 0.0, "3.000"),
     ],
 )
-def test_an_error_has_two_digits_and_the_value_ends_where_it_does(value: float, error: float | None, text: str) -> None:
+def test_an_error_has_two_digits_and_the_value_ends_where_it_does(
+    value: float, error: float | None, text: str
+) -> None:
     assert with_error(value, error) == text
 
 
 @given(st.floats(-1e12, 1e12), st.floats(1e-9, 1e12))
-def test_value_and_error_are_right_to_half_of_the_last_place_shown(value: float, error: float) -> None:
+def test_value_and_error_are_right_to_half_of_the_last_place_shown(
+    value: float, error: float
+) -> None:
     number, spread, exponent = measured(value, error)
     shown = float(spread) * 10.0**exponent
     assert abs(shown - error) <= 0.0501 * error + 1e-12 * abs(value)
-    assert abs(float(number.replace("−", "-")) * 10.0**exponent - value) <= 0.0501 * error * 10 + 1e-9 * abs(value)
+    assert abs(
+        float(number.replace("−", "-")) * 10.0**exponent - value
+    ) <= 0.0501 * error * 10 + 1e-9 * abs(value)
 
 
 @pytest.mark.parametrize(
@@ -75,5 +90,10 @@ def test_what_is_exact_has_no_zeros_at_its_end(value: float | None, text: str) -
 def test_counts_shares_and_times() -> None:
     assert (count(6001), count(6_000_000)) == ("6001", "6\u202f000\u202f000")
     assert (percent(0.007), percent(0.123), percent(0)) == ("0.70 %", "12 %", "0 %")
-    assert (seconds(0.42), seconds(42), seconds(200), seconds(7500)) == ("0.42 s", "42 s", "3 min 20 s", "2 h 5 min")
+    assert (seconds(0.42), seconds(42), seconds(200), seconds(7500)) == (
+        "0.42 s",
+        "42 s",
+        "3 min 20 s",
+        "2 h 5 min",
+    )
     assert plain(0.01) == "0.01000"

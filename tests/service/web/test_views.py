@@ -11,7 +11,16 @@ import numpy as np
 import pytest
 
 from contract import curves, results
-from contract.datasets import Dataset, DatasetPreview, DatasetReport, Layout, LengthReport, SamplingReport, Stretch, Variable
+from contract.datasets import (
+    Dataset,
+    DatasetPreview,
+    DatasetReport,
+    Layout,
+    LengthReport,
+    SamplingReport,
+    Stretch,
+    Variable,
+)
 from contract.jobs import GeneratorJob
 from contract.records import JobRecord
 from contract.rolling import RollingResult
@@ -46,16 +55,25 @@ def finished(label: str = "a well", column: str = "voltage", **generator: Any) -
         ),
         model=results.Model(
             drift={
-                "x": results.Component(expression="-x", terms=(results.Term(term="x", value=-1.0, active=True, std_error=0.1),))
+                "x": results.Component(
+                    expression="-x",
+                    terms=(results.Term(term="x", value=-1.0, active=True, std_error=0.1),),
+                )
             },
             diffusion={
-                "x,x": results.Component(expression="1", terms=(results.Term(term="1", value=1.0, active=True, std_error=0.01),))
+                "x,x": results.Component(
+                    expression="1",
+                    terms=(results.Term(term="1", value=1.0, active=True, std_error=0.01),),
+                )
             },
         ),
         selection=results.Selection(drift={}, diffusion={}),
         generator=results.GeneratorAnalysis.model_validate(
             {
-                "spectrum": {"eigenvalues": [{"re": 1.0, "ci": [0.9, 1.1]}], "relaxation_times": [1.0]},
+                "spectrum": {
+                    "eigenvalues": [{"re": 1.0, "ci": [0.9, 1.1]}],
+                    "relaxation_times": [1.0],
+                },
                 "stationary": {
                     "mean": [1e-17],
                     "covariance": [[0.5]],
@@ -66,7 +84,10 @@ def finished(label: str = "a well", column: str = "voltage", **generator: Any) -
         ),
         curves=curves.Curves(
             grid=tuple(x.tolist()),
-            drift=curves.Curve(values=tuple((-x).tolist()), band=tuple((float(-v - 0.1), float(-v + 0.1)) for v in x)),
+            drift=curves.Curve(
+                values=tuple((-x).tolist()),
+                band=tuple((float(-v - 0.1), float(-v + 0.1)) for v in x),
+            ),
             diffusion=curves.Curve(values=(1.0,) * 41),
         ),
         observed=curves.Observed(
@@ -75,7 +96,9 @@ def finished(label: str = "a well", column: str = "voltage", **generator: Any) -
             residuals={"x": curves.Bins(edges=(-6.0, 0.0, 6.0), counts=(3000, 3000))},
         ),
         diagnostics=results.Diagnostics(),
-        warnings=(results.Notice(code="coarse-sampling", message=f"Try a shorter interval. {HOSTILE}"),),
+        warnings=(
+            results.Notice(code="coarse-sampling", message=f"Try a shorter interval. {HOSTILE}"),
+        ),
         provenance=results.Provenance(version="0.1.0", parameters={"note": HOSTILE}, seconds=0.4),
     )
     record = JobRecord(
@@ -93,7 +116,14 @@ def test_the_answer_comes_before_the_plots_and_these_before_the_tables() -> None
     html = result_view(finished())
     places = [
         html.index(text)
-        for text in ("a well", "<math>", "Relaxation time", "Coarse sampling", "plot-drift", "<caption>Coefficients")
+        for text in (
+            "a well",
+            "<math>",
+            "Relaxation time",
+            "Coarse sampling",
+            "plot-drift",
+            "<caption>Coefficients",
+        )
     ]
     assert places == sorted(places)
     assert "0.91 to 1.11" in html, "the interval of 1/λ"
@@ -105,7 +135,10 @@ def test_a_mean_that_is_zero_but_for_rounding_is_zero() -> None:
 
 
 def test_a_fixed_point_that_is_zero_but_for_rounding_is_zero() -> None:
-    points = [{"at": [1e-17], "at_ci": [[-7e-16, 2e-15]], "stable": False}, {"at": [1.0], "at_ci": [[0.9, 1.1]], "stable": True}]
+    points = [
+        {"at": [1e-17], "at_ci": [[-7e-16, 2e-15]], "stable": False},
+        {"at": [1.0], "at_ci": [[0.9, 1.1]], "stable": True},
+    ]
     html = result_view(finished(fixed_points=points))
     assert "10⁻¹" not in html
     assert "0.90 to 1.10" in html
@@ -132,7 +165,8 @@ def test_wells_barriers_and_densities_are_shown_with_their_intervals() -> None:
                 barriers=[barrier | interval],
                 fixed_points=points if known else [{"at": [1.0123], "stable": True}],
                 stationary=law | {"density": density | (bands if known else {})},
-                effective_potential={"grid": grid, "values": [1.1, 0.0, 1.1]} | (bands if known else {}),
+                effective_potential={"grid": grid, "values": [1.1, 0.0, 1.1]}
+                | (bands if known else {}),
             )
         )
 
@@ -151,7 +185,11 @@ def test_curves_of_the_model_are_drawn_with_their_bands() -> None:
     shown = []
     for known in (True, False):
         curve = {"values": {"x": [1.0, 0.4, 0.2]}} | ({"values_ci": {"x": ends}} if known else {})
-        modes = {"eigenvalues": [{"re": 1.0}], "relaxation_times": [1.0], "eigenfunctions": [[-1.0, 0.0, 1.0]]}
+        modes = {
+            "eigenvalues": [{"re": 1.0}],
+            "relaxation_times": [1.0],
+            "eigenfunctions": [[-1.0, 0.0, 1.0]],
+        }
         result = finished(
             autocorrelation={"lags": lags} | curve,
             power_spectrum={"frequencies": [0.1, 0.2, 0.3]} | curve,
@@ -160,7 +198,9 @@ def test_curves_of_the_model_are_drawn_with_their_bands() -> None:
         )
         plots = {plot.name: plot for plot in plots_of(result.result)}
         names = ("autocorrelation-x", "power-spectrum", "eigenfunctions")
-        shown.append([sum(layer["kind"] == "band" for layer in plots[name].layers) for name in names])
+        shown.append(
+            [sum(layer["kind"] == "band" for layer in plots[name].layers) for name in names]
+        )
     # Negative control: without intervals there are none.
     assert shown == [[1, 1, 1], [0, 0, 0]]
 
@@ -175,11 +215,16 @@ def test_committors_of_one_variable_are_curves_with_bands() -> None:
         shown.append([layer["kind"] for layer in plots["committors"].layers])
         assert "of reaching 1.00 before −1.00" in plots["committors"].summary
     assert shown == [["band", "line"], ["line"]]
-    assert "committors" not in {plot.name for plot in plots_of(finished(committors=[nowhere]).result)}
+    assert "committors" not in {
+        plot.name for plot in plots_of(finished(committors=[nowhere]).result)
+    }
 
 
 def test_how_an_interval_is_left_is_in_the_tables() -> None:
-    left = {"probability_high": {"value": 0.66, "ci": [0.61, 0.71]}, "mean_time": {"value": 3.2, "ci": [2.9, 3.5]}}
+    left = {
+        "probability_high": {"value": 0.66, "ci": [0.61, 0.71]},
+        "mean_time": {"value": 3.2, "ci": [2.9, 3.5]},
+    }
     html = result_view(finished(exits=[{"from": 0.1, "low": -1.0, "high": 1.0} | left]))
     assert "Exit from intervals" in html
     assert "0.610 to 0.710" in html
@@ -190,7 +235,12 @@ def test_maps_of_the_plane_say_how_sure_they_are() -> None:
     grid, values = [[-1.0, 1.0], [-1.0, 1.0]], [[0.1, 0.2], [0.2, 0.4]]
     ends = [[[0.05, 0.1], [0.1, 0.3]], [[0.2, 0.4], [0.3, 0.5]]]
     law = {"mean": [0.0, 0.0], "covariance": [[1.0, 0.0], [0.0, 1.0]]}
-    committor = {"from": {"x": [None, -1.0]}, "to": {"x": [1.0, None]}, "grid": grid, "values": values}
+    committor = {
+        "from": {"x": [None, -1.0]},
+        "to": {"x": [1.0, None]},
+        "grid": grid,
+        "values": values,
+    }
 
     def maps(*, known: bool) -> dict[str, Plot]:
         band = {"values_ci": ends} if known else {}
@@ -203,25 +253,42 @@ def test_maps_of_the_plane_say_how_sure_they_are() -> None:
         document = finished(**generator).result.model_dump(mode="json", by_alias=True)
         document |= {"curves": None, "observed": None}
         document["model"] = {
-            name: {key: {"expression": text, "terms": []} for key, text in of.items()} for name, of in model.items()
+            name: {key: {"expression": text, "terms": []} for key, text in of.items()}
+            for name, of in model.items()
         }
-        return {plot.name: plot for plot in plots_of(results.IdentificationResult.model_validate(document))}
+        return {
+            plot.name: plot
+            for plot in plots_of(results.IdentificationResult.model_validate(document))
+        }
 
     shown, without = maps(known=True), maps(known=False)
     for name in ("density-and-drift", "committor-1"):
         (heat,) = (layer for layer in shown[name].layers if layer["kind"] == "heat")
-        low, high = (np.frombuffer(base64.b64decode(end), np.uint8) / 255 * heat["ceiling"] for end in heat["ends"])
+        low, high = (
+            np.frombuffer(base64.b64decode(end), np.uint8) / 255 * heat["ceiling"]
+            for end in heat["ends"]
+        )
         np.testing.assert_allclose(low, np.ravel(ends[0]), atol=0.5 / 255)
         np.testing.assert_allclose(high, np.ravel(ends[1]), atol=0.5 / 255)
-        assert [layer["ends"] for layer in without[name].layers if layer["kind"] == "heat"] == [None]
-    assert "maximum is at (1.00, 1.00): 0.400, 95 % confidence interval 0.300 to 0.500" in shown["density-and-drift"].summary
+        assert [layer["ends"] for layer in without[name].layers if layer["kind"] == "heat"] == [
+            None
+        ]
+    assert (
+        "maximum is at (1.00, 1.00): 0.400, 95 % confidence interval 0.300 to 0.500"
+        in shown["density-and-drift"].summary
+    )
     assert "95 %" not in without["density-and-drift"].summary + without["committor-1"].note
     assert "at most 0.30 wide" in shown["committor-1"].note
 
 
 def test_why_there_is_no_law_is_said_once() -> None:
     html = result_view(
-        finished(ergodic=False, reason="no stationary distribution: nothing holds it back", spectrum=None, stationary=None)
+        finished(
+            ergodic=False,
+            reason="no stationary distribution: nothing holds it back",
+            spectrum=None,
+            stationary=None,
+        )
     )
     assert html.count("othing holds it back") == 1
     assert "<strong>No stationary distribution.</strong> Nothing holds it back." in html
@@ -261,9 +328,22 @@ def dataset(label: str) -> tuple[Dataset, DatasetPreview]:
         range=((0.0, 1.0),),
         warnings=(results.Notice(code="odd", message=label),),
     )
-    made = Dataset(id="ds_1", created_at=datetime.now(UTC), sha256="0" * 64, bytes=30, label=label[:200], report=described)
-    stretch = Stretch(trajectory=0, times=(0.0, 1.0, 2.0), low={"x": (0.0, 1.0, 0.0)}, high={"x": (0.0, 1.0, 0.0)})
-    return made, DatasetPreview(stretches=(stretch,), n_segments=1, histograms={"x": curves.Bins(edges=(0.0, 1.0), counts=(3,))})
+    made = Dataset(
+        id="ds_1",
+        created_at=datetime.now(UTC),
+        sha256="0" * 64,
+        bytes=30,
+        label=label[:200],
+        report=described,
+    )
+    stretch = Stretch(
+        trajectory=0, times=(0.0, 1.0, 2.0), low={"x": (0.0, 1.0, 0.0)}, high={"x": (0.0, 1.0, 0.0)}
+    )
+    return made, DatasetPreview(
+        stretches=(stretch,),
+        n_segments=1,
+        histograms={"x": curves.Bins(edges=(0.0, 1.0), counts=(3,))},
+    )
 
 
 @pytest.mark.parametrize("name", ["result", "report", "comparison", "dataset"])
@@ -279,7 +359,10 @@ def test_no_text_of_a_user_s_becomes_html(name: str) -> None:
 
 def test_the_report_allows_exactly_what_it_holds() -> None:
     page, policy = report.report(finished())
-    for kind, tag in (("script-src", r"<script(?: type=\"module\")?>(.*?)</script>"), ("style-src", r"<style>(.*?)</style>")):
+    for kind, tag in (
+        ("script-src", r"<script(?: type=\"module\")?>(.*?)</script>"),
+        ("style-src", r"<style>(.*?)</style>"),
+    ):
         held = {
             "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
             for text in re.findall(tag, page, re.DOTALL)
@@ -300,9 +383,13 @@ def test_a_page_s_addresses_change_with_its_files() -> None:
 
 def test_one_file_can_be_made_of_what_draws_plots() -> None:
     sources = {name: site.assets()[f"plots/{name}"].body.decode() for name in site.PLOTTING}
-    assert {name for name in site.assets() if name.startswith("plots/")} == {f"plots/{name}" for name in sources}
+    assert {name for name in site.assets() if name.startswith("plots/")} == {
+        f"plots/{name}" for name in sources
+    }
     for number, source in enumerate(sources.values()):
-        assert set(re.findall(r"from '\./(.*?)';", source)) <= set(site.PLOTTING[:number]), "what is imported stands before"
+        assert set(re.findall(r"from '\./(.*?)';", source)) <= set(site.PLOTTING[:number]), (
+            "what is imported stands before"
+        )
     named = [
         name
         for source in sources.values()
@@ -333,8 +420,16 @@ def test_a_form_has_a_field_for_everything_that_decides_an_answer() -> None:
     basic, groups = forms.job_fields(["x", "y"])
     paths = [f.path for f in (*basic, *(f for fields in groups.values() for f in fields))]
     assert len(paths) == len(set(paths))
-    assert {"parameters/library/polynomial_degree", "parameters/periodic/x", "parameters/domain/y"} <= {f.path for f in basic}
-    assert {"parameters/kernels/bandwidth", "analysis/confidence", "parameters/library/extra_terms"} <= set(paths)
+    assert {
+        "parameters/library/polynomial_degree",
+        "parameters/periodic/x",
+        "parameters/domain/y",
+    } <= {f.path for f in basic}
+    assert {
+        "parameters/kernels/bandwidth",
+        "analysis/confidence",
+        "parameters/library/extra_terms",
+    } <= set(paths)
     method = next(f for f in basic if f.path == "parameters/selection/method")
     assert method.kind == "choice"
     assert (method.default, method.value) == ("bic", "bic")
@@ -363,7 +458,13 @@ def rolling(**trend: Any) -> Finished:
         "data": made.result.data.model_dump(),
         "sampling_rule": "trapezoid",
         "windows": windows,
-        "trend": {"slope": -0.04, "ci": [-0.06, -0.02], "z": -4.0, "factor": {"value": 0.25, "ci": [0.2, 0.4]}, "n_windows": 2}
+        "trend": {
+            "slope": -0.04,
+            "ci": [-0.06, -0.02],
+            "z": -4.0,
+            "factor": {"value": 0.25, "ci": [0.2, 0.4]},
+            "n_windows": 2,
+        }
         | trend,
         "provenance": made.result.provenance.model_dump(),
     }
@@ -374,7 +475,11 @@ def test_a_rolling_result_says_whether_the_gap_closes_and_draws_every_window() -
     html = result_view(rolling())
     assert "The spectral gap closes over time" in html
     assert "0.20 to 0.40" in html
-    assert {"plot-gap", "plot-fixed-points", "plot-drift-x", "plot-diffusion-1"} <= set(re.findall(r'id="(plot-[^"]+)"', html))
+    assert {"plot-gap", "plot-fixed-points", "plot-drift-x", "plot-diffusion-1"} <= set(
+        re.findall(r'id="(plot-[^"]+)"', html)
+    )
     assert "no significant trend" in result_view(rolling(ci=[-0.06, 0.01]))
-    assert "too short" in result_view(rolling(slope=None, ci=None, reason="the time series is too short"))
+    assert "too short" in result_view(
+        rolling(slope=None, ci=None, reason="the time series is too short")
+    )
     assert len(report.report(rolling())[0]) < 1_000_000

@@ -39,7 +39,9 @@ def found(x: np.ndarray, rate: float = 1.0, noise: float = 0.0, dt: float = 0.1)
 
 def test_the_band_holds_the_truth_nineteen_times_in_twenty_and_the_estimate_is_not_biased() -> None:
     records = [found(record(2_000, seed)) for seed in range(60)]
-    inside = np.array([(a.band[:, 0] <= a.model) & (a.model <= a.band[:, 1]) for a in records])[:, 1:]
+    inside = np.array([(a.band[:, 0] <= a.model) & (a.model <= a.band[:, 1]) for a in records])[
+        :, 1:
+    ]
     # Neighbouring lags say the same: about 60 · 5 independent ones.
     assert abs(inside.mean() - 0.95) < 3 * np.sqrt(0.05 * 0.95 / 300)
     estimates = np.array([a.data for a in records])

@@ -66,7 +66,9 @@ def test_a_drift_a_third_too_steep_is_found_and_its_size_told() -> None:
 def compared(data: Trajectories, **parameters: object) -> Comparison:
     answer = identify(data, IdentificationParameters.model_validate(parameters), lambda *_: None)
     # Without draws: intervals are not looked at here.
-    analysed = analyse_answer(replace(answer, draws=()), data, AnalysisParameters(), lambda *_: None)
+    analysed = analyse_answer(
+        replace(answer, draws=()), data, AnalysisParameters(), lambda *_: None
+    )
     return compare(data, answer, analysed.generator)
 
 
@@ -76,7 +78,14 @@ def codes(comparison: Comparison) -> list[str]:
 
 def double_well(dt: float, n_steps: int, seed: int) -> np.ndarray:
     return simulate(
-        lambda x: x - x**3, lambda x: 0.5 + 0 * x, np.zeros(4), dt=dt, n_steps=n_steps, substeps=5, burn_in=50, seed=seed
+        lambda x: x - x**3,
+        lambda x: 0.5 + 0 * x,
+        np.zeros(4),
+        dt=dt,
+        n_steps=n_steps,
+        substeps=5,
+        burn_in=50,
+        seed=seed,
     )
 
 
@@ -98,13 +107,17 @@ def test_a_hidden_slow_variable_is_named() -> None:
     )  # fmt: skip
     found = compared(from_arrays([path[:, 0] for path in paths], 0.05))
     assert codes(found) == ["chapman-kolmogorov"]
-    assert max(found.chapman_kolmogorov, key=lambda test: test.mean_difference).mean_difference > 0.05
+    assert (
+        max(found.chapman_kolmogorov, key=lambda test: test.mean_difference).mean_difference > 0.05
+    )
 
 
 @pytest.mark.slow
 def test_measurement_noise_passes_when_corrected_and_is_found_when_ignored() -> None:
     paths = double_well(0.05, 5_000, 1)
-    data = from_arrays(list(paths + 0.1 * np.random.default_rng(1).standard_normal(paths.shape)), 0.05)
+    data = from_arrays(
+        list(paths + 0.1 * np.random.default_rng(1).standard_normal(paths.shape)), 0.05
+    )
     assert codes(compared(data)) == []
     ignored = compared(data, measurement_noise="none")
     assert codes(ignored) == ["chapman-kolmogorov"]
@@ -131,6 +144,8 @@ def test_an_uneven_clock_says_so() -> None:
 
 def test_a_term_that_ends_just_beyond_the_data_is_no_obstacle() -> None:
     x = np.exp(0.3 * exact_paths(1, 4_000, 0.1, seed=6)[0])
-    found = compared(from_arrays([x], 0.1), library={"polynomial_degree": 1, "extra_terms": ["x*log(x)"]})
+    found = compared(
+        from_arrays([x], 0.1), library={"polynomial_degree": 1, "extra_terms": ["x*log(x)"]}
+    )
     assert found.chapman_kolmogorov
     assert codes(found) == []

@@ -45,7 +45,11 @@ def test_a_chain_halves_and_doubles_times_alike() -> None:
 def test_a_circle_goes_round() -> None:
     # Brownian motion with drift 1 and a = 0.5: E exp(ix) turns by the drift and shrinks by exp(-a t / 2).
     circle = ScalarProcess(
-        lambda x: 1.0 + 0 * x, lambda x: 0.5 + 0 * x, lambda x: 0 * x, bounds=(-np.pi, np.pi), period=2 * np.pi
+        lambda x: 1.0 + 0 * x,
+        lambda x: 0.5 + 0 * x,
+        lambda x: 0 * x,
+        bounds=(-np.pi, np.pi),
+        period=2 * np.pi,
     )
     prediction = ChainPrediction(chain_of(circle, -np.pi, np.pi), Observable(0.0, 1.0, 2 * np.pi))
     x = np.array([-3.0, 0.4, 9.0])
@@ -56,29 +60,50 @@ def test_a_circle_goes_round() -> None:
 
 def test_through_noise_the_expectation_over_the_noise_is_the_change_of_the_state() -> None:
     chain, noise = chain_of(OU, -6, 6), 0.09
-    clean, noisy = ChainPrediction(chain, Observable(0, 1)), ChainPrediction(chain, Observable(0, 1, noise=noise))
+    clean, noisy = (
+        ChainPrediction(chain, Observable(0, 1)),
+        ChainPrediction(chain, Observable(0, 1, noise=noise)),
+    )
     nodes, weights = np.polynomial.hermite_e.hermegauss(9)
     around = STATES + np.sqrt(noise) * nodes
-    mean = sum(w * noisy.increments(0, around[:, [k]], 0.5) for k, w in enumerate(weights / weights.sum()))
+    mean = sum(
+        w * noisy.increments(0, around[:, [k]], 0.5) for k, w in enumerate(weights / weights.sum())
+    )
     assert np.allclose(mean, clean.increments(0, STATES, 0.5), atol=1e-3)
-    assert not np.allclose(noisy.increments(0, STATES, 0.5), clean.increments(0, STATES, 0.5), atol=1e-2)
+    assert not np.allclose(
+        noisy.increments(0, STATES, 0.5), clean.increments(0, STATES, 0.5), atol=1e-2
+    )
 
 
 def test_linear_processes_in_closed_form_agree_with_the_chain() -> None:
     linear = LinearProcess(np.array([[-1.0]]), np.array([[2.0]]), np.zeros(1), np.zeros(1))
     observable = Observable(0.3, 1.5, noise=0.04)
     closed = LinearPrediction(linear, np.array([[1.0]]), (observable,)).increments(0, STATES, 0.5)
-    assert np.allclose(closed, ChainPrediction(chain_of(OU, -6, 6), observable).increments(0, STATES, 0.5), atol=1e-3)
+    assert np.allclose(
+        closed,
+        ChainPrediction(chain_of(OU, -6, 6), observable).increments(0, STATES, 0.5),
+        atol=1e-3,
+    )
 
 
-def test_cells_of_the_plane_agree_with_the_closed_form_where_the_process_is_linear_but_for_a_trace() -> None:
+def test_cells_of_the_plane_agree_with_the_closed_form_where_the_process_is_linear_but_for_a_trace() -> (
+    None
+):
     def process(trace: float) -> SymbolicSystem:
         fields = [
             field_from_terms(t, ("x", "y"), (None, None))
-            for t in ({"x": -1.0, "y": 1.0, "x^3": trace}, {"x": -1.0, "y": -1.0}, {"1": 1.0}, {"1": 0.0})
+            for t in (
+                {"x": -1.0, "y": 1.0, "x^3": trace},
+                {"x": -1.0, "y": -1.0},
+                {"1": 1.0},
+                {"1": 0.0},
+            )
         ]
         return SymbolicSystem(
-            (fields[0], fields[1]), ((fields[2], fields[3]), (fields[3], fields[2])), ((-np.inf, np.inf),) * 2, (None, None)
+            (fields[0], fields[1]),
+            ((fields[2], fields[3]), (fields[3], fields[2])),
+            ((-np.inf, np.inf),) * 2,
+            (None, None),
         )
 
     observables = (Observable(0, 0.7), Observable(0, 0.7))
@@ -87,13 +112,21 @@ def test_cells_of_the_plane_agree_with_the_closed_form_where_the_process_is_line
     assert linear.covariance is not None
     solution = analyse(process(-1e-6)).solution
     assert solution is not None
-    cells, x = plane_prediction(solution, observables), np.random.default_rng(0).uniform(-1, 1, (40, 2))
+    cells, x = (
+        plane_prediction(solution, observables),
+        np.random.default_rng(0).uniform(-1, 1, (40, 2)),
+    )
     assert cells.covers(x).all()
     assert not cells.covers(np.array([[50.0, 0.0]])).any()
     for variable in (0, 1):
-        exact = LinearPrediction(linear, linear.covariance, observables).increments(variable, x, 0.4)
+        exact = LinearPrediction(linear, linear.covariance, observables).increments(
+            variable, x, 0.4
+        )
         assert np.allclose(cells.increments(variable, x, 0.4), exact, atol=0.02)
 
 
 def test_a_coefficient_without_a_value_gives_no_chain() -> None:
-    assert chain_or_none(ScalarProcess(np.log, lambda x: 1 + 0 * x, lambda x: 1 / x), -1.0, 1.0) is None
+    assert (
+        chain_or_none(ScalarProcess(np.log, lambda x: 1 + 0 * x, lambda x: 1 / x), -1.0, 1.0)
+        is None
+    )

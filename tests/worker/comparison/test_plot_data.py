@@ -81,7 +81,9 @@ def test_residuals_are_standard_normal_and_all_samples_are_counted_once() -> Non
     assert residuals.counts.sum() == data.n_increments
     middle = (residuals.edges[1:] + residuals.edges[:-1]) / 2
     # The variance of a normal variable in bins a quarter wide is 1 + 1/192; its error √(2/n) = 0.007.
-    assert np.average(middle**2, weights=residuals.counts) == pytest.approx(1 + 1 / 192, abs=5 * 0.007)
+    assert np.average(middle**2, weights=residuals.counts) == pytest.approx(
+        1 + 1 / 192, abs=5 * 0.007
+    )
 
 
 def test_increments_across_a_gap_and_over_long_steps_are_left_out() -> None:
@@ -109,7 +111,9 @@ def test_bands_are_as_wide_as_the_coefficients_say() -> None:
     [slope] = [t for t in answer.drift.terms if t.active]
     x, band = np.array(document.grid), np.array(document.drift.band, dtype=float)
     assert np.allclose(document.drift.values, slope.value * x)
-    inside = (band[:, 0] <= np.array(document.drift.values) + 1e-9) & (np.array(document.drift.values) <= band[:, 1] + 1e-9)
+    inside = (band[:, 0] <= np.array(document.drift.values) + 1e-9) & (
+        np.array(document.drift.values) <= band[:, 1] + 1e-9
+    )
     assert inside.all()
     half, far = (band[:, 1] - band[:, 0]) / 2, np.abs(x) > 1
     # 500 drawn models tell a quantile to 5 %; those of other supports and rules only widen it.
@@ -122,7 +126,8 @@ def test_bands_are_as_wide_as_the_coefficients_say() -> None:
 
 def test_two_variables_have_arrows_and_a_joint_histogram() -> None:
     rotating = ModelTerms(
-        drift={"x": {"x": -1.0, "y": 2.0}, "y": {"x": -2.0, "y": -1.0}}, diffusion={"x,x": {"1": 1.0}, "y,y": {"1": 1.0}}
+        drift={"x": {"x": -1.0, "y": 2.0}, "y": {"x": -2.0, "y": -1.0}},
+        diffusion={"x,x": {"1": 1.0}, "y,y": {"1": 1.0}},
     )
     process = pipeline.process_of(rotating)
     analysed = pipeline.analyse_terms(rotating, AnalysisParameters(density_points=30), _silent)
@@ -140,7 +145,9 @@ def test_two_variables_have_arrows_and_a_joint_histogram() -> None:
 
 
 @pytest.mark.parametrize("drift", [{"x": 1.0}, {"1": 1.0}])
-def test_a_model_without_a_law_is_drawn_where_its_roots_are_or_not_at_all(drift: dict[str, float]) -> None:
+def test_a_model_without_a_law_is_drawn_where_its_roots_are_or_not_at_all(
+    drift: dict[str, float],
+) -> None:
     model = ModelTerms(drift={"x": drift}, diffusion={"x,x": {"1": 1.0}})
     analysed = pipeline.analyse_terms(model, AnalysisParameters(), _silent)
     seen = plot_data.of_terms(pipeline.process_of(model), analysed.generator)

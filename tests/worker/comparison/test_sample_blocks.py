@@ -34,9 +34,19 @@ def test_a_long_record_is_sampled_evenly_and_the_same_every_time() -> None:
 def test_total_variation_in_the_plane() -> None:
     grid = np.linspace(-5, 5, 61)
     bell = np.exp(-(grid**2) / 2) / np.sqrt(2 * np.pi)
-    law = SpatialLaw((0.0, 0.0), ((1.0, 0.0), (0.0, 1.0)), (0.0,) * 2, (3.0,) * 2, (grid, grid), np.outer(bell, bell))
+    law = SpatialLaw(
+        (0.0, 0.0),
+        ((1.0, 0.0), (0.0, 1.0)),
+        (0.0,) * 2,
+        (3.0,) * 2,
+        (grid, grid),
+        np.outer(bell, bell),
+    )
     x = np.random.default_rng(0).standard_normal((100_000, 2))
-    same, moved = in_the_plane(x, (None, None), law), in_the_plane(x + np.array([1.0, 0.0]), (None, None), law)
+    same, moved = (
+        in_the_plane(x, (None, None), law),
+        in_the_plane(x + np.array([1.0, 0.0]), (None, None), law),
+    )
     assert same is not None
     assert moved is not None
     assert same < 0.02

@@ -30,7 +30,9 @@ def compared(start: float, n_steps: int) -> Comparison:
 
 
 @pytest.mark.parametrize(("start", "warned"), [(12.0, True), (0.0, False)])
-def test_a_record_on_its_way_to_the_law_is_warned_of_and_a_settled_one_is_not(start: float, warned: bool) -> None:
+def test_a_record_on_its_way_to_the_law_is_warned_of_and_a_settled_one_is_not(
+    start: float, warned: bool
+) -> None:
     found = compared(start, 40)
     assert found.total_variation is not None
     assert (found.total_variation > 0.5) == warned

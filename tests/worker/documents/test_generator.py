@@ -28,7 +28,10 @@ def document(model: dict[str, object], **analysis: object) -> results.GeneratorA
 
 def test_double_well_has_curves_of_everything_and_stays_small() -> None:
     asked = {
-        "committors": [{"from": -1, "to": 1}, {"from": {"x": [None, -1]}, "to": {"x": [0.5, None]}}],
+        "committors": [
+            {"from": -1, "to": 1},
+            {"from": {"x": [None, -1]}, "to": {"x": [0.5, None]}},
+        ],
         "exits": [{"from": 0, "low": -1, "high": 1}],
         "lags": 50,
         "frequencies": 60,
@@ -56,7 +59,11 @@ def test_double_well_has_curves_of_everything_and_stays_small() -> None:
 
 
 def test_ends_say_why_there_is_no_law() -> None:
-    model = {"drift": {"x": {"x": 1.0}}, "diffusion": {"x,x": {"x": 0.5}}, "domain": {"x": [0, None]}}
+    model = {
+        "drift": {"x": {"x": 1.0}},
+        "diffusion": {"x,x": {"x": 0.5}},
+        "domain": {"x": [0, None]},
+    }
     found = document(model)
     assert [(end.at, end.kind) for end in found.ends] == [(0, "exit"), (None, "natural")]
     assert "is absorbed" in str(found.ends[0].reason)
@@ -65,7 +72,9 @@ def test_ends_say_why_there_is_no_law() -> None:
 
 
 def test_passage_without_a_mean_says_why_it_has_no_curve() -> None:
-    found = document({"drift": {"x": {}}, "diffusion": {"x,x": {"1": 1.0}}}, passages=[{"from": 0, "to": 1}])
+    found = document(
+        {"drift": {"x": {}}, "diffusion": {"x,x": {"1": 1.0}}}, passages=[{"from": 0, "to": 1}]
+    )
     law = found.passages[0].distribution
     assert law is not None
     assert law.times == ()
@@ -89,14 +98,25 @@ def test_circle_has_a_current_and_a_mean_velocity() -> None:
 
 
 def test_several_coordinates_have_no_exits_but_a_reason() -> None:
-    model = {"drift": {"x": {"x": -1.0}, "y": {"y": -1.0}}, "diffusion": {"x,x": {"1": 1.0}, "y,y": {"1": 1.0}}}
+    model = {
+        "drift": {"x": {"x": -1.0}, "y": {"y": -1.0}},
+        "diffusion": {"x,x": {"1": 1.0}, "y,y": {"1": 1.0}},
+    }
     (way,) = document(model, exits=[{"from": 0, "low": -1, "high": 1}]).exits
     assert "one variable" in str(way.probability_high.reason)
 
 
 def test_documents_written_before_these_fields_are_still_read() -> None:
     old = json.loads(written(DOUBLE_WELL))
-    for field in ("autocorrelation", "power_spectrum", "committors", "exits", "effective_potential", "ends", "simulated"):
+    for field in (
+        "autocorrelation",
+        "power_spectrum",
+        "committors",
+        "exits",
+        "effective_potential",
+        "ends",
+        "simulated",
+    ):
         old["generator"].pop(field)
     for field in ("probability_current", "mean_velocity"):
         old["generator"]["stationary"].pop(field)

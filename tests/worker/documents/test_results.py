@@ -35,7 +35,11 @@ CORRELATED = {"x,x": {"1": 1.0}, "x,y": {"1": 0.6}, "y,y": {"1": 0.5}}
 def test_complex_rates_have_a_period_and_their_overtones_stand_apart() -> None:
     spectrum = document(ROTATING, CORRELATED).spectrum
     assert spectrum is not None
-    assert [(round(e.re, 9), round(e.im, 9)) for e in spectrum.eigenvalues] == [(1, 2), (1, -2), (2, 0)]
+    assert [(round(e.re, 9), round(e.im, 9)) for e in spectrum.eigenvalues] == [
+        (1, 2),
+        (1, -2),
+        (2, 0),
+    ]
     assert spectrum.eigenvalues[0].period == pytest.approx(np.pi)
     assert spectrum.eigenvalues[2].period is None
     assert [(round(e.re, 9), round(e.im, 9)) for e in spectrum.overtones] == [(2, 4), (2, -4)]
@@ -48,7 +52,9 @@ def test_law_of_two_variables_has_a_table_of_its_density() -> None:
     assert law is not None
     assert np.array(law.covariance) == pytest.approx(np.array([[0.52, 0.01], [0.01, 0.23]]))
     assert isinstance(law.density.values, results.EncodedArray)
-    table = np.frombuffer(base64.b64decode(law.density.values.data), dtype="<f8").reshape(law.density.values.shape)
+    table = np.frombuffer(base64.b64decode(law.density.values.data), dtype="<f8").reshape(
+        law.density.values.shape
+    )
     assert table.shape == (60, 60)
     assert table.max() == pytest.approx(1 / (2 * np.pi * np.sqrt(0.52 * 0.23 - 0.01**2)), rel=0.02)
     few = document(ROTATING, CORRELATED, density_points=12).stationary

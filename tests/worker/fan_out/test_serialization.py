@@ -22,7 +22,11 @@ def record(dimension: int, *, noise: float = 0.0, uneven: bool = False) -> Traje
     chance = np.random.default_rng(1)
     x = np.zeros((3001, dimension))
     for n in range(3000):
-        x[n + 1] = 0.9 * x[n] + 0.3 * np.roll(x[n], 1) * (dimension > 1) * 0.3 + 0.4 * chance.standard_normal(dimension)
+        x[n + 1] = (
+            0.9 * x[n]
+            + 0.3 * np.roll(x[n], 1) * (dimension > 1) * 0.3
+            + 0.4 * chance.standard_normal(dimension)
+        )
     data = from_arrays([x + noise * chance.standard_normal(x.shape)], 0.1)
     return replace(data, times=data.times + 0.02 * chance.random(len(x))) if uneven else data
 
@@ -30,7 +34,10 @@ def record(dimension: int, *, noise: float = 0.0, uneven: bool = False) -> Traje
 SMALL = {"library": {"polynomial_degree": 1}, "kernels": {"count": 12}}
 CASES: dict[str, tuple[Callable[[], Trajectories], dict[str, Any]]] = {
     "powers": (partial(record, 1), {}),
-    "terms by name": (partial(record, 1), {"library": {"polynomial_degree": 2, "extra_terms": ["x/(1+x^2)", "sin(2*x)"]}}),
+    "terms by name": (
+        partial(record, 1),
+        {"library": {"polynomial_degree": 2, "extra_terms": ["x/(1+x^2)", "sin(2*x)"]}},
+    ),
     "uneven clock": (partial(record, 1, uneven=True), {}),
     "noise": (partial(record, 1, noise=0.3), {"measurement_noise": "corrected"}),
     "angle": (partial(record, 1), {"periodic": {"x": 40.0}}),
@@ -47,13 +54,17 @@ def same(a: Any, b: Any) -> bool:
     if isinstance(a, tuple):
         return len(a) == len(b) and all(map(same, a, b))
     if is_dataclass(a):
-        return type(a) is type(b) and all(same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
+        return type(a) is type(b) and all(
+            same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a)
+        )
     return bool(a == b)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
-def test_every_pass_survives_the_way_and_the_model_of_its_parts_is_the_same_to_the_last_bit(case: str) -> None:
+def test_every_pass_survives_the_way_and_the_model_of_its_parts_is_the_same_to_the_last_bit(
+    case: str,
+) -> None:
     made, parameters = CASES[case]
     data = made()
     kinds = set()
@@ -64,7 +75,9 @@ def test_every_pass_survives_the_way_and_the_model_of_its_parts_is_the_same_to_t
         assert same(work, arrived)
         assert pack(arrived) == body
         kinds.add(type(work).__name__)
-        parts = [replace(arrived, blocks=blocks).sums() for blocks in np.array_split(arrived.blocks, 5)]
+        parts = [
+            replace(arrived, blocks=blocks).sums() for blocks in np.array_split(arrived.blocks, 5)
+        ]
         if None in parts:
             return None
         found = [unpack(pack(part)) for part in parts]

@@ -17,7 +17,14 @@ from contract.jobs import GeneratorJob
 from contract.messages import HELP_JOB, Message
 from contract.problems import problem
 from contract.records import JobRecord
-from contract.results import Component, GeneratorAnalysis, GeneratorResult, Model, Provenance, Result
+from contract.results import (
+    Component,
+    GeneratorAnalysis,
+    GeneratorResult,
+    Model,
+    Provenance,
+    Result,
+)
 from storage.names import parts_place
 from storage.objects import ObjectResultStore
 from storage.redis.jobs import RedisJobStore
@@ -40,7 +47,11 @@ from worker.queue.tasks import (
 TENANT = "lab"
 WORK = b"sum me"
 SHARDS = 6
-JOB = GeneratorJob(kind="generator", model=ModelTerms(drift={"x": {"x": -1}}, diffusion={"x,x": {"1": 1}}), timeout_seconds=5)
+JOB = GeneratorJob(
+    kind="generator",
+    model=ModelTerms(drift={"x": {"x": -1}}, diffusion={"x,x": {"1": 1}}),
+    timeout_seconds=5,
+)
 
 
 def part(number: int) -> bytes:
@@ -81,15 +92,29 @@ class Workplace:
         wanted()
         return part(number)
 
-    def run(self, sum_here: Sum | None = None, owner: str = "runner", publish: Publish | None = None) -> Outcome:
+    def run(
+        self, sum_here: Sum | None = None, owner: str = "runner", publish: Publish | None = None
+    ) -> Outcome:
         def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
             for turn in range(self.passes):
-                self.got.append(share(WORK + b"%d" % turn, SHARDS, sum_here or (lambda n, w: self.sum("runner", n, w))))
+                self.got.append(
+                    share(
+                        WORK + b"%d" % turn,
+                        SHARDS,
+                        sum_here or (lambda n, w: self.sum("runner", n, w)),
+                    )
+                )
             model = Model(
-                drift={"x": Component(expression="-x", terms=())}, diffusion={"x,x": Component(expression="1", terms=())}
+                drift={"x": Component(expression="-x", terms=())},
+                diffusion={"x,x": Component(expression="1", terms=())},
             )
             told = Provenance(version="0", parameters={}, seconds=0.0)
-            return GeneratorResult(job=claim.job_id, model=model, generator=GeneratorAnalysis(ergodic=True), provenance=told)
+            return GeneratorResult(
+                job=claim.job_id,
+                model=model,
+                generator=GeneratorAnalysis(ergodic=True),
+                provenance=told,
+            )
 
         return run_job(
             self.job_id,
@@ -132,7 +157,9 @@ def workplace(stores: Stores) -> Callable[..., Workplace]:
 WHOLE = [part(number) for number in range(SHARDS)]
 
 
-def test_a_runner_that_nobody_helps_sums_all_and_asks_for_help_on_the_jobs_queue(workplace: Callable[..., Workplace]) -> None:
+def test_a_runner_that_nobody_helps_sums_all_and_asks_for_help_on_the_jobs_queue(
+    workplace: Callable[..., Workplace],
+) -> None:
     place = workplace()
     assert place.run() == "succeeded"
     assert place.got == [WHOLE]
@@ -141,7 +168,9 @@ def test_a_runner_that_nobody_helps_sums_all_and_asks_for_help_on_the_jobs_queue
     assert place.parts_kept == 0
 
 
-def test_helpers_share_the_work_and_each_shard_is_summed_once(workplace: Callable[..., Workplace]) -> None:
+def test_helpers_share_the_work_and_each_shard_is_summed_once(
+    workplace: Callable[..., Workplace],
+) -> None:
     place = workplace(passes=2)
     runner = place.in_background()
     while runner.is_alive():
@@ -188,7 +217,9 @@ def test_were_a_lost_shard_not_given_to_another_its_job_would_wait_for_ever(
 ) -> None:
     # The negative control of the test above: the same fault, and a store that believes in every holder.
     class Believing(RedisJobStore):
-        def claim_shard(self, job_id: str, owner: str, lease_seconds: float, *, last: bool = False) -> ShardClaim | None:
+        def claim_shard(
+            self, job_id: str, owner: str, lease_seconds: float, *, last: bool = False
+        ) -> ShardClaim | None:
             return super().claim_shard(job_id, owner, 1000, last=last)
 
     place = workplace(lease=0.15)
@@ -207,7 +238,9 @@ class Gone(BaseException):
     """As if the process were killed."""
 
 
-def test_of_a_lost_runner_the_next_one_takes_what_is_there(workplace: Callable[..., Workplace]) -> None:
+def test_of_a_lost_runner_the_next_one_takes_what_is_there(
+    workplace: Callable[..., Workplace],
+) -> None:
     place = workplace(lease=0.05)
 
     def dies(number: int, wanted: Wanted) -> bytes:
@@ -221,13 +254,24 @@ def test_of_a_lost_runner_the_next_one_takes_what_is_there(workplace: Callable[.
     time.sleep(0.1)
     assert place.run(owner="second") == "succeeded"
     assert place.got == [WHOLE]
-    assert sorted(place.summed) == [("first", 3), ("first", 4), ("first", 5), ("runner", 0), ("runner", 1), ("runner", 2)]
+    assert sorted(place.summed) == [
+        ("first", 3),
+        ("first", 4),
+        ("first", 5),
+        ("runner", 0),
+        ("runner", 1),
+        ("runner", 2),
+    ]
 
 
-def test_a_part_that_is_gone_is_summed_again(workplace: Callable[..., Workplace], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_that_is_gone_is_summed_again(
+    workplace: Callable[..., Workplace], monkeypatch: pytest.MonkeyPatch
+) -> None:
     place = workplace()
     get = place.stores.results.get_part
-    monkeypatch.setattr(place.stores.results, "get_part", lambda *part: None if "-3-" in part[-1] else get(*part))
+    monkeypatch.setattr(
+        place.stores.results, "get_part", lambda *part: None if "-3-" in part[-1] else get(*part)
+    )
     assert place.run() == "succeeded"
     assert place.got == [WHOLE]
     assert place.summed.count(("runner", 3)) == 2
@@ -260,7 +304,9 @@ def test_a_cancelled_job_ends_its_runner_and_its_helpers(
     assert place.parts_kept == 0
 
 
-def test_what_fails_at_a_helper_fails_the_job_for_the_same_reason(workplace: Callable[..., Workplace]) -> None:
+def test_what_fails_at_a_helper_fails_the_job_for_the_same_reason(
+    workplace: Callable[..., Workplace],
+) -> None:
     place = workplace()
     runner = place.in_background()
     why = problem(422, "dataset-gone", "t", "d")
@@ -291,7 +337,9 @@ def test_progress_counts_shards_and_never_goes_back(stores: Stores, job_client: 
     assert 0.15 <= fractions[0] < fractions[-1] < 0.7
 
 
-def test_a_broker_that_is_away_costs_the_help_and_not_the_job(workplace: Callable[..., Workplace]) -> None:
+def test_a_broker_that_is_away_costs_the_help_and_not_the_job(
+    workplace: Callable[..., Workplace],
+) -> None:
     place = workplace()
 
     def away(message: Message) -> None:

@@ -14,14 +14,22 @@ from worker.pipeline import Analysed
 
 def linear_record(seed: int) -> Trajectories:
     path = simulate(
-        lambda x: -x, lambda x: np.full_like(x, 0.5), np.zeros(1), dt=0.05, n_steps=2_000, substeps=5, burn_in=100, seed=seed
+        lambda x: -x,
+        lambda x: np.full_like(x, 0.5),
+        np.zeros(1),
+        dt=0.05,
+        n_steps=2_000,
+        substeps=5,
+        burn_in=100,
+        seed=seed,
     )
     return from_arrays(list(path), 0.05)
 
 
 def analysed(data: Trajectories, method: str) -> Analysed:
     parameters = IdentificationParameters(
-        library=LibraryParameters(polynomial_degree=3), selection=SelectionParameters.model_validate({"method": method})
+        library=LibraryParameters(polynomial_degree=3),
+        selection=SelectionParameters.model_validate({"method": method}),
     )
     answer = pipeline.identify(data, parameters, lambda *_: None)
     assert isinstance(answer, Answer)

@@ -78,7 +78,9 @@ def test_closed_forms(name: str) -> None:
     assert found["ergodic"]
     law = found["stationary"]
     width = math.sqrt(variance) if variance else 1.0
-    assert law["mean"] == [None if mean is None else pytest.approx(mean, rel=1e-12, abs=1e-6 * width)]
+    assert law["mean"] == [
+        None if mean is None else pytest.approx(mean, rel=1e-12, abs=1e-6 * width)
+    ]
     assert law["covariance"] == [[None if variance is None else pytest.approx(variance, rel=1e-6)]]
     assert law["reason"] is not None or variance is not None
     values = [value["re"] for value in found["spectrum"]["eigenvalues"]][: len(rates) or None]

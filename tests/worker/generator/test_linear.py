@@ -15,25 +15,40 @@ from worker.pipeline import process_of
 NAMES = "xyz"
 
 
-def linear(matrix: list[list[float]], noise: list[list[float]], push: list[float] | None = None) -> DiffusionProcess:
+def linear(
+    matrix: list[list[float]], noise: list[list[float]], push: list[float] | None = None
+) -> DiffusionProcess:
     d = len(matrix)
-    drift = {NAMES[i]: {NAMES[j]: matrix[i][j] for j in range(d)} | {"1": (push or [0.0] * d)[i]} for i in range(d)}
-    diffusion = {f"{NAMES[i]},{NAMES[j]}": {"1": noise[i][j]} for i in range(d) for j in range(i, d)}
+    drift = {
+        NAMES[i]: {NAMES[j]: matrix[i][j] for j in range(d)} | {"1": (push or [0.0] * d)[i]}
+        for i in range(d)
+    }
+    diffusion = {
+        f"{NAMES[i]},{NAMES[j]}": {"1": noise[i][j]} for i in range(d) for j in range(i, d)
+    }
     return process_of(ModelTerms.model_validate({"drift": drift, "diffusion": diffusion}))
 
 
 def test_rotating_process_with_correlated_noise() -> None:
-    report = analyse(linear([[-1, 2], [-2, -1]], [[1, 0.6], [0.6, 0.5]], push=[1.0, 3.0]), eigenpairs=5)
+    report = analyse(
+        linear([[-1, 2], [-2, -1]], [[1, 0.6], [0.6, 0.5]], push=[1.0, 3.0]), eigenpairs=5
+    )
     assert report.spectrum is not None
-    assert report.spectrum.eigenvalues == pytest.approx([1 + 2j, 1 - 2j, 2, 2 + 4j, 2 - 4j], rel=1e-12)
+    assert report.spectrum.eigenvalues == pytest.approx(
+        [1 + 2j, 1 - 2j, 2, 2 + 4j, 2 - 4j], rel=1e-12
+    )
     law = report.stationary
     assert isinstance(law, SpatialLaw)
     assert law.mean == pytest.approx((1.4, 0.2), rel=1e-12)
-    assert np.array(law.covariance) == pytest.approx(np.array([[0.52, 0.01], [0.01, 0.23]]), rel=1e-12)
+    assert np.array(law.covariance) == pytest.approx(
+        np.array([[0.52, 0.01], [0.01, 0.23]]), rel=1e-12
+    )
     # ½⟨x b_y − y b_x⟩ about the mean = (−2·0.52 − 0.01 + 0.01 − 2·0.23) / 2.
     assert law.circulation == pytest.approx(-0.75, rel=1e-12)
     gaussian = multivariate_normal([1.4, 0.2], [[0.52, 0.01], [0.01, 0.23]])
-    assert law.density[30, 20] == pytest.approx(gaussian.pdf([law.grid[0][30], law.grid[1][20]]), rel=1e-9)
+    assert law.density[30, 20] == pytest.approx(
+        gaussian.pdf([law.grid[0][30], law.grid[1][20]]), rel=1e-9
+    )
     (rest,) = report.fixed_points
     assert rest.at == pytest.approx((1.4, 0.2))
     assert rest.stable
@@ -51,9 +66,13 @@ def test_entropy_production_of_a_turning_force_is_its_closed_form() -> None:
 
 
 def test_rates_are_all_sums_of_the_jacobians() -> None:
-    report = analyse(linear([[-1, 0, 0], [0, -2.5, 0], [0, 0, -4.2]], np.eye(3).tolist()), eigenpairs=12)
+    report = analyse(
+        linear([[-1, 0, 0], [0, -2.5, 0], [0, 0, -4.2]], np.eye(3).tolist()), eigenpairs=12
+    )
     basic = (1.0, 2.5, 4.2)
-    sums = sorted(sum(chosen) for n in range(1, 13) for chosen in combinations_with_replacement(basic, n))
+    sums = sorted(
+        sum(chosen) for n in range(1, 13) for chosen in combinations_with_replacement(basic, n)
+    )
     assert report.spectrum is not None
     assert report.spectrum.eigenvalues.real == pytest.approx(sums[:12])
     assert report.approximation is None
@@ -62,7 +81,9 @@ def test_rates_are_all_sums_of_the_jacobians() -> None:
 def test_damped_oscillator_driven_through_its_velocity() -> None:
     report = analyse(linear([[0, 1], [-1, -1]], [[0, 0], [0, 2]]), eigenpairs=2)
     assert report.spectrum is not None
-    assert report.spectrum.eigenvalues == pytest.approx([0.5 + np.sqrt(0.75) * 1j, 0.5 - np.sqrt(0.75) * 1j])
+    assert report.spectrum.eigenvalues == pytest.approx(
+        [0.5 + np.sqrt(0.75) * 1j, 0.5 - np.sqrt(0.75) * 1j]
+    )
     law = report.stationary
     assert isinstance(law, SpatialLaw)
     assert np.array(law.covariance) == pytest.approx(np.eye(2), abs=1e-12)
@@ -81,17 +102,23 @@ def test_damped_oscillator_driven_through_its_velocity() -> None:
     ],
     ids=["saddle", "free along a line", "free", "undamped", "no noise", "deterministic"],
 )
-def test_without_a_law_the_reason_is_given(matrix: list[list[float]], noise: list[list[float]], why: str) -> None:
+def test_without_a_law_the_reason_is_given(
+    matrix: list[list[float]], noise: list[list[float]], why: str
+) -> None:
     report = analyse(linear(matrix, noise))
     assert not report.ergodic
     assert report.spectrum is None
     assert why in str(report.reason)
 
 
-def test_three_coordinates_that_are_not_linear_are_answered_next_to_their_fixed_point_and_say_so() -> None:
+def test_three_coordinates_that_are_not_linear_are_answered_next_to_their_fixed_point_and_say_so() -> (
+    None
+):
     drift = {"x": {"x": -1, "x^3": -1, "y": 0.5}, "y": {"y": -2, "x*z": 0.1}, "z": {"z": -3}}
     noise = {f"{name},{name}": {"1": 0.01} for name in NAMES}
-    report = analyse(process_of(ModelTerms.model_validate({"drift": drift, "diffusion": noise})), eigenpairs=3)
+    report = analyse(
+        process_of(ModelTerms.model_validate({"drift": drift, "diffusion": noise})), eigenpairs=3
+    )
     assert report.ergodic
     assert report.spectrum is not None
     assert report.spectrum.eigenvalues.real == pytest.approx([1, 2, 2])

@@ -16,7 +16,10 @@ def test_the_probability_beyond_the_data_is_that_of_the_law() -> None:
     report = analyse(LINEAR, observed_range=(-1.0, 2.0))
     assert report.observed_ranges == ((-1.0, 2.0),)
     assert report.unseen_mass == pytest.approx(ndtr(-1) + ndtr(-2), rel=1e-9)
-    assert any("stationary probability lies outside the range of the data" in said for said in report.extrapolated)
+    assert any(
+        "stationary probability lies outside the range of the data" in said
+        for said in report.extrapolated
+    )
 
 
 def test_a_law_inside_the_data_is_not_called_extrapolated() -> None:
@@ -40,7 +43,12 @@ def test_probability_beyond_the_data_in_the_plane() -> None:
         return field_from_terms(terms, ("x", "y"), (None, None))
 
     one, none = field(**{"1": 2.0}), field()
-    process = SymbolicSystem((field(x=-1.0), field(y=-1.0)), ((one, none), (none, one)), ((-np.inf, np.inf),) * 2, (None, None))
+    process = SymbolicSystem(
+        (field(x=-1.0), field(y=-1.0)),
+        ((one, none), (none, one)),
+        ((-np.inf, np.inf),) * 2,
+        (None, None),
+    )
     report = analyse(process, observed_range=((-1.0, 1.0), (-3.0, 3.0)))
     inside = (1 - 2 * ndtr(-1)) * (1 - 2 * ndtr(-3))
     assert report.unseen_mass == pytest.approx(1 - inside, abs=0.02)

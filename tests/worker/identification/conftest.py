@@ -32,13 +32,22 @@ def paths() -> Paths:
     """Sampled paths of a system, remembered."""
     made: dict[tuple[object, ...], Floats] = {}
 
-    def make(system: str, n: int, dt: float, n_steps: int, substeps: int = 10, seed: int = 0) -> Floats:
+    def make(
+        system: str, n: int, dt: float, n_steps: int, substeps: int = 10, seed: int = 0
+    ) -> Floats:
         key = (system, n, dt, n_steps, substeps, seed)
         if key not in made:
             drift, diffusion = SYSTEMS[system]
             start = np.random.default_rng(seed).normal(0, 0.6, n)
             made[key] = simulate(
-                drift, diffusion, start, dt=dt, n_steps=n_steps, substeps=substeps, burn_in=int(3 / dt), seed=seed + 1
+                drift,
+                diffusion,
+                start,
+                dt=dt,
+                n_steps=n_steps,
+                substeps=substeps,
+                burn_in=int(3 / dt),
+                seed=seed + 1,
             )
         return made[key]
 
@@ -57,7 +66,14 @@ def remembered() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
         @wraps(answer)
         def remembering(data: Trajectories, **settings: object) -> Any:
-            key = pickle.dumps((np.array(data.states), np.array(data.times), np.array(data.segments), sorted(settings.items())))
+            key = pickle.dumps(
+                (
+                    np.array(data.states),
+                    np.array(data.times),
+                    np.array(data.segments),
+                    sorted(settings.items()),
+                )
+            )
             digest = sha256(key).digest()
             if digest not in kept:
                 kept[digest] = answer(data, **settings)
@@ -77,8 +93,14 @@ def fit(remembered: Callable[..., Any]) -> Callable[..., tuple[Identified, Libra
         scales = measure_scales(data, period)  # type: ignore[arg-type]
         library = make_library(scales, period=period, **settings.get("library", {}))  # type: ignore[arg-type, call-overload]
         kernels = make_kernels(scales, period=period)  # type: ignore[arg-type]
-        problem = Problem(data, scales, library, kernels, settings.get("criterion", Criterion()), period)  # type: ignore[arg-type]
-        return identify(problem, settings.get("rule", "auto"), settings.get("noise", "auto")), library, scales  # type: ignore[arg-type]
+        problem = Problem(
+            data, scales, library, kernels, settings.get("criterion", Criterion()), period
+        )  # type: ignore[arg-type]
+        return (
+            identify(problem, settings.get("rule", "auto"), settings.get("noise", "auto")),
+            library,
+            scales,
+        )  # type: ignore[arg-type]
 
     return remembered(run)
 

@@ -14,7 +14,10 @@ def _coefficients(fitted) -> dict[tuple[str, str], tuple[float, float]]:
     """By component and term: value and standard error, in the data's units."""
     identified, library, scales = fitted
     found = {}
-    for name, component, power in (("drift", identified.fit.drift, 1), ("diffusion", identified.fit.diffusion, 2)):
+    for name, component, power in (
+        ("drift", identified.fit.drift, 1),
+        ("diffusion", identified.fit.diffusion, 2),
+    ):
         e, factor = component.estimate, scales.unit**power / scales.time
         for k, value, error in zip(e.support, e.raw, e.std_error, strict=True):
             found[name, library.names[k]] = (value * factor, error * factor)
@@ -44,7 +47,9 @@ def test_the_order_of_trajectories_does_not_matter(some, fit, order) -> None:
 
 @given(cuts=st.lists(st.integers(100, 4_900), min_size=1, max_size=3, unique=True))
 @settings(max_examples=5, deadline=None)
-def test_cutting_a_trajectory_at_a_sample_that_both_parts_keep_changes_no_pairwise_sum(some, fit, cuts) -> None:
+def test_cutting_a_trajectory_at_a_sample_that_both_parts_keep_changes_no_pairwise_sum(
+    some, fit, cuts
+) -> None:
     pieces = []
     for x in some:
         ends = [0, *sorted(cuts), len(x) - 1]
@@ -80,7 +85,9 @@ def test_new_data_of_the_same_length_halve_the_variance_too(paths, fit) -> None:
 
 @given(exponent=st.floats(-9, 9), time=st.floats(-6, 6), mirrored=st.booleans())
 @settings(max_examples=10, deadline=None)
-def test_any_unit_and_either_direction_of_the_axis_give_the_same_model(some, fit, exponent, time, mirrored) -> None:
+def test_any_unit_and_either_direction_of_the_axis_give_the_same_model(
+    some, fit, exponent, time, mirrored
+) -> None:
     scale, tau = 10**exponent * (-1 if mirrored else 1), 10**time
     plain = _coefficients(fit(from_arrays(list(some), 0.02)))
     other = _coefficients(fit(from_arrays(list(scale * some), 0.02 * tau)))
@@ -96,6 +103,14 @@ def test_any_unit_and_either_direction_of_the_axis_give_the_same_model(some, fit
 def test_swapped_samples_are_seen_by_these_checks(some, fit) -> None:
     """Negative control: an order that does matter, that of the samples."""
     swapped = np.arange(5_000).reshape(-1, 2)[:, ::-1].ravel()
-    plain = _coefficients(fit(from_arrays(list(some[:, :5_000]), 0.02), rule="trapezoid", noise="none"))
+    plain = _coefficients(
+        fit(from_arrays(list(some[:, :5_000]), 0.02), rule="trapezoid", noise="none")
+    )
     with pytest.raises(AssertionError):
-        _assert_same(_coefficients(fit(from_arrays(list(some[:, swapped]), 0.02), rule="trapezoid", noise="none")), plain, 1e-6)
+        _assert_same(
+            _coefficients(
+                fit(from_arrays(list(some[:, swapped]), 0.02), rule="trapezoid", noise="none")
+            ),
+            plain,
+            1e-6,
+        )

@@ -16,10 +16,14 @@ def estimate(*internal: float) -> Estimate:
 
 
 @pytest.mark.parametrize("distance", [0.0, 1.0, 5.0])
-def test_percentiles_over_both_sampling_rules_are_the_interval_that_holds_whichever_is_right(distance: float) -> None:
+def test_percentiles_over_both_sampling_rules_are_the_interval_that_holds_whichever_is_right(
+    distance: float,
+) -> None:
     shift = Shift(np.array([distance]), np.array([distance]))
     drawn = draw_models([Selected(estimate(3.0), (), (), shift)], 200_000, seed=1)[:, 0, 0]
-    assert np.quantile(drawn, [0.025, 0.975]) == pytest.approx(confidence_interval(3.0, 1.0, distance, 0.95), abs=0.03)
+    assert np.quantile(drawn, [0.025, 0.975]) == pytest.approx(
+        confidence_interval(3.0, 1.0, distance, 0.95), abs=0.03
+    )
 
 
 def test_drift_and_diffusion_move_to_the_other_rule_together() -> None:
@@ -50,4 +54,12 @@ def test_the_blocks_covariance_counts_where_it_is_larger_beyond_chance() -> None
     assert found == pytest.approx(np.linalg.cholesky(found @ found.T))
     # Of blocks that agree with the model, their chance scatter widens one in twenty at most.
     blocks = [np.cov(root @ random.standard_normal((2, 48))) for _ in range(200)]
-    assert np.mean([np.linalg.det(wider_root(model, b, 48)) ** 2 > 1.01 * np.linalg.det(model) for b in blocks]) < 0.05
+    assert (
+        np.mean(
+            [
+                np.linalg.det(wider_root(model, b, 48)) ** 2 > 1.01 * np.linalg.det(model)
+                for b in blocks
+            ]
+        )
+        < 0.05
+    )

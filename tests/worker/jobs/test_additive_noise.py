@@ -20,22 +20,34 @@ def sigma(x):
 @pytest.fixture(scope="module")
 def paths():
     matrix = np.array([[-1.0, 1.0], [-1.0, -1.0]])
-    return simulate_system(lambda x: x @ matrix.T, sigma, np.zeros((4, 2)), dt=0.05, n_steps=2_000, burn_in=100, seed=1)
+    return simulate_system(
+        lambda x: x @ matrix.T, sigma, np.zeros((4, 2)), dt=0.05, n_steps=2_000, burn_in=100, seed=1
+    )
 
 
 def identified(paths, dt, **parameters):
-    return pipeline.identify(from_arrays(list(paths), dt), IdentificationParameters.model_validate(parameters), lambda *_: None)
+    return pipeline.identify(
+        from_arrays(list(paths), dt),
+        IdentificationParameters.model_validate(parameters),
+        lambda *_: None,
+    )
 
 
 @pytest.mark.slow
 def test_with_additive_noise_eulers_rule_is_ordinary_least_squares(paths) -> None:
-    declared = {"sampling_rule": "euler", "measurement_noise": "none", "selection": {"method": "none"}}
+    declared = {
+        "sampling_rule": "euler",
+        "measurement_noise": "none",
+        "selection": {"method": "none"},
+    }
     library = {"polynomial_degree": 1, "diffusion_degree": 0}
     x, move = paths[:, :-1].reshape(-1, 2), np.diff(paths, axis=1).reshape(-1, 2)
     ordinary = np.linalg.lstsq(np.column_stack([np.ones(len(x)), x]), move / 0.05, rcond=None)[0].T
     answer = identified(paths, 0.05, library=library, **declared)
     got = np.array([list(answer.drift[v].active().values()) for v in "xy"])
-    errors = np.array([[term.std_error for term in answer.drift[v].terms if term.active] for v in "xy"])
+    errors = np.array(
+        [[term.std_error for term in answer.drift[v].terms if term.active] for v in "xy"]
+    )
     # Directions of V below 10⁻⁵ are dropped: a hundredth of a standard error.
     assert (np.abs(got - ordinary) < 0.01 * errors).all()
     assert [list(c.active()) for c in answer.diffusion.values()] == [["1"], ["1"], ["1"]]
@@ -52,12 +64,17 @@ def test_only_terms_of_the_diffusions_own_degree_are_tried(paths, degree: int) -
     for component in answer.diffusion.values():
         assert set(component.active()) <= allowed
         assert all(set(entry.support) <= allowed for entry in component.path)
-    assert any("x^2" in c.active() for c in identified(paths, 0.05, library={"polynomial_degree": 3}).diffusion.values())
+    assert any(
+        "x^2" in c.active()
+        for c in identified(paths, 0.05, library={"polynomial_degree": 3}).diffusion.values()
+    )
 
 
 @pytest.mark.slow
 def test_one_variable_has_it_too_and_the_paper_preset_says_that_it_has_not() -> None:
-    line = simulate(*SYSTEMS["multiplicative"], np.zeros(10), dt=0.02, n_steps=2_000, burn_in=300, seed=2)
+    line = simulate(
+        *SYSTEMS["multiplicative"], np.zeros(10), dt=0.02, n_steps=2_000, burn_in=300, seed=2
+    )
     assert set(identified(line, 0.02).diffusion.active()) == {"1", "x^2"}
     answer = identified(line, 0.02, library={"diffusion_degree": 0})
     assert set(answer.diffusion.active()) == {"1"}

@@ -33,7 +33,9 @@ REPORT = DatasetReport(
     dt=SAMPLING,
     range=((-4.0, 4.0),),
 )
-DATASET = Dataset(id="ds_a", created_at=datetime.now(UTC), sha256="0" * 64, bytes=8 * N, report=REPORT)
+DATASET = Dataset(
+    id="ds_a", created_at=datetime.now(UTC), sha256="0" * 64, bytes=8 * N, report=REPORT
+)
 
 
 def quiet(*_: object) -> None:
@@ -50,16 +52,25 @@ def record() -> Trajectories:
 
 
 def answered(data: Trajectories, **analysis: object) -> IdentificationResult:
-    job = JOB_REQUEST.validate_python({"kind": "identification", "dataset": "ds_a", "analysis": analysis})
+    job = JOB_REQUEST.validate_python(
+        {"kind": "identification", "dataset": "ds_a", "analysis": analysis}
+    )
     assert isinstance(job, IdentificationJob)
     source = Record(DATASET, data)
-    made = identification.describe("job_a", job, source, identification.compute(job, source, quiet, sums_here), 0.1)
+    made = identification.describe(
+        "job_a", job, source, identification.compute(job, source, quiet, sums_here), 0.1
+    )
     return IdentificationResult.model_validate(json.loads(made.model_dump_json(by_alias=True)))
 
 
 @pytest.mark.slow
-def test_the_model_is_that_of_the_whole_analysis_and_nothing_is_read_off_it(record: Trajectories) -> None:
-    whole, alone = answered(record, confidence=0.9), answered(record, confidence=0.9, model_only=True)
+def test_the_model_is_that_of_the_whole_analysis_and_nothing_is_read_off_it(
+    record: Trajectories,
+) -> None:
+    whole, alone = (
+        answered(record, confidence=0.9),
+        answered(record, confidence=0.9, model_only=True),
+    )
     for part in ("data", "model", "selection", "curves", "observed"):
         assert getattr(alone, part) == getattr(whole, part)
     assert whole.generator.ergodic is True
@@ -76,11 +87,18 @@ def test_the_model_is_that_of_the_whole_analysis_and_nothing_is_read_off_it(reco
 
 def test_a_sweep_of_models_alone(record: Trajectories) -> None:
     job = JOB_REQUEST.validate_python(
-        {"kind": "sweep", "dataset": "ds_a", "variants": [{}, {"sampling_rule": "euler"}], "analysis": {"model_only": True}}
+        {
+            "kind": "sweep",
+            "dataset": "ds_a",
+            "variants": [{}, {"sampling_rule": "euler"}],
+            "analysis": {"model_only": True},
+        }
     )
     assert isinstance(job, SweepJob)
     source = Record(DATASET, record)
-    for item in sweep.describe("job_a", job, source, sweep.compute(job, source, quiet, sums_here), 0.1).items:
+    for item in sweep.describe(
+        "job_a", job, source, sweep.compute(job, source, quiet, sums_here), 0.1
+    ).items:
         assert item.model is not None
         assert item.model.drift["x"].expression
         assert item.generator is not None
@@ -107,13 +125,18 @@ def test_what_would_have_to_be_read_off_it_is_refused_by_name(asked: dict[str, o
 def test_a_generator_job_is_the_analysis() -> None:
     model = {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 1}}}
     with pytest.raises(ValidationError, match=r"leave analysis\.model_only out"):
-        JOB_REQUEST.validate_python({"kind": "generator", "model": model, "analysis": {"model_only": True}})
+        JOB_REQUEST.validate_python(
+            {"kind": "generator", "model": model, "analysis": {"model_only": True}}
+        )
 
 
 def test_it_is_expected_to_take_less() -> None:
     whole, alone = (
         estimated_seconds(
-            JOB_REQUEST.validate_python({"kind": "identification", "dataset": "ds_a", "analysis": {"model_only": only}}), DATASET
+            JOB_REQUEST.validate_python(
+                {"kind": "identification", "dataset": "ds_a", "analysis": {"model_only": only}}
+            ),
+            DATASET,
         )
         for only in (False, True)
     )

@@ -5,7 +5,12 @@ import pytest
 
 from benchmarks.simulation import simulate_system
 from contract.generator import AnalysisParameters, ModelTerms
-from contract.identification import PAPER_PRESET, IdentificationParameters, KernelParameters, SelectionParameters
+from contract.identification import (
+    PAPER_PRESET,
+    IdentificationParameters,
+    KernelParameters,
+    SelectionParameters,
+)
 from contract.jobs import GeneratorJob
 from contract.results import EncodedArray
 from worker import pipeline
@@ -42,8 +47,15 @@ def test_a_rotating_process_is_identified_analysed_and_described(data: Trajector
     comparison = pipeline.compare_with_data(answer, data, analysed, _silent)
     model, diagnostics = model_of(answer, 0.95), diagnostics_of(answer, comparison)
     assert set(model.drift) == {"x", "y"}
-    assert {(test.variable, test.lag > 0) for test in diagnostics.chapman_kolmogorov} == {("x", True), ("y", True)}
-    assert len(diagnostics.autocorrelation["y"].lags) == len(diagnostics.autocorrelation["y"].model) > 10
+    assert {(test.variable, test.lag > 0) for test in diagnostics.chapman_kolmogorov} == {
+        ("x", True),
+        ("y", True),
+    }
+    assert (
+        len(diagnostics.autocorrelation["y"].lags)
+        == len(diagnostics.autocorrelation["y"].model)
+        > 10
+    )
     assert diagnostics.density_total_variation < 0.1
     assert diagnostics.model_validate_json(diagnostics.model_dump_json()) == diagnostics
     assert set(model.diffusion) == {"x,x", "x,y", "y,y"}
@@ -59,9 +71,15 @@ def test_a_rotating_process_is_identified_analysed_and_described(data: Trajector
     assert {key.split()[0] for key in diagnostics.step_error} == {"drift", "diffusion"}
 
 
-def test_progress_moves_with_every_component_and_a_cancelled_job_ends_at_the_next(data: Trajectories) -> None:
+def test_progress_moves_with_every_component_and_a_cancelled_job_ends_at_the_next(
+    data: Trajectories,
+) -> None:
     said: list[tuple[float, str]] = []
-    pipeline.identify(data, IdentificationParameters(), lambda fraction, stage, message: said.append((fraction, message)))
+    pipeline.identify(
+        data,
+        IdentificationParameters(),
+        lambda fraction, stage, message: said.append((fraction, message)),
+    )
     fractions = [fraction for fraction, _ in said]
     assert fractions == sorted(set(fractions))
     assert fractions[-1] < 0.7, "where the analysis begins"
@@ -83,10 +101,14 @@ def test_cross_validation_is_described_with_its_curve_and_every_support(data: Tr
     for key, selection in described.drift.items():
         curve = selection.curve
         assert curve is not None
-        assert len(curve.penalties) == len(curve.errors) == len(curve.std_errors) == len(curve.n_terms)
+        assert (
+            len(curve.penalties) == len(curve.errors) == len(curve.std_errors) == len(curve.n_terms)
+        )
         assert curve.chosen >= curve.lowest
         # The support of the chosen penalty is that of the last entry that begins at it or above, and is the model's.
-        chosen = [e for e in selection.path if e.penalty is not None and e.penalty >= curve.chosen][-1]
+        chosen = [e for e in selection.path if e.penalty is not None and e.penalty >= curve.chosen][
+            -1
+        ]
         assert set(chosen.support) == {t.term for t in model.drift[key].terms if t.active}
         assert chosen.coefficients.keys() == set(chosen.support)
         assert -chosen.score <= curve.errors[curve.penalties.index(curve.chosen)]
@@ -94,15 +116,22 @@ def test_cross_validation_is_described_with_its_curve_and_every_support(data: Tr
     assert all(s.curve is None for s in plain.drift.values())
 
 
-@pytest.mark.parametrize("parameters", [PAPER_PRESET, IdentificationParameters(kernels=KernelParameters(range=(-1, 1)))])
-def test_what_is_for_one_variable_only_is_refused_with_what_to_do(data: Trajectories, parameters) -> None:
+@pytest.mark.parametrize(
+    "parameters", [PAPER_PRESET, IdentificationParameters(kernels=KernelParameters(range=(-1, 1)))]
+)
+def test_what_is_for_one_variable_only_is_refused_with_what_to_do(
+    data: Trajectories, parameters
+) -> None:
     with pytest.raises(DimensionNotSupported, match="is for one variable") as refused:
         pipeline.identify(data, parameters, _silent)
     assert "state_columns" in refused.value.hints[0]
 
 
 def test_a_model_given_by_its_terms_may_leave_out_what_is_zero() -> None:
-    model = ModelTerms(drift={"x": {"x": -1, "y": 2}, "y": {"x": -2, "y": -1}}, diffusion={"x,x": {"1": 1}, "y,y": {"1": 1}})
+    model = ModelTerms(
+        drift={"x": {"x": -1, "y": 2}, "y": {"x": -2, "y": -1}},
+        diffusion={"x,x": {"1": 1}, "y,y": {"1": 1}},
+    )
     report = pipeline.analyse_terms(model, AnalysisParameters(), _silent).generator
     assert report.ergodic
     assert report.spectrum.eigenvalues[0] == pytest.approx(1 + 2j)
@@ -113,7 +142,10 @@ def test_passages_between_regions_are_described_with_the_regions() -> None:
     job = GeneratorJob.model_validate(
         {
             "kind": "generator",
-            "model": {"drift": {"x": {"x": 1, "x^3": -1}, "y": {"y": -2}}, "diffusion": {"x,x": {"1": 0.25}, "y,y": {"1": 0.25}}},
+            "model": {
+                "drift": {"x": {"x": 1, "x^3": -1}, "y": {"y": -2}},
+                "diffusion": {"x,x": {"1": 0.25}, "y,y": {"1": 0.25}},
+            },
             "analysis": {
                 "passages": [
                     {"from": [-1, 0.1], "to": {"x": [0.8, None]}},
@@ -143,7 +175,9 @@ def test_passages_between_regions_are_described_with_the_regions() -> None:
 
 
 def test_passages_have_intervals_over_the_models_that_the_data_allow(data: Trajectories) -> None:
-    wanted = AnalysisParameters.model_validate({"passages": [{"from": [0, 0], "to": {"x": [1, None]}}]})
+    wanted = AnalysisParameters.model_validate(
+        {"passages": [{"from": [0, 0], "to": {"x": [1, None]}}]}
+    )
     answer = pipeline.identify(data, IdentificationParameters(), _silent)
     analysed = pipeline.analyse_answer(answer, data, wanted, _silent)
     (timed,) = analysis_of(analysed.generator, analysed.spread).passages

@@ -30,7 +30,9 @@ def record(n: int = 8_000) -> Trajectories:
 
 
 def parameters(*variants: dict[str, object]) -> list[IdentificationParameters]:
-    job = JOB_REQUEST.validate_python({"kind": "sweep", "dataset": "ds_a", "variants": list(variants)})
+    job = JOB_REQUEST.validate_python(
+        {"kind": "sweep", "dataset": "ds_a", "variants": list(variants)}
+    )
     assert isinstance(job, SweepJob)
     return list(job.parameter_sets().values())
 
@@ -42,7 +44,12 @@ def quiet(*_: object) -> None:
 @pytest.mark.slow
 def test_each_set_answers_as_it_would_alone_and_the_sums_are_taken_once() -> None:
     data = record()
-    sets = parameters({}, {"selection": {"method": "pastis"}}, {"library": {"polynomial_degree": 2}}, {"sampling_rule": "euler"})
+    sets = parameters(
+        {},
+        {"selection": {"method": "pastis"}},
+        {"library": {"polynomial_degree": 2}},
+        {"sampling_rule": "euler"},
+    )
     found = swept(data, sets, ANALYSIS, quiet, sums_here)
     passes: list[Pass] = []
 
@@ -70,7 +77,11 @@ def test_sets_that_need_other_sums_take_their_own() -> None:
 
 def test_a_set_without_an_answer_leaves_the_others_theirs() -> None:
     found = swept(
-        record(), parameters({"library": {"polynomial_degree": 1}}, {"kernels": {"range": [40, 50]}}), ANALYSIS, quiet, sums_here
+        record(),
+        parameters({"library": {"polynomial_degree": 1}}, {"kernels": {"range": [40, 50]}}),
+        ANALYSIS,
+        quiet,
+        sums_here,
     )
     first, second = found.items
     assert isinstance(first, Found)

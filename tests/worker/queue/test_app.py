@@ -46,7 +46,9 @@ def test_the_job_of_a_killed_worker_is_finished_by_another(surroundings: Surroun
     assert result(surroundings, job_id).provenance.parameters["attempt"] == 2
 
 
-def test_a_worker_keeps_long_jobs_finds_lost_ones_and_stops_when_told(surroundings: Surroundings) -> None:
+def test_a_worker_keeps_long_jobs_finds_lost_ones_and_stops_when_told(
+    surroundings: Surroundings,
+) -> None:
     worker = surroundings.start_worker()
     longer_than_the_lease, dying, too_long = (
         surroundings.submit(sleep="3"),
@@ -72,7 +74,9 @@ def test_a_worker_keeps_long_jobs_finds_lost_ones_and_stops_when_told(surroundin
     surroundings.wait(lambda: not surroundings.client.exists("unacked"))
     worker.terminate()
     assert worker.wait(10) == 0
-    assert surroundings.jobs.workers_alive(5) == 0  # it said farewell; its last sign of life would still have counted
+    assert (
+        surroundings.jobs.workers_alive(5) == 0
+    )  # it said farewell; its last sign of life would still have counted
     with pytest.raises(ProcessLookupError):  # nobody is left of its process group
         os.killpg(worker.pid, 0)
 
@@ -83,21 +87,30 @@ def only_child(worker: "subprocess.Popen[bytes]") -> int:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="children are found in /proc")
-def test_a_child_that_does_not_take_up_its_message_is_replaced_and_the_message_is_not_lost(surroundings: Surroundings) -> None:
+def test_a_child_that_does_not_take_up_its_message_is_replaced_and_the_message_is_not_lost(
+    surroundings: Surroundings,
+) -> None:
     worker = surroundings.start_worker(STUB_TAKE_UP_LOOKS="2")
     assert surroundings.finished(surroundings.submit()).state == "succeeded"
     os.kill(only_child(worker), signal.SIGSTOP)
     assert surroundings.finished(surroundings.submit()).state == "succeeded"
 
 
-def test_a_job_that_takes_too_much_memory_fails_at_once_and_its_process_goes_on(surroundings: Surroundings) -> None:
+def test_a_job_that_takes_too_much_memory_fails_at_once_and_its_process_goes_on(
+    surroundings: Surroundings,
+) -> None:
     surroundings.start_worker(ITOSCOPE_JOB_MEMORY_BYTES="6e8")
-    modest, greedy, next_one = (surroundings.submit(take=str(size)) for size in (300_000_000, 900_000_000, 1000))
+    modest, greedy, next_one = (
+        surroundings.submit(take=str(size)) for size in (300_000_000, 900_000_000, 1000)
+    )
     record = surroundings.finished(greedy)
     assert record.error is not None
     assert (record.state, record.error.code, record.attempt) == ("failed", "out-of-memory", 1)
     assert "0.6 GB" in record.error.detail
-    before, after = (result(surroundings, job).provenance.parameters for job in map(ended_well(surroundings), (modest, next_one)))
+    before, after = (
+        result(surroundings, job).provenance.parameters
+        for job in map(ended_well(surroundings), (modest, next_one))
+    )
     assert before["taken"] == 300_000_000
     assert before["pid"] == after["pid"]
 
@@ -119,8 +132,13 @@ def ended_well(surroundings: Surroundings) -> Callable[[str], str]:
     return wait
 
 
-@pytest.mark.parametrize("error", [AttributeError("'NoneType' object has no attribute 'client'"), OperationalError("away")])
-def test_a_message_that_cannot_be_sent_is_a_store_that_is_away_whatever_the_transport_raises(error: Exception) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [AttributeError("'NoneType' object has no attribute 'client'"), OperationalError("away")],
+)
+def test_a_message_that_cannot_be_sent_is_a_store_that_is_away_whatever_the_transport_raises(
+    error: Exception,
+) -> None:
     def send(*_: Any, **__: Any) -> None:
         raise error
 
@@ -137,7 +155,9 @@ def test_what_ends_a_job_is_no_trouble_of_its_messages(error: Exception) -> None
         publisher(SimpleNamespace(send_task=send))(Message("job", 1.0))
 
 
-def test_a_worker_waits_for_redis_and_survives_its_loss(own_redis: Any, surroundings_of: Any) -> None:
+def test_a_worker_waits_for_redis_and_survives_its_loss(
+    own_redis: Any, surroundings_of: Any
+) -> None:
     surroundings = surroundings_of(own_redis.url)
     worker = surroundings.start_worker()
     surroundings.wait(lambda: "waiting for Redis" in surroundings.log.read_text())
@@ -161,7 +181,9 @@ def test_a_worker_waits_for_redis_and_survives_its_loss(own_redis: Any, surround
     assert worker.poll() is None
 
 
-def test_the_main_process_loads_no_numerical_library_and_none_that_a_forked_child_could_not_use() -> None:
+def test_the_main_process_loads_no_numerical_library_and_none_that_a_forked_child_could_not_use() -> (
+    None
+):
     code = """
 import sys
 from worker.queue.app import computation_of, create_app
@@ -181,7 +203,9 @@ sys.exit(bool({"numpy", "scipy", "sklearn", "numba", "pyarrow", "obstore"} & set
         ({}, ["--help"], "unknown argument"),
     ],
 )
-def test_wrong_settings_are_refused_in_one_line(environment: dict[str, str], arguments: list[str], said: str) -> None:
+def test_wrong_settings_are_refused_in_one_line(
+    environment: dict[str, str], arguments: list[str], said: str
+) -> None:
     answer = subprocess.run(
         [sys.executable, "-m", "worker", *arguments],
         cwd=ROOT,
@@ -211,4 +235,6 @@ def alive(redis_url: str) -> int:
     """What the health check of a worker's container ends with."""
     environment = os.environ | {"ITOSCOPE_REDIS_URL": redis_url}
     command = [sys.executable, "-m", "worker", "alive"]
-    return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, timeout=20).returncode
+    return subprocess.run(
+        command, env=environment, cwd=ROOT, capture_output=True, timeout=20
+    ).returncode

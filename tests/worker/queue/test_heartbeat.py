@@ -15,7 +15,9 @@ def wait(until: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_a_worker_gives_no_sign_of_life_before_its_queue_is_connected_and_then_at_once(jobs: RedisJobStore) -> None:
+def test_a_worker_gives_no_sign_of_life_before_its_queue_is_connected_and_then_at_once(
+    jobs: RedisJobStore,
+) -> None:
     pulse = Pulse()
     beating = Beating(jobs, pulse, 60)
     beating.start("worker")

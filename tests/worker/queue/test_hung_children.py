@@ -10,7 +10,13 @@ from worker.queue.hung_children import PersistenceCounter, waits_for
 
 def test_what_was_seen_in_every_look_lasts_and_what_was_away_once_begins_anew() -> None:
     lasting: PersistenceCounter[str] = PersistenceCounter(3)
-    assert [list(lasting.look(seen)) for seen in ({"a", "b"}, {"a"}, {"a", "b"}, {"b"}, {"b"})] == [[], [], ["a"], [], ["b"]]
+    assert [list(lasting.look(seen)) for seen in ({"a", "b"}, {"a"}, {"a", "b"}, {"b"}, {"b"})] == [
+        [],
+        [],
+        ["a"],
+        [],
+        ["b"],
+    ]
 
 
 def message(*, accepted: bool = False, ready: bool = False, sent_to: int | None = 7) -> Any:
@@ -30,5 +36,7 @@ def message(*, accepted: bool = False, ready: bool = False, sent_to: int | None 
         (SimpleNamespace(_apply_result=lambda: None), None),
     ],
 )
-def test_a_child_waits_for_a_message_that_it_was_sent_and_did_not_take_up(request_: Any, pid: int | None) -> None:
+def test_a_child_waits_for_a_message_that_it_was_sent_and_did_not_take_up(
+    request_: Any, pid: int | None
+) -> None:
     assert waits_for(request_) == pid

@@ -25,7 +25,10 @@ def test_a_lease_is_renewed_in_the_name_it_was_claimed_in(jobs: RedisJobStore) -
     mine, other = (jobs.submit(TENANT, JOB).record.id for _ in range(2))
     jobs.claim(mine, owner("host", "message"), 0.05)
     jobs.claim(other, owner("elsewhere", "message"), 0.05)
-    running = [Running(mine, owner("host", "message"), 1), Running(other, owner("host", "message"), 2)]
+    running = [
+        Running(mine, owner("host", "message"), 1),
+        Running(other, owner("host", "message"), 2),
+    ]
     assert renew_leases(jobs, 30, running) == running[1:]
     time.sleep(0.1)
     assert [again.job_id for again in jobs.reap()] == [other]
@@ -63,7 +66,9 @@ def test_after_the_store_was_away_those_who_live_renew_before_anybody_looks_for_
     assert [again.job_id for again in published] == [lost]
 
 
-def test_a_publication_that_fails_is_told_and_keeps_the_reaper_from_nothing(open_jobs: Callable[..., RedisJobStore]) -> None:
+def test_a_publication_that_fails_is_told_and_keeps_the_reaper_from_nothing(
+    open_jobs: Callable[..., RedisJobStore],
+) -> None:
     jobs, published = open_jobs(queued_grace=0.0), list[Message]()
     jobs.submit(TENANT, JOB)
 

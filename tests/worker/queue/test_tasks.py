@@ -18,7 +18,14 @@ from contract.generator import ModelTerms
 from contract.jobs import GeneratorJob
 from contract.problems import Problem, problem
 from contract.records import JobRecord
-from contract.results import Component, GeneratorAnalysis, GeneratorResult, Model, Provenance, Result
+from contract.results import (
+    Component,
+    GeneratorAnalysis,
+    GeneratorResult,
+    Model,
+    Provenance,
+    Result,
+)
 from storage.redis.jobs import ATTEMPT_CAP, RedisJobStore
 from storage.stores import Claim, Stores, StoreUnavailable
 from worker.fan_out.shards import Share, Sum
@@ -35,7 +42,10 @@ LEASE = 30.0
 def a_result(job_id: str) -> GeneratorResult:
     return GeneratorResult(
         job=job_id,
-        model=Model(drift={"x": Component(expression="-x", terms=())}, diffusion={"x,x": Component(expression="1", terms=())}),
+        model=Model(
+            drift={"x": Component(expression="-x", terms=())},
+            diffusion={"x,x": Component(expression="1", terms=())},
+        ),
         generator=GeneratorAnalysis(ergodic=True),
         provenance=Provenance(version="0", parameters={}, seconds=0.0),
     )
@@ -62,12 +72,22 @@ class Bench:
     def __init__(self, stores: Stores) -> None:
         self.stores = stores
         job = GeneratorJob(
-            kind="generator", model=ModelTerms(drift={"x": {"x": -1}}, diffusion={"x,x": {"1": 1}}), timeout_seconds=5
+            kind="generator",
+            model=ModelTerms(drift={"x": {"x": -1}}, diffusion={"x,x": {"1": 1}}),
+            timeout_seconds=5,
         )
         self.job_id = stores.jobs.submit(TENANT, job).record.id
 
     def run(self, execute: Execute, owner: str = "worker/1", quiet_seconds: float = 0.0) -> str:
-        return run_job(self.job_id, owner, self.stores, LEASE, Computation(execute, nobody), lambda message: None, quiet_seconds)
+        return run_job(
+            self.job_id,
+            owner,
+            self.stores,
+            LEASE,
+            Computation(execute, nobody),
+            lambda message: None,
+            quiet_seconds,
+        )
 
     @property
     def record(self) -> JobRecord:
@@ -87,7 +107,9 @@ def bench(stores: Stores) -> Bench:
 
 
 def test_every_line_of_the_log_about_a_job_carries_its_id_and_attempt(bench: Bench) -> None:
-    with structlog.testing.capture_logs(processors=[structlog.contextvars.merge_contextvars]) as events:
+    with structlog.testing.capture_logs(
+        processors=[structlog.contextvars.merge_contextvars]
+    ) as events:
         bench.run(raises(RuntimeError("broken")))
     assert [event["event"] for event in events] == ["job failed unexpectedly", "job ended"]
     assert {(event["job_id"], event["attempt"]) for event in events} == {(bench.job_id, 1)}
@@ -158,7 +180,9 @@ def test_the_limit_of_memory_ends_with_the_computation() -> None:
         assert resource.getrlimit(resource.RLIMIT_DATA) == before
 
 
-def test_progress_reaches_the_record_lies_between_zero_and_one_and_never_goes_back(bench: Bench) -> None:
+def test_progress_reaches_the_record_lies_between_zero_and_one_and_never_goes_back(
+    bench: Bench,
+) -> None:
     seen = []
 
     def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
@@ -207,7 +231,9 @@ def test_a_job_that_is_soon_over_says_nothing_but_its_end(bench: Bench) -> None:
     ]
 
 
-def test_a_job_that_is_not_over_soon_tells_its_last_stage_by_itself_and_every_stage_from_then_on(bench: Bench) -> None:
+def test_a_job_that_is_not_over_soon_tells_its_last_stage_by_itself_and_every_stage_from_then_on(
+    bench: Bench,
+) -> None:
     def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
         for stage in ("reading", "analysing"):
             report(0.5, stage, "")
@@ -222,7 +248,9 @@ def test_a_job_that_is_not_over_soon_tells_its_last_stage_by_itself_and_every_st
     assert bench.run(execute, quiet_seconds=0.05) == "succeeded"
 
 
-def test_a_job_cancelled_while_it_was_quiet_ends_at_the_first_report_after_that(bench: Bench) -> None:
+def test_a_job_cancelled_while_it_was_quiet_ends_at_the_first_report_after_that(
+    bench: Bench,
+) -> None:
     def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
         stores.jobs.cancel(TENANT, claim.job_id)
         report(0.1, "reading", "")
@@ -248,9 +276,16 @@ def test_a_cancelled_job_ends_at_its_next_report(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    "end", [succeeds, raises(JobProblem(problem(422, "constant-data", "t", "d"))), raises(SoftTimeLimitExceeded())]
+    "end",
+    [
+        succeeds,
+        raises(JobProblem(problem(422, "constant-data", "t", "d"))),
+        raises(SoftTimeLimitExceeded()),
+    ],
 )
-def test_a_job_cancelled_without_a_further_report_is_fenced_at_its_commit(bench: Bench, end: Execute) -> None:
+def test_a_job_cancelled_without_a_further_report_is_fenced_at_its_commit(
+    bench: Bench, end: Execute
+) -> None:
     def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
         stores.jobs.cancel(TENANT, claim.job_id)
         return end(claim, stores, report, share)
@@ -261,7 +296,9 @@ def test_a_job_cancelled_without_a_further_report_is_fenced_at_its_commit(bench:
 
 
 def test_fenced_is_no_problem_that_a_broad_handler_of_job_problems_would_catch() -> None:
-    assert not issubclass(LeaseLost, JobProblem | StoreUnavailable | OSError | ValueError | ArithmeticError)
+    assert not issubclass(
+        LeaseLost, JobProblem | StoreUnavailable | OSError | ValueError | ArithmeticError
+    )
 
 
 class Away:
@@ -278,7 +315,9 @@ class Away:
 
 
 @pytest.mark.parametrize("method", ["claim", "report", "succeed"])
-def test_a_job_survives_a_job_store_that_is_away_for_a_moment(stores: Stores, job_client: Redis, method: str) -> None:
+def test_a_job_survives_a_job_store_that_is_away_for_a_moment(
+    stores: Stores, job_client: Redis, method: str
+) -> None:
     class Flaky(RedisJobStore):
         pass
 
@@ -293,12 +332,18 @@ def test_a_job_survives_a_job_store_that_is_away_for_a_moment(stores: Stores, jo
     assert bench.run(execute) == "succeeded"
 
 
-def test_a_job_survives_a_result_store_that_is_away_for_a_moment(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_survives_a_result_store_that_is_away_for_a_moment(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(bench.stores.results, "put", Away(bench.stores.results.put, 3))
     assert bench.run(succeeds) == "succeeded"
 
 
-PASSING = [StoreUnavailable("away"), OSError(errno.ENOSPC, "full"), OSError(errno.EIO, "the file server is away")]
+PASSING = [
+    StoreUnavailable("away"),
+    OSError(errno.ENOSPC, "full"),
+    OSError(errno.EIO, "the file server is away"),
+]
 
 
 @pytest.mark.parametrize("trouble", PASSING)

@@ -41,13 +41,19 @@ class Receiver:
 
 
 @contextmanager
-def receiving(*statuses: int, delay: float = 0.0, tls: ssl.SSLContext | None = None, port: int = 0) -> Iterator[Receiver]:
+def receiving(
+    *statuses: int, delay: float = 0.0, tls: ssl.SSLContext | None = None, port: int = 0
+) -> Iterator[Receiver]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
-            receiver.received.append(({name.lower(): value for name, value in self.headers.items()}, body))
+            receiver.received.append(
+                ({name.lower(): value for name, value in self.headers.items()}, body)
+            )
             time.sleep(delay)
-            status = receiver.statuses.pop(0) if len(receiver.statuses) > 1 else receiver.statuses[0]
+            status = (
+                receiver.statuses.pop(0) if len(receiver.statuses) > 1 else receiver.statuses[0]
+            )
             self.send_response(status)
             if 300 <= status < 400:
                 self.send_header("Location", f"http://127.0.0.1:{receiver.port}/elsewhere")
@@ -61,7 +67,9 @@ def receiving(*statuses: int, delay: float = 0.0, tls: ssl.SSLContext | None = N
     if tls is not None:
         server.socket = tls.wrap_socket(server.socket, server_side=True)
     receiver = Receiver(server.server_address[1], list(statuses or (204,)))
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+    )
     thread.start()
     try:
         yield receiver
@@ -83,16 +91,23 @@ def jobs(open_jobs: Callable[..., JobStore]) -> JobStore:
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, ssl.SSLContext]:
     """A server's, of the name `localhost` and signed by itself; and what trusts it."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name, now = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")]), datetime.now(UTC)
+    name, now = (
+        x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")]),
+        datetime.now(UTC),
+    )
     signed = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now, now + timedelta(hours=1))
+        x509.CertificateBuilder(
+            name, name, key.public_key(), x509.random_serial_number(), now, now + timedelta(hours=1)
+        )
         .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
     pem = serialization.Encoding.PEM
     place = tmp_path_factory.mktemp("tls") / "server.pem"
-    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    private = key.private_bytes(
+        pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
     place.write_bytes(private + signed.public_bytes(pem))
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server.load_cert_chain(place)
@@ -102,13 +117,17 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLConte
 def ended(jobs: JobStore, url: str | None, **fields: Any) -> str:
     """The id of a job that has succeeded."""
     job = {"kind": "identification", "dataset": "ds_abc", "labels": {"trap": "µ"}, **fields}
-    job_id = jobs.submit(TENANT, JOB_REQUEST.validate_python({**job, "webhook": {"url": url} if url else None})).record.id
+    job_id = jobs.submit(
+        TENANT, JOB_REQUEST.validate_python({**job, "webhook": {"url": url} if url else None})
+    ).record.id
     jobs.claim(job_id, "worker", 30.0)
     assert jobs.succeed(job_id, 1, result_name(job_id, 1))
     return job_id
 
 
-def sender(jobs: JobStore, hosts: tuple[str, ...] = ("*",), networks: Any = LOOPBACK, **options: Any) -> WebhookSender:
+def sender(
+    jobs: JobStore, hosts: tuple[str, ...] = ("*",), networks: Any = LOOPBACK, **options: Any
+) -> WebhookSender:
     return WebhookSender(jobs, hosts, networks, **options)
 
 
@@ -141,7 +160,9 @@ def test_every_end_is_told_and_no_job_is_told_of_that_did_not_ask(jobs: JobStore
     with receiving() as receiver:
         url = f"http://127.0.0.1:{receiver.port}/"
         ended(jobs, None)
-        job = JOB_REQUEST.validate_python({"kind": "identification", "dataset": "ds_abc", "webhook": {"url": url}})
+        job = JOB_REQUEST.validate_python(
+            {"kind": "identification", "dataset": "ds_abc", "webhook": {"url": url}}
+        )
         cancelled, running = (jobs.submit(TENANT, job).record.id for _ in range(2))
         sender(jobs).send_due()
         assert receiver.received == [], "none has ended"
@@ -151,7 +172,9 @@ def test_every_end_is_told_and_no_job_is_told_of_that_did_not_ask(jobs: JobStore
     assert [json.loads(body)["state"] for _, body in receiver.received] == ["cancelled"]
 
 
-def test_a_receiver_that_is_down_is_told_when_it_is_up_again_by_whoever_then_runs(open_jobs: Any) -> None:
+def test_a_receiver_that_is_down_is_told_when_it_is_up_again_by_whoever_then_runs(
+    open_jobs: Any,
+) -> None:
     jobs = open_jobs(webhook_waits=BRIEF)
     with receiving() as receiver:
         port = receiver.port
@@ -180,7 +203,9 @@ def test_a_sender_that_dies_is_followed_by_another(jobs: JobStore) -> None:
 
 
 @pytest.mark.parametrize(("status", "times"), [(500, 3), (302, 3), (410, 1)])
-def test_it_is_given_up_after_the_last_attempt_or_when_told_to(jobs: JobStore, status: int, times: int) -> None:
+def test_it_is_given_up_after_the_last_attempt_or_when_told_to(
+    jobs: JobStore, status: int, times: int
+) -> None:
     with receiving(status) as receiver:
         ended(jobs, f"http://127.0.0.1:{receiver.port}/")
         for _ in range(5):
@@ -198,7 +223,9 @@ def test_a_forgotten_job_is_not_told_of(jobs: JobStore) -> None:
     assert receiver.received == []
 
 
-def test_a_receiver_that_does_not_answer_costs_five_seconds_at_most(jobs: JobStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_receiver_that_does_not_answer_costs_five_seconds_at_most(
+    jobs: JobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("worker.queue.webhooks.SECONDS", 0.2)
     with receiving(delay=2.0) as slow, receiving() as quick:
         ended(jobs, f"http://127.0.0.1:{slow.port}/")
@@ -209,7 +236,9 @@ def test_a_receiver_that_does_not_answer_costs_five_seconds_at_most(jobs: JobSto
     assert len(quick.received) == 1
 
 
-def test_a_name_server_that_does_not_answer_costs_no_more(jobs: JobStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_server_that_does_not_answer_costs_no_more(
+    jobs: JobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("worker.queue.webhooks.SECONDS", 0.2)
     look = socket.getaddrinfo
 
@@ -229,7 +258,18 @@ def test_a_name_server_that_does_not_answer_costs_no_more(jobs: JobStore, monkey
 
 
 @pytest.mark.parametrize(
-    "host", ["127.0.0.1", "localhost", "127.1", "2130706433", "0x7f000001", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "[::]"]
+    "host",
+    [
+        "127.0.0.1",
+        "localhost",
+        "127.1",
+        "2130706433",
+        "0x7f000001",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "0.0.0.0",
+        "[::]",
+    ],
 )
 def test_an_address_that_is_not_public_is_not_told(open_jobs: Any, host: str) -> None:
     jobs = open_jobs(webhook_waits=())
@@ -255,13 +295,17 @@ def test_an_address_that_is_not_public_is_not_told(open_jobs: Any, host: str) ->
         ("2001:db8::1", False), ("192.0.2.1", False), ("198.18.0.1", False),
     ],
 )  # fmt: skip
-def test_only_public_addresses_may_be_told_unless_the_operator_says_so(address: str, permitted: bool) -> None:
+def test_only_public_addresses_may_be_told_unless_the_operator_says_so(
+    address: str, permitted: bool
+) -> None:
     assert is_permitted(ip_address(address), ()) == permitted
     network = ip_network(address.partition("%")[0])
     assert is_permitted(ip_address(address.partition("%")[0]), [network]), "allowed by name"
 
 
-def test_a_name_with_an_address_inside_is_refused_whatever_else_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_with_an_address_inside_is_refused_whatever_else_it_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def found(*_: Any, **__: Any) -> Any:
         return [(0, 0, 0, "", (text, 443)) for text in ("93.184.215.14", "10.0.0.1")]
 
@@ -278,7 +322,11 @@ def test_the_operators_list_holds_when_it_is_sent_too(open_jobs: Any) -> None:
     jobs = open_jobs(webhook_waits=(0.0, 0.0))
     with receiving() as receiver:
         ended(jobs, f"http://localhost:{receiver.port}/")
-        for hosts, told in (((), 0), (("127.0.0.1", "*.localhost"), 0), (("example.org", "LocalHost."), 1)):
+        for hosts, told in (
+            ((), 0),
+            (("127.0.0.1", "*.localhost"), 0),
+            (("example.org", "LocalHost."), 1),
+        ):
             sender(jobs, hosts).send_due()
             assert len(receiver.received) == told
 
@@ -290,7 +338,9 @@ def test_by_tls_the_certificate_must_be_the_names(open_jobs: Any, certificates: 
     with receiving(tls=server) as receiver:
         ended(jobs, f"https://localhost:{receiver.port}/")
         sender(jobs, trusted=trusted).send_due()
-        assert len(receiver.received) == 1, "connected to the address, by the certificate of the name"
+        assert len(receiver.received) == 1, (
+            "connected to the address, by the certificate of the name"
+        )
         for host, known in (("127.0.0.1", trusted), ("localhost", None)):
             ended(jobs, f"https://{host}:{receiver.port}/")
             sender(jobs, trusted=known).send_due()

@@ -36,7 +36,9 @@ def records(begin: float, end: float, count: int, seed: int) -> Floats:
 @cache
 def log_gap(mu: float) -> float:
     """Of the process at one moment, exact."""
-    process = ScalarProcess(lambda x: mu * x - x**3, lambda x: np.full_like(x, NOISE), lambda x: mu - 3 * x**2)
+    process = ScalarProcess(
+        lambda x: mu * x - x**3, lambda x: np.full_like(x, NOISE), lambda x: mu - 3 * x**2
+    )
     spectrum = analyse(process, eigenpairs=1).spectrum
     assert spectrum is not None
     return float(np.log(spectrum.eigenvalues[0].real))
@@ -72,7 +74,9 @@ def errors_of_log_gap(found: list[Rolling], begin: float, end: float) -> tuple[F
 
 
 @pytest.mark.slow
-def test_the_gap_of_a_falling_barrier_is_within_its_interval_in_nine_windows_of_ten(falling: list[Rolling]) -> None:
+def test_the_gap_of_a_falling_barrier_is_within_its_interval_in_nine_windows_of_ten(
+    falling: list[Rolling],
+) -> None:
     error, claimed = errors_of_log_gap(falling, 1.0, 0.5)
     assert np.mean(np.abs(error) < 1.96 * claimed) >= 0.9
     # A check that can fail: half as wide they hold 67 %, plus or minus five.
@@ -80,11 +84,15 @@ def test_the_gap_of_a_falling_barrier_is_within_its_interval_in_nine_windows_of_
 
 
 @pytest.mark.slow
-def test_a_falling_barrier_opens_the_gap_and_a_constant_one_does_not(falling: list[Rolling], stationary: list[Rolling]) -> None:
+def test_a_falling_barrier_opens_the_gap_and_a_constant_one_does_not(
+    falling: list[Rolling], stationary: list[Rolling]
+) -> None:
     trends = [rolling.trend for rolling in falling]
     slopes = np.array([trend.slope for trend in trends if trend is not None])
     truth = (log_gap(0.55) - log_gap(0.95)) / (0.8 * STEPS * DT)
-    error = np.mean([trend.std_error for trend in trends if trend is not None]) / np.sqrt(len(slopes))
+    error = np.mean([trend.std_error for trend in trends if trend is not None]) / np.sqrt(
+        len(slopes)
+    )
     # The logarithm of the gap is not quite straight in time; 5 % of the slope is for that.
     assert abs(slopes.mean() - truth) < 4 * error + 0.05 * truth
     assert sum(any(f.code == "gap-opening" for f in rolling.findings) for rolling in falling) > 13
@@ -169,7 +177,9 @@ def test_the_error_of_a_linear_process_s_gap_is_that_of_its_coefficient() -> Non
         assert coefficient.std_error is not None
         assert window.gap.log_rate == pytest.approx(np.log(-coefficient.value), abs=1e-3)
         # λ = −c, so the error of log λ is that of c over c; the covariance may be the blocks' where that is larger.
-        assert window.gap.std_error == pytest.approx(-coefficient.std_error / coefficient.value, rel=0.3)
+        assert window.gap.std_error == pytest.approx(
+            -coefficient.std_error / coefficient.value, rel=0.3
+        )
 
 
 def test_where_the_record_has_a_hole_the_window_says_that_it_is_empty() -> None:
@@ -177,9 +187,15 @@ def test_where_the_record_has_a_hole_the_window_says_that_it_is_empty() -> None:
     times = np.arange(len(x)) * DT
     keep = (times < 300) | (times > 600)
     data = Trajectories(
-        x[keep, None], times[keep], np.array([[0, int((times < 300).sum()), 0], [int((times < 300).sum()), int(keep.sum()), 0]])
+        x[keep, None],
+        times[keep],
+        np.array(
+            [[0, int((times < 300).sum()), 0], [int((times < 300).sum()), int(keep.sum()), 0]]
+        ),
     )
-    found = roll_along(data, IdentificationParameters(), RollingWindows(count=10, share=0.1), lambda *_: None)
+    found = roll_along(
+        data, IdentificationParameters(), RollingWindows(count=10, share=0.1), lambda *_: None
+    )
     empty = [window for window in found.windows if window.gap.log_rate is None]
     assert {round(window.begin) for window in empty} == {300, 400, 500}
     assert all("too few increments" in (window.gap.reason or "") for window in empty)
@@ -188,9 +204,18 @@ def test_where_the_record_has_a_hole_the_window_says_that_it_is_empty() -> None:
 
 def test_windows_that_do_not_fit_the_record_are_refused_with_what_to_try() -> None:
     x = records(0.8, 0.8, 1, seed=7)[0]
-    with pytest.raises(InvalidWindows, match=r"windows\.length is 5000, but the time series is only 1000 long"):
+    with pytest.raises(
+        InvalidWindows, match=r"windows\.length is 5000, but the time series is only 1000 long"
+    ):
         rolled(x, length=5000.0)
     with pytest.raises(DimensionNotSupported, match="2 trajectories"):
-        roll_along(from_arrays([x, x], DT), IdentificationParameters(), RollingWindows(), lambda *_: None)
+        roll_along(
+            from_arrays([x, x], DT), IdentificationParameters(), RollingWindows(), lambda *_: None
+        )
     with pytest.raises(DimensionNotSupported, match="one variable"):
-        roll_along(from_arrays([np.stack([x, x**2], axis=1)], DT), IdentificationParameters(), RollingWindows(), lambda *_: None)
+        roll_along(
+            from_arrays([np.stack([x, x**2], axis=1)], DT),
+            IdentificationParameters(),
+            RollingWindows(),
+            lambda *_: None,
+        )

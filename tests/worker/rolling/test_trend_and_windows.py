@@ -12,7 +12,11 @@ from worker.rolling.windows import PIECES, along
 
 def test_the_line_is_that_of_weighted_least_squares() -> None:
     generator = np.random.default_rng(0)
-    t, y, error = np.sort(generator.uniform(0, 10, 7)), generator.standard_normal(7), generator.uniform(0.1, 1, 7)
+    t, y, error = (
+        np.sort(generator.uniform(0, 10, 7)),
+        generator.standard_normal(7),
+        generator.uniform(0.1, 1, 7),
+    )
     (slope, _), covariance = np.polyfit(t, y, 1, w=1 / error, cov="unscaled")
     found = trend_of(list(t), list(y), list(error))
     assert found is not None
@@ -22,7 +26,10 @@ def test_the_line_is_that_of_weighted_least_squares() -> None:
 
 def test_scatter_that_no_line_explains_has_a_small_p_value() -> None:
     t, error = list(range(8)), [0.1] * 8
-    straight, bent = trend_of(t, [0.05 * k for k in t], error), trend_of(t, [0.05 * (k - 3.5) ** 2 for k in t], error)
+    straight, bent = (
+        trend_of(t, [0.05 * k for k in t], error),
+        trend_of(t, [0.05 * (k - 3.5) ** 2 for k in t], error),
+    )
     assert straight is not None
     assert bent is not None
     assert straight.p_value > 0.99
@@ -33,8 +40,13 @@ def test_three_windows_are_too_few_for_a_trend() -> None:
     assert trend_of([0, 1, 2], [0, 1, 2], [1, 1, 1]) is None
 
 
-@pytest.mark.parametrize(("count", "share"), [(1, 0.5), (2, 0.5), (5, 0.2), (7, 0.9), (50, 0.2), (200, 0.1), (2000, 0.01)])
-def test_windows_go_from_the_first_sample_to_the_last_and_are_as_long_as_asked(count: int, share: float) -> None:
+@pytest.mark.parametrize(
+    ("count", "share"),
+    [(1, 0.5), (2, 0.5), (5, 0.2), (7, 0.9), (50, 0.2), (200, 0.1), (2000, 0.01)],
+)
+def test_windows_go_from_the_first_sample_to_the_last_and_are_as_long_as_asked(
+    count: int, share: float
+) -> None:
     data = from_arrays([np.sin(np.arange(50_001.0))], 0.01)
     windows = along(data, count, None, share)
     begin, end = windows.span(0)

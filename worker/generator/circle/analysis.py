@@ -63,7 +63,9 @@ def analysed_on_the_circle(model: ScalarProcess, questions: Questions) -> Genera
         boundaries="natural",
         stationary=law,
         spectrum=spectrum,
-        memory=memory_on_the_circle(model, low, model.period, spectrum, questions.lags, questions.frequencies),
+        memory=memory_on_the_circle(
+            model, low, model.period, spectrum, questions.lags, questions.frequencies
+        ),
         fixed_points=fixed,
         barriers=barriers,
         passages=passages,
@@ -77,7 +79,10 @@ def analysed_on_the_circle(model: ScalarProcess, questions: Questions) -> Genera
 
 
 def points_of(
-    fixed: Iterable[FixedPoint], pairs: Iterable[Range], between: Iterable[Pair], exits: Iterable[Triple]
+    fixed: Iterable[FixedPoint],
+    pairs: Iterable[Range],
+    between: Iterable[Pair],
+    exits: Iterable[Triple],
 ) -> list[float]:
     """Where panels have to meet, for all that is asked of a circle [state]."""
     numbers = (facing_numbers(pair) or () for pair in between)
@@ -150,7 +155,11 @@ def circular_barriers(circle: Turn, fixed: tuple[FixedPoint, ...]) -> tuple[Barr
     period = circle.period
     barriers = []
     for well in (point.at[0] for point in fixed if point.stable):
-        ahead = [(float(np.mod(point.at[0] - well, period)), point) for point in fixed if point.at[0] != well]
+        ahead = [
+            (float(np.mod(point.at[0] - well, period)), point)
+            for point in fixed
+            if point.at[0] != well
+        ]
         ahead.sort(key=lambda pair: pair[0])
         tops = [(distance, point.at[0]) for distance, point in ahead if not point.stable]
         others = [(distance, point.at[0]) for distance, point in ahead if point.stable]
@@ -160,5 +169,7 @@ def circular_barriers(circle: Turn, fixed: tuple[FixedPoint, ...]) -> tuple[Barr
             to = (behind[0] if start == well else behind[-1]) if behind else well
             psi, log_a = landscape.psi_and_log_a(np.array([start, well + distance]))
             height = -work_between(circle.model, landscape, start, well + distance)
-            barriers.append(Barrier(well, top, to, height, float(psi[0] - psi[1] + log_a[1] - log_a[0])))
+            barriers.append(
+                Barrier(well, top, to, height, float(psi[0] - psi[1] + log_a[1] - log_a[0]))
+            )
     return tuple(barriers)

@@ -45,20 +45,26 @@ class CircleCorrelations:
     few: int | None = None
 
     @classmethod
-    def of(cls, model: ScalarProcess, low: float, period: float, modes: int) -> "CircleCorrelations":
+    def of(
+        cls, model: ScalarProcess, low: float, period: float, modes: int
+    ) -> "CircleCorrelations":
         """On modes up to `modes`; `low` is where the turn starts [state]."""
         generator = fourier_generator(model, low, period, modes)
         # ⟨L f⟩ = 0 for every mode f but the constant gives the moments ⟨exp(2πikx/P)⟩, that of the constant being 1.
         others = np.delete(np.arange(2 * modes + 1), modes)
         moments = np.ones(2 * modes + 1, np.complex128)
-        moments[others] = np.linalg.solve(generator[np.ix_(others, others)].T, -generator[modes, others])
+        moments[others] = np.linalg.solve(
+            generator[np.ix_(others, others)].T, -generator[modes, others]
+        )
         rates, vectors = fourier_eigenvectors(generator)
         start = np.zeros(2 * modes + 1, np.complex128)
         start[modes + 1] = 1
         weights = np.linalg.solve(vectors, start) * (np.append(0, moments[:-1]) @ vectors)
         kept = np.delete(np.arange(2 * modes + 1), np.argmin(np.abs(rates)))
         variance = float(1 - np.abs(moments[modes + 1]) ** 2)
-        return cls(rates[kept], weights[kept] / variance, variance, modes, float(np.abs(moments[-1])))
+        return cls(
+            rates[kept], weights[kept] / variance, variance, modes, float(np.abs(moments[-1]))
+        )
 
     @property
     def integrated_time(self) -> float:
@@ -77,7 +83,9 @@ class CircleCorrelations:
         return np.asarray(2 * self.variance * both.real[None])
 
 
-def correlations_near(model: ScalarProcess, turn: Turn, memory: Memory) -> CircleCorrelations | None:
+def correlations_near(
+    model: ScalarProcess, turn: Turn, memory: Memory
+) -> CircleCorrelations | None:
     """Of a model near the one that has this memory, on as few modes as resolve them both; None where that takes too many."""
     if not isinstance(memory.correlations, CircleCorrelations):
         return None
@@ -92,12 +100,22 @@ def correlations_near(model: ScalarProcess, turn: Turn, memory: Memory) -> Circl
 
 
 def memory_on_the_circle(
-    model: ScalarProcess, low: float, period: float, spectrum: Spectrum, n_lags: int, n_frequencies: int
+    model: ScalarProcess,
+    low: float,
+    period: float,
+    spectrum: Spectrum,
+    n_lags: int,
+    n_frequencies: int,
 ) -> Memory | NoMemory:
     """Autocorrelation, power spectrum and integrated time of an angle."""
     if not len(spectrum.eigenvalues):
-        return NoMemory("the noise is too weak for the Fourier method that computes the autocorrelation of an angle")
-    slowest, fastest = float(spectrum.eigenvalues[0].real), float(np.max(np.abs(spectrum.eigenvalues)))
+        return NoMemory(
+            "the noise is too weak for the Fourier method that computes the autocorrelation of an angle"
+        )
+    slowest, fastest = (
+        float(spectrum.eigenvalues[0].real),
+        float(np.max(np.abs(spectrum.eigenvalues))),
+    )
     previous: tuple[CircleCorrelations, Memory] | None = None
     for modes in MODES:
         found = CircleCorrelations.of(model, low, period, modes)
@@ -114,6 +132,10 @@ def memory_on_the_circle(
             if np.max(np.abs(memory.autocorrelation - before.autocorrelation)) < SETTLED:
                 away = np.min(np.abs(coarse.rates - spectrum.eigenvalues[:, None]), axis=1)
                 same = np.all(away < SETTLED_RATES * np.abs(spectrum.eigenvalues))
-                return replace(memory, correlations=replace(found, few=coarse.modes if same else modes))
+                return replace(
+                    memory, correlations=replace(found, few=coarse.modes if same else modes)
+                )
         previous = found, memory
-    return NoMemory("the autocorrelation does not converge: the noise is too weak for the Fourier method")
+    return NoMemory(
+        "the autocorrelation does not converge: the noise is too weak for the Fourier method"
+    )

@@ -27,7 +27,10 @@ def circle_without_noise(
     window = choose_window(line, None)
     zeros = [zero for zero in dict.fromkeys(zeros_of_diffusion(line, window)) if zero is not None]
     # The place where the turn is cut is no end: the noise has to be positive there too.
-    at_cut, largest = float(values(model.a, np.array([low]))[0]), float(np.max(np.abs(window.diffusion)))
+    at_cut, largest = (
+        float(values(model.a, np.array([low]))[0]),
+        float(np.max(np.abs(window.diffusion))),
+    )
     if not zeros and not at_cut > TOUCHING * largest:
         zeros = [low]
     if not zeros:
@@ -41,7 +44,9 @@ def circle_without_noise(
         fixed_points=fixed,
         committors=tuple(Committor(*pair, None, NO_NOISE) for pair in questions.committors),
         exits=tuple(Exit.without(asked, NO_NOISE) for asked in questions.exits),
-        local_relaxation=local_relaxation(model, np.linspace(low, line.bounds[1], questions.density_points))
+        local_relaxation=local_relaxation(
+            model, np.linspace(low, line.bounds[1], questions.density_points)
+        )
         if positive
         else None,
         extrapolated=extrapolated_beyond(fixed, (), (), questions.observed_range),

@@ -54,10 +54,18 @@ def fourier_rates_near(
     shift, count = max(float(np.abs(reference).max()), abs(float(matrix[1, 1]))), len(reference)
     factors = lu_factor(shift * np.eye(len(matrix)) - matrix)
     # Of the transposed matrix, which moves densities: they are narrower than functions.
-    inverse = LinearOperator(matrix.shape, matvec=lambda x: lu_solve(factors, x, trans=1), dtype=np.float64)
+    inverse = LinearOperator(
+        matrix.shape, matvec=lambda x: lu_solve(factors, x, trans=1), dtype=np.float64
+    )
     wanted = min(count + EXTRA, len(matrix) - 2)
     try:
-        values, vectors = eigs(inverse, k=wanted, ncv=min(2 * wanted + 6, len(matrix)), v0=np.ones(len(matrix)), tol=SETTLED)
+        values, vectors = eigs(
+            inverse,
+            k=wanted,
+            ncv=min(2 * wanted + 6, len(matrix)),
+            v0=np.ones(len(matrix)),
+            tol=SETTLED,
+        )
     except ArpackError:
         return np.zeros(0, np.complex128), np.inf
     rates = (1 / values - shift).astype(np.complex128)
@@ -69,7 +77,9 @@ def fourier_rates_near(
 def slowest_first(rates: ComplexArray) -> ComplexArray:
     """(n,) eigenvalues of −L in order, that of the constant first, as it is zero; of a pair, the positive frequency is first."""
     rates = rates[np.lexsort((-rates.imag, np.round(rates.real / np.abs(rates).max(), 12)))]
-    return np.where(np.abs(rates.imag) < ROUNDING * np.abs(rates), rates.real, rates).astype(np.complex128)
+    return np.where(np.abs(rates.imag) < ROUNDING * np.abs(rates), rates.real, rates).astype(
+        np.complex128
+    )
 
 
 def in_real_functions(generator: ComplexArray) -> FloatArray:

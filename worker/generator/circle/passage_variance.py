@@ -16,7 +16,9 @@ def deviation_round(landscape: Landscape, at: float, mean: Timing) -> Timing:
     """Standard deviation of the time until either end of the landscape is reached from `at`, an edge of its panels, equation
     (G56)."""
     rise = rise_on_the_way(landscape, landscape.edges[0], landscape.edges[-1])
-    cells = cut_into_cells(landscape, 2 ** np.ceil(np.log2(np.clip(rise / RISE, 32, 256))).astype(np.int64))
+    cells = cut_into_cells(
+        landscape, 2 ** np.ceil(np.log2(np.clip(rise / RISE, 32, 256))).astype(np.int64)
+    )
     if mean.log_value is None:
         return mean
     scale = float(np.logaddexp.reduce(cells.log_resistance) + np.logaddexp.reduce(cells.log_mass))

@@ -24,7 +24,9 @@ from worker.generator.quantities.committor import Committor
 from worker.generator.quantities.passage_time import Timing
 from worker.generator.quantities.regions import Pair, facing_numbers
 
-TWO_WAYS = "an angle can pass in either direction, over either barrier; only the exact time is given"
+TWO_WAYS = (
+    "an angle can pass in either direction, over either barrier; only the exact time is given"
+)
 
 
 def circular_times(circle: Turn, start: float, to: float) -> tuple[Timing, Timing]:
@@ -56,7 +58,9 @@ def circular_passage(circle: Turn, start: float, to: float) -> Passage:
     nearest = to if distance < circle.period / 2 else to + circle.period
     cells = passage_cells(landscape, min(nearest, at), max(nearest, at))
     law = passage_curve(cells, lambda level: Chain.out_of(level, level.edge_at(at)), mean, None)
-    return Passage(start, to, mean, Timing(None, TWO_WAYS), deviation_round(landscape, at, mean), law)
+    return Passage(
+        start, to, mean, Timing(None, TWO_WAYS), deviation_round(landscape, at, mean), law
+    )
 
 
 def circular_committor(circle: Turn, pair: Pair) -> Committor:
@@ -75,7 +79,9 @@ def circular_exit(circle: Turn, asked: Triple) -> Exit:
     inside, over = (float(np.mod(x - low, circle.period)) for x in (start, high))
     over = over or circle.period
     if inside > over:
-        return Exit.without(asked, f"x = {start:g} does not lie on the arc from {low:g} up to {high:g}")
+        return Exit.without(
+            asked, f"x = {start:g} does not lie on the arc from {low:g} up to {high:g}"
+        )
     found = exit_between(cut_into_cells(circle.cut_at(low), 4), (low + inside, low, low + over))
     return replace(found, start=start, low=low, high=high)
 

@@ -34,7 +34,8 @@ class Turn:
         away = np.abs(np.mod(beginnings - at + self.period / 2, self.period) - self.period / 2)
         first = int(np.argmin(away))
         base, low, high, exponent, order, log_a = (
-            np.roll(array, -first, axis=0) for array in (here.base, here.low, here.high, here.exponent, here.order, here.log_a)
+            np.roll(array, -first, axis=0)
+            for array in (here.base, here.low, here.high, here.exponent, here.order, here.log_a)
         )
         later = np.arange(len(base)) >= len(base) - first
         psi = np.roll(here.psi, -first, axis=0) + np.where(later, self.climb, 0.0)[:, None]
@@ -53,7 +54,9 @@ def opened(model: ScalarProcess, low: float, points: Iterable[float] = ()) -> Tu
     window = choose_window(line, None, for_noise=True)
     if not np.all(window.diffusion > 0):
         at = float(window.points[np.argmin(window.diffusion)])
-        raise InvalidDomainError(f"the diffusion is not positive at x = {at:g}, which an angle must pass; give other terms")
+        raise InvalidDomainError(
+            f"the diffusion is not positive at x = {at:g}, which an angle must pass; give other terms"
+        )
     ends = classify_end(line, window, -1), classify_end(line, window, 1)
     breaks = (low + float(np.mod(point - low, period)) for point in points)
     landscape = build_landscape(line, window, ends, (*line.bounds, *breaks), (), np.inf)

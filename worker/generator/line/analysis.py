@@ -53,26 +53,38 @@ NO_NOISE = "the diffusion is not positive in the domain, so these quantities are
 
 def analysed_on_the_line(model: ScalarProcess, questions: Questions) -> GeneratorReport:
     """The report; without a stationary law it keeps the fixed points, barriers and passages that make sense without one."""
-    window = choose_window(model, questions.observed_range, [x for numbers in questions.on_the_line for x in numbers])
+    window = choose_window(
+        model, questions.observed_range, [x for numbers in questions.on_the_line for x in numbers]
+    )
     verdict = noise_verdict(model, window, questions.observed_range)
     if not verdict.usable:
         return _without_noise(model, window, verdict, questions)
     ends = classify_end(model, window, -1), classify_end(model, window, 1)
-    landscape, fixed = resolve(model, window, ends, questions.on_the_line, depth_for(questions.eigenpairs, DEPTH))
+    landscape, fixed = resolve(
+        model, window, ends, questions.on_the_line, depth_for(questions.eigenpairs, DEPTH)
+    )
     verdict = ends_verdict(ends, fixed, questions.observed_range)
     report = _kinetics(model, window, ends, landscape, fixed, verdict, questions)
     if not verdict.ergodic:
         return report
-    law = stationary_law(landscape, window, ends, questions.density_points, questions.observed_range)
+    law = stationary_law(
+        landscape, window, ends, questions.density_points, questions.observed_range
+    )
     grid = law.grid[0]
     span = inhabited(landscape, questions.eigenpairs)
     within = part_of(landscape, span)
-    spectrum = spectrum_of(within, ends, questions.eigenpairs, grid=grid if questions.eigenfunctions else None)
+    spectrum = spectrum_of(
+        within, ends, questions.eigenpairs, grid=grid if questions.eigenfunctions else None
+    )
     wells = [point.at[0] for point in report.fixed_points if point.stable]
     said = [spectrum.reason, wells_left_out(span, questions.eigenpairs, wells)]
-    spectrum = replace(spectrum, reason="; ".join(sentence for sentence in said if sentence) or None)
+    spectrum = replace(
+        spectrum, reason="; ".join(sentence for sentence in said if sentence) or None
+    )
     light = part_of(landscape, span_of_light_tails(span, landscape))
-    memory = memory_on_the_line(light, within, ends, law, spectrum, questions.lags, questions.frequencies)
+    memory = memory_on_the_line(
+        light, within, ends, law, spectrum, questions.lags, questions.frequencies
+    )
     return replace(
         report,
         stationary=law,
@@ -84,7 +96,11 @@ def analysed_on_the_line(model: ScalarProcess, questions: Questions) -> Generato
 
 
 def resolve(
-    model: ScalarProcess, window: Window, ends: tuple[End, End], asked: Sequence[tuple[float, ...]], depth: float
+    model: ScalarProcess,
+    window: Window,
+    ends: tuple[End, End],
+    asked: Sequence[tuple[float, ...]],
+    depth: float,
 ) -> tuple[Landscape, tuple[FixedPoint, ...]]:
     """The landscape, with panels that break at the fixed points and at the points asked about, and the fixed points.
 
@@ -92,7 +108,9 @@ def resolve(
     """
     points = [point for numbers in asked for point in numbers]
     fixed = fixed_points_of(model, window)
-    landscape = build_landscape(model, window, ends, (point.at[0] for point in fixed), points, depth)
+    landscape = build_landscape(
+        model, window, ends, (point.at[0] for point in fixed), points, depth
+    )
     return landscape, fixed
 
 
@@ -108,7 +126,9 @@ def _kinetics(
     """The part of the report that needs no stationary law."""
     extrema, barriers = extrema_of(model, landscape, fixed), barriers_of(model, landscape, fixed)
     cells = cut_into_cells(landscape, 4)
-    passages = _passages(landscape, cells, ends, extrema, pairs_to_time(questions, fixed, window.scale))
+    passages = _passages(
+        landscape, cells, ends, extrema, pairs_to_time(questions, fixed, window.scale)
+    )
     grid = _plain_grid(model, window, questions)
     return GeneratorReport(
         ergodic=verdict.ergodic,
@@ -128,24 +148,41 @@ def _kinetics(
 
 
 def _passages(
-    landscape: Landscape, cells: Cells, ends: tuple[End, End], extrema: Extrema, pairs: Sequence[Range]
+    landscape: Landscape,
+    cells: Cells,
+    ends: tuple[End, End],
+    extrema: Extrema,
+    pairs: Sequence[Range],
 ) -> tuple[Passage, ...]:
     found = []
     for start, to in pairs:
         mean = mean_time(cells, ends, start, to)
-        deviation = standard_deviation(cells_for_deviation(landscape, start, to), ends, start, to, mean)
+        deviation = standard_deviation(
+            cells_for_deviation(landscape, start, to), ends, start, to, mean
+        )
         found.append(
-            Passage(start, to, mean, kramers_time(extrema, start, to), deviation, _law_of(landscape, start, to, mean, deviation))
+            Passage(
+                start,
+                to,
+                mean,
+                kramers_time(extrema, start, to),
+                deviation,
+                _law_of(landscape, start, to, mean, deviation),
+            )
         )
     return tuple(found)
 
 
-def _law_of(landscape: Landscape, start: float, to: float, mean: Timing, deviation: Timing) -> PassageCurve | NoCurve:
+def _law_of(
+    landscape: Landscape, start: float, to: float, mean: Timing, deviation: Timing
+) -> PassageCurve | NoCurve:
     cells = passage_cells(landscape, min(start, to), max(start, to))
     return passage_curve(cells, lambda level: Chain.along(level, start, to), mean, deviation)
 
 
-def _without_noise(model: ScalarProcess, window: Window, verdict: Verdict, questions: Questions) -> GeneratorReport:
+def _without_noise(
+    model: ScalarProcess, window: Window, verdict: Verdict, questions: Questions
+) -> GeneratorReport:
     fixed = fixed_points_of(model, window)
     positive = bool(np.any(window.diffusion > 0))
     return GeneratorReport(
@@ -156,7 +193,9 @@ def _without_noise(model: ScalarProcess, window: Window, verdict: Verdict, quest
         fixed_points=fixed,
         committors=tuple(Committor(*pair, None, NO_NOISE) for pair in questions.committors),
         exits=tuple(Exit.without(asked, NO_NOISE) for asked in questions.exits),
-        local_relaxation=local_relaxation(model, _plain_grid(model, window, questions)) if positive else None,
+        local_relaxation=local_relaxation(model, _plain_grid(model, window, questions))
+        if positive
+        else None,
         extrapolated=extrapolated_beyond(fixed, (), (), questions.observed_range),
     )
 

@@ -77,9 +77,15 @@ class End:
 def classify_end(model: ScalarProcess, window: Window, side: Literal[-1, 1]) -> End:
     """The lower (side −1) or upper (side +1) end of the domain, equations (G4)–(G6)."""
     at = model.bounds[0] if side < 0 else model.bounds[1]
-    place = f"the end x = {at:g} of the domain" if np.isfinite(at) else f"x → {'+' if side > 0 else '−'}∞"
+    place = (
+        f"the end x = {at:g} of the domain"
+        if np.isfinite(at)
+        else f"x → {'+' if side > 0 else '−'}∞"
+    )
     if not np.isfinite(at):
-        return _far_end(model, at, place, window.centre, side, window.scale * 2.0 ** np.arange(2.0, DOUBLINGS))
+        return _far_end(
+            model, at, place, window.centre, side, window.scale * 2.0 ** np.arange(2.0, DOUBLINGS)
+        )
     room = abs(window.centre - at)
     distance = room / 8 * (NODES + 1) / 2
     a_inside = values(model.a, at - side * distance)
@@ -94,7 +100,9 @@ def classify_end(model: ScalarProcess, window: Window, side: Literal[-1, 1]) -> 
             return _far_end(model, at, place, at, -side, halvings)
         return End(at, "regular", place, wall=True)
     slope = abs(legval(-1.0, TO_LEGENDRE @ (a_inside / distance)))
-    vanishes = slope * room / 8 > 1e-6 * np.max(np.abs(a_inside)) and np.isfinite(values(model.b, np.array([at]))[0])
+    vanishes = slope * room / 8 > 1e-6 * np.max(np.abs(a_inside)) and np.isfinite(
+        values(model.b, np.array([at]))[0]
+    )
     if vanishes and _simple(values(model.a, at - side * halvings), halvings, zero):
         return _simple_zero(model, window, side, at, place)
     return _far_end(model, at, place, at, -side, halvings)
@@ -134,11 +142,26 @@ def _simple_zero(model: ScalarProcess, window: Window, side: int, at: float, pla
         width /= 2
     if exponent <= ZERO:
         why = "the drift pushes outward" if exponent < -ZERO else "drift and noise both vanish"
-        return End(at, "exit", place, f"{why}, and the process is absorbed at", power=exponent - 1, zone=zone)
-    return End(at, "regular" if exponent < 1 - TOLERANCE else "entrance", place, power=exponent - 1, zone=zone)
+        return End(
+            at,
+            "exit",
+            place,
+            f"{why}, and the process is absorbed at",
+            power=exponent - 1,
+            zone=zone,
+        )
+    return End(
+        at,
+        "regular" if exponent < 1 - TOLERANCE else "entrance",
+        place,
+        power=exponent - 1,
+        zone=zone,
+    )
 
 
-def _far_end(model: ScalarProcess, at: float, place: str, base: float, sign: int, distances: FloatArray) -> End:
+def _far_end(
+    model: ScalarProcess, at: float, place: str, base: float, sign: int, distances: FloatArray
+) -> End:
     """An end that takes infinitely many doublings (or halvings) of the distance to approach."""
     b, a = values(model.b, base + sign * distances), values(model.a, base + sign * distances)
     with np.errstate(all="ignore"):
@@ -155,7 +178,9 @@ def _far_end(model: ScalarProcess, at: float, place: str, base: float, sign: int
     outwards = 1 if infinite else -1
     light = outwards * power < -STEEP
     with np.errstate(all="ignore"):
-        log_threshold = 2 * np.log(np.abs(beta - gamma / 2) / distances[last - 1]) + np.log(a[last - 1] / 8)
+        log_threshold = 2 * np.log(np.abs(beta - gamma / 2) / distances[last - 1]) + np.log(
+            a[last - 1] / 8
+        )
         threshold = float(np.exp(log_threshold))
     # Steeper than any power, the drift alone carries the process: ∫ dx/|b| converges, or does not.
     ratio = distances[last - 1] / distances[last - 2]
@@ -168,16 +193,34 @@ def _far_end(model: ScalarProcess, at: float, place: str, base: float, sign: int
         why = "the drift pushes outward, or does not push the process back, and the process is absorbed at"
         return End(at, kind, place, why, power=power, threshold=threshold)
     if outwards * (beta - 1) > TOLERANCE:
-        return End(at, kind, place, "the drift pushes outward, with no return, towards", power=power, threshold=threshold)
+        return End(
+            at,
+            kind,
+            place,
+            "the drift pushes outward, with no return, towards",
+            power=power,
+            threshold=threshold,
+        )
     if outwards * (power + 1) > -TOLERANCE:
-        return End(at, kind, place, "nothing holds the process back towards", power=power, threshold=threshold)
+        return End(
+            at,
+            kind,
+            place,
+            "nothing holds the process back towards",
+            power=power,
+            threshold=threshold,
+        )
     return End(at, kind, place, power=None if light else power, growth=gamma, threshold=threshold)
 
 
 def _feller(beta: float, gamma: float, drift_growth: float, outwards: int) -> Kind:
     """Feller's class from the powers of exp(ψ) and a in the distance, and that of b where ψ is steeper than any power, equation
     (G33), all times `outwards`, +1 at infinity and −1 at a finite end."""
-    quick = drift_growth > outwards + TOLERANCE if abs(beta) > STEEP else gamma > 2 * outwards + TOLERANCE
+    quick = (
+        drift_growth > outwards + TOLERANCE
+        if abs(beta) > STEEP
+        else gamma > 2 * outwards + TOLERANCE
+    )
     if not quick:
         return "natural"
     if not beta > outwards + TOLERANCE:
@@ -185,7 +228,9 @@ def _feller(beta: float, gamma: float, drift_growth: float, outwards: int) -> Ki
     return "regular" if beta - gamma < -outwards - TOLERANCE and abs(beta) <= STEEP else "exit"
 
 
-def far_limits(distance: FloatArray, b: FloatArray, a: FloatArray, side: int) -> tuple[NDArray[np.bool_], FloatArray, FloatArray]:
+def far_limits(
+    distance: FloatArray, b: FloatArray, a: FloatArray, side: int
+) -> tuple[NDArray[np.bool_], FloatArray, FloatArray]:
     """Of m models towards x → ±∞: whether the end allows a law, (G5); the power of the density; and the bottom of the continuous
     spectrum, (G12) [1/time].
 
@@ -195,6 +240,8 @@ def far_limits(distance: FloatArray, b: FloatArray, a: FloatArray, side: int) ->
         gamma = np.log(a[:, -1] / a[:, -2]) / np.log(distance[-1] / distance[-2])
         beta = 2 * side * b[:, -1] / a[:, -1] * distance[-1]
         power = beta - gamma
-        threshold = np.exp(2 * np.log(np.abs(beta - gamma / 2) / distance[-1]) + np.log(a[:, -1] / 8))
+        threshold = np.exp(
+            2 * np.log(np.abs(beta - gamma / 2) / distance[-1]) + np.log(a[:, -1] / 8)
+        )
         lawful = (beta - 1 <= TOLERANCE) & (power + 1 < -TOLERANCE)
     return lawful, power, threshold

@@ -94,7 +94,9 @@ class LineCorrelations:
     def power_spectrum(self, frequencies: FloatArray) -> FloatArray:
         """S at frequencies (n,) [1/time]: (1, n) [state²·time]."""
         s = np.asarray(2j * np.pi * frequencies, dtype=np.complex128)
-        return np.asarray(4 * self.variance * self._both(lambda chain: chain.transform(s).real)[None])
+        return np.asarray(
+            4 * self.variance * self._both(lambda chain: chain.transform(s).real)[None]
+        )
 
     def _both(self, of: Callable[[Network], FloatArray]) -> FloatArray:
         # The error goes with the square of the cells' length.
@@ -117,15 +119,23 @@ def memory_on_the_line(
         return NoMemory("the variance is infinite, so there is no autocorrelation function")
     log_total = log_total_mass(landscape)
     decay = _initial_decay(landscape, log_total, variance)
-    fastest = max(min(coarse_rates(inhabited, RESOLVED_RATES)[-1], min(end.threshold for end in ends)), decay)
-    parts, rows = mesh_of_curves(landscape, fastest, np.asarray(log_total), np.asarray(mean), np.asarray(variance))
+    fastest = max(
+        min(coarse_rates(inhabited, RESOLVED_RATES)[-1], min(end.threshold for end in ends)), decay
+    )
+    parts, rows = mesh_of_curves(
+        landscape, fastest, np.asarray(log_total), np.asarray(mean), np.asarray(variance)
+    )
     cells = cut_into_cells(landscape, 2 * parts, rows)
     fine, coarse = Network.of(cells), Network.of(cells.halved())
     if abs((4 * fine.variance - coarse.variance) / 3 - variance) > HELD * variance:
-        return NoMemory("the density's tail is too heavy: most of the variance comes from extremely rare values")
+        return NoMemory(
+            "the density's tail is too heavy: most of the variance comes from extremely rare values"
+        )
     time = integrated_time(landscape, ends, log_total, mean, variance)
     slowest = (
-        float(spectrum.eigenvalues[0].real) if len(spectrum.eigenvalues) else min(decay, 1 / (time.value or np.inf) or decay)
+        float(spectrum.eigenvalues[0].real)
+        if len(spectrum.eigenvalues)
+        else min(decay, 1 / (time.value or np.inf) or decay)
     )
     return memory_of(
         LineCorrelations(fine, coarse, variance),
@@ -138,7 +148,12 @@ def memory_on_the_line(
 
 
 def mesh_of_curves(
-    landscape: Landscape, fastest: float, log_total: FloatArray, mean: FloatArray, variance: FloatArray, phase: float = PHASE
+    landscape: Landscape,
+    fastest: float,
+    log_total: FloatArray,
+    mean: FloatArray,
+    variance: FloatArray,
+    phase: float = PHASE,
 ) -> tuple[NDArray[np.int64], slice]:
     """Cells per panel, and the panels that hold all but a negligible part of probability and variance; of (...) models on the
     same panels what each of them needs.
@@ -152,7 +167,9 @@ def mesh_of_curves(
     matters = (np.cumsum(share) > NEGLIGIBLE) & (np.cumsum(share[::-1])[::-1] > NEGLIGIBLE)
     first, last = np.flatnonzero(matters)[[0, -1]]
     rows = slice(int(first), int(last) + 1)
-    distance = np.maximum(np.abs(landscape.edges[:-1] - mean[..., 0]), np.abs(landscape.edges[1:] - mean[..., 0]))
+    distance = np.maximum(
+        np.abs(landscape.edges[:-1] - mean[..., 0]), np.abs(landscape.edges[1:] - mean[..., 0])
+    )
     uniform = (landscape.half[:, None] * np.exp(-0.5 * log_a)) @ WEIGHTS
     turned = np.minimum(np.sqrt(2 * fastest) * uniform, RADIANS * 2 * landscape.half / distance)
     return parts_for(_most(turned)[rows], phase), rows
@@ -166,4 +183,6 @@ def _most(of_panels: FloatArray) -> FloatArray:
 def _initial_decay(landscape: Landscape, log_total: float, variance: float) -> float:
     """The rate ⟨a⟩/(2 variance) at which C begins to fall [1/time]."""
     _, psi, _ = landscape.at_nodes
-    return float(np.sum(landscape.half[:, None] * WEIGHTS * np.exp(psi - log_total)) / (2 * variance))
+    return float(
+        np.sum(landscape.half[:, None] * WEIGHTS * np.exp(psi - log_total)) / (2 * variance)
+    )

@@ -34,7 +34,11 @@ class Window:
 
 
 def choose_window(
-    model: ScalarProcess, observed: tuple[float, float] | None, asked: Sequence[float] = (), *, for_noise: bool = False
+    model: ScalarProcess,
+    observed: tuple[float, float] | None,
+    asked: Sequence[float] = (),
+    *,
+    for_noise: bool = False,
 ) -> Window:
     """Centre, scale and scan of the domain.
 
@@ -74,25 +78,39 @@ def choose_window(
 
 def _scan(bounds: tuple[float, float], centre: float, scale: float) -> FloatArray:
     doubling = scale * 2.0 ** np.arange(-20, DOUBLINGS, 0.5)
-    pieces = [centre - doubling, centre + doubling, np.linspace(centre - 4 * scale, centre + 4 * scale, 193)]
-    points = np.unique(np.concatenate([*pieces, *_towards_ends(bounds, centre, np.arange(0.0, 40, 0.25))]))
+    pieces = [
+        centre - doubling,
+        centre + doubling,
+        np.linspace(centre - 4 * scale, centre + 4 * scale, 193),
+    ]
+    points = np.unique(
+        np.concatenate([*pieces, *_towards_ends(bounds, centre, np.arange(0.0, 40, 0.25))])
+    )
     return points[(points > bounds[0]) & (points < bounds[1])]
 
 
-def _separating(model: ScalarProcess, centre: float, scale: float, functions: Sequence[ScalarFunction]) -> FloatArray:
+def _separating(
+    model: ScalarProcess, centre: float, scale: float, functions: Sequence[ScalarFunction]
+) -> FloatArray:
     """The scan, and points between zeros of these functions that it would step over: where data and centre are must not decide
     which of them are found."""
     points = _scan(model.bounds, centre, scale)
     # Not at the centre, which is a fixed point where no data say otherwise.
     doublings = scale * 2.0 ** np.arange(-1, DOUBLINGS)
     octaves = np.concatenate([centre - 1.07 * doublings[::-1], centre + 0.93 * doublings])
-    breaks = np.unique(np.concatenate([octaves, *_towards_ends(model.bounds, centre, np.arange(1.0, 40))]))
-    breaks = np.append(points[0], np.append(breaks[(breaks > points[0]) & (breaks < points[-1])], points[-1]))
+    breaks = np.unique(
+        np.concatenate([octaves, *_towards_ends(model.bounds, centre, np.arange(1.0, 40))])
+    )
+    breaks = np.append(
+        points[0], np.append(breaks[(breaks > points[0]) & (breaks < points[-1])], points[-1])
+    )
     found = [separators(partial(values, function), breaks) for function in functions]
     return np.unique(np.concatenate([points, breaks, *found]))
 
 
-def _towards_ends(bounds: tuple[float, float], centre: float, halvings: FloatArray) -> list[FloatArray]:
+def _towards_ends(
+    bounds: tuple[float, float], centre: float, halvings: FloatArray
+) -> list[FloatArray]:
     return [
         end + inwards * abs(centre - end) * 2.0**-halvings
         for end, inwards in zip(bounds, (1, -1), strict=True)
@@ -112,7 +130,11 @@ def _anchor(model: ScalarProcess) -> tuple[float | None, float]:
     points, b = points[usable], b[usable]
     found, stable = roots(model, points, b)
     if not len(found):
-        inside = origin if low < origin < high else origin + (_scale(model, origin) if origin == low else -_scale(model, origin))
+        inside = (
+            origin
+            if low < origin < high
+            else origin + (_scale(model, origin) if origin == low else -_scale(model, origin))
+        )
         return None, inside
     return float(min(found[stable] if stable.any() else found, key=abs)), origin
 

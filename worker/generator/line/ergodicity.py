@@ -20,7 +20,9 @@ class Verdict:
     reason: str | None = None
 
 
-def noise_verdict(model: ScalarProcess, window: Window, observed: tuple[float, float] | None) -> Verdict:
+def noise_verdict(
+    model: ScalarProcess, window: Window, observed: tuple[float, float] | None
+) -> Verdict:
     """Whether a is positive inside the domain."""
     low, high = model.bounds
     if not np.any(window.diffusion):
@@ -37,7 +39,9 @@ def noise_verdict(model: ScalarProcess, window: Window, observed: tuple[float, f
     return Verdict(False, False, reason + _beyond(zeros, observed))
 
 
-def ends_verdict(ends: tuple[End, End], fixed: tuple[FixedPoint, ...], observed: tuple[float, float] | None) -> Verdict:
+def ends_verdict(
+    ends: tuple[End, End], fixed: tuple[FixedPoint, ...], observed: tuple[float, float] | None
+) -> Verdict:
     """Whether both ends of the domain allow a normalisable density."""
     problems: dict[str, list[str]] = {}
     for end in ends:
@@ -51,7 +55,9 @@ def ends_verdict(ends: tuple[End, End], fixed: tuple[FixedPoint, ...], observed:
         for index, end in ((0, ends[0]), (-1, ends[1]))
         if end.problem is not None and fixed and not fixed[index].stable
     ]
-    turning = "".join(f"; it turns outward at x = {point:.6g}" for point in dict.fromkeys(outermost))
+    turning = "".join(
+        f"; it turns outward at x = {point:.6g}" for point in dict.fromkeys(outermost)
+    )
     # The range supports the verdict only where the drift turns outward inside it.
     unseen = outermost if len(outermost) == sum(end.problem is not None for end in ends) else []
     reason = f"no stationary distribution: {causes}, so the density is not normalisable{turning}{_beyond(unseen, observed)}"
@@ -59,7 +65,11 @@ def ends_verdict(ends: tuple[End, End], fixed: tuple[FixedPoint, ...], observed:
 
 
 def _beyond(places: list[float], observed: tuple[float, float] | None) -> str:
-    if observed is None or not places or any(observed[0] <= place <= observed[1] for place in places):
+    if (
+        observed is None
+        or not places
+        or any(observed[0] <= place <= observed[1] for place in places)
+    ):
         return ""
     return (
         f". This lies beyond the observed range [{observed[0]:.6g}, {observed[1]:.6g}]: the data never reached it, so this "

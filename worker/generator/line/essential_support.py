@@ -47,7 +47,15 @@ def inhabited(landscape: Landscape, eigenpairs: int) -> Span:
         excess = [float(_height_at(landscape, np.array([end]))[0] - level) for end in (low, high)]
         if excess[0] * excess[1] > 0:
             return low if excess[0] < 0 else high
-        return float(brentq(lambda z: float(_height_at(landscape, np.array([z]))[0] - level), low, high, xtol=1e-300, rtol=1e-14))
+        return float(
+            brentq(
+                lambda z: float(_height_at(landscape, np.array([z]))[0] - level),
+                low,
+                high,
+                xtol=1e-300,
+                rtol=1e-14,
+            )
+        )
 
     below = crossing(x[first - 1], x[first]) if first > 0 else None
     beyond = crossing(x[last], x[last + 1]) if last < len(x) - 1 else None
@@ -61,21 +69,30 @@ def wells_left_out(span: Span, eigenpairs: int, wells: Sequence[float]) -> str |
     if not beyond:
         return None
     depth = depth_for(eigenpairs, DEPTH)
-    which = f"well at {beyond[0]} holds" if len(beyond) == 1 else f"wells at {', '.join(beyond)} hold"
+    which = (
+        f"well at {beyond[0]} holds" if len(beyond) == 1 else f"wells at {', '.join(beyond)} hold"
+    )
     how_much = f"the {which} less than e^-{depth:.0f} of the probability"
     return f"{how_much}: its escape rate is not among these rates, see the first-passage times"
 
 
 def span_of_light_tails(span: Span, landscape: Landscape) -> Span:
     """The span, to the landscape's own end where the density falls like a power: integrals over such a tail converge slowly."""
-    below, above = (end if np.isinf(tail) else None for end, tail in zip(span, landscape.tails, strict=True))
+    below, above = (
+        end if np.isinf(tail) else None for end, tail in zip(span, landscape.tails, strict=True)
+    )
     return below, above
 
 
 def part_of(landscape: Landscape, span: Span) -> Landscape:
     """The landscape from the one to the other end of the span, of one model or of several on the same panels."""
     rows, edges = np.arange(len(landscape.base)), landscape.edges
-    low, high, tails, gaps = landscape.low.copy(), landscape.high.copy(), list(landscape.tails), list(landscape.gaps)
+    low, high, tails, gaps = (
+        landscape.low.copy(),
+        landscape.high.copy(),
+        list(landscape.tails),
+        list(landscape.gaps),
+    )
     first, last = 0, len(rows) - 1
     if span[0] is not None:
         first = int(np.clip(np.searchsorted(edges, span[0], side="right") - 1, 0, last))
@@ -85,10 +102,16 @@ def part_of(landscape: Landscape, span: Span) -> Landscape:
         last = int(np.clip(np.searchsorted(edges, span[1]) - 1, first, last))
         high[last] = span[1] - landscape.base[last]
         tails[1] = gaps[1] = -np.inf
-    psi, log_a = landscape.psi[..., first : last + 1, :].copy(), landscape.log_a[..., first : last + 1, :].copy()
+    psi, log_a = (
+        landscape.psi[..., first : last + 1, :].copy(),
+        landscape.log_a[..., first : last + 1, :].copy(),
+    )
     for row in {first, last}:
         width = 2 * landscape.half[row]
-        start, stop = (low[row] - landscape.low[row]) / width, (high[row] - landscape.low[row]) / width
+        start, stop = (
+            (low[row] - landscape.low[row]) / width,
+            (high[row] - landscape.low[row]) / width,
+        )
         if (start, stop) != (0.0, 1.0):
             matrix = interpolation(2 * (start + (stop - start) * (NODES + 1) / 2) - 1)
             for table, whole in ((psi, landscape.psi), (log_a, landscape.log_a)):
@@ -121,10 +144,16 @@ def _height_at(landscape: Landscape, x: FloatArray) -> FloatArray:
 
 def _peak(landscape: Landscape, height: FloatArray) -> float:
     points = np.linspace(-1, 1, SAMPLES)
-    _, psi, log_a = landscape.interpolated(points, interpolation(points), np.array([int(np.argmax(height.max(axis=1)))]))
+    _, psi, log_a = landscape.interpolated(
+        points, interpolation(points), np.array([int(np.argmax(height.max(axis=1)))])
+    )
     z = (psi - log_a / 2)[0]
     at = int(np.argmax(z))
-    return float(z[at]) if at in (0, len(z) - 1) else _vertex(*(float(value) for value in z[at - 1 : at + 2]))
+    return (
+        float(z[at])
+        if at in (0, len(z) - 1)
+        else _vertex(*(float(value) for value in z[at - 1 : at + 2]))
+    )
 
 
 def _vertex(before: float, at: float, after: float) -> float:

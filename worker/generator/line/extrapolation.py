@@ -19,7 +19,11 @@ def extrapolated_beyond(
         return all(low <= point <= high for point in points)
 
     unseen = f"outside the observed range [{low:.6g}, {high:.6g}]: extrapolation"
-    wells = [f"the well at x = {point.at[0]:.6g} lies {unseen}" for point in fixed if point.stable and not seen(*point.at)]
+    wells = [
+        f"the well at x = {point.at[0]:.6g} lies {unseen}"
+        for point in fixed
+        if point.stable and not seen(*point.at)
+    ]
     tops = dict.fromkeys(barrier.over for barrier in barriers if not seen(barrier.over))
     return (
         *wells,
@@ -32,12 +36,15 @@ def extrapolated_beyond(
     )
 
 
-def extrapolated_outside(fixed: tuple[FixedPoint, ...], observed: tuple[tuple[float, float], ...] | None) -> tuple[str, ...]:
+def extrapolated_outside(
+    fixed: tuple[FixedPoint, ...], observed: tuple[tuple[float, float], ...] | None
+) -> tuple[str, ...]:
     """One sentence for every stable fixed point outside the observed ranges of several coordinates; none without them."""
     if observed is None:
         return ()
     return tuple(
         f"the well at ({', '.join(f'{value:.6g}' for value in point.at)}) lies outside the observed ranges: extrapolation"
         for point in fixed
-        if point.stable and not all(low <= x <= high for x, (low, high) in zip(point.at, observed, strict=True))
+        if point.stable
+        and not all(low <= x <= high for x, (low, high) in zip(point.at, observed, strict=True))
     )

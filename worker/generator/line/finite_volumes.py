@@ -49,7 +49,11 @@ class Cells:
     @property
     def log_node_mass(self) -> FloatArray:
         """(..., n + 1) log of the mass that belongs to each edge, tails included."""
-        return np.asarray(np.logaddexp(_before(self.tails[0], self.log_right), _after(self.log_left, self.tails[1])))
+        return np.asarray(
+            np.logaddexp(
+                _before(self.tails[0], self.log_right), _after(self.log_left, self.tails[1])
+            )
+        )
 
     @property
     def log_below(self) -> FloatArray:
@@ -65,7 +69,10 @@ class Cells:
     def where(self, models: NDArray[np.int64] | NDArray[np.bool_] | int) -> "Cells":
         """Those of some of several models, or of one."""
         return replace(
-            self, log_resistance=self.log_resistance[models], log_left=self.log_left[models], log_right=self.log_right[models]
+            self,
+            log_resistance=self.log_resistance[models],
+            log_left=self.log_left[models],
+            log_right=self.log_right[models],
         )
 
     def edge_at(self, x: float) -> int:
@@ -75,16 +82,23 @@ class Cells:
     def halved(self) -> "Cells":
         """Neighbouring cells merged in pairs (their number is even), equation (G9)."""
         (r_first, r_second), (left_first, left_second), (right_first, right_second) = (
-            (array[..., 0::2], array[..., 1::2]) for array in (self.log_resistance, self.log_left, self.log_right)
+            (array[..., 0::2], array[..., 1::2])
+            for array in (self.log_resistance, self.log_left, self.log_right)
         )
         r = np.logaddexp(r_first, r_second)
         share_first, share_second = r_first - r, r_second - r
-        left = np.logaddexp(np.logaddexp(left_first, right_first + share_second), left_second + share_second)
-        right = np.logaddexp(np.logaddexp(right_second, left_second + share_first), right_first + share_first)
+        left = np.logaddexp(
+            np.logaddexp(left_first, right_first + share_second), left_second + share_second
+        )
+        right = np.logaddexp(
+            np.logaddexp(right_second, left_second + share_first), right_first + share_first
+        )
         return Cells(self.edges[::2], r, left, right, self.tails, self.gaps)
 
 
-def cut_into_cells(landscape: Landscape, parts: NDArray[np.int64] | int = 1, rows: slice = slice(None)) -> Cells:
+def cut_into_cells(
+    landscape: Landscape, parts: NDArray[np.int64] | int = 1, rows: slice = slice(None)
+) -> Cells:
     """Each panel of `rows` in `parts` equal cells (a number, or one per panel: (P,) powers of 2)."""
     index = np.arange(len(landscape.base))[rows]
     counts = np.broadcast_to(np.asarray(parts, dtype=int), index.shape)
@@ -102,8 +116,15 @@ def cut_into_cells(landscape: Landscape, parts: NDArray[np.int64] | int = 1, row
         log_half = np.log(landscape.half[panels] / count)[:, None]
         r, m_left, m_right = _integrals(psi.reshape(shape), log_a.reshape(shape))
         at = starts[group][:, None] + np.arange(count)
-        resistance[..., at], left[..., at], right[..., at] = r + log_half, m_left + log_half, m_right + log_half
-        offsets = landscape.low[panels][:, None] + 2 * landscape.half[panels][:, None] * np.arange(count) / count
+        resistance[..., at], left[..., at], right[..., at] = (
+            r + log_half,
+            m_left + log_half,
+            m_right + log_half,
+        )
+        offsets = (
+            landscape.low[panels][:, None]
+            + 2 * landscape.half[panels][:, None] * np.arange(count) / count
+        )
         edges[at] = landscape.base[panels][:, None] + offsets
     edges[-1] = landscape.edges[index[-1] + 1]
     below = landscape.tails[0] if index[0] == 0 else -np.inf
@@ -159,6 +180,12 @@ def _steep(psi: FloatArray, log_a: FloatArray) -> tuple[FloatArray, FloatArray, 
     down = np.log((2 * np.exp(-log_a) / slope) @ weights)
     log_resistance = np.log(4 * escape / steepness) - low
     low_side = down + np.log(1 - escape / steepness) - log_resistance
-    high_side = high + np.log(2 * (escape / steepness - np.exp(-steepness)) / escape) - log_a.mean(axis=-1)
+    high_side = (
+        high + np.log(2 * (escape / steepness - np.exp(-steepness)) / escape) - log_a.mean(axis=-1)
+    )
     rising = edges[..., 1] > edges[..., 0]
-    return log_resistance, np.where(rising, low_side, high_side), np.where(rising, high_side, low_side)
+    return (
+        log_resistance,
+        np.where(rising, low_side, high_side),
+        np.where(rising, high_side, low_side),
+    )

@@ -48,10 +48,15 @@ def fixed_points_of(model: ScalarProcess, window: Window) -> tuple[FixedPoint, .
     """Every point where the drift changes sign, from left to right; a point where it only touches zero is not one."""
     found, stable = roots(model, window.points, window.drift)
     slopes = values(model.db, found)
-    return tuple(FixedPoint((float(x),), bool(s), float(db)) for x, s, db in zip(found, stable, slopes, strict=True))
+    return tuple(
+        FixedPoint((float(x),), bool(s), float(db))
+        for x, s, db in zip(found, stable, slopes, strict=True)
+    )
 
 
-def barriers_of(model: ScalarProcess, landscape: Landscape, fixed: tuple[FixedPoint, ...]) -> tuple[Barrier, ...]:
+def barriers_of(
+    model: ScalarProcess, landscape: Landscape, fixed: tuple[FixedPoint, ...]
+) -> tuple[Barrier, ...]:
     """One barrier for each neighbouring pair of a well and an unstable point, from left to right."""
     barriers = []
     for index, well in enumerate(fixed):
@@ -67,7 +72,9 @@ def barriers_of(model: ScalarProcess, landscape: Landscape, fixed: tuple[FixedPo
                 continue
             log_density = landscape.log_density_at(pair)
             height = -work_between(model, landscape, *pair)
-            barriers.append(Barrier(well.at[0], top, behind, height, float(log_density[0] - log_density[1])))
+            barriers.append(
+                Barrier(well.at[0], top, behind, height, float(log_density[0] - log_density[1]))
+            )
     return tuple(barriers)
 
 

@@ -11,7 +11,9 @@ from worker.generator.process import FloatArray
 from worker.generator.quantities.passage_time import Timing
 
 
-def integrated_time(landscape: Landscape, ends: tuple[End, End], log_total: float, mean: float, variance: float) -> Timing:
+def integrated_time(
+    landscape: Landscape, ends: tuple[End, End], log_total: float, mean: float, variance: float
+) -> Timing:
     """∫_0^∞ C dt = ∫ r N² dx / variance with r = 2/(aπ) and N(x) = ∫_{−∞}^x (z − mean) π dz, equation (G31), to 1e-9.
 
     mean, variance   of the stationary law [state], [state²]
@@ -23,17 +25,28 @@ def integrated_time(landscape: Landscape, ends: tuple[End, End], log_total: floa
             reason = f"correlations decay too slowly for their integral: excursions towards {end.place} are too long"
             return Timing(None, reason)
     low, high = (_moment_of_tail(landscape, ends[side], side, log_total, mean) for side in (0, 1))
-    inside = _log_rise(landscape, _smooth(landscape), np.asarray(log_total), np.asarray(mean), (low, high))
-    beyond = [_rise_of_tail(landscape, ends[side], side, log_total, mean, (low, high)[side]) for side in (0, 1)]
+    inside = _log_rise(
+        landscape, _smooth(landscape), np.asarray(log_total), np.asarray(mean), (low, high)
+    )
+    beyond = [
+        _rise_of_tail(landscape, ends[side], side, log_total, mean, (low, high)[side])
+        for side in (0, 1)
+    ]
     return Timing.from_log(float(np.logaddexp.reduce([float(inside), *beyond]) - np.log(variance)))
 
 
-def log_integrated_times(landscape: Landscape, reference: Landscape, mean: FloatArray, variance: FloatArray) -> FloatArray:
+def log_integrated_times(
+    landscape: Landscape, reference: Landscape, mean: FloatArray, variance: FloatArray
+) -> FloatArray:
     """(m,) logs of the integrated times of models on the reference's panels, beyond which nothing counts."""
     height = landscape.psi - landscape.log_a
     top = height.max(axis=(-2, -1))
-    total = np.sum(landscape.half[:, None] * WEIGHTS * np.exp(height - top[:, None, None]), axis=(-2, -1))
-    return _log_rise(landscape, _smooth(reference), top + np.log(total), mean, (0.0, 0.0)) - np.log(variance)
+    total = np.sum(
+        landscape.half[:, None] * WEIGHTS * np.exp(height - top[:, None, None]), axis=(-2, -1)
+    )
+    return _log_rise(landscape, _smooth(reference), top + np.log(total), mean, (0.0, 0.0)) - np.log(
+        variance
+    )
 
 
 def _smooth(landscape: Landscape) -> NDArray[np.bool_]:
@@ -43,7 +56,11 @@ def _smooth(landscape: Landscape) -> NDArray[np.bool_]:
 
 
 def _log_rise(
-    landscape: Landscape, counted: NDArray[np.bool_], log_total: FloatArray, mean: FloatArray, tails: tuple[float, float]
+    landscape: Landscape,
+    counted: NDArray[np.bool_],
+    log_total: FloatArray,
+    mean: FloatArray,
+    tails: tuple[float, float],
 ) -> FloatArray:
     """(...) log ∫ r N² over the panels; `tails` are ∫ (z − mean) π beyond them."""
     x, psi, log_a = landscape.at_nodes
@@ -53,7 +70,9 @@ def _log_rise(
     inside, whole = half * (moment @ CUMULATIVE.T), half[:, 0] * (moment @ WEIGHTS)
     # From its own side each is a sum without a change of sign.
     from_left = (tails[0] + np.cumsum(whole, axis=-1) - whole)[..., None] + inside
-    from_right = (tails[1] + np.cumsum(whole[..., ::-1], axis=-1)[..., ::-1] - whole)[..., None] + (whole[..., None] - inside)
+    from_right = (tails[1] + np.cumsum(whole[..., ::-1], axis=-1)[..., ::-1] - whole)[..., None] + (
+        whole[..., None] - inside
+    )
     flow = np.abs(np.where(x < mean, from_left, from_right))
     with np.errstate(divide="ignore"):
         log_rise = np.log(2) + log_total - psi + 2 * np.log(flow)
@@ -69,15 +88,21 @@ def _power_of_tail(end: End) -> float | None:
     return end.power + 4 - end.growth
 
 
-def _moment_of_tail(landscape: Landscape, end: End, side: int, log_total: float, mean: float) -> float:
+def _moment_of_tail(
+    landscape: Landscape, end: End, side: int, log_total: float, mean: float
+) -> float:
     """∫ (z − mean) π beyond the last panel."""
     if np.isinf(landscape.tails[side]) or end.power is None:
         return 0.0
     share = (end.power + 1) / (end.power + 2) if np.isinf(end.at) else 1.0
-    return float(np.exp(landscape.tails[side] - log_total) * (landscape.edges[-side] - mean) * share)
+    return float(
+        np.exp(landscape.tails[side] - log_total) * (landscape.edges[-side] - mean) * share
+    )
 
 
-def _rise_of_tail(landscape: Landscape, end: End, side: int, log_total: float, mean: float, moment: float) -> float:
+def _rise_of_tail(
+    landscape: Landscape, end: End, side: int, log_total: float, mean: float, moment: float
+) -> float:
     """log ∫ r N² beyond the last panel."""
     power = _power_of_tail(end)
     if power is None or moment == 0:

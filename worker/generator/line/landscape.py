@@ -55,9 +55,13 @@ class Landscape:
         """x (P, ORDER), ψ and log a (..., P, ORDER) at the Gauss nodes."""
         return self._whole(NODES, self.psi, self.log_a, slice(None))
 
-    def interpolated(self, points: FloatArray, matrix: FloatArray, rows: IndexArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def interpolated(
+        self, points: FloatArray, matrix: FloatArray, rows: IndexArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """x, ψ and log a of the panels `rows` at `points` of [−1, 1], (..., n_rows, n_points); `matrix` interpolates there."""
-        return self._whole(points, self.psi[..., rows, :] @ matrix.T, self.log_a[..., rows, :] @ matrix.T, rows)
+        return self._whole(
+            points, self.psi[..., rows, :] @ matrix.T, self.log_a[..., rows, :] @ matrix.T, rows
+        )
 
     def panel_of(self, x: FloatArray) -> IndexArray:
         """(n,) index of the panel that holds each x."""
@@ -74,7 +78,10 @@ class Landscape:
         offset = np.clip(x - self.base[rows], self.low[rows], self.high[rows])
         t = (offset - self.low[rows]) / self.half[rows] - 1
         p = np.polynomial.legendre.legvander(t, ORDER - 1)
-        psi, log_a = (np.einsum("nk,nk->n", p, table[rows] @ TO_LEGENDRE.T) for table in (self.psi, self.log_a))
+        psi, log_a = (
+            np.einsum("nk,nk->n", p, table[rows] @ TO_LEGENDRE.T)
+            for table in (self.psi, self.log_a)
+        )
         logs = self._log_offset(offset[:, None], rows)[:, 0]
         return psi + self.exponent[rows] * logs, log_a + self.order[rows] * logs
 
@@ -96,5 +103,8 @@ class Landscape:
 
 def with_reference(landscape: Landscape, reference: Landscape) -> Landscape:
     """Several models on the same panels, the reference before them."""
-    psi, log_a = np.concatenate([reference.psi[None], landscape.psi]), np.concatenate([reference.log_a[None], landscape.log_a])
+    psi, log_a = (
+        np.concatenate([reference.psi[None], landscape.psi]),
+        np.concatenate([reference.log_a[None], landscape.log_a]),
+    )
     return replace(landscape, psi=psi, log_a=log_a)

@@ -23,7 +23,9 @@ DEEP = 30.0
 """Fall of the log-density beyond which it does not matter where the ends are."""
 
 
-def held_before_escape(model: ScalarProcess, questions: Questions, report: GeneratorReport) -> GeneratorReport | None:
+def held_before_escape(
+    model: ScalarProcess, questions: Questions, report: GeneratorReport
+) -> GeneratorReport | None:
     """The analysis between reflecting ends at the outermost unstable points, of a model that has no stationary law only
     because its drift pushes outward from there on; None where the data went there, or no barrier keeps them from it.
 
@@ -41,7 +43,9 @@ def held_before_escape(model: ScalarProcess, questions: Questions, report: Gener
     if not holds(inner.stationary.landscape, walls):
         return None
     # Walls as near as makes no difference: models drawn around this one may turn outward before its own turning points.
-    nearer = _nearer(bounds, (float(x[fall < DEEP].min()), float(x[fall < DEEP].max())), walls, questions)
+    nearer = _nearer(
+        bounds, (float(x[fall < DEEP].min()), float(x[fall < DEEP].max())), walls, questions
+    )
     if nearer != bounds:
         inner = analysed_on_the_line(replace(model, bounds=nearer), questions)
     return replace(
@@ -59,7 +63,12 @@ def held_before_escape(model: ScalarProcess, questions: Questions, report: Gener
 
 def _nearer(bounds: Range, deep: Range, walls: list[int], questions: Questions) -> Range:
     """The ends moved in to where the density is low, not beyond the data and what was asked for."""
-    asked = [point for numbers in questions.on_the_line for point in numbers if bounds[0] < point < bounds[1]]
+    asked = [
+        point
+        for numbers in questions.on_the_line
+        for point in numbers
+        if bounds[0] < point < bounds[1]
+    ]
     needed = [*(questions.observed_range or ()), *asked]
     inner = min(deep[0], *needed), max(deep[1], *needed)
     low, high = (inner[side] if side in walls else bounds[side] for side in (0, 1))
@@ -78,7 +87,9 @@ def holds(landscape: Landscape, walls: Sequence[int]) -> bool:
     return all(fall.ravel()[-side] >= SMALLEST_BARRIER for side in walls)
 
 
-def turning_points(ends: Sequence[End], fixed: Sequence[FixedPoint], observed: Range | None) -> Range | None:
+def turning_points(
+    ends: Sequence[End], fixed: Sequence[FixedPoint], observed: Range | None
+) -> Range | None:
     """The model's ends, with the point beyond the data where the drift turns outward in place of those that it runs away to.
     None where the data went there, or it does not turn."""
     if observed is None or len(ends) != 2 or not fixed:

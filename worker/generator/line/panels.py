@@ -85,12 +85,18 @@ def _around(model: ScalarProcess, base: float) -> Coefficients:
     return coefficients
 
 
-def _climbed(model: ScalarProcess, window: Window, ends: tuple[End, End], fixed: FloatArray) -> FloatArray:
+def _climbed(
+    model: ScalarProcess, window: Window, ends: tuple[End, End], fixed: FloatArray
+) -> FloatArray:
     """The fixed points (n,), less the outermost on a side where the drift runs away if ψ changes by more than MAX_CLIMB before
     it: nothing beyond it is a part of the answer, as there is no law, and nothing before it is moved by it."""
     coefficients = _around(model, window.centre)
     for index, side, end in ((0, -1, ends[0]), (-1, 1, ends[1])):
-        if not len(fixed) or end.problem is None or side * (fixed[index] - window.centre) <= window.scale:
+        if (
+            not len(fixed)
+            or end.problem is None
+            or side * (fixed[index] - window.centre) <= window.scale
+        ):
             continue
         # Doubling distances: a coarse integral is enough to tell a thousand from a million.
         far = abs(float(fixed[index]) - window.centre)
@@ -105,7 +111,13 @@ def _climbed(model: ScalarProcess, window: Window, ends: tuple[End, End], fixed:
 
 
 def _half_line(
-    model: ScalarProcess, window: Window, end: End, side: int, held: FloatArray, points: FloatArray, depth: float
+    model: ScalarProcess,
+    window: Window,
+    end: End,
+    side: int,
+    held: FloatArray,
+    points: FloatArray,
+    depth: float,
 ) -> tuple[list[_Stretch], FloatArray]:
     """One side of the centre: the distances of breaks from the centre, and the stretch next to the end if it is reached."""
     centre, coefficients = window.centre, _around(model, window.centre)
@@ -123,9 +135,15 @@ def _half_line(
     if not finite or end.wall or reached[-1] < limit:
         return [], reached
     if end.zone is not None:
-        enough = min(HALVINGS, max(np.ceil(depth / (end.zone.exponent * np.log(2))), 1)) if end.zone.exponent > 0 else HALVINGS
+        enough = (
+            min(HALVINGS, max(np.ceil(depth / (end.zone.exponent * np.log(2))), 1))
+            if end.zone.exponent > 0
+            else HALVINGS
+        )
         halvings = end.zone.width * 2.0 ** -np.arange(0.0, enough + 1)
-        return [_Stretch(end.at, np.sort(-side * halvings), end.zone.evaluate, end.zone.exponent, 1.0)], reached
+        return [
+            _Stretch(end.at, np.sort(-side * halvings), end.zone.evaluate, end.zone.exponent, 1.0)
+        ], reached
     nearest = max(1e-9 * abs(end.at), room * 2.0**-DOUBLINGS)
     halvings = approach * 2.0 ** -np.arange(0.0, max(np.log2(approach / nearest), 1.0))
     near = _cut(_around(model, end.at), -side, halvings, 0.0, 0.0, depth, end.problem is not None)
@@ -133,13 +151,21 @@ def _half_line(
 
 
 def _cut(
-    coefficients: Coefficients, sign: int, distances: FloatArray, hold: float, keep: float, depth: float, open_ended: bool
+    coefficients: Coefficients,
+    sign: int,
+    distances: FloatArray,
+    hold: float,
+    keep: float,
+    depth: float,
+    open_ended: bool,
 ) -> FloatArray:
     """The distances as far as they matter: until the density has fallen by e^−depth beyond `hold` and `keep`, or by
     e^−MAX_DEPTH beyond `hold` alone; where there is no stationary law (`open_ended`), risen likewise. Distances that decrease
     approach an end; there `hold` and `keep` lie behind."""
     outward = distances[0] < distances[-1]
-    start, stop = (np.append(0.0, distances[:-1]), distances) if outward else (distances[:-1], distances[1:])
+    start, stop = (
+        (np.append(0.0, distances[:-1]), distances) if outward else (distances[:-1], distances[1:])
+    )
     half = (stop - start) / 2
     nodes = start[:, None] + half[:, None] * (NODES + 1)
     slope, log_a = coefficients(sign * nodes)
@@ -149,7 +175,9 @@ def _cut(
         # Per unit of the coordinate in which the noise is uniform: there, a heavy tail falls exponentially.
         height = (psi - log_a / 2).ravel()
     distance = nodes.ravel()
-    beyond, far = (distance >= hold, distance >= keep) if outward else (np.full(distance.shape, True),) * 2
+    beyond, far = (
+        (distance >= hold, distance >= keep) if outward else (np.full(distance.shape, True),) * 2
+    )
     known = np.isfinite(height)
     peak = np.maximum.accumulate(np.where(beyond & known, height, -np.inf))
     trough = np.minimum.accumulate(np.where(beyond & known, height, np.inf))
@@ -163,7 +191,9 @@ def _cut(
     return np.append(distances[distances < cut] if outward else distances[distances > cut], cut)
 
 
-def _refined(stretch: _Stretch, points: FloatArray, near: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+def _refined(
+    stretch: _Stretch, points: FloatArray, near: float
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """low, high (P,), 2b/a and log a (P, ORDER) of the stretch's panels, halved until they are resolved."""
     breaks = _with_points(stretch.breaks, points)
     anchors = np.isin(breaks, points)
@@ -171,7 +201,10 @@ def _refined(stretch: _Stretch, points: FloatArray, near: float) -> tuple[FloatA
     landmarks = breaks[anchors]
     low, high, level = breaks[:-1], breaks[1:], np.zeros(len(breaks) - 1)
     slope, log_a = _evaluated(stretch, low, high)
-    steepest = max(MAX_STEEP_RISE, float(np.nansum(np.abs((high - low) / 2 * (slope @ WEIGHTS)))) / STEEP_PANELS)
+    steepest = max(
+        MAX_STEEP_RISE,
+        float(np.nansum(np.abs((high - low) / 2 * (slope @ WEIGHTS)))) / STEEP_PANELS,
+    )
     while True:
         half = (high - low) / 2
         # A smooth function gains 12 binary digits a level, so this costs it nothing; rounding noise and kinks end here.
@@ -182,7 +215,9 @@ def _refined(stretch: _Stretch, points: FloatArray, near: float) -> tuple[FloatA
         rise = half * (slope @ WEIGHTS)
         if stretch.exponent:
             rise = rise + stretch.exponent * np.log(np.abs(high / low))
-        split = rough | (np.abs(rise) > MAX_RISE) & (_is_near(low, rise, landmarks, near) | (np.abs(rise) > steepest))
+        split = rough | (np.abs(rise) > MAX_RISE) & (
+            _is_near(low, rise, landmarks, near) | (np.abs(rise) > steepest)
+        )
         if not split.any():
             return low, high, slope, log_a
         if len(low) + split.sum() > MAX_PANELS:
@@ -194,17 +229,30 @@ def _refined(stretch: _Stretch, points: FloatArray, near: float) -> tuple[FloatA
         children = np.concatenate([low[split], middle]), np.concatenate([middle, high[split]])
         child_slope, child_log_a = _evaluated(stretch, *children)
         low, high = np.append(low[~split], children[0]), np.append(high[~split], children[1])
-        slope, log_a = np.vstack([slope[~split], child_slope]), np.vstack([log_a[~split], child_log_a])
+        slope, log_a = (
+            np.vstack([slope[~split], child_slope]),
+            np.vstack([log_a[~split], child_log_a]),
+        )
         level = np.concatenate([level[~split], level[split] + 1, level[split] + 1])
         order = np.argsort(low)
-        low, high, slope, log_a, level = low[order], high[order], slope[order], log_a[order], level[order]
+        low, high, slope, log_a, level = (
+            low[order],
+            high[order],
+            slope[order],
+            log_a[order],
+            level[order],
+        )
 
 
-def _evaluated(stretch: _Stretch, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _evaluated(
+    stretch: _Stretch, low: FloatArray, high: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     return stretch.coefficients(low[:, None] + (high - low)[:, None] / 2 * (NODES + 1))
 
 
-def _is_near(low: FloatArray, rise: FloatArray, landmarks: FloatArray, near: float) -> NDArray[np.bool_]:
+def _is_near(
+    low: FloatArray, rise: FloatArray, landmarks: FloatArray, near: float
+) -> NDArray[np.bool_]:
     """Whether ψ on a panel is within `near` of its value at the landmarks on either side; ψ is monotone between those."""
     psi = np.append(0.0, np.cumsum(rise))
     at_landmark = psi[np.searchsorted(low, landmarks)]
@@ -223,11 +271,15 @@ def _with_points(breaks: FloatArray, points: FloatArray) -> FloatArray:
     inside = inside[np.append(True, np.diff(inside) > 1e-12 * room[1:])]
     nearest = np.min(np.abs(breaks[1:-1, None] - inside), axis=1)
     gaps = np.minimum(np.diff(breaks)[:-1], np.diff(breaks)[1:])
-    return np.unique(np.concatenate([breaks[:1], breaks[1:-1][nearest > 1e-3 * gaps], breaks[-1:], inside]))
+    return np.unique(
+        np.concatenate([breaks[:1], breaks[1:-1][nearest > 1e-3 * gaps], breaks[-1:], inside])
+    )
 
 
 def _joined(
-    stretches: list[_Stretch], parts: list[tuple[FloatArray, FloatArray, FloatArray, FloatArray]], ends: tuple[End, End]
+    stretches: list[_Stretch],
+    parts: list[tuple[FloatArray, FloatArray, FloatArray, FloatArray]],
+    ends: tuple[End, End],
 ) -> Landscape:
     columns: list[list[FloatArray]] = [[] for _ in range(8)]
     for stretch, (low, high, slope, log_a) in zip(stretches, parts, strict=True):
@@ -239,13 +291,27 @@ def _joined(
         if columns[0] and stretch.exponent:
             columns[7][-1][-1] -= stretch.exponent * np.log(abs(low[0]))
         within = half[:, None] * (slope @ CUMULATIVE.T)
-        row = (size * stretch.base, low, high, size * stretch.exponent, size * stretch.order, within, log_a, rise)
+        row = (
+            size * stretch.base,
+            low,
+            high,
+            size * stretch.exponent,
+            size * stretch.order,
+            within,
+            log_a,
+            rise,
+        )
         for column, array in zip(columns, row, strict=True):
             column.append(array)
-    base, low, high, exponent, order, psi, log_a, rise = (np.concatenate(column) for column in columns)
+    base, low, high, exponent, order, psi, log_a, rise = (
+        np.concatenate(column) for column in columns
+    )
     psi = psi + _levels(psi, rise)[:, None]
     landscape = Landscape(base, low, high, exponent, order, psi, log_a)
-    below, above = _tail(landscape, ends[0], stretches[0], 0), _tail(landscape, ends[1], stretches[-1], -1)
+    below, above = (
+        _tail(landscape, ends[0], stretches[0], 0),
+        _tail(landscape, ends[1], stretches[-1], -1),
+    )
     return replace(landscape, tails=(below[0], above[0]), gaps=(below[1], above[1]))
 
 
@@ -258,7 +324,11 @@ def _levels(within: FloatArray, rise: FloatArray) -> FloatArray:
 
 def _tail(landscape: Landscape, end: End, stretch: _Stretch, panel: int) -> tuple[float, float]:
     """Log mass and log resistance from the last panel to the end, where π ~ o^power, equation (G7)."""
-    if end.power is None or end.problem is not None or (np.isfinite(end.at) and stretch.base != end.at):
+    if (
+        end.power is None
+        or end.problem is not None
+        or (np.isfinite(end.at) and stretch.base != end.at)
+    ):
         return -np.inf, -np.inf
     side = np.array([-1.0 if panel == 0 else 1.0])
     _, psi, log_a = landscape.interpolated(side, interpolation(side), np.array([panel]))

@@ -6,7 +6,13 @@ import numpy as np
 
 from worker.generator.errors import InvalidDomainError
 from worker.generator.line.domain_scan import Window, choose_window
-from worker.generator.process import DiffusionProcess, FloatArray, ScalarProcess, scalar_view, values
+from worker.generator.process import (
+    DiffusionProcess,
+    FloatArray,
+    ScalarProcess,
+    scalar_view,
+    values,
+)
 
 END_MARGIN = 1e-6
 """Distance to a finite end, in scales of the window, within which a sign of a counts as rounding."""
@@ -46,12 +52,18 @@ def zeros_of_diffusion(model: ScalarProcess, window: Window) -> tuple[float | No
     margin = np.zeros_like(points)
     for end in model.bounds:
         if np.isfinite(end):
-            margin = np.where(np.abs(points - end) <= END_MARGIN * min(abs(end - window.centre), window.scale), 1.0, margin)
+            margin = np.where(
+                np.abs(points - end) <= END_MARGIN * min(abs(end - window.centre), window.scale),
+                1.0,
+                margin,
+            )
     points, a = points[margin == 0], a[margin == 0]
     middle = int(np.argmin(np.abs(points - window.centre)))
     if a[middle] <= 0:
         return window.centre, window.centre
-    return _nearest_zero(model, points[middle::-1], a[middle::-1]), _nearest_zero(model, points[middle:], a[middle:])
+    return _nearest_zero(model, points[middle::-1], a[middle::-1]), _nearest_zero(
+        model, points[middle:], a[middle:]
+    )
 
 
 def _nearest_zero(model: ScalarProcess, points: FloatArray, a: FloatArray) -> float | None:
@@ -60,7 +72,9 @@ def _nearest_zero(model: ScalarProcess, points: FloatArray, a: FloatArray) -> fl
     crossing = int(crossings[0]) if len(crossings) else len(points)
     minima = 1 + np.flatnonzero((a[1:-1] < a[:-2]) & (a[1:-1] < a[2:]))
     for index in minima[minima < crossing - 1]:
-        touched = _touching_zero(model, points[index - 1], points[index + 1], max(a[index - 1], a[index + 1]))
+        touched = _touching_zero(
+            model, points[index - 1], points[index + 1], max(a[index - 1], a[index + 1])
+        )
         if touched is not None:
             return touched
     if crossing == len(points):
@@ -68,8 +82,13 @@ def _nearest_zero(model: ScalarProcess, points: FloatArray, a: FloatArray) -> fl
     positive, negative = float(points[crossing - 1]), float(points[crossing])
     while abs(negative - positive) > 2 * np.spacing(max(abs(positive), abs(negative))):
         x = np.linspace(positive, negative, 34)[1:-1]
-        first = int(np.argmax(values(model.a, x) <= 0)) if np.any(values(model.a, x) <= 0) else len(x)
-        positive, negative = (float(x[first - 1]) if first else positive), (float(x[first]) if first < len(x) else negative)
+        first = (
+            int(np.argmax(values(model.a, x) <= 0)) if np.any(values(model.a, x) <= 0) else len(x)
+        )
+        positive, negative = (
+            (float(x[first - 1]) if first else positive),
+            (float(x[first]) if first < len(x) else negative),
+        )
     return negative
 
 
@@ -101,7 +120,13 @@ def narrowed_to_positive(process: DiffusionProcess, around: tuple[float, float])
     return NarrowedProcess(replace(model, bounds=bounds), below, above)
 
 
-def reflecting_interval(model: ScalarProcess, observed: tuple[float, float] | None) -> tuple[float, float] | None:
+def reflecting_interval(
+    model: ScalarProcess, observed: tuple[float, float] | None
+) -> tuple[float, float] | None:
     """Where reflecting ends would stand: the data's range inside the domain, or a finite domain; None where nothing is finite."""
-    low, high = model.bounds if observed is None else (max(observed[0], model.bounds[0]), min(observed[1], model.bounds[1]))
+    low, high = (
+        model.bounds
+        if observed is None
+        else (max(observed[0], model.bounds[0]), min(observed[1], model.bounds[1]))
+    )
     return (low, high) if np.isfinite(low) and np.isfinite(high) and low < high else None

@@ -57,7 +57,9 @@ class Spectrum:
         with np.errstate(divide="ignore", invalid="ignore"):
             times = im[:, None] / im[None, :]
             whole = (np.round(times) >= 2) & (np.abs(times - np.round(times)) < OVERTONE)
-        return np.asarray(np.any(whole & (im > 0)[None, :] & (re[:, None] >= 1.5 * re[None, :]), axis=1))
+        return np.asarray(
+            np.any(whole & (im > 0)[None, :] & (re[:, None] >= 1.5 * re[None, :]), axis=1)
+        )
 
 
 def spectrum_of(
@@ -96,7 +98,13 @@ def spectrum_of(
         if threshold == 0:
             reason = "no isolated rate: the spectrum is continuous down to zero, and correlations decay slower than exponentially"
     functions = None if grid is None else read_only(eigenfunctions_on(cells, rates, grid))
-    return Spectrum(read_only(rates.astype(np.complex128)), read_only(1 / rates), functions, read_only(error), reason)
+    return Spectrum(
+        read_only(rates.astype(np.complex128)),
+        read_only(1 / rates),
+        functions,
+        read_only(error),
+        reason,
+    )
 
 
 def coarse_rates(landscape: Landscape, count: int) -> list[float]:
@@ -105,7 +113,10 @@ def coarse_rates(landscape: Landscape, count: int) -> list[float]:
 
 
 def _rates(cells: Cells, count: int) -> FloatArray:
-    diagonal, off_diagonal = np.zeros(2 * len(cells.log_resistance) + 1), np.empty(2 * len(cells.log_resistance))
+    diagonal, off_diagonal = (
+        np.zeros(2 * len(cells.log_resistance) + 1),
+        np.empty(2 * len(cells.log_resistance)),
+    )
     node_mass = cells.log_node_mass
     off_diagonal[0::2] = -0.5 * (cells.log_resistance + node_mass[:-1])
     off_diagonal[1::2] = -0.5 * (cells.log_resistance + node_mass[1:])
@@ -176,7 +187,13 @@ def eigenfunctions_on(cells: Cells, rates: FloatArray, grid: FloatArray) -> Floa
     basis = [root]
     result = np.empty((len(rates), len(grid)))
     for k, rate in enumerate(rates):
-        banded = np.vstack([np.append(0.0, off_diagonal), diagonal - rate * (1 + 1e-10), np.append(off_diagonal, 0.0)])
+        banded = np.vstack(
+            [
+                np.append(0.0, off_diagonal),
+                diagonal - rate * (1 + 1e-10),
+                np.append(off_diagonal, 0.0),
+            ]
+        )
         vector = root * np.cos(np.pi * (k + 1) * np.linspace(0, 1, len(root)))
         for _ in range(3):
             vector = solve_banded((1, 1), banded, vector)
@@ -189,7 +206,9 @@ def eigenfunctions_on(cells: Cells, rates: FloatArray, grid: FloatArray) -> Floa
     return result
 
 
-def matched(rates: NDArray[np.complex128], reference: NDArray[np.complex128]) -> NDArray[np.complex128]:
+def matched(
+    rates: NDArray[np.complex128], reference: NDArray[np.complex128]
+) -> NDArray[np.complex128]:
     """(k,) for each of the reference's rates the one of `rates` that is nearest to it, each used once; nan where none is left."""
     cost = np.abs(rates[None, :] - reference[:, None]) / np.abs(reference[:, None])
     rows, columns = linear_sum_assignment(cost)

@@ -53,9 +53,13 @@ class StationaryLaw:
         """Distribution function at points (n,)."""
         landscape = self.landscape
         masses = np.exp(_log_panel_masses(landscape) - self._log_total)
-        below = np.exp(landscape.tails[0] - self._log_total) + np.concatenate([[0.0], np.cumsum(masses)])
+        below = np.exp(landscape.tails[0] - self._log_total) + np.concatenate(
+            [[0.0], np.cumsum(masses)]
+        )
         rows = landscape.panel_of(x)
-        t = np.clip((x - landscape.base[rows] - landscape.low[rows]) / landscape.half[rows] - 1, -1, 1)
+        t = np.clip(
+            (x - landscape.base[rows] - landscape.low[rows]) / landscape.half[rows] - 1, -1, 1
+        )
         _, psi, log_a = landscape.at_nodes
         density = np.exp(psi[rows] - log_a[rows] - self._log_total)
         up_to_node = landscape.half[rows][:, None] * (density @ CUMULATIVE.T)
@@ -70,7 +74,11 @@ def log_total_mass(landscape: Landscape) -> float:
 
 
 def stationary_law(
-    landscape: Landscape, window: Window, ends: tuple[End, End], points: int, observed: tuple[float, float] | None
+    landscape: Landscape,
+    window: Window,
+    ends: tuple[End, End],
+    points: int,
+    observed: tuple[float, float] | None,
 ) -> StationaryLaw:
     """The law of a model whose ends both allow one; its density on `points` points that hold all but 2e-6 of the probability
     and the observed range."""
@@ -98,7 +106,17 @@ def law_on_grid(landscape: Landscape, grid: FloatArray, reason: str) -> tuple[St
     """The law without moments, and log ∫π; `reason` says why there are none."""
     log_total = log_total_mass(landscape)
     density = read_only(np.exp(landscape.log_density_at(grid) - log_total))
-    law = StationaryLaw((None,), ((None,),), (None,), (None,), (read_only(grid),), density, reason, landscape, log_total)
+    law = StationaryLaw(
+        (None,),
+        ((None,),),
+        (None,),
+        (None,),
+        (read_only(grid),),
+        density,
+        reason,
+        landscape,
+        log_total,
+    )
     return law, log_total
 
 
@@ -109,7 +127,9 @@ def _log_panel_masses(landscape: Landscape) -> FloatArray:
     return np.asarray(level + np.log(landscape.half * (np.exp(height - level[:, None]) @ WEIGHTS)))
 
 
-def moments_of(landscape: Landscape, window: Window, ends: tuple[End, End], log_total: float) -> list[float | None]:
+def moments_of(
+    landscape: Landscape, window: Window, ends: tuple[End, End], log_total: float
+) -> list[float | None]:
     """Mean and central moments 2 to 4 of the law, equation (G3) [state^k]; None where a tail is too heavy."""
     x, psi, log_a = landscape.at_nodes
     weight = landscape.half[:, None] * WEIGHTS * np.exp(psi - log_a - log_total)
@@ -143,7 +163,11 @@ def _missing_moments(moments: list[float | None], ends: tuple[End, End]) -> str 
 
 
 def _grid(
-    landscape: Landscape, ends: tuple[End, End], points: int, observed: tuple[float, float] | None, log_total: float
+    landscape: Landscape,
+    ends: tuple[End, End],
+    points: int,
+    observed: tuple[float, float] | None,
+    log_total: float,
 ) -> FloatArray:
     low, high = _central_range(landscape, ends, log_total)
     for point in observed or ():
@@ -157,7 +181,9 @@ def _grid(
     return np.linspace(low, high, points)
 
 
-def _central_range(landscape: Landscape, ends: tuple[End, End], log_total: float) -> tuple[float, float]:
+def _central_range(
+    landscape: Landscape, ends: tuple[End, End], log_total: float
+) -> tuple[float, float]:
     """Quantiles OUTSIDE and 1 − OUTSIDE, or the wall where the process is held by one."""
     masses = np.exp(_log_panel_masses(landscape) - log_total)
     x, psi, log_a = landscape.at_nodes

@@ -19,7 +19,9 @@ SAME = 1e-12
 """Difference of squared distances, over the largest eigenvalue's square, below which both are equally near."""
 
 
-def fixed_points_near(process: DiffusionProcess, starts: FloatArray, scale: FloatArray) -> tuple[FixedPoint, ...]:
+def fixed_points_near(
+    process: DiffusionProcess, starts: FloatArray, scale: FloatArray
+) -> tuple[FixedPoint, ...]:
     """The roots of the drift that Newton's method reaches from `starts` (n, d) inside the domain, sorted by their coordinates.
 
     scale  (d,) typical length of each coordinate, or (n, d) with one for each start [state]
@@ -32,13 +34,17 @@ def fixed_points_near(process: DiffusionProcess, starts: FloatArray, scale: Floa
             # No longer than a typical length, so that each start finds a root in its own neighbourhood.
             x = x + step / np.maximum(np.max(np.abs(step) / scale, axis=1, keepdims=True), 1.0)
         step = _newton_step(process, x)
-        settled = np.all(np.isfinite(x) & (np.abs(step) <= 1e-9 * scale + 1e-12 * np.abs(x)), axis=1)
+        settled = np.all(
+            np.isfinite(x) & (np.abs(step) <= 1e-9 * scale + 1e-12 * np.abs(x)), axis=1
+        )
     roots: list[FloatArray] = []
     for root, length in zip(x[settled], scale[settled], strict=True):
         at = _into_the_domain(process, np.where(np.abs(root) < 1e-11 * length, 0.0, root))
         if at is not None and all(np.max(np.abs(at - other) / length) > APART for other in roots):
             roots.append(at)
-    return tuple(sorted((fixed_point_at(process, root) for root in roots), key=lambda point: point.at))
+    return tuple(
+        sorted((fixed_point_at(process, root) for root in roots), key=lambda point: point.at)
+    )
 
 
 def followed(process: DiffusionProcess, points: FloatArray, reach: FloatArray) -> FloatArray:
@@ -49,7 +55,10 @@ def followed(process: DiffusionProcess, points: FloatArray, reach: FloatArray) -
         for _ in range(FEW_STEPS):
             step = _newton_step(process, x)
             x = x + step / np.maximum(np.max(np.abs(step) / reach, axis=1, keepdims=True), 1.0)
-        near = np.all((np.abs(x - points) < reach) & (np.abs(step) <= 1e-9 * reach + 1e-12 * np.abs(x)), axis=1)
+        near = np.all(
+            (np.abs(x - points) < reach) & (np.abs(step) <= 1e-9 * reach + 1e-12 * np.abs(x)),
+            axis=1,
+        )
     low, high = np.array(process.domain).T
     open_ended = np.array([period is not None for period in process.periods])
     inside = np.all(open_ended | ((x >= low) & (x <= high)), axis=1)
@@ -61,10 +70,14 @@ def fixed_point_at(process: DiffusionProcess, at: FloatArray) -> FixedPoint:
     rates = np.linalg.eigvals(process.drift_jacobian(at[None])[0]).astype(np.complex128)
     rates = rates[np.lexsort((-rates.imag, -rates.real))]
     slowest = float(rates[0].real)
-    return FixedPoint(tuple(float(v) for v in at), slowest < 0, slowest, tuple(complex(rate) for rate in rates))
+    return FixedPoint(
+        tuple(float(v) for v in at), slowest < 0, slowest, tuple(complex(rate) for rate in rates)
+    )
 
 
-def jacobian_rates(process: DiffusionProcess, at: FloatArray, reference: NDArray[np.complex128]) -> NDArray[np.complex128]:
+def jacobian_rates(
+    process: DiffusionProcess, at: FloatArray, reference: NDArray[np.complex128]
+) -> NDArray[np.complex128]:
     """(d,) eigenvalues of the Jacobian `at` (d,), in the order of those of another process, `reference` (d,), which they are
     nearest to [1/time]. Of two that are equally near the one of the larger real part comes first."""
     rates = np.linalg.eigvals(process.drift_jacobian(at[None])[0]).astype(np.complex128)

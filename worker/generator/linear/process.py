@@ -81,23 +81,35 @@ class LinearProcess:
         return float(np.trace(np.linalg.solve(half, q) @ np.linalg.solve(s, q.T)))
 
 
-def gaussian_density(mean: FloatArray, covariance: FloatArray, grid: Sequence[FloatArray]) -> FloatArray:
+def gaussian_density(
+    mean: FloatArray, covariance: FloatArray, grid: Sequence[FloatArray]
+) -> FloatArray:
     """(n₀, n₁) density of the Gaussian law on a grid of two coordinates [1/state²]."""
     away = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1) - mean
-    exponent = -0.5 * np.einsum("...i,ij,...j->...", away, np.linalg.inv(covariance), away, optimize=True)
+    exponent = -0.5 * np.einsum(
+        "...i,ij,...j->...", away, np.linalg.inv(covariance), away, optimize=True
+    )
     return np.asarray(np.exp(exponent) / (2 * np.pi * np.sqrt(np.linalg.det(covariance))))
 
 
-def linear_view(process: DiffusionProcess, around: FloatArray, scale: FloatArray) -> LinearProcess | None:
+def linear_view(
+    process: DiffusionProcess, around: FloatArray, scale: FloatArray
+) -> LinearProcess | None:
     """The process as a linear one, if it is: drift of first degree, noise constant, every coordinate open.
 
     around, scale  (d,) where and on which lengths it is looked at [state]
     """
     d = process.dimension
-    if any(period is not None for period in process.periods) or any(np.isfinite(end) for ends in process.domain for end in ends):
+    if any(period is not None for period in process.periods) or any(
+        np.isfinite(end) for ends in process.domain for end in ends
+    ):
         return None
     x = around + scale * np.random.default_rng(0).uniform(-3, 3, (24, d))
-    b, jacobian, a = process.drift(np.vstack([around, x])), process.drift_jacobian(x), process.diffusion(x)
+    b, jacobian, a = (
+        process.drift(np.vstack([around, x])),
+        process.drift_jacobian(x),
+        process.diffusion(x),
+    )
     units = np.outer(1 / scale, scale)  # Makes Jacobians comparable between coordinates.
     size = float(np.max(np.abs(jacobian * units)))
     noise = np.max(np.abs(a / np.outer(scale, scale)))
@@ -106,5 +118,8 @@ def linear_view(process: DiffusionProcess, around: FloatArray, scale: FloatArray
     if not (np.all(np.isfinite(b)) and straight.all() and constant.all()):
         return None
     return LinearProcess(
-        read_only(np.array(jacobian[0])), read_only((a[0] + a[0].T) / 2), read_only(np.array(around)), read_only(np.array(b[0]))
+        read_only(np.array(jacobian[0])),
+        read_only((a[0] + a[0].T) / 2),
+        read_only(np.array(around)),
+        read_only(np.array(b[0])),
     )

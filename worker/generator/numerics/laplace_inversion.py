@@ -34,7 +34,9 @@ def points_for(log_amplification: float) -> int | None:
     return points if points <= MOST_POINTS else None
 
 
-def from_transform(transform: Callable[[ComplexArray], ComplexArray], times: FloatArray) -> FloatArray:
+def from_transform(
+    transform: Callable[[ComplexArray], ComplexArray], times: FloatArray
+) -> FloatArray:
     """The function at positive times (k,) whose transform is Σ w/(s + λ), λ ≥ 0 and real; the error is below 2e-7 Σ|w|.
 
     transform   of (n,) arguments, which keep within 145° of the positive axis

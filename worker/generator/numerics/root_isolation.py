@@ -50,7 +50,10 @@ def separators(function: Callable[[FloatArray], FloatArray], breaks: FloatArray)
             bernstein = values @ TO_BERNSTEIN.T
             split = (tail > RESOLVED * size) & (level < MAX_UNRESOLVED)
         known = np.isfinite(size) & np.isfinite(tail)
-        certain = np.abs(bernstein) > np.minimum(AMPLIFIED * tail, np.inf)[:, None] + 1e-12 * size[:, None]
+        certain = (
+            np.abs(bernstein)
+            > np.minimum(AMPLIFIED * tail, np.inf)[:, None] + 1e-12 * size[:, None]
+        )
         split = known & (split | (_changes(np.where(certain, bernstein, 0.0)) > 1))
         if not split.any() or len(low) + split.sum() > MAX_PANELS:
             break
@@ -66,4 +69,6 @@ def _changes(coefficients: FloatArray) -> FloatArray:
     signs = np.sign(coefficients)
     at = np.maximum.accumulate(np.where(signs != 0, np.arange(signs.shape[1]), 0), axis=1)
     filled = np.take_along_axis(signs, at, axis=1)
-    return np.asarray(np.count_nonzero(filled[:, 1:] * filled[:, :-1] < 0, axis=1), dtype=np.float64)
+    return np.asarray(
+        np.count_nonzero(filled[:, 1:] * filled[:, :-1] < 0, axis=1), dtype=np.float64
+    )

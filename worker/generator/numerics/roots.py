@@ -7,7 +7,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.generator.process import DiffusionProcess, FloatArray, ScalarProcess, scalar_view, values
+from worker.generator.process import (
+    DiffusionProcess,
+    FloatArray,
+    ScalarProcess,
+    scalar_view,
+    values,
+)
 from worker.generator.process_batch import Family
 
 ROUNDED = 100.0
@@ -55,7 +61,12 @@ def _of_family(models: Sequence[DiffusionProcess], points: FloatArray) -> list[R
     counts = [len(between.low) for between in each]
     whose = np.repeat(np.arange(len(each)), counts)
     place = np.arange(len(whose))
-    together = Brackets(*(np.concatenate([getattr(between, name) for between in each]) for name in Brackets.__slots__))
+    together = Brackets(
+        *(
+            np.concatenate([getattr(between, name) for between in each])
+            for name in Brackets.__slots__
+        )
+    )
 
     def drift(x: FloatArray) -> FloatArray:
         """Of each point's own model."""
@@ -63,7 +74,10 @@ def _of_family(models: Sequence[DiffusionProcess], points: FloatArray) -> list[R
             return models.drifts(x)[whose, place]
 
     found = np.split(_ridders(drift, together), np.cumsum(counts)[:-1])
-    return [_once(scalar_view(model), root, between.b_low > 0) for model, root, between in zip(models, found, each, strict=True)]
+    return [
+        _once(scalar_view(model), root, between.b_low > 0)
+        for model, root, between in zip(models, found, each, strict=True)
+    ]
 
 
 def _brackets(points: FloatArray, drift: FloatArray) -> Brackets:
@@ -85,7 +99,9 @@ def _ridders(drift: Callable[[FloatArray], FloatArray], between: Brackets) -> Fl
         b_middle = drift(middle)
         with np.errstate(all="ignore"):
             shift = (middle - low) * rising * b_middle / np.sqrt(b_middle**2 - b_low * b_high)
-        guess = np.minimum(np.maximum(np.where(np.isfinite(shift), middle + shift, middle), low), high)
+        guess = np.minimum(
+            np.maximum(np.where(np.isfinite(shift), middle + shift, middle), low), high
+        )
         for x, b in ((middle, b_middle), (guess, drift(guess))):
             inside, same = (x >= low) & (x <= high), np.sign(b) == rising
             below, above = inside & same, inside & ~same

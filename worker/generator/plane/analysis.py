@@ -82,10 +82,14 @@ def analysed_in_the_plane(process: DiffusionProcess, questions: Questions) -> Ge
     escaping = escaping or escape_of(box, questions)
     problem = hold_problem(box)
     if problem is not None or (escaping is not None and not escaping.unseen):
-        return without_law(process, fixed, escaping.reason if escaping is not None else problem, questions)
+        return without_law(
+            process, fixed, escaping.reason if escaping is not None else problem, questions
+        )
     problem = negative_problem(box)
     if problem is not None:
-        return _narrowed(process, fixed, problem if escaping is None else escaping.reason, questions)
+        return _narrowed(
+            process, fixed, problem if escaping is None else escaping.reason, questions
+        )
     if escaping is not None:
         # Further out there is what carries the process away.
         report = _with_law(Widened(box), questions, fixed)
@@ -99,7 +103,9 @@ def analysed_in_the_plane(process: DiffusionProcess, questions: Questions) -> Ge
         return _with_law(replace(wide, box=box), questions, fixed)
 
 
-def _with_law(widened: Widened, questions: Questions, fixed: tuple[FixedPoint, ...]) -> GeneratorReport:
+def _with_law(
+    widened: Widened, questions: Questions, fixed: tuple[FixedPoint, ...]
+) -> GeneratorReport:
     box = widened.box
     # The box may reach where the first look did not, and be finer than it.
     fixed = fixed_points_in(box.chart.process, _surroundings(box), LATTICE) or fixed
@@ -118,7 +124,9 @@ def _with_law(widened: Widened, questions: Questions, fixed: tuple[FixedPoint, .
     )
 
 
-def _narrowed(process: DiffusionProcess, fixed: tuple[FixedPoint, ...], problem: str, questions: Questions) -> GeneratorReport:
+def _narrowed(
+    process: DiffusionProcess, fixed: tuple[FixedPoint, ...], problem: str, questions: Questions
+) -> GeneratorReport:
     """The analysis where the noise is positive, labelled; the problem, where that cannot be had."""
     found = narrowed_to_positive_plane(process, questions)
     if not isinstance(found, Narrowed):
@@ -127,7 +135,9 @@ def _narrowed(process: DiffusionProcess, fixed: tuple[FixedPoint, ...], problem:
         report = _with_law(Widened(settled_box(found.box)), questions, fixed)
     except UnresolvedLandscapeError:
         return without_law(process, fixed, problem, questions)
-    return replace(report, boundaries="reflecting", approximation=found.sentence, cut=(found.sentence,))
+    return replace(
+        report, boundaries="reflecting", approximation=found.sentence, cut=(found.sentence,)
+    )
 
 
 def law_of(solution: Solution, questions: Questions, spread: float = 0.0) -> SpatialLaw:
@@ -145,7 +155,11 @@ def law_of(solution: Solution, questions: Questions, spread: float = 0.0) -> Spa
     def known(value: float | None, *axes: int) -> float | None:
         return None if value is None or any(angle[axis] for axis in axes) else float(value)
 
-    reasons = ["the moments of an angle depend on the choice of origin, so they are omitted"] if any(angle) else []
+    reasons = (
+        ["the moments of an angle depend on the choice of origin, so they are omitted"]
+        if any(angle)
+        else []
+    )
     if solution.unsettled:
         reasons.append(
             f"the covariance still changes by {solution.unsettled:.1%} on the finest cells, and more beyond: the density is "
@@ -156,10 +170,14 @@ def law_of(solution: Solution, questions: Questions, spread: float = 0.0) -> Spa
             f"a variance still changes by {spread:.1%} as the box grows: the tails are heavy, and moments are only approximate"
         )
     if numbers.entropy_production is None:
-        reasons.append("the noise does not act in every direction, so entropy production is not defined")
+        reasons.append(
+            "the noise does not act in every direction, so entropy production is not defined"
+        )
     return SpatialLaw(
         mean=(known(numbers.mean[0], 0), known(numbers.mean[1], 1)),
-        covariance=tuple(tuple(known(numbers.covariance[i, j], i, j) for j in (0, 1)) for i in (0, 1)),
+        covariance=tuple(
+            tuple(known(numbers.covariance[i, j], i, j) for j in (0, 1)) for i in (0, 1)
+        ),
         skewness=tuple(known(numbers.skewness[i], i) for i in (0, 1)),
         kurtosis=tuple(known(numbers.kurtosis[i], i) for i in (0, 1)),
         grid=grid,
@@ -174,13 +192,16 @@ def law_of(solution: Solution, questions: Questions, spread: float = 0.0) -> Spa
 def spectrum_of_plane(solution: Solution, change: float = 0.0) -> Spectrum:
     """The slowest rates, as far as all of them settle; `change` is that of the slowest as the box grows, relative."""
     rates, errors = solution.numbers.rates, solution.errors
-    settled = np.logical_and.accumulate((errors < LARGEST_ERROR) & (rates.real > SMALLEST_RATE * solution.rate))
+    settled = np.logical_and.accumulate(
+        (errors < LARGEST_ERROR) & (rates.real > SMALLEST_RATE * solution.rate)
+    )
     reason = None
     if not settled.all():
         reason = f"only the {settled.sum()} slowest of {len(rates)} rates converge to {LARGEST_ERROR:.0%} on the finest cells"
         if not settled.any():
             reason = (
-                f"the slowest rate does not converge to {LARGEST_ERROR:.0%} on the finest cells: the noise is too weak for them"
+                f"the slowest rate does not converge to {LARGEST_ERROR:.0%} on the finest cells: "
+                "the noise is too weak for them"
             )
     if change > LARGEST_ERROR:
         settled[:] = False
@@ -190,7 +211,9 @@ def spectrum_of_plane(solution: Solution, change: float = 0.0) -> Spectrum:
             "be part of a continuous spectrum"
         )
     rates = rates[settled]
-    return Spectrum(read_only(rates), read_only(1 / rates.real), None, read_only(errors[settled]), reason)
+    return Spectrum(
+        read_only(rates), read_only(1 / rates.real), None, read_only(errors[settled]), reason
+    )
 
 
 def _touches_a_wall(box: Box) -> bool:

@@ -50,7 +50,9 @@ class SmallModel:
 
     def spectrum(self, frequencies: FloatArray) -> FloatArray:
         """One-sided density at frequencies (n,) [1/time]: (n,)."""
-        return np.asarray(4 * np.real((1 / (self.rates + 2j * np.pi * frequencies[:, None])) @ self.weights))
+        return np.asarray(
+            4 * np.real((1 / (self.rates + 2j * np.pi * frequencies[:, None])) @ self.weights)
+        )
 
     @property
     def integral(self) -> float:
@@ -66,11 +68,15 @@ class LevelModel:
 
     def covariances(self, lags: FloatArray) -> FloatArray:
         """(2, n) at lags (n,) [time]."""
-        return np.array([sum(model.covariance(lags) for model in models) for models in self.coordinates])
+        return np.array(
+            [sum(model.covariance(lags) for model in models) for models in self.coordinates]
+        )
 
     def spectra(self, frequencies: FloatArray) -> FloatArray:
         """(2, n) at frequencies (n,) [1/time]."""
-        return np.array([sum(model.spectrum(frequencies) for model in models) for models in self.coordinates])
+        return np.array(
+            [sum(model.spectrum(frequencies) for model in models) for models in self.coordinates]
+        )
 
     @property
     def integrals(self) -> FloatArray:
@@ -89,16 +95,22 @@ class PlaneCorrelations:
         """C of each coordinate at lags (n,): (2, n)."""
         lags = np.asarray(lags, dtype=np.float64)
         zero = np.zeros(1)
-        return self._extrapolated([model.covariances(lags) / model.covariances(zero) for model in self.models])
+        return self._extrapolated(
+            [model.covariances(lags) / model.covariances(zero) for model in self.models]
+        )
 
     def power_spectrum(self, frequencies: FloatArray) -> FloatArray:
         """One-sided density of each coordinate at frequencies (n,) [1/time]: (2, n)."""
-        return self._extrapolated([model.spectra(np.asarray(frequencies, dtype=np.float64)) for model in self.models])
+        return self._extrapolated(
+            [model.spectra(np.asarray(frequencies, dtype=np.float64)) for model in self.models]
+        )
 
     @property
     def integrated_times(self) -> FloatArray:
         """(2,) ∫_0^∞ C dt [time]."""
-        return self._extrapolated([model.integrals / model.covariances(np.zeros(1))[:, 0] for model in self.models])
+        return self._extrapolated(
+            [model.integrals / model.covariances(np.zeros(1))[:, 0] for model in self.models]
+        )
 
     def _extrapolated(self, values: list[FloatArray]) -> FloatArray:
         return np.asarray(np.tensordot(self.shares, np.stack(values), 1))
@@ -108,25 +120,40 @@ def memory_in_the_plane(solution: Solution, n_lags: int, n_frequencies: int) -> 
     """Autocorrelation, power spectrum and integrated times of both coordinates."""
     rates = solution.numbers.rates
     if not len(rates) or not solution.errors[0] < LARGEST_ERROR:
-        return NoMemory("the slowest rate does not converge on the finest cells, so there is no autocorrelation")
+        return NoMemory(
+            "the slowest rate does not converge on the finest cells, so there is no autocorrelation"
+        )
     levels = [level for level in solution.ladder if level.grid.shape[0] <= LARGEST_CELLS][-3:]
     chart, schemes, slowest = solution.box.chart, solution.schemes, float(rates[0].real)
     models = [level_model(chart, level, schemes, solution.rate, slowest) for level in levels]
-    found = PlaneCorrelations(tuple(model for model in models if model is not None), weights_of(levels, solution.schemes))
+    found = PlaneCorrelations(
+        tuple(model for model in models if model is not None), weights_of(levels, solution.schemes)
+    )
     if len(found.models) < len(levels):
-        return NoMemory("the autocorrelation does not converge: rates differ too much between regions")
+        return NoMemory(
+            "the autocorrelation does not converge: rates differ too much between regions"
+        )
     fastest = float(np.max(np.abs(rates)))
     times = tuple(Timing(float(time)) for time in found.integrated_times)
-    memory = memory_of(found, times, slowest=slowest, fastest=fastest, n_lags=n_lags, n_frequencies=n_frequencies)
+    memory = memory_of(
+        found, times, slowest=slowest, fastest=fastest, n_lags=n_lags, n_frequencies=n_frequencies
+    )
     finest = found.models[-1]
     on_cells = finest.covariances(memory.lags) / finest.covariances(np.zeros(1))
     if not np.max(np.abs(memory.autocorrelation - on_cells)) < LARGEST_ERROR:
-        return NoMemory("the autocorrelation does not converge on the finest cells: the noise is too weak for them")
+        return NoMemory(
+            "the autocorrelation does not converge on the finest cells: the noise is too weak for them"
+        )
     return memory
 
 
 def level_model(
-    chart: Chart, level: Level, schemes: Schemes, rate: float, slowest: float, like: LevelModel | None = None
+    chart: Chart,
+    level: Level,
+    schemes: Schemes,
+    rate: float,
+    slowest: float,
+    like: LevelModel | None = None,
 ) -> LevelModel | None:
     """The small models of a level; None where one does not settle.
 
@@ -137,7 +164,11 @@ def level_model(
     solver = factorised(csc_array(rate * eye_array(masses.size) - level.matrix))
     times = 1 / rate, REACH / slowest
     least = LEAST["upwind" if "upwind" in schemes else "exponential"]
-    settled = ((0, 0), (0, 0)) if like is None else [[len(small.rates) for small in models] for models in like.coordinates]
+    settled = (
+        ((0, 0), (0, 0))
+        if like is None
+        else [[len(small.rates) for small in models] for models in like.coordinates]
+    )
     coordinates = [
         [
             _small_model(level.matrix, solver, masses, function, times, least, size)
@@ -145,8 +176,14 @@ def level_model(
         ]
         for functions, sizes in zip(functions_of(chart, level.grid), settled, strict=True)
     ]
-    first, second = (tuple(model for model in models if model is not None) for models in coordinates)
-    return LevelModel((first, second)) if len(first) == len(coordinates[0]) and len(second) == len(coordinates[1]) else None
+    first, second = (
+        tuple(model for model in models if model is not None) for models in coordinates
+    )
+    return (
+        LevelModel((first, second))
+        if len(first) == len(coordinates[0]) and len(second) == len(coordinates[1])
+        else None
+    )
 
 
 def _small_model(
@@ -179,7 +216,9 @@ def _small_model(
         # Nothing new: the space is closed, and what is on it is exact.
         closed = np.linalg.norm(new) < CLOSED * size
         if closed or (step % STEPS == 0 and step >= settled):
-            small = basis[:, :step].T @ ((matrix @ (basis[:, :step] * unit[:, None])) / unit[:, None])
+            small = basis[:, :step].T @ (
+                (matrix @ (basis[:, :step] * unit[:, None])) / unit[:, None]
+            )
             model = _in_modes(small, (function * unit) @ basis[:, :step], start @ basis[:, :step])
             if closed or (settled and model is not None):
                 return model

@@ -20,24 +20,35 @@ RIPPLE = 10.0
 """Likewise, in units of the deepest negative density: what the cells' error can be elsewhere."""
 
 
-def picture(solution: Solution, questions: Questions) -> tuple[tuple[FloatArray, FloatArray], FloatArray, FloatArray]:
+def picture(
+    solution: Solution, questions: Questions
+) -> tuple[tuple[FloatArray, FloatArray], FloatArray, FloatArray]:
     """Points of both coordinates, density (n, n) and current (n, n, 2) there."""
     chart, level = solution.box.chart, solution.finest
     count = min(questions.density_points, MOST_POINTS)
-    first, second = (read_only(np.linspace(*_range(solution, axis, questions), count)) for axis in (0, 1))
+    first, second = (
+        read_only(np.linspace(*_range(solution, axis, questions), count)) for axis in (0, 1)
+    )
     u, inside = on_the_rectangle(solution, (first, second))
     jacobian = abs(float(np.linalg.det(chart.matrix)))
     peak = float(level.density.max())
     floor = min(max(FLOOR * peak, -RIPPLE * float(level.density.min())), HIGHEST_FLOOR * peak)
     log_density = interpolated(level.grid.axes, np.log(np.maximum(level.density, floor)), u, 3)
-    density = np.where(inside & (log_density > np.log(floor) + 1e-3), np.exp(log_density), 0.0).reshape(count, count)
+    density = np.where(
+        inside & (log_density > np.log(floor) + 1e-3), np.exp(log_density), 0.0
+    ).reshape(count, count)
     density = density / np.trapezoid(np.trapezoid(density, second, axis=1), first)
-    along = [np.where(inside, interpolated(level.grid.axes, level.current[..., k], u, 1), 0.0) for k in (0, 1)]
+    along = [
+        np.where(inside, interpolated(level.grid.axes, level.current[..., k], u, 1), 0.0)
+        for k in (0, 1)
+    ]
     current = np.stack(along, axis=1) @ chart.inverse.T * jacobian
     return (first, second), read_only(density), read_only(current.reshape(count, count, 2))
 
 
-def on_the_rectangle(solution: Solution, grid: tuple[FloatArray, ...]) -> tuple[FloatArray, NDArray[np.bool_]]:
+def on_the_rectangle(
+    solution: Solution, grid: tuple[FloatArray, ...]
+) -> tuple[FloatArray, NDArray[np.bool_]]:
     """The points of a grid of states in the chart's coordinates (n₀ · n₁, 2), and whether they are in the rectangle."""
     u = solution.box.chart.coordinates(points(*grid))
     inside = np.full(len(u), True)
@@ -58,24 +69,36 @@ def _range(solution: Solution, axis: int, questions: Questions) -> tuple[float, 
     x = chart.state(level.grid.centres)[:, axis]
     order = np.argsort(x)
     below = np.cumsum(np.maximum(level.density * level.grid.volumes, 0.0).ravel()[order])
-    low, high = (float(x[order][np.searchsorted(below, share * below[-1])]) for share in (OUTSIDE, 1 - OUTSIDE))
+    low, high = (
+        float(x[order][np.searchsorted(below, share * below[-1])])
+        for share in (OUTSIDE, 1 - OUTSIDE)
+    )
     for walls, end in zip(process.domain[axis], (0, 1), strict=True):
         # The outermost cells' centres lie half a cell before a wall that the process touches.
         if np.isfinite(walls) and solution.box.walls[axis, end] == (span.low, span.high)[end]:
             low, high = (float(walls), high) if end == 0 else (low, float(walls))
     if questions.observed_ranges is not None:
-        low, high = min(low, questions.observed_ranges[axis][0]), max(high, questions.observed_ranges[axis][1])
+        low, high = (
+            min(low, questions.observed_ranges[axis][0]),
+            max(high, questions.observed_ranges[axis][1]),
+        )
     return max(low, process.domain[axis][0]), min(high, process.domain[axis][1])
 
 
-def interpolated(axes: tuple[Axis, Axis], values: FloatArray, u: FloatArray, degree: int) -> FloatArray:
+def interpolated(
+    axes: tuple[Axis, Axis], values: FloatArray, u: FloatArray, degree: int
+) -> FloatArray:
     """(n,) values on cells (n₀, n₁) at points u (n, 2) of the rectangle."""
     for k, axis in enumerate(axes):
         if axis.circle:
-            values = np.concatenate([np.take(values, [-3, -2, -1], k), values, np.take(values, [0, 1, 2], k)], axis=k)
+            values = np.concatenate(
+                [np.take(values, [-3, -2, -1], k), values, np.take(values, [0, 1, 2], k)], axis=k
+            )
     first, second = (_unrolled(axis) for axis in axes)
     spline = RectBivariateSpline(first, second, values, kx=degree, ky=degree)
-    return np.asarray(spline.ev(np.clip(u[:, 0], first[0], first[-1]), np.clip(u[:, 1], second[0], second[-1])))
+    return np.asarray(
+        spline.ev(np.clip(u[:, 0], first[0], first[-1]), np.clip(u[:, 1], second[0], second[-1]))
+    )
 
 
 def _unrolled(axis: Axis) -> FloatArray:

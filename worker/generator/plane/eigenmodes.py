@@ -44,7 +44,9 @@ def stationary_masses(matrix: csc_array, start: int) -> FloatArray:
     keep = np.delete(np.arange(matrix.shape[0]), start)
     masses = np.ones(matrix.shape[0])
     try:
-        masses[keep] = factorised(csc_array(matrix[keep][:, keep])).solve(-matrix[keep][:, [start]].toarray()[:, 0])
+        masses[keep] = factorised(csc_array(matrix[keep][:, keep])).solve(
+            -matrix[keep][:, [start]].toarray()[:, 0]
+        )
     except RuntimeError:
         return np.full(len(masses), np.nan)
     with np.errstate(all="ignore"):
@@ -52,7 +54,12 @@ def stationary_masses(matrix: csc_array, start: int) -> FloatArray:
 
 
 def slow_modes(
-    matrix: csc_array, count: int, rate: float, start: FloatArray, extra: int = EXTRA, tolerance: float = TOLERANCE
+    matrix: csc_array,
+    count: int,
+    rate: float,
+    start: FloatArray,
+    extra: int = EXTRA,
+    tolerance: float = TOLERANCE,
 ) -> Modes:
     """The `count` slowest eigenvalues that are not zero, of `extra` more that are nearest to −rate, a typical rate of the process
     [1/time]. The search begins with `start` (n,) and ends at relative residuals of `tolerance`.
@@ -67,11 +74,19 @@ def slow_modes(
     operator = LinearOperator(matrix.shape, matvec=solver.solve, dtype=np.float64)
     try:
         inverse, vectors = eigs(
-            operator, k=wanted, v0=start, ncv=min(2 * wanted + 6, matrix.shape[0]), tol=tolerance, maxiter=RESTARTS
+            operator,
+            k=wanted,
+            v0=start,
+            ncv=min(2 * wanted + 6, matrix.shape[0]),
+            tol=tolerance,
+            maxiter=RESTARTS,
         )
     except ArpackNoConvergence as partly:
         # Of a crowded spectrum the slowest have settled, and only they are needed.
-        inverse, vectors = partly.eigenvalues.astype(np.complex128), partly.eigenvectors.astype(np.complex128)
+        inverse, vectors = (
+            partly.eigenvalues.astype(np.complex128),
+            partly.eigenvectors.astype(np.complex128),
+        )
     except ArpackError as error:
         raise UnresolvedLandscapeError(UNSOLVED) from error
     if not len(inverse) or np.abs(1 / inverse - rate).min() > NOT_ZERO * rate:
@@ -81,16 +96,26 @@ def slow_modes(
     law = np.real(vectors[:, zero] / vectors[:, zero].sum())
     rates = np.delete(eigenvalues, zero)
     rates = rates[np.lexsort((-rates.imag, np.round(rates.real / rate, 7)))]
-    return Modes(rates[: _whole_pairs(rates, count)], law, np.real(vectors / np.linalg.norm(vectors, axis=0)).sum(axis=1))
+    return Modes(
+        rates[: _whole_pairs(rates, count)],
+        law,
+        np.real(vectors / np.linalg.norm(vectors, axis=0)).sum(axis=1),
+    )
 
 
 def factorised(matrix: csc_array):  # type: ignore[no-untyped-def]
     # The matrices are nearly symmetric in structure and their diagonal is large: no pivoting, and little fill.
-    return splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01, options={"SymmetricMode": True})
+    return splu(
+        matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01, options={"SymmetricMode": True}
+    )
 
 
 def _whole_pairs(rates: ComplexArray, count: int) -> int:
     """`count`, or one more where it would cut a conjugate pair."""
-    if 0 < count < len(rates) and rates[count - 1].imag > 0 and np.isclose(rates[count], np.conj(rates[count - 1]), rtol=1e-6):
+    if (
+        0 < count < len(rates)
+        and rates[count - 1].imag > 0
+        and np.isclose(rates[count], np.conj(rates[count - 1]), rtol=1e-6)
+    ):
         return count + 1
     return count

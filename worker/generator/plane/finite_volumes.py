@@ -44,15 +44,22 @@ class Coefficients:
         def across(axis: int) -> tuple[FloatArray, FloatArray]:
             x = grid.faces(axis)
             shape = (-1, grid.axes[1 - axis].count)
-            return chart.drift(x)[:, axis].reshape(shape), chart.diffusion(x)[:, axis, axis].reshape(shape)
+            return chart.drift(x)[:, axis].reshape(shape), chart.diffusion(x)[
+                :, axis, axis
+            ].reshape(shape)
 
         closed = without_noise(chart, grid) if chart.cut else None
-        return cls(chart.drift(grid.centres), chart.diffusion(grid.centres), (across(0), across(1)), closed)
+        return cls(
+            chart.drift(grid.centres), chart.diffusion(grid.centres), (across(0), across(1)), closed
+        )
 
     def peclet(self, grid: Grid, axis: int) -> FloatArray:
         """Drift over noise across the cells' width, |b| h / (½ a), at the cells' centres (n₀, n₁); inf without noise."""
         width = grid.axes[axis].widths
-        b, a = self.drift[:, axis].reshape(grid.shape), self.diffusion[:, axis, axis].reshape(grid.shape)
+        b, a = (
+            self.drift[:, axis].reshape(grid.shape),
+            self.diffusion[:, axis, axis].reshape(grid.shape),
+        )
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = 2 * np.abs(b) * (width[:, None] if axis == 0 else width) / a
         return np.where(np.isnan(ratio), 0.0, ratio)
@@ -81,11 +88,15 @@ class Fluxes:
         parts = [self._flows(axis) for axis in (0, 1)]
         rows, columns, rates = (np.concatenate([part[k] for part in parts]) for k in range(3))
         n = self.grid.volumes.size
-        matrix = csc_array(coo_array((rates / self.grid.volumes.ravel()[columns], (rows, columns)), shape=(n, n)))
+        matrix = csc_array(
+            coo_array((rates / self.grid.volumes.ravel()[columns], (rows, columns)), shape=(n, n))
+        )
         if self.closed is None:
             return matrix
         # What is shut loses its mass at once: no slow mode lives there.
-        return csc_array(matrix - diags_array(np.where(self.closed, np.abs(matrix.diagonal()).max(), 0.0)))
+        return csc_array(
+            matrix - diags_array(np.where(self.closed, np.abs(matrix.diagonal()).max(), 0.0))
+        )
 
     def currents(self, density: FloatArray) -> FloatArray:
         """(n₀, n₁, 2): probability current J at the cells' centres, the mean of its values on opposite faces; none at walls."""
@@ -93,7 +104,9 @@ class Fluxes:
         for axis in (0, 1):
             own, other = self.grid.axes[axis], self.grid.axes[1 - axis]
             face, column, coefficient = self.across[axis]
-            flux = np.bincount(face, coefficient * density.ravel()[column], len(own.faces) * other.count).reshape(-1, other.count)
+            flux = np.bincount(
+                face, coefficient * density.ravel()[column], len(own.faces) * other.count
+            ).reshape(-1, other.count)
             wall = flux[-1:] if own.circle else np.zeros((1, other.count))
             flux = np.vstack([wall, flux] if own.circle else [wall, flux, wall])
             mean = (flux[1:] + flux[:-1]) / 2
@@ -105,9 +118,16 @@ class Fluxes:
         own, other = self.grid.axes[axis], self.grid.axes[1 - axis]
         face, column, coefficient = self.across[axis]
         numbers = cell_numbers(self.grid, axis)
-        before, after = numbers[own.neighbour(0)[0]].ravel()[face], numbers[own.neighbour(1)[0]].ravel()[face]
+        before, after = (
+            numbers[own.neighbour(0)[0]].ravel()[face],
+            numbers[own.neighbour(1)[0]].ravel()[face],
+        )
         rate = coefficient * np.tile(other.widths, len(own.faces))[face]
-        return np.concatenate([before, after]), np.concatenate([column, column]), np.concatenate([-rate, rate])
+        return (
+            np.concatenate([before, after]),
+            np.concatenate([column, column]),
+            np.concatenate([-rate, rate]),
+        )
 
 
 def generator_matrix(grid: Grid, coefficients: Coefficients, schemes: Schemes) -> csc_array:
@@ -136,7 +156,10 @@ def face_terms(grid: Grid, coefficients: Coefficients, axis: int, scheme: Scheme
     else:
         terms += [(before, spread / gap, before, axis), (after, -spread / gap, after, axis)]
         nearest = {-1: before, 0: before, 1: after, 2: after}
-        terms += [(numbers[own.neighbour(step)[0]], v * share, nearest[step], axis) for step, share in _parabola(own, v)]
+        terms += [
+            (numbers[own.neighbour(step)[0]], v * share, nearest[step], axis)
+            for step, share in _parabola(own, v)
+        ]
     # ½ ∂_other(a p) across, from central differences on both sides of the face.
     mixed = _along(coefficients.diffusion[:, 0, 1], grid, axis)
     if np.any(mixed):
@@ -162,7 +185,9 @@ def _velocity(grid: Grid, coefficients: Coefficients, axis: int) -> FloatArray:
     own = grid.axes[axis]
     a_cells = _along(coefficients.diffusion[:, axis, axis], grid, axis)
     (before, _), (after, _) = own.neighbour(0), own.neighbour(1)
-    return np.asarray(coefficients.normal[axis][0] - (a_cells[after] - a_cells[before]) / (2 * own.gaps[:, None]))
+    return np.asarray(
+        coefficients.normal[axis][0] - (a_cells[after] - a_cells[before]) / (2 * own.gaps[:, None])
+    )
 
 
 def _flat_terms(grid: Grid, coefficients: Coefficients, axis: int, scheme: Scheme) -> FlatTerms:
@@ -171,7 +196,9 @@ def _flat_terms(grid: Grid, coefficients: Coefficients, axis: int, scheme: Schem
     terms = face_terms(grid, coefficients, axis, scheme)
     faces = np.concatenate([np.arange(shape[0] * shape[1])] * len(terms))
     columns = np.concatenate([cells.ravel() for cells, _, _, _ in terms])
-    rates = np.concatenate([np.broadcast_to(coefficient, shape).ravel() for _, coefficient, _, _ in terms])
+    rates = np.concatenate(
+        [np.broadcast_to(coefficient, shape).ravel() for _, coefficient, _, _ in terms]
+    )
     closed = coefficients.closed
     if closed is not None:
         own, numbers = grid.axes[axis], cell_numbers(grid, axis)

@@ -46,7 +46,9 @@ class Axis:
     def gaps(self) -> FloatArray:
         """Distance between the centres on the two sides of each face."""
         between = np.diff(self.centres)
-        return np.append(between, (self.widths[-1] + self.widths[0]) / 2) if self.circle else between
+        return (
+            np.append(between, (self.widths[-1] + self.widths[0]) / 2) if self.circle else between
+        )
 
     def neighbour(self, step: int) -> tuple[IndexArray, NDArray[np.bool_]]:
         """For each face, the cell `step` cells after the cell before it, and whether there is one."""
@@ -71,8 +73,16 @@ class Axis:
         for m in range(4):
             others = [k for k in range(4) if k != m]
             scale = np.prod([nodes[:, m] - nodes[:, k] for k in others], axis=0)
-            slopes[:, m] = sum(np.prod([at - nodes[:, k] for k in others if k != skipped], axis=0) for skipped in others) / scale
-        return np.asarray(width * np.stack([slopes[:, k + 1 :].sum(axis=1) for k in range(3)], axis=1))
+            slopes[:, m] = (
+                sum(
+                    np.prod([at - nodes[:, k] for k in others if k != skipped], axis=0)
+                    for skipped in others
+                )
+                / scale
+            )
+        return np.asarray(
+            width * np.stack([slopes[:, k + 1 :].sum(axis=1) for k in range(3)], axis=1)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,8 +158,17 @@ def solve_near(
 
 def law_numbers(moments: FloatArray) -> LawNumbers:
     """What the array of `Numbers` says of the law."""
-    mean, covariance, third, fourth = moments[:2], moments[2:6].reshape(2, 2), moments[6:8], moments[8:10]
-    variance, swept, production = np.diag(covariance), moments[10:14].reshape(2, 2), float(moments[14])
+    mean, covariance, third, fourth = (
+        moments[:2],
+        moments[2:6].reshape(2, 2),
+        moments[6:8],
+        moments[8:10],
+    )
+    variance, swept, production = (
+        np.diag(covariance),
+        moments[10:14].reshape(2, 2),
+        float(moments[14]),
+    )
     return LawNumbers(
         mean=mean,
         covariance=covariance,
@@ -197,7 +206,9 @@ def typical_rate(box: Box) -> float:
     rate = float(np.max(np.diag(noise) / np.diag(box.covariance))) / 6
     grid = box.grid(CELLS)
     coefficients = Coefficients.of(box.chart, grid)
-    slowest = slow_modes(generator_matrix(grid, coefficients, ("exponential", "exponential")), 2, rate, box.masses).rates
+    slowest = slow_modes(
+        generator_matrix(grid, coefficients, ("exponential", "exponential")), 2, rate, box.masses
+    ).rates
     return max(rate, 3 * float(np.max(np.abs(slowest.imag), initial=0.0)))
 
 
@@ -207,13 +218,19 @@ def _best_schemes(box: Box, count: int, rate: float) -> tuple[Schemes, list[Leve
     coefficients = Coefficients.of(box.chart, grid)
     weak_noise = any(dominated(coefficients.peclet(grid, axis), box.masses) for axis in (0, 1))
     # Where drift dominates the noise between cells, exponential fitting is upwind of first order; it settles, but far away.
-    candidates: list[Schemes] = [("upwind", "upwind")] if weak_noise else [("exponential", "exponential"), ("upwind", "upwind")]
+    candidates: list[Schemes] = (
+        [("upwind", "upwind")]
+        if weak_noise
+        else [("exponential", "exponential"), ("upwind", "upwind")]
+    )
     tried = []
     for schemes in candidates:
         ladder = [solve_on(box, cells, schemes, count, rate) for cells in LEVELS[:2]]
         coarse, fine = (level.numbers for level in ladder)
         rates = _changes(fine.rates, coarse.rates)[:1].max(initial=0.0)
-        spread = np.abs(fine.moments[2:6] - coarse.moments[2:6]).max() / np.abs(fine.moments[2:6]).max()
+        spread = (
+            np.abs(fine.moments[2:6] - coarse.moments[2:6]).max() / np.abs(fine.moments[2:6]).max()
+        )
         tried.append((max(float(rates), float(spread)), schemes, ladder))
     _, schemes, ladder = min(tried, key=lambda attempt: attempt[0])
     return schemes, ladder
@@ -233,17 +250,25 @@ def weights_of(ladder: list[Level], schemes: Schemes) -> FloatArray:
     """(3,) weights of three levels, coarse to fine, that remove the two leading powers of the cells' length."""
     orders = ORDERS["upwind" if "upwind" in schemes else "exponential"]
     lengths = ladder[0].grid.shape[0] / np.array([level.grid.shape[0] for level in ladder])
-    return np.asarray(np.linalg.solve(np.array([np.ones(3), *(lengths**order for order in orders)]), [1.0, 0.0, 0.0]))
+    return np.asarray(
+        np.linalg.solve(
+            np.array([np.ones(3), *(lengths**order for order in orders)]), [1.0, 0.0, 0.0]
+        )
+    )
 
 
 def _changes(rates: ComplexArray, before: ComplexArray) -> FloatArray:
     """(k,) relative change of each rate: of its real part, or of the imaginary part beside the whole."""
     difference = rates - matched(before, rates)
-    change = np.maximum(np.abs(difference.real) / np.abs(rates.real), np.abs(difference.imag) / np.abs(rates))
+    change = np.maximum(
+        np.abs(difference.real) / np.abs(rates.real), np.abs(difference.imag) / np.abs(rates)
+    )
     return np.where(np.isfinite(change), change, np.inf)
 
 
-def _moments(chart: Chart, grid: Grid, coefficients: Coefficients, modes: Modes, current: FloatArray) -> FloatArray:
+def _moments(
+    chart: Chart, grid: Grid, coefficients: Coefficients, modes: Modes, current: FloatArray
+) -> FloatArray:
     masses = modes.masses
     x = chart.state(grid.centres)
     mean, covariance = moments(x, masses)
@@ -252,18 +277,31 @@ def _moments(chart: Chart, grid: Grid, coefficients: Coefficients, modes: Modes,
     swept = (x * masses[:, None]).T @ b
     higher = [masses @ away**k for k in (3, 4)]
     return np.concatenate(
-        [mean, covariance.ravel(), *higher, swept.ravel(), [_entropy_production(grid, coefficients, modes, current)]]
+        [
+            mean,
+            covariance.ravel(),
+            *higher,
+            swept.ravel(),
+            [_entropy_production(grid, coefficients, modes, current)],
+        ]
     )
 
 
-def _entropy_production(grid: Grid, coefficients: Coefficients, modes: Modes, current: FloatArray) -> float:
+def _entropy_production(
+    grid: Grid, coefficients: Coefficients, modes: Modes, current: FloatArray
+) -> float:
     """∫ J · 2a⁻¹(b − ½∇·a): the same as ∫ 2 Jᵀa⁻¹J / π, as J is free of divergence, and without a quotient of small numbers."""
-    if (lowest_diffusion(coefficients.diffusion[modes.masses > 1e-12 * modes.masses.max()]) < SINGULAR).any():
+    if (
+        lowest_diffusion(coefficients.diffusion[modes.masses > 1e-12 * modes.masses.max()])
+        < SINGULAR
+    ).any():
         return np.nan
     table = coefficients.diffusion.reshape(*grid.shape, 2, 2)
     spread = np.zeros((*grid.shape, 2))
     for axis in (0, 1):
-        spread += np.gradient(table[..., axis], grid.axes[axis].centres, axis=axis, edge_order=2) / 2
+        spread += (
+            np.gradient(table[..., axis], grid.axes[axis].centres, axis=axis, edge_order=2) / 2
+        )
     push = coefficients.drift.reshape(*grid.shape, 2) - spread
     regular = lowest_diffusion(coefficients.diffusion).reshape(grid.shape) >= SINGULAR
     force = np.zeros_like(push)

@@ -32,6 +32,8 @@ def functions_of(chart: Chart, grid: Grid) -> list[list[FloatArray]]:
     """Each coordinate at the cells' centres (n,), an angle by its cosine and sine."""
     x = chart.state(grid.centres)
     return [
-        [x[:, axis]] if period is None else [wave(2 * np.pi * x[:, axis] / period) for wave in (np.cos, np.sin)]
+        [x[:, axis]]
+        if period is None
+        else [wave(2 * np.pi * x[:, axis] / period) for wave in (np.cos, np.sin)]
         for axis, period in enumerate(chart.process.periods)
     ]

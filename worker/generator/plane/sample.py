@@ -72,17 +72,24 @@ class _Reference:
 
 
 def sampled_in_the_plane(
-    processes: Sequence[DiffusionProcess], solution: Solution, memory: Memory | None = None, law: SpatialLaw | None = None
+    processes: Sequence[DiffusionProcess],
+    solution: Solution,
+    memory: Memory | None = None,
+    law: SpatialLaw | None = None,
 ) -> list[SpatialSample]:
     """Each model's numbers next to the solution's; also those of one that would escape, but from outside its law only.
 
     memory, law   the solution's, if integrated times and curves, and densities of the models are wanted too
     """
     box = solution.box
-    found = escapes(box.chart, processes, box.spans, box.walls, distances=DISTANCES, far=FAR, steps=STEPS)
+    found = escapes(
+        box.chart, processes, box.spans, box.walls, distances=DISTANCES, far=FAR, steps=STEPS
+    )
     times = None
     if memory is not None:
-        known = np.array([np.nan if time.value is None else time.value for time in memory.integrated_times])
+        known = np.array(
+            [np.nan if time.value is None else time.value for time in memory.integrated_times]
+        )
         times = known, integrated_times_on(box.chart, solution.first)
     reference = _Reference(
         solution,
@@ -90,7 +97,10 @@ def sampled_in_the_plane(
         None if memory is None else CoarseMemory.of(solution, memory),
         None if law is None or not law.density.size else CoarseDensity.of(solution, law),
     )
-    return [_next_to(process, reference, at is None) for process, at in zip(processes, found, strict=True)]
+    return [
+        _next_to(process, reference, at is None)
+        for process, at in zip(processes, found, strict=True)
+    ]
 
 
 def _next_to(process: DiffusionProcess, compared: _Reference, returns: bool) -> SpatialSample:
@@ -100,21 +110,40 @@ def _next_to(process: DiffusionProcess, compared: _Reference, returns: bool) -> 
     count = len(solution.numbers.rates)
     try:
         level = solve_near(
-            chart, coarse.grid, solution.schemes, count, solution.rate, coarse.modes, extra=EXTRA, tolerance=TOLERANCE
+            chart,
+            coarse.grid,
+            solution.schemes,
+            count,
+            solution.rate,
+            coarse.modes,
+            extra=EXTRA,
+            tolerance=TOLERANCE,
         )
         masses = level.density * level.grid.volumes
-        if masses[(lowest_diffusion(chart.raw_diffusion(level.grid.centres)) < -1e-9).reshape(masses.shape)].sum() > NEGATIVE:
+        if (
+            masses[
+                (lowest_diffusion(chart.raw_diffusion(level.grid.centres)) < -1e-9).reshape(
+                    masses.shape
+                )
+            ].sum()
+            > NEGATIVE
+        ):
             return SpatialSample(False)
         if _at_open_sides(solution.box, masses) > AT_THE_EDGE:
             return SpatialSample(returns)
-        own, reference = (matched(rates, solution.numbers.rates) for rates in (level.numbers.rates, coarse.numbers.rates))
+        own, reference = (
+            matched(rates, solution.numbers.rates)
+            for rates in (level.numbers.rates, coarse.numbers.rates)
+        )
         rates = _moved(own, reference, solution.numbers.rates)
         curves = None if compared.memory is None else compared.memory.moved(chart, level, rates)
         return SpatialSample(
             returns,
             rates,
             law_numbers(solution.numbers.moments + level.numbers.moments - coarse.numbers.moments),
-            None if compared.times is None else _moved_times(chart, level, compared.times, SMALL / solution.rate),
+            None
+            if compared.times is None
+            else _moved_times(chart, level, compared.times, SMALL / solution.rate),
             None if compared.density is None else compared.density.moved(chart, level),
             *((None, None) if curves is None else curves),
         )
@@ -123,7 +152,9 @@ def _next_to(process: DiffusionProcess, compared: _Reference, returns: bool) -> 
         return SpatialSample(False)
 
 
-def _moved_times(chart: Chart, level: Level, times: tuple[FloatArray, FloatArray], small: float) -> FloatArray:
+def _moved_times(
+    chart: Chart, level: Level, times: tuple[FloatArray, FloatArray], small: float
+) -> FloatArray:
     """By their ratio, as a time may be long; by their difference where the integral vanishes, as that of a velocity does."""
     exact, coarse = times
     own = integrated_times_on(chart, level)
@@ -133,7 +164,9 @@ def _moved_times(chart: Chart, level: Level, times: tuple[FloatArray, FloatArray
 
 def _moved(own: ComplexArray, coarse: ComplexArray, exact: ComplexArray) -> ComplexArray:
     """Real parts by their ratio, so that they stay positive; imaginary parts by their difference, as they may vanish."""
-    return np.asarray(exact.real * own.real / coarse.real + 1j * (exact.imag + own.imag - coarse.imag))
+    return np.asarray(
+        exact.real * own.real / coarse.real + 1j * (exact.imag + own.imag - coarse.imag)
+    )
 
 
 def _at_open_sides(box: Box, masses: FloatArray) -> float:

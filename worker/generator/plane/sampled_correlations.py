@@ -35,10 +35,18 @@ class CoarseMemory:
         """None where the coarsest cells give none."""
         first, exact = solution.first, solution.numbers.rates
         own = matched(first.numbers.rates, exact)
-        model = level_model(solution.box.chart, first, solution.schemes, solution.rate, float(exact[0].real))
-        return None if model is None else cls(solution, memory, model, *_curves(model, own, exact, memory))
+        model = level_model(
+            solution.box.chart, first, solution.schemes, solution.rate, float(exact[0].real)
+        )
+        return (
+            None
+            if model is None
+            else cls(solution, memory, model, *_curves(model, own, exact, memory))
+        )
 
-    def moved(self, chart: Chart, level: Level, rates: ComplexArray) -> tuple[FloatArray, FloatArray] | None:
+    def moved(
+        self, chart: Chart, level: Level, rates: ComplexArray
+    ) -> tuple[FloatArray, FloatArray] | None:
         """(2, n) and (2, k) both curves of a model whose answer on the coarsest cells is `level`: the autocorrelation by the
         difference, the spectrum by the ratio; None where the cells give none.
 
@@ -48,7 +56,14 @@ class CoarseMemory:
         own = matched(level.numbers.rates, exact)
         if not (np.isfinite(own).all() and rates[0].real > 0):
             return None
-        model = level_model(chart, level, self.solution.schemes, self.solution.rate, float(rates[0].real), self.model)
+        model = level_model(
+            chart,
+            level,
+            self.solution.schemes,
+            self.solution.rate,
+            float(rates[0].real),
+            self.model,
+        )
         if model is None:
             return None
         autocorrelation, power_spectrum = _curves(model, own, rates, self.memory)
@@ -58,7 +73,9 @@ class CoarseMemory:
         )
 
 
-def _curves(model: LevelModel, own: ComplexArray, better: ComplexArray, memory: Memory) -> tuple[FloatArray, FloatArray]:
+def _curves(
+    model: LevelModel, own: ComplexArray, better: ComplexArray, memory: Memory
+) -> tuple[FloatArray, FloatArray]:
     """Both curves at the lags and frequencies of the memory, with `better` in place of the level's `own` slowest rates (k,): a
     wave that decays and turns a little too fast is soon out of step with the one that it is compared with."""
 
@@ -72,4 +89,6 @@ def _curves(model: LevelModel, own: ComplexArray, better: ComplexArray, memory: 
 
     first, second = (tuple(corrected(small) for small in models) for models in model.coordinates)
     right = LevelModel((first, second))
-    return right.covariances(memory.lags) / right.covariances(np.zeros(1)), right.spectra(memory.frequencies)
+    return right.covariances(memory.lags) / right.covariances(np.zeros(1)), right.spectra(
+        memory.frequencies
+    )

@@ -49,8 +49,13 @@ class CoarseDensity:
         jacobian = _jacobian(solution)
         level = solution.ladder[0]
         for level in solution.ladder[:LEVELS]:
-            there = jacobian * interpolated(level.grid.axes, level.density, u, 3).reshape(law.density.shape)
-            if np.max(np.abs(np.where(inside.reshape(there.shape), there, 0.0) - law.density)) < ROUGH * law.density.max():
+            there = jacobian * interpolated(level.grid.axes, level.density, u, 3).reshape(
+                law.density.shape
+            )
+            if (
+                np.max(np.abs(np.where(inside.reshape(there.shape), there, 0.0) - law.density))
+                < ROUGH * law.density.max()
+            ):
                 break
         solver = None
         if level is not solution.first:
@@ -64,8 +69,12 @@ class CoarseDensity:
         density = own.density if self.solver is None else self._on_finer_cells(chart, self.solver)
         if density is None:
             return None
-        moved = _jacobian(self.solution) * interpolated(self.level.grid.axes, density - self.level.density, self.u, 3)
-        return np.maximum(self.picture + np.where(self.inside, moved, 0.0).reshape(self.picture.shape), 0.0)
+        moved = _jacobian(self.solution) * interpolated(
+            self.level.grid.axes, density - self.level.density, self.u, 3
+        )
+        return np.maximum(
+            self.picture + np.where(self.inside, moved, 0.0).reshape(self.picture.shape), 0.0
+        )
 
     def _on_finer_cells(self, chart: Chart, solver: SuperLU) -> FloatArray | None:
         grid = self.level.grid
@@ -78,7 +87,9 @@ class CoarseDensity:
         near = LinearOperator(inner.shape, matvec=solver.solve, dtype=np.float64)
         found = masses.copy()
         right = -matrix[keep][:, [pinned]].toarray()[:, 0] * masses[pinned]
-        found[keep], _ = gmres(inner, right, x0=masses[keep], M=near, rtol=TOLERANCE, restart=STEPS, maxiter=1)
+        found[keep], _ = gmres(
+            inner, right, x0=masses[keep], M=near, rtol=TOLERANCE, restart=STEPS, maxiter=1
+        )
         if not np.linalg.norm(inner @ found[keep] - right) < 10 * TOLERANCE * np.linalg.norm(right):
             return None
         return np.asarray((found / found.sum()).reshape(grid.shape) / grid.volumes)

@@ -28,7 +28,9 @@ class _Timed:
     hit: Hit
 
 
-def sampled_times(processes: Sequence[DiffusionProcess], passages: Sequence[SpatialPassage]) -> FloatArray:
+def sampled_times(
+    processes: Sequence[DiffusionProcess], passages: Sequence[SpatialPassage]
+) -> FloatArray:
     """(models, passages, 2) logarithms of the mean and of the standard deviation of each passage's time, by their ratio to the
     reference's; nan where the reference has none or the cells cannot tell."""
     logs = np.full((len(processes), len(passages), 2), np.nan)
@@ -39,21 +41,29 @@ def sampled_times(processes: Sequence[DiffusionProcess], passages: Sequence[Spat
                 ground = Ground.of(with_process(first.scene, process), LEVELS[0], first.hit.schemes)
                 for timed in together:
                     own = log_moments(with_process(timed.scene, process), ground)
-                    row[timed.number] = np.array([timed.hit.log_mean, timed.hit.log_deviation]) + own - timed.hit.logs[0]
+                    row[timed.number] = (
+                        np.array([timed.hit.log_mean, timed.hit.log_deviation])
+                        + own
+                        - timed.hit.logs[0]
+                    )
             except (RuntimeError, ValueError):
                 # A draw far out in the coefficients' distribution may have no matrix to speak of.
                 continue
     return logs
 
 
-def sampled_committor(processes: Sequence[DiffusionProcess], committor: Committor) -> FloatArray | None:
+def sampled_committor(
+    processes: Sequence[DiffusionProcess], committor: Committor
+) -> FloatArray | None:
     """(models, n₀, n₁) values on the committor's grid, nan where the cells cannot tell; None without a committor."""
     if not isinstance(committor, SpatialCommittor) or not isinstance(committor.start, Region):
         return None
     values = np.full((len(processes), *committor.solved.values.shape), np.nan)
     for row, process in zip(values, processes, strict=True):
         try:
-            row[:] = moved_committor(with_process(committor.scene, process), committor.start, committor.solved)
+            row[:] = moved_committor(
+                with_process(committor.scene, process), committor.start, committor.solved
+            )
         except (RuntimeError, ValueError):
             continue
     return values
@@ -66,6 +76,11 @@ def _on_the_same_cells(passages: Sequence[SpatialPassage]) -> list[list[_Timed]]
         if passage.scene is None or passage.hit is None:
             continue
         chart, axes = passage.scene.chart, passage.scene.grid(LEVELS[0]).axes
-        key = (passage.hit.schemes, chart.matrix.tobytes(), chart.origin.tobytes(), *(axis.edges.tobytes() for axis in axes))
+        key = (
+            passage.hit.schemes,
+            chart.matrix.tobytes(),
+            chart.origin.tobytes(),
+            *(axis.edges.tobytes() for axis in axes),
+        )
         groups.setdefault(key, []).append(_Timed(number, passage.scene, passage.hit))
     return list(groups.values())

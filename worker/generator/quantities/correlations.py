@@ -74,7 +74,9 @@ def memory_of(
     slowest, fastest   rates of the process [1/time]
     """
     lags = np.linspace(0.0, SPAN / slowest, n_lags)
-    frequencies = np.geomspace(slowest / BELOW, max(fastest, slowest) * ABOVE, n_frequencies) / (2 * np.pi)
+    frequencies = np.geomspace(slowest / BELOW, max(fastest, slowest) * ABOVE, n_frequencies) / (
+        2 * np.pi
+    )
     return Memory(
         read_only(lags),
         read_only(correlations.autocorrelation(lags)),

@@ -25,4 +25,8 @@ class Timing:
         """The time e^log_value, or the statement that it is too large."""
         if log_value < LOG_LARGEST:
             return cls(float(np.exp(log_value)), None, log_value)
-        return cls(None, f"the time, 10^{log_value / np.log(10):.0f}, exceeds the largest floating-point number", log_value)
+        return cls(
+            None,
+            f"the time, 10^{log_value / np.log(10):.0f}, exceeds the largest floating-point number",
+            log_value,
+        )

@@ -52,12 +52,19 @@ Place = float | Point | Region
 Pair = tuple[Place, Place]
 
 
-def numbers_and_places(passages: Sequence[Pair], dimension: int) -> tuple[tuple[tuple[float, float], ...], tuple[Pair, ...]]:
+def numbers_and_places(
+    passages: Sequence[Pair], dimension: int
+) -> tuple[tuple[tuple[float, float], ...], tuple[Pair, ...]]:
     """The passages between two numbers, and the others. On the line the goal may be an interval: its nearer end is meant."""
     numbers, places = [], []
     for start, to in passages:
         first, goal = (_number(place) if dimension == 1 else place for place in (start, to))
-        if dimension == 1 and isinstance(first, float) and isinstance(goal, Region) and len(goal.intervals) == 1:
+        if (
+            dimension == 1
+            and isinstance(first, float)
+            and isinstance(goal, Region)
+            and len(goal.intervals) == 1
+        ):
             (low, high) = goal.intervals[0]
             goal = min(max(first, low), high)
         if isinstance(first, float | int) and isinstance(goal, float | int):

@@ -124,29 +124,49 @@ def pairs_to_time(questions: Questions, fixed: tuple[FixedPoint, ...], scale: fl
     between = [pair for low, high in pairwise(wells) for pair in ((low, high), (high, low))]
     near = 1e-9 * scale
     asked = questions.passages
-    return [*asked, *(pair for pair in between if not any(max(abs(pair[0] - a), abs(pair[1] - b)) <= near for a, b in asked))]
+    return [
+        *asked,
+        *(
+            pair
+            for pair in between
+            if not any(max(abs(pair[0] - a), abs(pair[1] - b)) <= near for a, b in asked)
+        ),
+    ]
 
 
 def autocorrelation(report: GeneratorReport, lags: FloatArray) -> FloatArray | None:
     """C(t) = ⟨δx(0) δx(t)⟩ / ⟨δx²⟩ of each coordinate of the stationary process at lags (n,) [time]: (d, n), 1 at lag 0; None
     where there is none (`report.memory` has the reason, or there is no stationary law). Of an angle x of period P, the real part
     of that of exp(2πix/P). On the line right to 1e-5 for any lag."""
-    return report.memory.correlations.autocorrelation(lags) if isinstance(report.memory, Memory) else None
+    return (
+        report.memory.correlations.autocorrelation(lags)
+        if isinstance(report.memory, Memory)
+        else None
+    )
 
 
 def power_spectrum(report: GeneratorReport, frequencies: FloatArray) -> FloatArray | None:
     """One-sided power spectral density of each coordinate at positive frequencies (n,) [1/time]: (d, n) [state²·time]; None where
     there is none. Its integral over all frequencies is the variance. Of an angle, the sum of those of cos and sin [time]."""
-    return report.memory.correlations.power_spectrum(frequencies) if isinstance(report.memory, Memory) else None
+    return (
+        report.memory.correlations.power_spectrum(frequencies)
+        if isinstance(report.memory, Memory)
+        else None
+    )
 
 
 def untimed(passages: tuple[Range, ...], dimension: int) -> tuple[Passage, ...]:
     """Passages between two numbers that were asked of a process of several coordinates."""
-    why = Timing(None, f"two numbers name no states of a process of {dimension} coordinates; give points or regions")
+    why = Timing(
+        None,
+        f"two numbers name no states of a process of {dimension} coordinates; give points or regions",
+    )
     return tuple(Passage(start, to, why, why) for start, to in passages)
 
 
-def unanswered(questions: Questions, why: str) -> tuple[tuple[SpatialPassage, ...], tuple[Committor, ...]]:
+def unanswered(
+    questions: Questions, why: str
+) -> tuple[tuple[SpatialPassage, ...], tuple[Committor, ...]]:
     """The passages and committors between places that were asked for, with one reason for all of them."""
     return (
         tuple(SpatialPassage(start, to, Timing(None, why)) for start, to in questions.places),
@@ -154,7 +174,9 @@ def unanswered(questions: Questions, why: str) -> tuple[tuple[SpatialPassage, ..
     )
 
 
-def observed_ranges(given: Range | Sequence[Range] | None, dimension: int) -> tuple[Range, ...] | None:
+def observed_ranges(
+    given: Range | Sequence[Range] | None, dimension: int
+) -> tuple[Range, ...] | None:
     """One range for each coordinate, from the range of the one coordinate or a sequence of ranges.
 
     Raises InvalidDomainError where their number is not that of the coordinates.
@@ -163,5 +185,7 @@ def observed_ranges(given: Range | Sequence[Range] | None, dimension: int) -> tu
         return None
     pairs = np.array(given, dtype=float).reshape(-1, 2)
     if len(pairs) != dimension:
-        raise InvalidDomainError(f"{len(pairs)} observed ranges were given for {dimension} coordinates; give one for each")
+        raise InvalidDomainError(
+            f"{len(pairs)} observed ranges were given for {dimension} coordinates; give one for each"
+        )
     return tuple((float(low), float(high)) for low, high in pairs)

@@ -13,7 +13,9 @@ PART_OF_RECTANGLE = 0.25
 """Standard deviation of the starts, of half the rectangle's sides, where there is no stable fixed point."""
 
 
-def with_simulation(process: DiffusionProcess, report: GeneratorReport, rectangle: FloatArray) -> GeneratorReport:
+def with_simulation(
+    process: DiffusionProcess, report: GeneratorReport, rectangle: FloatArray
+) -> GeneratorReport:
     """The report with what simulated paths show, which start at the stable fixed points, or else around the rectangle's middle.
 
     rectangle   (d, 2) where the data were [state]
@@ -26,26 +28,40 @@ def with_simulation(process: DiffusionProcess, report: GeneratorReport, rectangl
     if law is None:
         return report
     if law.n_escaped:
-        beside = "distribution and rates are those near the stable fixed point, before paths escape" if report.ergodic else None
-        return replace(report, simulated=law, ergodic=False, reason=law.reason, approximation=beside)
+        beside = (
+            "distribution and rates are those near the stable fixed point, before paths escape"
+            if report.ergodic
+            else None
+        )
+        return replace(
+            report, simulated=law, ergodic=False, reason=law.reason, approximation=beside
+        )
     if law.reason is not None or report.stationary is not None:
         return replace(report, simulated=law)
     if report.ergodic:
-        return replace(report, simulated=law, approximation=f"{report.approximation}; simulated paths went between them")
+        return replace(
+            report,
+            simulated=law,
+            approximation=f"{report.approximation}; simulated paths went between them",
+        )
     if not any(point.stable for point in report.fixed_points):
         shown = "no stable fixed point was found: only the moments of simulated paths are known"
         return replace(report, simulated=law, ergodic=True, reason=None, approximation=shown)
     return replace(report, simulated=law)
 
 
-def _starts(process: DiffusionProcess, report: GeneratorReport) -> tuple[list[FloatArray], list[FloatArray]]:
+def _starts(
+    process: DiffusionProcess, report: GeneratorReport
+) -> tuple[list[FloatArray], list[FloatArray]]:
     """The stable fixed points and the covariances of the linear laws next to them."""
     starts, spreads = [], []
     for point in report.fixed_points:
         if not point.stable:
             continue
         at = np.array(point.at)
-        covariance = gaussian_covariance(process.drift_jacobian(at[None])[0], process.diffusion(at[None])[0])
+        covariance = gaussian_covariance(
+            process.drift_jacobian(at[None])[0], process.diffusion(at[None])[0]
+        )
         if covariance is not None and np.all(np.diag(covariance) >= 0):
             starts.append(at)
             spreads.append(covariance)

@@ -40,7 +40,12 @@ class SimulatedLaw:
 
 
 def simulated_law(
-    process: DiffusionProcess, starts: FloatArray, spreads: FloatArray, lengths: FloatArray, *, seed: int = 0
+    process: DiffusionProcess,
+    starts: FloatArray,
+    spreads: FloatArray,
+    lengths: FloatArray,
+    *,
+    seed: int = 0,
 ) -> SimulatedLaw | None:
     """Paths from around `starts` (m, d), Gaussian with covariances `spreads` (m, d, d), equally many from each [state].
 
@@ -51,7 +56,9 @@ def simulated_law(
     generator = np.random.default_rng(seed)
     group = np.arange(PATHS) % len(starts)
     roots, _ = root_of(spreads)
-    cloud = starts[group] + np.einsum("nij,nj->ni", roots[group], generator.standard_normal((PATHS, starts.shape[1])))
+    cloud = starts[group] + np.einsum(
+        "nij,nj->ni", roots[group], generator.standard_normal((PATHS, starts.shape[1]))
+    )
     centre, scale = cloud.mean(axis=0), cloud.std(axis=0)
     scale = np.where(scale > 1e-6 * lengths, scale, lengths)
     stepper = stepper_of(process, cloud)
@@ -69,13 +76,27 @@ def simulated_law(
         if settled < step / 2:
             paths = run(stepper, cloud, centre, scale, step=settled, steps=STEPS, seed=seed)
     before = paths.duration * (1 + BURN_IN)
-    if not paths.escaped.any() and _unsettled(paths, group, process.periods, before, DOUBTFUL) is not None:
+    if (
+        not paths.escaped.any()
+        and _unsettled(paths, group, process.periods, before, DOUBTFUL) is not None
+    ):
         paths = run(
-            stepper, centre + scale * paths.fine[-1], centre, scale, step=paths.step, steps=STEPS, seed=seed + 1, burn_in=0.0
+            stepper,
+            centre + scale * paths.fine[-1],
+            centre,
+            scale,
+            step=paths.step,
+            steps=STEPS,
+            seed=seed + 1,
+            burn_in=0.0,
         )
         before += paths.duration
     found = SimulatedLaw(PATHS, int(paths.escaped.sum()), paths.duration, paths.step)
-    reason = _escape(paths, before) if found.n_escaped else _unsettled(paths, group, process.periods, before)
+    reason = (
+        _escape(paths, before)
+        if found.n_escaped
+        else _unsettled(paths, group, process.periods, before)
+    )
     if reason is not None:
         return replace(found, reason=reason)
     return replace(found, estimates=estimated(paths, centre, scale, process, stepper.order))
@@ -93,7 +114,11 @@ def _escape(paths: Run, whole: float) -> str:
 
 
 def _unsettled(
-    paths: Run, group: NDArray[np.int64], periods: tuple[float | None, ...], whole: float, most: float = SIGNIFICANT
+    paths: Run,
+    group: NDArray[np.int64],
+    periods: tuple[float | None, ...],
+    whole: float,
+    most: float = SIGNIFICANT,
 ) -> str | None:
     """Whether the paths' first quarter or half differs from what follows, or the second half hangs on where they started."""
     z = paths.fine[:, :, [turn is None for turn in periods]]

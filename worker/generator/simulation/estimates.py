@@ -53,7 +53,9 @@ class Estimates:
     step_error: float
 
 
-def estimated(paths: Run, centre: FloatArray, scale: FloatArray, process: DiffusionProcess, order: int) -> Estimates:
+def estimated(
+    paths: Run, centre: FloatArray, scale: FloatArray, process: DiffusionProcess, order: int
+) -> Estimates:
     """Of paths none of which ran away; `order` is that of the step's weak convergence."""
     d = len(scale)
     fine, coarse = _raw_moments(paths.fine), _raw_moments(paths.coarse)
@@ -69,12 +71,19 @@ def estimated(paths: Run, centre: FloatArray, scale: FloatArray, process: Diffus
         )
 
     mean, mean_error = numbers(lambda raw: centre + scale * raw[:, :d])
-    covariance, covariance_error = numbers(lambda raw: _covariance(raw, d) * np.outer(scale, scale).ravel())
-    skewness, kurtosis = numbers(lambda raw: _standardised(raw, d, 3)), numbers(lambda raw: _standardised(raw, d, 4))
+    covariance, covariance_error = numbers(
+        lambda raw: _covariance(raw, d) * np.outer(scale, scale).ravel()
+    )
+    skewness, kurtosis = (
+        numbers(lambda raw: _standardised(raw, d, 3)),
+        numbers(lambda raw: _standardised(raw, d, 4)),
+    )
     angles = [turn is not None for turn in process.periods]
     table = tuple(
         tuple(
-            None if angles[p] or angles[q] else Simulated(float(covariance[p * d + q]), float(covariance_error[p * d + q]))
+            None
+            if angles[p] or angles[q]
+            else Simulated(float(covariance[p * d + q]), float(covariance_error[p * d + q]))
             for q in range(d)
         )
         for p in range(d)
@@ -85,8 +94,13 @@ def estimated(paths: Run, centre: FloatArray, scale: FloatArray, process: Diffus
         skewness=kept(*skewness),
         kurtosis=kept(*kurtosis),
         integrated_times=_integrated_times(paths, angles),
-        marginals=tuple(_marginal(paths.fine[:, :, k], centre[k], scale[k], process.periods[k]) for k in range(d)),
-        step_error=_step_error(fine.mean(axis=0)[None], extrapolated.mean(axis=0)[None], np.array(angles)),
+        marginals=tuple(
+            _marginal(paths.fine[:, :, k], centre[k], scale[k], process.periods[k])
+            for k in range(d)
+        ),
+        step_error=_step_error(
+            fine.mean(axis=0)[None], extrapolated.mean(axis=0)[None], np.array(angles)
+        ),
     )
 
 
@@ -99,7 +113,12 @@ def _raw_moments(z: FloatArray) -> FloatArray:
         square = own * own
         out.append(
             np.concatenate(
-                [own.mean(axis=0), (square * own).mean(axis=0), (square * square).mean(axis=0), (own.T @ own).ravel() / len(own)]
+                [
+                    own.mean(axis=0),
+                    (square * own).mean(axis=0),
+                    (square * square).mean(axis=0),
+                    (own.T @ own).ravel() / len(own),
+                ]
             )
         )
     return np.array(out)
@@ -118,10 +137,14 @@ def _standardised(raw: FloatArray, d: int, power: int) -> FloatArray:
     variance = second - mean**2
     if power == 3:
         return np.asarray((third - 3 * mean * second + 2 * mean**3) / variance**1.5)
-    return np.asarray((fourth - 4 * mean * third + 6 * mean**2 * second - 3 * mean**4) / variance**2)
+    return np.asarray(
+        (fourth - 4 * mean * third + 6 * mean**2 * second - 3 * mean**4) / variance**2
+    )
 
 
-def _jackknife(groups: FloatArray, read: Callable[[FloatArray], FloatArray]) -> tuple[FloatArray, FloatArray]:
+def _jackknife(
+    groups: FloatArray, read: Callable[[FloatArray], FloatArray]
+) -> tuple[FloatArray, FloatArray]:
     """What is read from the groups' mean, and its standard error from leaving out one group at a time.
 
     groups   (n, k)      read   (m, k) → (m, r)
@@ -129,7 +152,9 @@ def _jackknife(groups: FloatArray, read: Callable[[FloatArray], FloatArray]) -> 
     n = len(groups)
     whole = groups.mean(axis=0)
     without = read((n * whole - groups) / (n - 1))
-    return read(whole[None])[0], np.sqrt((n - 1) * np.mean((without - without.mean(axis=0)) ** 2, axis=0))
+    return read(whole[None])[0], np.sqrt(
+        (n - 1) * np.mean((without - without.mean(axis=0)) ** 2, axis=0)
+    )
 
 
 def _step_error(fine: FloatArray, extrapolated: FloatArray, angles: FloatArray) -> float:
@@ -145,20 +170,29 @@ def _integrated_times(paths: Run, angles: list[bool]) -> tuple[Simulated | None,
     size = n // GROUPS
     away = paths.averages[:, : size * GROUPS] - paths.averages.mean(axis=(0, 1))
     power = np.abs(np.fft.rfft(away, 2 * records, axis=0)) ** 2
-    lagged = np.fft.irfft(power, 2 * records, axis=0)[:records] / (records - np.arange(records))[:, None, None]
+    lagged = (
+        np.fft.irfft(power, 2 * records, axis=0)[:records]
+        / (records - np.arange(records))[:, None, None]
+    )
     grouped = lagged.reshape(records, GROUPS, size, d).mean(axis=2)
     state = paths.fine[:, : size * GROUPS]
-    variances = ((state - state.mean(axis=(0, 1))) ** 2).reshape(records, GROUPS, size, d).mean(axis=(0, 2))
+    variances = (
+        ((state - state.mean(axis=(0, 1))) ** 2).reshape(records, GROUPS, size, d).mean(axis=(0, 2))
+    )
     found: list[Simulated | None] = []
     for k in range(d):
-        summed = (np.cumsum(grouped[:, :, k].mean(axis=1)) - grouped[0, :, k].mean() / 2) / variances[:, k].mean()
+        summed = (
+            np.cumsum(grouped[:, :, k].mean(axis=1)) - grouped[0, :, k].mean() / 2
+        ) / variances[:, k].mean()
         enough = np.flatnonzero(np.arange(1, records + 1) >= WINDOW * summed)
         if angles[k] or not enough.size or enough[0] > records // 3:
             found.append(None)
             continue
         last = int(enough[0]) + 1
         integral = grouped[:last, :, k].sum(axis=0) - grouped[0, :, k] / 2
-        value, error = _jackknife(np.stack([integral, variances[:, k]], axis=1), lambda raw: raw[:, :1] / raw[:, 1:])
+        value, error = _jackknife(
+            np.stack([integral, variances[:, k]], axis=1), lambda raw: raw[:, :1] / raw[:, 1:]
+        )
         found.append(Simulated(float(value[0]) * paths.interval, float(error[0]) * paths.interval))
     return tuple(found)
 
@@ -173,6 +207,13 @@ def _marginal(z: FloatArray, centre: float, scale: float, period: float | None) 
         low, high = float(x.min()), float(x.max())
     edges = np.linspace(low, high, BINS + 1)
     size = x.shape[1] // GROUPS
-    counts = np.array([np.histogram(x[:, g * size : (g + 1) * size], edges)[0] for g in range(GROUPS)], dtype=float)
+    counts = np.array(
+        [np.histogram(x[:, g * size : (g + 1) * size], edges)[0] for g in range(GROUPS)],
+        dtype=float,
+    )
     density = counts / counts.sum(axis=1, keepdims=True) / np.diff(edges)
-    return Marginal(read_only(edges), read_only(density.mean(axis=0)), read_only(density.std(axis=0, ddof=1) / np.sqrt(GROUPS)))
+    return Marginal(
+        read_only(edges),
+        read_only(density.mean(axis=0)),
+        read_only(density.std(axis=0, ddof=1) / np.sqrt(GROUPS)),
+    )

@@ -74,7 +74,9 @@ def run(
             near = (np.abs(z) < FAR) & (np.abs(w) < FAR) | angles
             if not near.all():
                 gone = ~escaped & ~near.all(axis=1)
-                left[gone] = np.where(near[gone], 0.0, np.where(np.abs(z[gone]) < FAR, w[gone], z[gone]))
+                left[gone] = np.where(
+                    near[gone], 0.0, np.where(np.abs(z[gone]) < FAR, w[gone], z[gone])
+                )
                 escaped |= gone
             if escaped.any():
                 x[escaped], y[escaped], total[escaped] = centre, centre, 0.0
@@ -84,4 +86,6 @@ def run(
                 k = n // pairs
                 fine[k], coarse[k], averages[k] = z, w, (total / (2 * pairs) - centre) / scale
             total[:] = 0.0
-    return Run(2 * pairs * step, fine, coarse, averages, escaped, left, step, 2 * pairs * RECORDS * step)
+    return Run(
+        2 * pairs * step, fine, coarse, averages, escaped, left, step, 2 * pairs * RECORDS * step
+    )

@@ -33,11 +33,17 @@ class Stepper:
     @cached_property
     def _walls(self) -> list[tuple[int, float, float]]:
         ends = enumerate(zip(self.process.domain, self.process.periods, strict=True))
-        return [(k, low, high) for k, ((low, high), turn) in ends if turn is None and (np.isfinite(low) or np.isfinite(high))]
+        return [
+            (k, low, high)
+            for k, ((low, high), turn) in ends
+            if turn is None and (np.isfinite(low) or np.isfinite(high))
+        ]
 
     def step(self, x: FloatArray, kick: FloatArray, length: float) -> FloatArray:
         """States (n, d) one step later; `kick` (n, d) are the increments of the Brownian motion, of variance `length` [time]."""
-        sigma = self.constant if self.constant is not None else root_of(self.process.diffusion(x))[0]
+        sigma = (
+            self.constant if self.constant is not None else root_of(self.process.diffusion(x))[0]
+        )
         noise = kick @ sigma[0].T if self.constant is not None else np.matvec(sigma, kick)
         b = self.process.drift(x)
         ahead = self.reflected(x + b * length + noise)

@@ -50,7 +50,10 @@ BATCH = 100
 
 
 def analysed_together(
-    processes: Sequence[DiffusionProcess], reference: GeneratorReport, pairs: tuple[Range, ...], observed: Range | None
+    processes: Sequence[DiffusionProcess],
+    reference: GeneratorReport,
+    pairs: tuple[Range, ...],
+    observed: Range | None,
 ) -> list[Sample | None]:
     """A sample for each process; None for one that has to be analysed alone."""
     found: list[Sample | None] = [None] * len(processes)
@@ -72,7 +75,9 @@ def analysed_together(
             batch = left[first : first + BATCH]
             landscape, models = fitting(models_on(shared, among(processes, batch)), shared)
             if len(models.rows):
-                for row, sample in _samples(landscape, models, shared, pairs, span, np.array(batch)):
+                for row, sample in _samples(
+                    landscape, models, shared, pairs, span, np.array(batch)
+                ):
                     found[batch[row]] = sample
     return found
 
@@ -91,7 +96,9 @@ def rates_together(
         if len(models.rows):
             threshold = models.threshold * (1 - CLOSE)
             for row, rates in enumerate(_rates(landscape, frame, span)):
-                found[first + int(models.rows[row])] = tuple(float(rate) for rate in rates if rate < threshold[row])
+                found[first + int(models.rows[row])] = tuple(
+                    float(rate) for rate in rates if rate < threshold[row]
+                )
     return found
 
 
@@ -101,7 +108,12 @@ def _span_of(frame: Frame) -> Span:
 
 
 def _samples(
-    landscape: Landscape, models: Models, frame: Frame, pairs: tuple[Range, ...], span: Span, numbers: NDArray[np.int64]
+    landscape: Landscape,
+    models: Models,
+    frame: Frame,
+    pairs: tuple[Range, ...],
+    span: Span,
+    numbers: NDArray[np.int64],
 ) -> Iterator[tuple[int, Sample]]:
     """The sample of each model, with its number among the processes at hand; `numbers` are those among all."""
     rates = _rates(landscape, frame, span)
@@ -112,7 +124,10 @@ def _samples(
     cells = cut_into_cells(landscape)
     known = [passage.mean_time.log_value is not None for passage in frame.reference.passages]
     endless = np.full(len(rates), np.inf)
-    times = [log_mean_time(cells, *pair) if finite else endless for pair, finite in zip(pairs, known, strict=True)]
+    times = [
+        log_mean_time(cells, *pair) if finite else endless
+        for pair, finite in zip(pairs, known, strict=True)
+    ]
     kramers = [log_kramers_time(extrema, *pair) for pair in pairs]
     exits = [_exit(cells, asked) for asked in exits_of(frame.reference)]
     deviations = _log_deviations(cells, landscape, frame, pairs)
@@ -120,7 +135,9 @@ def _samples(
     quantiles = _log_quantiles(landscape, frame, first, times)
     curves = _curves(landscape, frame, first)
     committors = _committors(landscape, frame.reference)
-    integrated = log_integrated_times(part_of(landscape, span), part_of(frame.landscape, span), mean, variance)
+    integrated = log_integrated_times(
+        part_of(landscape, span), part_of(frame.landscape, span), mean, variance
+    )
     threshold = models.threshold * (1 - CLOSE)
     isolated = np.where(rates < threshold[:, None], rates, np.nan)
     functions = _eigenfunctions(landscape, frame, span, first, isolated)
@@ -134,12 +151,18 @@ def _samples(
                 mean=float(mean[row]),
                 variance=float(variance[row]),
                 log_times=tuple(float(time[row]) for time in times),
-                log_kramers=tuple(None if np.isnan(time[row]) else float(time[row]) for time in kramers),
-                exits=tuple((float(probability[row]), float(time[row])) for probability, time in exits),
+                log_kramers=tuple(
+                    None if np.isnan(time[row]) else float(time[row]) for time in kramers
+                ),
+                exits=tuple(
+                    (float(probability[row]), float(time[row])) for probability, time in exits
+                ),
                 log_integrated_time=float(integrated[row]),
                 skewness=float(skewness[row]) if models.power[row] < -4 else None,
                 kurtosis=float(kurtosis[row]) if models.power[row] < -5 else None,
-                log_deviations=tuple(None if np.isnan(log[row]) else float(log[row]) for log in deviations),
+                log_deviations=tuple(
+                    None if np.isnan(log[row]) else float(log[row]) for log in deviations
+                ),
                 committors=tuple(None if band is None else band[row] for band in committors),
                 topography=topography[row],
                 log_quantiles=tuple(found.get(row) for found in quantiles),
@@ -172,7 +195,9 @@ def _rates(landscape: Landscape, frame: Frame, span: Span) -> FloatArray:
 
 def _spectral_cells(landscape: Landscape, frame: Frame, span: Span) -> Cells:
     """Of the reference and then of the models, an even number, fine enough for the reference's rates."""
-    parts, rows = mesh(part_of(frame.landscape, span), 1.5 * float(rates_of(frame.reference)[-1]), 1)
+    parts, rows = mesh(
+        part_of(frame.landscape, span), 1.5 * float(rates_of(frame.reference)[-1]), 1
+    )
     if parts.sum() % 2:
         parts[np.argmin(parts)] = 2  # Cells merge in pairs.
     return cut_into_cells(part_of(with_reference(landscape, frame.landscape), span), parts, rows)
@@ -190,13 +215,17 @@ def _eigenfunctions(
         return {}
     cells = _spectral_cells(landscape.where(rows), frame, span)
     on_cells = slowest_rates(cells, rates_of(frame.reference))
-    own, *found = (eigenfunctions_on(cells.where(i), on_cells[i], grid) for i in range(len(on_cells)))
+    own, *found = (
+        eigenfunctions_on(cells.where(i), on_cells[i], grid) for i in range(len(on_cells))
+    )
     known = np.isfinite(rates[rows])[..., None]
     moved = np.where(known, spectrum.eigenfunctions.real + np.array(found) - own, np.nan)
     return dict(zip(rows.tolist(), moved, strict=True))
 
 
-def _log_deviations(cells: Cells, landscape: Landscape, frame: Frame, pairs: tuple[Range, ...]) -> list[FloatArray]:
+def _log_deviations(
+    cells: Cells, landscape: Landscape, frame: Frame, pairs: tuple[Range, ...]
+) -> list[FloatArray]:
     """Of each passage's time: the reference's, times the ratio of both on the same coarse cells; (m,) each, nan where there is
     none."""
     cells_of_reference = cut_into_cells(frame.landscape)
@@ -206,7 +235,9 @@ def _log_deviations(cells: Cells, landscape: Landscape, frame: Frame, pairs: tup
         if exact is None:
             found.append(np.full(len(landscape.psi), np.nan))
         else:
-            found.append(exact + log_deviations(cells, *pair) - log_deviations(cells_of_reference, *pair))
+            found.append(
+                exact + log_deviations(cells, *pair) - log_deviations(cells_of_reference, *pair)
+            )
     return found
 
 
@@ -218,7 +249,13 @@ def _log_quantiles(
         return [{} for _ in log_times]
     some = landscape.where(rows)
     return [
-        dict(zip(rows.tolist(), log_quantiles_of_many(some, frame.landscape, passage, times[rows]), strict=True))
+        dict(
+            zip(
+                rows.tolist(),
+                log_quantiles_of_many(some, frame.landscape, passage, times[rows]),
+                strict=True,
+            )
+        )
         for passage, times in zip(frame.reference.passages, log_times, strict=True)
     ]
 
@@ -240,11 +277,15 @@ def _committors(landscape: Landscape, reference: GeneratorReport) -> list[FloatA
             continue
         grid = committor.found.grid[0]
         inside = landscape.edges[0] <= grid[0] and grid[-1] <= landscape.edges[-1]
-        found.append(committors_of_many(landscape, (committor.start, committor.to), grid) if inside else None)
+        found.append(
+            committors_of_many(landscape, (committor.start, committor.to), grid) if inside else None
+        )
     return found
 
 
-def _moments(landscape: Landscape, window: Window) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+def _moments(
+    landscape: Landscape, window: Window
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
     """(m,) log ∫π, mean, variance, skewness and kurtosis [state], [state²]."""
     x, psi, log_a = landscape.at_nodes
     height = psi - log_a

@@ -93,7 +93,10 @@ class Frame:
 
 
 def frame_of(
-    processes: Sequence[DiffusionProcess], reference: GeneratorReport, pairs: Sequence[Range], observed: Range | None
+    processes: Sequence[DiffusionProcess],
+    reference: GeneratorReport,
+    pairs: Sequence[Range],
+    observed: Range | None,
 ) -> Frame | None:
     """None where models like the processes have to be analysed alone."""
     law = reference.stationary
@@ -119,7 +122,9 @@ def frame_of(
     return Frame(reference, landscape, window, first.bounds, inside, kept)
 
 
-def _without_zeros(landscape: Landscape, bounds: Range, domain: Range, observed: Range | None) -> Landscape | None:
+def _without_zeros(
+    landscape: Landscape, bounds: Range, domain: Range, observed: Range | None
+) -> Landscape | None:
     """The panels up to where a vanishes towards an end of the domain that is not the models' own: nothing there is singular.
     None where the process gets there, or that end is their own."""
     singular = (landscape.exponent != 0) | (landscape.order != 0)
@@ -138,7 +143,15 @@ def _without_zeros(landscape: Landscape, bounds: Range, domain: Range, observed:
     if np.any((fall < SMALLEST_BARRIER) & singular[[0, -1]]):
         return None
     zero = np.zeros(rows.stop - rows.start)
-    return Landscape(landscape.base[rows], landscape.low[rows], landscape.high[rows], zero, zero, psi[rows], log_a[rows])
+    return Landscape(
+        landscape.base[rows],
+        landscape.low[rows],
+        landscape.high[rows],
+        zero,
+        zero,
+        psi[rows],
+        log_a[rows],
+    )
 
 
 def models_on(frame: Frame, processes: Sequence[DiffusionProcess]) -> Models:
@@ -165,7 +178,9 @@ def models_on(frame: Frame, processes: Sequence[DiffusionProcess]) -> Models:
     flat = models.a.reshape(len(models.rows), shape[1] * shape[2])
     sound = np.all(flat > 0, axis=1) & ~_may_vanish(flat) & np.isfinite(models.b).all(axis=(1, 2))
     rising = models.b.reshape(flat.shape) > 0
-    return models.where(sound & (np.count_nonzero(np.diff(rising, axis=1), axis=1) == len(frame.inside)))
+    return models.where(
+        sound & (np.count_nonzero(np.diff(rising, axis=1), axis=1) == len(frame.inside))
+    )
 
 
 def _bounds_of_each(processes: Sequence[DiffusionProcess]) -> Iterator[Range | None]:
@@ -180,7 +195,9 @@ def _bounds_of_each(processes: Sequence[DiffusionProcess]) -> Iterator[Range | N
             yield None
 
 
-def _with_end(frame: Frame, models: Models, b: FloatArray, a: FloatArray, side: Literal[-1, 1]) -> tuple[Models, Bools]:
+def _with_end(
+    frame: Frame, models: Models, b: FloatArray, a: FloatArray, side: Literal[-1, 1]
+) -> tuple[Models, Bools]:
     """The models held on one side, and whether they can be told from the panels; b and a at the points of the first look."""
     column, x = (0, frame.window.points[::-1]) if side < 0 else (1, frame.window.points)
     b, a = (b[:, ::-1], a[:, ::-1]) if side < 0 else (b, a)
@@ -193,7 +210,11 @@ def _with_end(frame: Frame, models: Models, b: FloatArray, a: FloatArray, side: 
     if open_end:
         returns, power, threshold = far_limits(np.abs(x - frame.window.centre), b, a, side)
     else:
-        returns, power, threshold = everywhere.copy(), np.full(len(b), -np.inf), np.full(len(b), np.inf)
+        returns, power, threshold = (
+            everywhere.copy(),
+            np.full(len(b), -np.inf),
+            np.full(len(b), np.inf),
+        )
     # Where the noise ends inside the domain, a drift that points back keeps the process from there.
     first_bad = np.argmin(positive, axis=1)
     pulled_back = side * b[np.arange(len(b)), np.maximum(first_bad - 1, 0)] < 0
@@ -222,7 +243,9 @@ def _with_end(frame: Frame, models: Models, b: FloatArray, a: FloatArray, side: 
     ), fits
 
 
-def _continued_inward(frame: Frame, models: Models, column: int, side: int, *, turning: bool) -> tuple[Models, NDArray[np.int64]]:
+def _continued_inward(
+    frame: Frame, models: Models, column: int, side: int, *, turning: bool
+) -> tuple[Models, NDArray[np.int64]]:
     """The models with a drift that falls back by `STEP` a panel from the first panel on that is not like the others; and
     which that is (m,), −1 where there is none.
 
@@ -238,7 +261,9 @@ def _continued_inward(frame: Frame, models: Models, column: int, side: int, *, t
         return models, none
     seen = (x >= frame.kept[0]) & (x <= frame.kept[1])
     least = np.where(seen, models.a, np.inf).min(axis=(1, 2), keepdims=True)
-    bad = ~(np.isfinite(models.a) & np.isfinite(models.b) & (models.a > FADED * np.maximum(least, 0)))
+    bad = ~(
+        np.isfinite(models.a) & np.isfinite(models.b) & (models.a > FADED * np.maximum(least, 0))
+    )
     if turning:
         bad = bad | (side * models.b > 0)
     unlike = np.any(bad & beyond, axis=2)
@@ -250,7 +275,11 @@ def _continued_inward(frame: Frame, models: Models, column: int, side: int, *, t
     b, a = models.b.copy(), models.a.copy()
     for model in np.flatnonzero(found):
         at = int(cut[model])
-        rows, last = (slice(at, None), a[model, at - 1, -1]) if side > 0 else (slice(0, at + 1), a[model, at + 1, 0])
+        rows, last = (
+            (slice(at, None), a[model, at - 1, -1])
+            if side > 0
+            else (slice(0, at + 1), a[model, at + 1, 0])
+        )
         a[model, rows] = last
         b[model, rows] = falling(frame, side, rows, last)
     return replace(models, b=b, a=a), cut
@@ -267,4 +296,9 @@ def falling(frame: Frame, side: int, rows: slice, a: float) -> FloatArray:
 
 def _may_vanish(a: FloatArray) -> Bools:
     lower, middle, upper = a[:, :-2], a[:, 1:-1], a[:, 2:]
-    return np.asarray(np.any((middle < DIP * np.maximum(lower, upper)) & (middle <= lower) & (middle <= upper), axis=1))
+    return np.asarray(
+        np.any(
+            (middle < DIP * np.maximum(lower, upper)) & (middle <= lower) & (middle <= upper),
+            axis=1,
+        )
+    )

@@ -27,7 +27,9 @@ SETTLED = 1e-14
 """Last step of Newton's method, in half widths of a panel."""
 
 
-def extrema_and_work(landscape: Landscape, b: FloatArray, inside: tuple[FixedPoint, ...]) -> tuple[Extrema, FloatArray]:
+def extrema_and_work(
+    landscape: Landscape, b: FloatArray, inside: tuple[FixedPoint, ...]
+) -> tuple[Extrema, FloatArray]:
     """The fixed points of each model (m, n), found as roots of the polynomials that the panels hold of b, nan where there are
     others than the reference's; and ∫b dx up to each of them (m, n) [state²/time]."""
     count, stable = len(inside), np.array([point.stable for point in inside], bool)
@@ -44,17 +46,27 @@ def extrema_and_work(landscape: Landscape, b: FloatArray, inside: tuple[FixedPoi
     slope = np.asarray(legder(polynomial), dtype=np.float64)
     t = NODES[first]
     for _ in range(20):
-        before, t = t, np.clip(t - legval(t, polynomial, tensor=False) / legval(t, slope, tensor=False), -1.1, 1.1)
+        before, t = (
+            t,
+            np.clip(
+                t - legval(t, polynomial, tensor=False) / legval(t, slope, tensor=False), -1.1, 1.1
+            ),
+        )
         if np.all(np.abs(t - before)[usual] < SETTLED):
             break
     half = landscape.half[panel]
     at = landscape.base[panel] + landscape.low[panel] + half * (t + 1)
     psi, log_a, work = (
-        np.asarray(legval(t, np.moveaxis(table[models, panel] @ TO_LEGENDRE.T, -1, 0), tensor=False), dtype=np.float64)
+        np.asarray(
+            legval(t, np.moveaxis(table[models, panel] @ TO_LEGENDRE.T, -1, 0), tensor=False),
+            dtype=np.float64,
+        )
         for table in (landscape.psi, landscape.log_a, summed(landscape, b))
     )
     at, psi, work = (np.where(usual[:, None], table, np.nan) for table in (at, psi, work))
-    return with_widths(at, stable, psi, log_a, np.asarray(legval(t, slope, tensor=False) / half, dtype=np.float64)), work
+    return with_widths(
+        at, stable, psi, log_a, np.asarray(legval(t, slope, tensor=False) / half, dtype=np.float64)
+    ), work
 
 
 def summed(landscape: Landscape, table: FloatArray) -> FloatArray:
@@ -91,7 +103,10 @@ def topographies(
     for curve in (density, relaxation, potential):
         curve[:, beyond] = np.nan  # There the models are not known.
     places, heights = _places(reference, inside, *found)
-    return [Topography(density[row], potential[row], relaxation[row], places[row], heights[row]) for row in range(len(b))]
+    return [
+        Topography(density[row], potential[row], relaxation[row], places[row], heights[row])
+        for row in range(len(b))
+    ]
 
 
 def _places(
@@ -116,7 +131,9 @@ def _places(
 def _read_at(landscape: Landscape, grid: FloatArray) -> tuple[Any, Any]:
     """(g, P · ORDER) sparse each: values at the panels' nodes → values, and derivatives, at points of the grid."""
     rows = landscape.panel_of(grid)
-    t = np.clip((grid - landscape.base[rows] - landscape.low[rows]) / landscape.half[rows] - 1, -1, 1)
+    t = np.clip(
+        (grid - landscape.base[rows] - landscape.low[rows]) / landscape.half[rows] - 1, -1, 1
+    )
     matrix = legvander(t, ORDER - 1) @ TO_LEGENDRE
     columns: NDArray[np.int64] = rows[:, None] * ORDER + np.arange(ORDER)
     starts = np.arange(len(grid) + 1) * ORDER

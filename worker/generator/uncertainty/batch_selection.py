@@ -52,19 +52,27 @@ def too_wide(landscape: Landscape) -> bool:
 
 def _stacked(reference: Landscape, b: FloatArray, a: FloatArray) -> Landscape:
     """The models' landscape on the reference's panels."""
-    return replace(reference, psi=summed(reference, 2 * b / a), log_a=np.log(a), tails=(-np.inf, -np.inf))
+    return replace(
+        reference, psi=summed(reference, 2 * b / a), log_a=np.log(a), tails=(-np.inf, -np.inf)
+    )
 
 
 def _resolved(landscape: Landscape, reference: Landscape, b: FloatArray, a: FloatArray) -> Bools:
     """Whether each model, where its probability is, is as smooth as the panels need and not much steeper than the reference."""
     half = reference.half[:, None]
-    left = np.abs((2 * b / a) @ TO_LEGENDRE[-2:].T) * half, np.abs(landscape.log_a @ TO_LEGENDRE[-2:].T)
+    left = (
+        np.abs((2 * b / a) @ TO_LEGENDRE[-2:].T) * half,
+        np.abs(landscape.log_a @ TO_LEGENDRE[-2:].T),
+    )
     smooth = np.max(np.maximum(*left), axis=-1) < RESOLVED
     rise, usual = (np.ptp(psi, axis=-1) for psi in (landscape.psi, reference.psi))
     height = (landscape.psi - landscape.log_a).max(axis=-1)
     rare = height < height.max(axis=-1, keepdims=True) - RARE
     span = np.maximum(np.ptp(landscape.psi, axis=(-2, -1)), np.ptp(landscape.log_a, axis=(-2, -1)))
-    return np.asarray((span < 2 * LARGEST_SPAN) & np.all(rare | (smooth & (rise < 2 * np.maximum(usual, MAX_RISE))), axis=-1))
+    return np.asarray(
+        (span < 2 * LARGEST_SPAN)
+        & np.all(rare | (smooth & (rise < 2 * np.maximum(usual, MAX_RISE))), axis=-1)
+    )
 
 
 def _fallen(landscape: Landscape, models: Models) -> Bools:

@@ -51,7 +51,9 @@ def spread(
     """
     if len(reference.domains) > 1:
         return spread_in_space(samples, reference, confidence)
-    rates = np.zeros(0, np.complex128) if reference.spectrum is None else reference.spectrum.eigenvalues
+    rates = (
+        np.zeros(0, np.complex128) if reference.spectrum is None else reference.spectrum.eigenvalues
+    )
     count = len(rates)
     pairs = tuple((passage.start, passage.to) for passage in reference.passages)
     ranges = observed_ranges(observed_range, 1)
@@ -62,7 +64,9 @@ def spread(
     if len(alone) > MOST_ALONE:
         samples, together = samples[: alone[MOST_ALONE]], together[: alone[MOST_ALONE]]
     analysed = [
-        found if found is not None else analysed_alone(sample, reference, pairs, seen, in_full=number < MOST_SAMPLES)
+        found
+        if found is not None
+        else analysed_alone(sample, reference, pairs, seen, in_full=number < MOST_SAMPLES)
         for number, (sample, found) in enumerate(zip(samples, together, strict=True))
     ]
     law = [sample for sample in analysed if sample.settled]
@@ -77,7 +81,10 @@ def spread(
     law_of_reference = reference.stationary
 
     def of_shape(name: Literal["skewness", "kurtosis"]) -> tuple[Range | None, ...]:
-        if not isinstance(law_of_reference, StationaryLaw) or getattr(law_of_reference, name)[0] is None:
+        if (
+            not isinstance(law_of_reference, StationaryLaw)
+            or getattr(law_of_reference, name)[0] is None
+        ):
             return (None,)
         return (interval([getattr(sample, name) for sample in law]),)
 
@@ -90,17 +97,26 @@ def spread(
 
     tops = {point.at[0] for point in reference.fixed_points if not point.stable}
     return GeneratorSpread(
-        eigenvalues=tuple(interval([s.rates[k] if k < len(s.rates) else None for s in law]) for k in range(count)),
+        eigenvalues=tuple(
+            interval([s.rates[k] if k < len(s.rates) else None for s in law]) for k in range(count)
+        ),
         frequencies=tuple(
-            interval([s.frequencies[k] if k < len(s.frequencies) else None for s in law]) if rate.imag else None
+            interval([s.frequencies[k] if k < len(s.frequencies) else None for s in law])
+            if rate.imag
+            else None
             for k, rate in enumerate(rates)
         ),
         mean=(interval([sample.mean for sample in law]),),
         covariance=((interval([sample.variance for sample in law]),),),
-        passages=tuple(time_interval([s.log_times[i] for s in analysed if s.log_times]) for i in range(len(pairs))),
+        passages=tuple(
+            time_interval([s.log_times[i] for s in analysed if s.log_times])
+            for i in range(len(pairs))
+        ),
         # To the top of the reference's barrier is to one side or the other of a sample's: the formula jumps there.
         kramers=tuple(
-            None if tops & set(pair) else time_interval([s.log_kramers[i] for s in analysed if s.log_kramers])
+            None
+            if tops & set(pair)
+            else time_interval([s.log_kramers[i] for s in analysed if s.log_kramers])
             for i, pair in enumerate(pairs)
         ),
         exits=tuple(
@@ -116,35 +132,46 @@ def spread(
         committors=_bands(reference, analysed, confidence),
         quantiles=_quantiles(reference, analysed[:MOST_SAMPLES], confidence),
         eigenfunctions=_function_bands(reference, first, confidence),
-        topography=topography_spread([sample.topography for sample in analysed], reference, confidence),
+        topography=topography_spread(
+            [sample.topography for sample in analysed], reference, confidence
+        ),
         current=interval([sample.current for sample in analysed]),
         integrated_time=time_interval([sample.log_integrated_time for sample in law]),
         autocorrelation=_curve_band([sample.autocorrelation for sample in first], confidence),
         power_spectrum=_curve_band([sample.power_spectrum for sample in first], confidence),
-        ergodic_share=sum(sample.ergodic for sample in analysed) / len(analysed) if analysed else None,
+        ergodic_share=sum(sample.ergodic for sample in analysed) / len(analysed)
+        if analysed
+        else None,
         n_samples=len(analysed),
     )
 
 
-def _quantiles(reference: GeneratorReport, analysed: Sequence[Sample], confidence: float) -> tuple[tuple[Range | None, ...], ...]:
+def _quantiles(
+    reference: GeneratorReport, analysed: Sequence[Sample], confidence: float
+) -> tuple[tuple[Range | None, ...], ...]:
     """For each passage of the reference, of each of its quantiles."""
     found = [sample.log_quantiles for sample in analysed if sample.log_quantiles]
     missing = np.full(len(PROBABILITIES), np.nan)
     intervals = []
     for i in range(len(reference.passages)):
-        rows = np.array([missing if logs[i] is None else logs[i] for logs in found]).reshape(-1, len(PROBABILITIES))
+        rows = np.array([missing if logs[i] is None else logs[i] for logs in found]).reshape(
+            -1, len(PROBABILITIES)
+        )
         columns = ([None if np.isnan(log) else float(log) for log in column] for column in rows.T)
         intervals.append(tuple(interval_of_times(column, confidence) for column in columns))
     return tuple(intervals)
 
 
-def _bands(reference: GeneratorReport, analysed: Sequence[Sample], confidence: float) -> tuple[Band | None, ...]:
+def _bands(
+    reference: GeneratorReport, analysed: Sequence[Sample], confidence: float
+) -> tuple[Band | None, ...]:
     """One for each committor of the reference."""
     lawful = [sample.committors for sample in analysed if sample.committors]
     known = [committor.found is not None for committor in reference.committors]
     at = np.cumsum(known) - 1
     return tuple(
-        band_of_rows([rows[k] for rows in lawful], confidence) if has else None for k, has in zip(at, known, strict=True)
+        band_of_rows([rows[k] for rows in lawful], confidence) if has else None
+        for k, has in zip(at, known, strict=True)
     )
 
 
@@ -154,12 +181,16 @@ def _curve_band(curves: Sequence[FloatArray | None], confidence: float) -> Band 
     return None if band is None else (band[0][None], band[1][None])
 
 
-def _function_bands(reference: GeneratorReport, analysed: Sequence[Sample], confidence: float) -> tuple[Band | None, ...]:
+def _function_bands(
+    reference: GeneratorReport, analysed: Sequence[Sample], confidence: float
+) -> tuple[Band | None, ...]:
     """One for each eigenfunction of the reference."""
     if grid_of_functions(reference) is None:
         return ()
     found = [sample.eigenfunctions for sample in analysed]
     return tuple(
-        band_of_rows([None if rows is None or k >= len(rows) else rows[k] for rows in found], confidence)
+        band_of_rows(
+            [None if rows is None or k >= len(rows) else rows[k] for rows in found], confidence
+        )
         for k in range(len(rates_of(reference)))
     )

@@ -104,7 +104,10 @@ def central_interval(numbers: Sequence[float | None], confidence: float) -> Rang
 
 def column_intervals(rows: FloatArray, confidence: float) -> tuple[Range | None, ...]:
     """One interval for each column of (samples, n); nan where a sample has no such number."""
-    return tuple(central_interval([None if np.isnan(v) else float(v) for v in column], confidence) for column in rows.T)
+    return tuple(
+        central_interval([None if np.isnan(v) else float(v) for v in column], confidence)
+        for column in rows.T
+    )
 
 
 def interval_of_times(logs: Sequence[float | None], confidence: float) -> Range | None:
@@ -120,7 +123,9 @@ def central_band(values: FloatArray, confidence: float) -> Band | None:
     known = np.isfinite(values).any(axis=tuple(range(1, values.ndim)))
     if known.sum() < max(FEWEST, len(values) / 2):
         return None
-    low, high = np.quantile(values[known], [(1 - confidence) / 2, (1 + confidence) / 2], axis=0, method="nearest")
+    low, high = np.quantile(
+        values[known], [(1 - confidence) / 2, (1 + confidence) / 2], axis=0, method="nearest"
+    )
     return low, high
 
 

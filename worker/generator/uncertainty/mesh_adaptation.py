@@ -56,24 +56,33 @@ def with_room(frame: Frame, models: Landscape) -> Frame:
     """
     rows = _rows_of(frame, _needed(frame.landscape, COUNTS) | _needed(models, NEAR))
     shared = _on_panels(frame, rows)
-    return replace(shared, landscape=_finer(shared.landscape, models.psi[:, rows], models.log_a[:, rows]))
+    return replace(
+        shared, landscape=_finer(shared.landscape, models.psi[:, rows], models.log_a[:, rows])
+    )
 
 
 def _needed(landscape: Landscape, fall: float) -> Bools:
     """(P,) panels where the log-density of any of the models is at most `fall` below its peak."""
     heights = np.atleast_2d((landscape.psi - landscape.log_a).max(axis=-1))
     heights = heights[np.isfinite(heights).all(axis=1)]
-    return np.asarray(np.any(heights > heights.max(axis=1, keepdims=True, initial=-np.inf) - fall, axis=0))
+    return np.asarray(
+        np.any(heights > heights.max(axis=1, keepdims=True, initial=-np.inf) - fall, axis=0)
+    )
 
 
 def _rows_of(frame: Frame, needed: Bools) -> slice:
     """From the first to the last panel that is needed or has to be there."""
     kept = needed.copy()
-    places = [point.at[0] for point in frame.inside] + [x for exit_ in exits_of(frame.reference) for x in exit_]
+    places = [point.at[0] for point in frame.inside] + [
+        x for exit_ in exits_of(frame.reference) for x in exit_
+    ]
     kept[frame.landscape.panel_of(np.array([*places, *(frame.kept or ())]))] = True
     # A panel that ends at a wall, and those of a reference whose other places are not known here, are not left out.
     for column, at in ((0, 0), (1, -1)):
-        if frame.kept is None or np.isfinite([frame.bounds[column], frame.reference.domain[column]]).any():
+        if (
+            frame.kept is None
+            or np.isfinite([frame.bounds[column], frame.reference.domain[column]]).any()
+        ):
             kept[at] = True
     seen = np.flatnonzero(kept)
     return slice(int(seen[0]), int(seen[-1]) + 1)
@@ -81,7 +90,9 @@ def _rows_of(frame: Frame, needed: Bools) -> slice:
 
 def _on_panels(frame: Frame, rows: slice) -> Frame:
     arrays = ("base", "low", "high", "exponent", "order", "psi", "log_a")
-    landscape = replace(frame.landscape, **{name: getattr(frame.landscape, name)[rows] for name in arrays})
+    landscape = replace(
+        frame.landscape, **{name: getattr(frame.landscape, name)[rows] for name in arrays}
+    )
     return replace(frame, landscape=landscape)
 
 
@@ -94,7 +105,9 @@ def _finer(landscape: Landscape, psi: FloatArray, log_a: FloatArray) -> Landscap
     with np.errstate(invalid="ignore"):
         seen = heights > heights.max(axis=-1, keepdims=True, initial=-np.inf) - DEEP
         rise = np.where(seen, np.ptp(psi, axis=-1), 0.0).max(axis=0, initial=0.0)
-    parts = np.maximum(parts, 2 ** np.ceil(np.log2(np.clip(rise / MAX_RISE, 1, MOST_PARTS))).astype(np.int64))
+    parts = np.maximum(
+        parts, 2 ** np.ceil(np.log2(np.clip(rise / MAX_RISE, 1, MOST_PARTS))).astype(np.int64)
+    )
     from_panel = np.repeat(np.arange(len(parts)), parts)
     part = np.arange(len(from_panel)) - np.repeat(np.cumsum(parts) - parts, parts)
     count = parts[from_panel]
@@ -108,4 +121,13 @@ def _finer(landscape: Landscape, psi: FloatArray, log_a: FloatArray) -> Landscap
             cut[count == several] = (table[parts == several] @ matrix.T).reshape(-1, order)
     zero = np.zeros(len(from_panel))
     base = landscape.base[from_panel]
-    return replace(landscape, base=base, low=low, high=high, exponent=zero, order=zero, psi=own_psi, log_a=own_log_a)
+    return replace(
+        landscape,
+        base=base,
+        low=low,
+        high=high,
+        exponent=zero,
+        order=zero,
+        psi=own_psi,
+        log_a=own_log_a,
+    )

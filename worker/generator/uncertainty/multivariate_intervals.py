@@ -30,7 +30,9 @@ MOST_SAMPLES = 100
 """Models that are analysed; each is 25 to 100 ms in the plane, unless it is linear."""
 
 
-def spread_in_space(samples: Sequence[DiffusionProcess], reference: GeneratorReport, confidence: float) -> GeneratorSpread:
+def spread_in_space(
+    samples: Sequence[DiffusionProcess], reference: GeneratorReport, confidence: float
+) -> GeneratorSpread:
     """Intervals over the first MOST_SAMPLES models."""
     law, spectrum = reference.stationary, reference.spectrum
     if not isinstance(law, SpatialLaw) or spectrum is None:
@@ -48,37 +50,64 @@ def spread_in_space(samples: Sequence[DiffusionProcess], reference: GeneratorRep
         return central_interval([_finite(number) for number in numbers], confidence)
 
     def rate(k: int, part: str) -> Range | None:
-        return interval([None if s.rates is None else float(getattr(s.rates[k], part)) for s in settled])
+        return interval(
+            [None if s.rates is None else float(getattr(s.rates[k], part)) for s in settled]
+        )
 
     def of_law(value: float | None, name: str, *at: int) -> Range | None:
         """Of a number that the reference has."""
         found = [getattr(sample, name) for sample in laws]
-        return None if value is None else interval([None if f is None else float(np.asarray(f)[at]) for f in found])
+        return (
+            None
+            if value is None
+            else interval([None if f is None else float(np.asarray(f)[at]) for f in found])
+        )
 
     # A model without a law of its own may never arrive; where it is no process at all there is no time.
-    lawful = [process for process, sample in zip(taken, analysed, strict=True) if sample.rates is not None]
+    lawful = [
+        process for process, sample in zip(taken, analysed, strict=True) if sample.rates is not None
+    ]
     logs = sampled_times(lawful, reference.between)
     bands = (sampled_committor(lawful, committor) for committor in reference.committors)
 
-    topography = fixed_points_spread(taken, reference, _lengths(law, taken), confidence) or TopographySpread(())
-    topography = replace(topography, density=band_of_rows([sample.density for sample in settled], confidence))
+    topography = fixed_points_spread(
+        taken, reference, _lengths(law, taken), confidence
+    ) or TopographySpread(())
+    topography = replace(
+        topography, density=band_of_rows([sample.density for sample in settled], confidence)
+    )
     d = len(law.mean)
     count = len(spectrum.eigenvalues)
     turning = [abs(value.imag) > 0 for value in spectrum.eigenvalues]
     return GeneratorSpread(
         eigenvalues=tuple(rate(k, "real") for k in range(count)),
         mean=tuple(of_law(law.mean[i], "mean", i) for i in range(d)),
-        covariance=tuple(tuple(of_law(law.covariance[i][j], "covariance", i, j) for j in range(d)) for i in range(d)),
+        covariance=tuple(
+            tuple(of_law(law.covariance[i][j], "covariance", i, j) for j in range(d))
+            for i in range(d)
+        ),
         passages=(None,) * len(reference.passages),
         kramers=(None,) * len(reference.passages),
-        ergodic_share=sum(sample.ergodic for sample in analysed) / len(analysed) if analysed else None,
+        ergodic_share=sum(sample.ergodic for sample in analysed) / len(analysed)
+        if analysed
+        else None,
         n_samples=len(analysed),
         frequencies=tuple(rate(k, "imag") if turning[k] else None for k in range(count)),
         between=tuple(interval_of_times(column, confidence) for column in _columns(logs[..., 0])),
-        deviations=tuple(interval_of_times(column, confidence) for column in _columns(logs[..., 1])),
-        committors=tuple(None if band is None else central_band(band, confidence) for band in bands),
+        deviations=tuple(
+            interval_of_times(column, confidence) for column in _columns(logs[..., 1])
+        ),
+        committors=tuple(
+            None if band is None else central_band(band, confidence) for band in bands
+        ),
         integrated_times=tuple(
-            interval([None if s.integrated_times is None else float(s.integrated_times[i]) for s in settled]) for i in range(d)
+            interval(
+                [
+                    None if s.integrated_times is None else float(s.integrated_times[i])
+                    for s in settled
+                ]
+            )
+            for i in range(d)
         ),
         skewness=tuple(of_law(law.skewness[i], "skewness", i) for i in range(d)),
         kurtosis=tuple(of_law(law.kurtosis[i], "kurtosis", i) for i in range(d)),
@@ -110,11 +139,17 @@ def _finite(number: float | None) -> float | None:
     return None if number is None or not np.isfinite(number) else number
 
 
-def _linear(process: DiffusionProcess, reference: GeneratorReport, law: SpatialLaw, spectrum: Spectrum) -> SpatialSample:
+def _linear(
+    process: DiffusionProcess, reference: GeneratorReport, law: SpatialLaw, spectrum: Spectrum
+) -> SpatialSample:
     mean = np.array(law.mean, dtype=float)
     scale = np.sqrt(np.diag(np.array(law.covariance, dtype=float)))
     try:
-        linear = linear_view(process, mean, scale) if reference.approximation is None else _next_to(process, mean, scale)
+        linear = (
+            linear_view(process, mean, scale)
+            if reference.approximation is None
+            else _next_to(process, mean, scale)
+        )
     except GeneratorError:
         return SpatialSample(False)
     if linear is None:
@@ -141,16 +176,25 @@ def _linear(process: DiffusionProcess, reference: GeneratorReport, law: SpatialL
     )
 
 
-def _next_to(process: DiffusionProcess, mean: FloatArray, scale: FloatArray) -> LinearProcess | None:
+def _next_to(
+    process: DiffusionProcess, mean: FloatArray, scale: FloatArray
+) -> LinearProcess | None:
     """The linear process next to the sample's own stable fixed point, near the reference's."""
     stable = [point for point in fixed_points_near(process, mean[None], scale) if point.stable]
     if not stable:
         return None
     at = np.array(stable[0].at)
-    return LinearProcess(process.drift_jacobian(at[None])[0], process.diffusion(at[None])[0], at, np.zeros(len(at)))
+    return LinearProcess(
+        process.drift_jacobian(at[None])[0], process.diffusion(at[None])[0], at, np.zeros(len(at))
+    )
 
 
 def _nothing(reference: GeneratorReport) -> GeneratorSpread:
-    d, count = len(reference.domains), 0 if reference.spectrum is None else len(reference.spectrum.eigenvalues)
+    d, count = (
+        len(reference.domains),
+        0 if reference.spectrum is None else len(reference.spectrum.eigenvalues),
+    )
     without = (None,) * len(reference.passages)
-    return GeneratorSpread((None,) * count, (None,) * d, ((None,) * d,) * d, without, without, None, 0, (None,) * count)
+    return GeneratorSpread(
+        (None,) * count, (None,) * d, ((None,) * d,) * d, without, without, None, 0, (None,) * count
+    )

@@ -28,7 +28,9 @@ from worker.generator.uncertainty.sampled_model import (
 from worker.generator.uncertainty.topography import topography_on_the_circle
 
 
-def sample_on_the_circle(model: ScalarProcess, reference: GeneratorReport, pairs: tuple[Range, ...]) -> Sample:
+def sample_on_the_circle(
+    model: ScalarProcess, reference: GeneratorReport, pairs: tuple[Range, ...]
+) -> Sample:
     """The sample analysed like the reference, all questions on one landscape of the turn."""
     low, between = reference.domain[0], committors_of(reference)
     remembered = reference.memory if isinstance(reference.memory, Memory) else None
@@ -37,7 +39,10 @@ def sample_on_the_circle(model: ScalarProcess, reference: GeneratorReport, pairs
     own = None if remembered is None else correlations_near(model, circle, remembered)
     curves = (None, None)
     if remembered is not None and own is not None:
-        curves = own.autocorrelation(remembered.lags)[0], own.power_spectrum(remembered.frequencies)[0]
+        curves = (
+            own.autocorrelation(remembered.lags)[0],
+            own.power_spectrum(remembered.frequencies)[0],
+        )
     rates = _rates_round(model, low, reference, own)
     found = [circular_times(circle, start, to) for start, to in pairs]
     topography, current = topography_on_the_circle(model, circle, fixed, reference)
@@ -50,7 +55,8 @@ def sample_on_the_circle(model: ScalarProcess, reference: GeneratorReport, pairs
         log_deviations=tuple(deviation.log_value for _, deviation in found),
         log_kramers=(None,) * len(pairs),
         log_quantiles=tuple(
-            circular_log_quantiles(circle, passage, mean) for passage, (mean, _) in zip(reference.passages, found, strict=True)
+            circular_log_quantiles(circle, passage, mean)
+            for passage, (mean, _) in zip(reference.passages, found, strict=True)
         ),
         log_integrated_time=None if own is None else float(np.log(own.integrated_time)),
         exits=tuple(exit_numbers(circular_exit(circle, triple)) for triple in exits_of(reference)),
@@ -67,7 +73,9 @@ def _rates_round(
 ) -> NDArray[np.complex128]:
     """(k,) the rates of a model on the turn from `low`, those that stand for the reference's, as far as it has them [1/time]."""
     assert model.period is not None
-    wanted = np.zeros(0, np.complex128) if reference.spectrum is None else reference.spectrum.eigenvalues
+    wanted = (
+        np.zeros(0, np.complex128) if reference.spectrum is None else reference.spectrum.eigenvalues
+    )
     if own is not None or not len(wanted):
         return wanted if own is None else matched(own.rates, wanted)
     for modes in MODES[1:]:

@@ -49,10 +49,16 @@ def curves_near(landscape: Landscape, reference: Landscape, memory: Memory) -> C
     both = with_reference(landscape, reference)
     found = _curves(cut_into_cells(both, *_mesh(both, memory.fastest, COARSE)), memory)
     c, s = found.autocorrelation, found.power_spectrum
-    return Curves(memory.autocorrelation[0] + c[1:] - c[0], memory.power_spectrum[0] * s[1:] / s[0], found.variance[1:])
+    return Curves(
+        memory.autocorrelation[0] + c[1:] - c[0],
+        memory.power_spectrum[0] * s[1:] / s[0],
+        found.variance[1:],
+    )
 
 
-def curves_alone(landscape: Landscape, memory: Memory, variance: float) -> CurvePair | tuple[None, None]:
+def curves_alone(
+    landscape: Landscape, memory: Memory, variance: float
+) -> CurvePair | tuple[None, None]:
     """Of one model with this variance, on a landscape of its own, extrapolated: the spectrum to 5 %, also 20 decades below its
     peak. Neither where the cells do not hold the tails."""
     one = replace(landscape, psi=landscape.psi[None], log_a=landscape.log_a[None])
@@ -80,7 +86,10 @@ def _mesh(landscape: Landscape, fastest: float, phase: float) -> tuple[NDArray[n
 
 def _curves(cells: Cells, memory: Memory) -> Curves:
     """Equation (G58)."""
-    mass, total = cells.log_node_mass, np.logaddexp.reduce(cells.log_node_mass, axis=-1, keepdims=True)
+    mass, total = (
+        cells.log_node_mass,
+        np.logaddexp.reduce(cells.log_node_mass, axis=-1, keepdims=True),
+    )
     mass, resistance = mass - total, cells.log_resistance + total
     n = resistance.shape[-1]
     # The flows through the cells, and not the values on their edges: without the constant the slowest mode has no neighbour.
@@ -101,4 +110,8 @@ def _curves(cells: Cells, memory: Memory) -> Curves:
     decay = np.exp(-rates[:, None, :] * memory.lags[:, None])
     omega = 2 * np.pi * memory.frequencies[:, None]
     lorentzian = rates[:, None, :] / (rates[:, None, :] ** 2 + omega**2)
-    return Curves((decay @ weights[..., None])[..., 0] / variance, 4 * (lorentzian @ weights[..., None])[..., 0], variance[:, 0])
+    return Curves(
+        (decay @ weights[..., None])[..., 0] / variance,
+        4 * (lorentzian @ weights[..., None])[..., 0],
+        variance[:, 0],
+    )

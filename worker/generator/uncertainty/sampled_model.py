@@ -75,19 +75,29 @@ def rates_of(reference: GeneratorReport) -> FloatArray:
 
 def grid_of_functions(reference: GeneratorReport) -> FloatArray | None:
     """(n,) points at which the reference has eigenfunctions; None where it has none [state]."""
-    if reference.spectrum is None or reference.spectrum.eigenfunctions is None or reference.stationary is None:
+    if (
+        reference.spectrum is None
+        or reference.spectrum.eigenfunctions is None
+        or reference.stationary is None
+    ):
         return None
     return reference.stationary.grid[0]
 
 
 def exits_of(reference: GeneratorReport) -> tuple[Triple, ...]:
     """Those exits of the reference that have an answer: from where, out of what interval [state]."""
-    return tuple((e.start, e.low, e.high) for e in reference.exits if e.mean_time.log_value is not None)
+    return tuple(
+        (e.start, e.low, e.high) for e in reference.exits if e.mean_time.log_value is not None
+    )
 
 
 def committors_of(reference: GeneratorReport) -> tuple[Pair, ...]:
     """Those committors of the reference that have an answer: between what."""
-    return tuple((committor.start, committor.to) for committor in reference.committors if committor.found is not None)
+    return tuple(
+        (committor.start, committor.to)
+        for committor in reference.committors
+        if committor.found is not None
+    )
 
 
 def values_of(committor: Committor) -> FloatArray | None:

@@ -25,7 +25,11 @@ from worker.generator.line.passages.exits import exit_on_the_line
 from worker.generator.line.passages.kramers import extrema_of, kramers_time
 from worker.generator.line.passages.mean_times import mean_time
 from worker.generator.line.passages.quantiles import log_quantiles_alone
-from worker.generator.line.passages.variance import cells_for_deviation, standard_deviation, variance_diverges
+from worker.generator.line.passages.variance import (
+    cells_for_deviation,
+    standard_deviation,
+    variance_diverges,
+)
 from worker.generator.line.positive_diffusion import narrowed_to_positive
 from worker.generator.line.spectrum import spectrum_of
 from worker.generator.line.stationary import log_total_mass, moments_of
@@ -73,7 +77,10 @@ def analysed_alone(
             return sample
         # The reference was closed on request; so is the sample, but its share is that of the open model.
         closed = replace(model, bounds=reference.domain)
-        return replace(_on_the_line(closed, reference, pairs, observed, in_full=in_full), ergodic=sample.ergodic)
+        return replace(
+            _on_the_line(closed, reference, pairs, observed, in_full=in_full),
+            ergodic=sample.ergodic,
+        )
     except GeneratorError:
         # A draw far out in the coefficients' distribution may be no process at all; it has no stationary law either.
         return Sample(False)
@@ -99,7 +106,9 @@ def _on_the_line(
     asked = exits_of(reference)
     between = committors_of(reference)
     points = [numbers for numbers in map(facing_numbers, between) if numbers is not None]
-    landscape, fixed = resolve(model, window, ends, (*pairs, *asked, *points), depth_for(len(rates), DEPTH))
+    landscape, fixed = resolve(
+        model, window, ends, (*pairs, *asked, *points), depth_for(len(rates), DEPTH)
+    )
     if not holds(landscape, walls):
         return Sample(False)
     lawful = ends_verdict(ends, fixed, observed).ergodic
@@ -108,15 +117,23 @@ def _on_the_line(
         bounds = turning_points(ends, fixed, observed)
         if bounds is not None:
             inner = replace(model, bounds=bounds)
-            held = _on_the_line(inner, reference, pairs, observed, in_full=in_full, walls=walls_of(bounds, model))
+            held = _on_the_line(
+                inner, reference, pairs, observed, in_full=in_full, walls=walls_of(bounds, model)
+            )
             if held.settled:
                 return replace(held, ergodic=False)
     cells, extrema = cut_into_cells(landscape, 2), extrema_of(model, landscape, fixed)
     means = [mean_time(cells, ends, start, to) for start, to in pairs]
     times = tuple(log_time_of(mean) for mean in means)
-    deviations = tuple(_log_deviation(landscape, ends, *pair, mean) for pair, mean in zip(pairs, means, strict=True))
+    deviations = tuple(
+        _log_deviation(landscape, ends, *pair, mean)
+        for pair, mean in zip(pairs, means, strict=True)
+    )
     found = (
-        tuple(log_quantiles_alone(landscape, p, time) for p, time in zip(reference.passages, times, strict=True))
+        tuple(
+            log_quantiles_alone(landscape, p, time)
+            for p, time in zip(reference.passages, times, strict=True)
+        )
         if in_full
         else ()
     )
@@ -149,7 +166,9 @@ def _on_the_line(
         # A sample's rates may be somewhat faster than the reference's; the cells are made fine enough for that.
         within = part_of(landscape, span)
         grid = grid_of_functions(reference) if in_full else None
-        spectrum = spectrum_of(within, ends, len(rates), levels=LEVELS, fastest=1.5 * rates[-1], grid=grid)
+        spectrum = spectrum_of(
+            within, ends, len(rates), levels=LEVELS, fastest=1.5 * rates[-1], grid=grid
+        )
         rates, functions = spectrum.eigenvalues.real, spectrum.eigenfunctions
     return replace(
         sample,
@@ -167,10 +186,14 @@ def _on_the_line(
     )
 
 
-def _log_deviation(landscape: Landscape, ends: tuple[End, End], start: float, to: float, mean: Timing) -> float | None:
+def _log_deviation(
+    landscape: Landscape, ends: tuple[End, End], start: float, to: float, mean: Timing
+) -> float | None:
     behind = ends[0] if start < to else ends[1]
     if mean.log_value is None or variance_diverges(behind):
         return np.inf
     if start == to:
         return -np.inf
-    return standard_deviation(cells_for_deviation(landscape, start, to), ends, start, to, mean).log_value
+    return standard_deviation(
+        cells_for_deviation(landscape, start, to), ends, start, to, mean
+    ).log_value

@@ -20,7 +20,9 @@ def slowest_rates(cells: Cells, guess: FloatArray) -> FloatArray:
     """
     log_mass = cells.log_node_mass
     total = np.logaddexp.reduce(log_mass, axis=-1, keepdims=True)
-    return np.asarray(_bisected(np.exp(log_mass - total), np.exp(cells.log_resistance + total), guess))
+    return np.asarray(
+        _bisected(np.exp(log_mass - total), np.exp(cells.log_resistance + total), guess)
+    )
 
 
 @nb.njit(cache=True, nogil=True)
@@ -31,7 +33,9 @@ def _bisected(mass: FloatArray, resistance: FloatArray, guess: FloatArray) -> Fl
         low, high = np.log(guess) - np.log(1.5), np.log(guess) + np.log(1.5)
         for side, bound in ((-1.0, low), (1.0, high)):
             step = 0.5
-            while step < FURTHEST and _move(bound, side * step, _rates_below(np.exp(bound), mass[i], resistance[i]), side < 0):
+            while step < FURTHEST and _move(
+                bound, side * step, _rates_below(np.exp(bound), mass[i], resistance[i]), side < 0
+            ):
                 step *= 2
         while np.max(high - low) > ACCURACY:
             middle = (low + high) / 2

@@ -88,7 +88,9 @@ def counterparts(
 ) -> tuple[FloatArray, dict[float, float]]:
     """(n,) which of `found` stands for each of `wanted` [state], nan where none does; and the same from one to the other. Between
     the two ends there have to be as many, of the same kinds."""
-    inside, own = ([p for p in points if within[0] <= p.at[0] <= within[1]] for points in (wanted, found))
+    inside, own = (
+        [p for p in points if within[0] <= p.at[0] <= within[1]] for points in (wanted, found)
+    )
     if [p.stable for p in inside] != [p.stable for p in own]:
         return np.full(len(wanted), np.nan), {}
     places = {p.at[0]: q.at[0] for p, q in zip(inside, own, strict=True)}
@@ -124,7 +126,9 @@ def _relaxation(model: ScalarProcess, grid: FloatArray) -> FloatArray:
     return np.where(np.isnan(rate), np.inf, rate)
 
 
-def _matched(reference: GeneratorReport, places: dict[float, float], own: Sequence[Barrier]) -> FloatArray:
+def _matched(
+    reference: GeneratorReport, places: dict[float, float], own: Sequence[Barrier]
+) -> FloatArray:
     """(k, 2) the heights of the own barrier that stands for each of the reference's."""
     known: dict[tuple[float, float], list[Barrier]] = {}
     for barrier in own:

@@ -44,7 +44,10 @@ def topography_spread(
 
 
 def fixed_points_spread(
-    samples: Sequence[DiffusionProcess], reference: GeneratorReport, scale: FloatArray, confidence: float
+    samples: Sequence[DiffusionProcess],
+    reference: GeneratorReport,
+    scale: FloatArray,
+    confidence: float,
 ) -> TopographySpread | None:
     """Of where each sample's drift has the reference's fixed points, and of its Jacobian's eigenvalues there, in several
     coordinates; None where the reference has none. A sample has a fixed point where Newton's method finds one of the same kind
@@ -59,7 +62,10 @@ def fixed_points_spread(
     reach = np.array([_reach(at, k, scale) for k in range(len(points))])
     stable = np.array([point.stable for point in points])
     wanted = np.array([point.rates for point in points])
-    found, rates = np.full((len(samples), *at.shape), np.nan), np.full((len(samples), *at.shape), NOWHERE)
+    found, rates = (
+        np.full((len(samples), *at.shape), np.nan),
+        np.full((len(samples), *at.shape), NOWHERE),
+    )
     for places, own, process in zip(found, rates, samples, strict=True):
         places[:] = followed(process, at, reach)
         for k in np.flatnonzero(np.isfinite(places).all(axis=1)):
@@ -73,7 +79,9 @@ def fixed_points_spread(
         frequencies=tuple(
             tuple(
                 interval if turns else None
-                for interval, turns in zip(column_intervals(rates[:, k].imag, confidence), turning[k], strict=True)
+                for interval, turns in zip(
+                    column_intervals(rates[:, k].imag, confidence), turning[k], strict=True
+                )
             )
             for k in range(len(points))
         ),

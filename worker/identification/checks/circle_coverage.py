@@ -34,8 +34,12 @@ def empty_arc(data: Trajectories, variable: int, period: float) -> tuple[float, 
     count, lowest = np.zeros(BINS, dtype=np.int64), np.inf
     for start, stop, _ in data.segments:
         for left in range(int(start), int(stop), CHUNK):
-            values = np.asarray(data.states[left : min(left + CHUNK, int(stop)), variable], dtype=np.float64)
-            count += np.bincount((values / period % 1 * BINS).astype(np.int64) % BINS, minlength=BINS)
+            values = np.asarray(
+                data.states[left : min(left + CHUNK, int(stop)), variable], dtype=np.float64
+            )
+            count += np.bincount(
+                (values / period % 1 * BINS).astype(np.int64) % BINS, minlength=BINS
+            )
             lowest = min(lowest, float(values.min()))
     seen = np.flatnonzero(count)
     gaps = np.diff(seen, append=seen[0] + BINS) - 1

@@ -58,15 +58,23 @@ def check_smoothness(residuals: ResidualMoments) -> None:
         )
 
 
-def step_errors(selected: Selected, coarse: Floats | None, order: int, library: Library) -> dict[str, float]:
+def step_errors(
+    selected: Selected, coarse: Floats | None, order: int, library: Library
+) -> dict[str, float]:
     """Estimated relative error by term from the sampling interval: its change on doubling, over 2^order − 1."""
     if coarse is None:
         return {}
     pairs = zip(selected.estimate.support, selected.estimate.raw, coarse, strict=True)
-    return {library.names[k]: float((far - near) / (2**order - 1) / near) for k, near, far in pairs if near}
+    return {
+        library.names[k]: float((far - near) / (2**order - 1) / near)
+        for k, near, far in pairs
+        if near
+    }
 
 
-def findings(identified: Identified, scores: ScoreTests, library: Library, scales: Scales) -> Iterator[Finding]:
+def findings(
+    identified: Identified, scores: ScoreTests, library: Library, scales: Scales
+) -> Iterator[Finding]:
     """Everything worth saying about the fit itself."""
     residuals = identified.raw
     yield from _no_noise(residuals)
@@ -124,7 +132,9 @@ def _long_steps(identified: Identified, scales: Scales) -> Iterator[Finding]:
 
 def _coarse(identified: Identified, library: Library) -> Iterator[Finding]:
     fit = identified.fit
-    for name, selected, coarse in zip(("drift", "diffusion"), (fit.drift, fit.diffusion), identified.coarse, strict=True):
+    for name, selected, coarse in zip(
+        ("drift", "diffusion"), (fit.drift, fit.diffusion), identified.coarse, strict=True
+    ):
         errors = step_errors(selected, coarse, fit.rule.order, library)
         estimate = selected.estimate
         for k, near, error in zip(estimate.support, estimate.raw, estimate.std_error, strict=True):
@@ -152,7 +162,10 @@ def finer_rule(name: str) -> Iterator[Finding]:
 
 
 def _doubted(identified: Identified, library: Library) -> Iterator[Finding]:
-    for name, selected in (("drift", identified.fit.drift), ("diffusion", identified.fit.diffusion)):
+    for name, selected in (
+        ("drift", identified.fit.drift),
+        ("diffusion", identified.fit.diffusion),
+    ):
         if selected.doubted:
             terms = ", ".join(library.names[k] for k in selected.doubted)
             yield Finding(
@@ -197,7 +210,11 @@ def left_out(scores: ScoreTests, gain: float) -> Iterator[Finding]:
 def _changing_noise(scores: ScoreTests) -> Iterator[Finding]:
     """A diffusion that is not the same from stage to stage."""
     stages, levels = scores.noise_stages, [v for v in scores.noise_levels if np.isfinite(v)]
-    if stages is None or stages.z < SCORE_LIMIT or max((abs(v - 1) for v in levels), default=0.0) < MATERIAL_LEVEL:
+    if (
+        stages is None
+        or stages.z < SCORE_LIMIT
+        or max((abs(v - 1) for v in levels), default=0.0) < MATERIAL_LEVEL
+    ):
         return
     yield Finding(
         "noise-changes",
@@ -285,10 +302,18 @@ def at_walls(walls: Walls, bounds: tuple[float, float]) -> Iterator[Finding]:
     bounds   declared ends [state]
     """
     seen = [wall for wall in (walls.low, walls.high) if np.isfinite(wall)]
-    undeclared = [wall for wall, end in ((walls.low, bounds[0]), (walls.high, bounds[1])) if np.isfinite(wall) and np.isinf(end)]
+    undeclared = [
+        wall
+        for wall, end in ((walls.low, bounds[0]), (walls.high, bounds[1]))
+        if np.isfinite(wall) and np.isinf(end)
+    ]
     if seen:
         places = " and ".join(f"{wall:.4g}" for wall in seen)
-        declare = "" if not undeclared else " Declare the domain, so that the analysis of the model reflects it there too."
+        declare = (
+            ""
+            if not undeclared
+            else " Declare the domain, so that the analysis of the model reflects it there too."
+        )
         yield Finding(
             "wall",
             f"The path is turned back at {places}: it comes there often and at full speed, as at a reflecting wall (a boundary, "

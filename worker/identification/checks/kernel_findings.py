@@ -19,7 +19,9 @@ def not_chosen(choice: KernelChoice | None, n_kernels: int) -> Iterator[Finding]
     """Where a choice was asked for and could not be made."""
     if choice is not None and choice.chosen is None:
         reason = (
-            "none of those tried tells the library's terms apart" if choice.candidates else "there are too few samples for it"
+            "none of those tried tells the library's terms apart"
+            if choice.candidates
+            else "there are too few samples for it"
         )
         yield Finding(
             "kernels-not-chosen",

@@ -82,7 +82,12 @@ class ScoreTests:
 
 
 def score_tests(
-    walk: Iterator[Chunk], rule: SamplingRule, library: Library, drift: Floats, diffusion: Floats, longest: float
+    walk: Iterator[Chunk],
+    rule: SamplingRule,
+    library: Library,
+    drift: Floats,
+    diffusion: Floats,
+    longest: float,
 ) -> ScoreTests:
     """Score tests with the library at the windows' first points as instruments, equations (M14) and (M24).
 
@@ -105,9 +110,18 @@ def score_tests(
         products += _lagged_products(residual, reach)
         of_squares += _lagged_products(of_square, reach)
     # Their instruments hardly differ.
-    inflations = [max(1 + 2 * p[1] / p[0], 0.05) if p[0] > 0 else 1.0 for p in (products, of_squares)]
-    scores, variance, slope = of_drift.score.sum(axis=0), of_drift.variance.sum(axis=0), of_drift.slope.sum(axis=0)
-    out = [adjusted(scores, variance * inflations[0], slope, size, k) for k in range(size, size + extra)]
+    inflations = [
+        max(1 + 2 * p[1] / p[0], 0.05) if p[0] > 0 else 1.0 for p in (products, of_squares)
+    ]
+    scores, variance, slope = (
+        of_drift.score.sum(axis=0),
+        of_drift.variance.sum(axis=0),
+        of_drift.slope.sum(axis=0),
+    )
+    out = [
+        adjusted(scores, variance * inflations[0], slope, size, k)
+        for k in range(size, size + extra)
+    ]
     return ScoreTests(
         out[0],
         tuple(out[1:]),
@@ -148,5 +162,7 @@ def recent_past(left: Floats, follows: NDArray[np.bool_]) -> Floats:
     for column, window in enumerate(PAST_WINDOWS):
         long_enough = run >= window
         where = index[long_enough]
-        out[long_enough, column] = left[long_enough] - (total[where] - total[where - window]) / window
+        out[long_enough, column] = (
+            left[long_enough] - (total[where] - total[where - window]) / window
+        )
     return out

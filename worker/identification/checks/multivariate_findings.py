@@ -33,7 +33,9 @@ def check_paths(fit: JointFit, variables: tuple[str, ...]) -> None:
         try:
             check_smoothness(moments)
         except SecondOrderDynamics as error:
-            raise SecondOrderDynamics(f"In variable {variables[p]}: {error.message}", hints=error.hints) from error
+            raise SecondOrderDynamics(
+                f"In variable {variables[p]}: {error.message}", hints=error.hints
+            ) from error
 
 
 def joint_findings(fit: JointFit, problem: JointProblem) -> Iterator[Finding]:
@@ -69,7 +71,11 @@ def _named(found: Iterable[tuple[str, Finding]]) -> Iterator[Finding]:
         by_code.setdefault(finding.code, []).append((variable, finding))
     for code, several in by_code.items():
         names = ", ".join(variable for variable, _ in several)
-        yield Finding(code, f"In {names}: {several[0][1].message}", {variable: dict(f.details) for variable, f in several})
+        yield Finding(
+            code,
+            f"In {names}: {several[0][1].message}",
+            {variable: dict(f.details) for variable, f in several},
+        )
 
 
 def _degenerate(fit: JointFit, variables: tuple[str, ...]) -> Iterator[Finding]:
@@ -129,7 +135,10 @@ def _smooth(residuals: ResidualMoments) -> Iterator[Finding]:
 
 def _thinned(fit: JointFit, problem: JointProblem) -> Iterator[Finding]:
     if fit.least_step:
-        rho = {v: m.lag_one_correlation for v, m in zip(problem.library.variables, fit.before_thinning, strict=True)}
+        rho = {
+            v: m.lag_one_correlation
+            for v, m in zip(problem.library.variables, fit.before_thinning, strict=True)
+        }
         yield Finding(
             "persistent-increments",
             f"At the record's own sampling interval successive residuals are positively correlated ({max(rho.values()):+.2f}): "
@@ -144,8 +153,14 @@ def _thinned(fit: JointFit, problem: JointProblem) -> Iterator[Finding]:
 def _coarse(fit: JointFit, problem: JointProblem) -> Iterator[Finding]:
     library, order = problem.library, fit.rule.order
     components = [
-        *((f"drift of {v}", s, c) for v, s, c in zip(library.variables, fit.drift, fit.coarse[0], strict=True)),
-        *((f"diffusion {name_of(pair, library.variables)}", s, fit.coarse[1].get(pair)) for pair, s in fit.diffusion.items()),
+        *(
+            (f"drift of {v}", s, c)
+            for v, s, c in zip(library.variables, fit.drift, fit.coarse[0], strict=True)
+        ),
+        *(
+            (f"diffusion {name_of(pair, library.variables)}", s, fit.coarse[1].get(pair))
+            for pair, s in fit.diffusion.items()
+        ),
     ]
     worst: tuple[float, str, str] | None = None
     for name, selected, coarse in components:
@@ -172,7 +187,10 @@ def _doubted(fit: JointFit, problem: JointProblem) -> Iterator[Finding]:
     library = problem.library
     components = [
         *((f"drift of {v}", s) for v, s in zip(library.variables, fit.drift, strict=True)),
-        *((f"diffusion {name_of(pair, library.variables)}", s) for pair, s in fit.diffusion.items()),
+        *(
+            (f"diffusion {name_of(pair, library.variables)}", s)
+            for pair, s in fit.diffusion.items()
+        ),
     ]
     doubted = {name: [library.names[k] for k in s.doubted] for name, s in components if s.doubted}
     if doubted:
@@ -192,12 +210,18 @@ def _measurement_noise(fit: JointFit, problem: JointProblem) -> Iterator[Finding
     rho = {variables[p]: m.lag_one_correlation for p, m in enumerate(fit.raw.moments)}
     if fit.noise is not None:
         variances = np.diag(fit.noise.covariance) * problem.space.units**2
-        found = ", ".join(f"{v:.3g} in {name}" for v, name in zip(variances, variables, strict=True))
+        found = ", ".join(
+            f"{v:.3g} in {name}" for v, name in zip(variances, variables, strict=True)
+        )
         yield Finding(
             "measurement-noise",
             f"Measurement noise (localisation error) of variance {found} was found and corrected for. Errors are those of the "
             "blocks of the record.",
-            {"variance": dict(zip(variables, variances.tolist(), strict=True)), "residual_correlation": rho, "corrected": True},
+            {
+                "variance": dict(zip(variables, variances.tolist(), strict=True)),
+                "residual_correlation": rho,
+                "corrected": True,
+            },
         )
     elif noisy:
         yield Finding(
@@ -215,14 +239,20 @@ def _indefinite(fit: JointFit, problem: JointProblem) -> Iterator[Finding]:
     if where is None:
         return
     space, variables = problem.space, problem.library.variables
-    worst, low, high = (space.origins + space.units * y for y in (where.worst, where.low, where.high))
+    worst, low, high = (
+        space.origins + space.units * y for y in (where.worst, where.low, where.high)
+    )
     at = ", ".join(f"{name} = {x:.4g}" for name, x in zip(variables, worst, strict=True))
     box = {name: [float(a), float(b)] for name, a, b in zip(variables, low, high, strict=True)}
     yield Finding(
         "negative-diffusion",
         f"The fitted diffusion tensor is not positive semi-definite at {100 * where.share:.2g} % of the data, worst near {at}. "
         "Lower library.polynomial_degree, choose a simpler diffusion_structure, or declare the domain.",
-        {"share": where.share, "worst": dict(zip(variables, worst.tolist(), strict=True)), "range": box},
+        {
+            "share": where.share,
+            "worst": dict(zip(variables, worst.tolist(), strict=True)),
+            "range": box,
+        },
     )
 
 

@@ -39,4 +39,6 @@ def indefinite(states: Floats, functions: Floats, tensor: Floats) -> Indefinite 
     if not fails.any():
         return None
     where = states[fails]
-    return Indefinite(float(fails.mean()), states[np.argmin(lowest)], where.min(axis=0), where.max(axis=0))
+    return Indefinite(
+        float(fails.mean()), states[np.argmin(lowest)], where.min(axis=0), where.max(axis=0)
+    )

@@ -45,7 +45,9 @@ class JointResiduals:
         found = []
         for p, (moments, growth) in enumerate(zip(self.moments, self.growth, strict=True)):
             share = moments.squares[0] / moments.squares[1] if moments.squares[1] else 0.0
-            if share < DETERMINISTIC or (share < NEARLY_DETERMINISTIC and growth > GROWTH_WITHOUT_NOISE):
+            if share < DETERMINISTIC or (
+                share < NEARLY_DETERMINISTIC and growth > GROWTH_WITHOUT_NOISE
+            ):
                 found.append(p)
         return tuple(found)
 
@@ -74,17 +76,28 @@ def measure_residuals(
         b = functions @ b_of.T
         design = [w * functions[rows] for rows, w in zip(windows, rule.drift, strict=True)]
         displacement = stretch.displacements(space, rule.lead)
-        r = displacement[-1] - step * np.sum([w * b[rows] for rows, w in zip(windows, rule.drift, strict=True)], axis=0)
+        r = displacement[-1] - step * np.sum(
+            [w * b[rows] for rows, w in zip(windows, rule.drift, strict=True)], axis=0
+        )
         variance = (functions[windows[0]] @ a_of.T) * step * len(displacement)
         if noise is not None:
             variance = variance + 2 * np.diag(noise.covariance)
-        sums.add(stretch, functions[stretch.points[0]], np.sum(design, axis=0) * step, r, variance, displacement[0])
+        sums.add(
+            stretch,
+            functions[stretch.points[0]],
+            np.sum(design, axis=0) * step,
+            r,
+            variance,
+            displacement[0],
+        )
         pairs = np.flatnonzero(stretch.follows[1:])
         both = displacement[-1][pairs] + displacement[-1][pairs + 1]
         ends = b[windows[0, pairs]] + b[windows[-1, pairs + 1]]
         two = both - (step[pairs] + step[pairs + 1]) / 2 * ends
         doubled += np.stack([(r[pairs] ** 2).sum(axis=0), (two**2).sum(axis=0)], axis=1)
-    growth = np.divide(doubled[:, 1], doubled[:, 0], out=np.ones(len(doubled)), where=doubled[:, 0] > 0)
+    growth = np.divide(
+        doubled[:, 1], doubled[:, 0], out=np.ones(len(doubled)), where=doubled[:, 0] > 0
+    )
     return JointResiduals(sums.moments(), growth, sums.scores(rule.overlapping))
 
 
@@ -104,21 +117,37 @@ class _Sums:
         self._score, self._slope = np.zeros((d, n + extra)), np.zeros((d, n + extra, n))
         self._variance = np.zeros((d, n + extra, n + extra))
 
-    def add(self, stretch: Stretch, instruments: Floats, design: Floats, r: Floats, variance: Floats, first: Floats) -> None:
+    def add(
+        self,
+        stretch: Stretch,
+        instruments: Floats,
+        design: Floats,
+        r: Floats,
+        variance: Floats,
+        first: Floats,
+    ) -> None:
         """r, variance, first (n, d): residuals, their variance, first displacements."""
         positive = variance > 0
         u = np.where(positive, r, 0.0) / np.sqrt(np.where(positive, variance, 1.0))
         u2 = u * u
-        self._powers += np.stack([positive.sum(axis=0), *(v.sum(axis=0) for v in (u, u2, u2 * u, u2 * u2))], axis=1)
+        self._powers += np.stack(
+            [positive.sum(axis=0), *(v.sum(axis=0) for v in (u, u2, u2 * u, u2 * u2))], axis=1
+        )
         count, columns = np.full(r.shape[1], 1.0), []
         for lag in (1, 2):
-            first_of = np.flatnonzero(np.all([stretch.follows[k : len(r) - lag + k] for k in range(1, lag + 1)], axis=0))
+            first_of = np.flatnonzero(
+                np.all([stretch.follows[k : len(r) - lag + k] for k in range(1, lag + 1)], axis=0)
+            )
             both = r[first_of] * r[first_of + lag]
             columns += [count * len(first_of), both.sum(axis=0), (both**2).sum(axis=0)]
         self._products += np.stack(columns, axis=1)
-        self._squares += np.stack([(r**2).sum(axis=0), (first**2).sum(axis=0), count * len(r)], axis=1)
+        self._squares += np.stack(
+            [(r**2).sum(axis=0), (first**2).sum(axis=0), count * len(r)], axis=1
+        )
         self._zeros += (first == 0).sum(axis=0)
-        self._correlations += np.stack([(r[: len(r) - k] * r[k:]).sum(axis=0) for k in range(3)], axis=1)
+        self._correlations += np.stack(
+            [(r[: len(r) - k] * r[k:]).sum(axis=0) for k in range(3)], axis=1
+        )
         y = stretch.y[stretch.points[0]]
         for p in range(r.shape[1]):
             past = recent_past(y[:, p], stretch.follows)
@@ -131,13 +160,21 @@ class _Sums:
     def moments(self) -> tuple[ResidualMoments, ...]:
         shares = self._zeros / self._squares[:, 2].clip(min=1)
         rows = zip(self._powers, self._products, self._squares, shares, strict=True)
-        return tuple(ResidualMoments(powers, products, squares, float(zero)) for powers, products, squares, zero in rows)
+        return tuple(
+            ResidualMoments(powers, products, squares, float(zero))
+            for powers, products, squares, zero in rows
+        )
 
     def scores(self, overlapping: bool) -> tuple[ScoreTests, ...]:
         out = []
-        for score, variance, slope, c in zip(self._score, self._variance, self._slope, self._correlations, strict=True):
+        for score, variance, slope, c in zip(
+            self._score, self._variance, self._slope, self._correlations, strict=True
+        ):
             inflation = max(1 + 2 * (c[1] + c[2]) / c[0], 0.05) if overlapping and c[0] else 1.0
             size = self._size
-            found = [adjusted(score, variance * inflation, slope, size, k) for k in range(size, len(score))]
+            found = [
+                adjusted(score, variance * inflation, slope, size, k)
+                for k in range(size, len(score))
+            ]
             out.append(ScoreTests(found[0], tuple(found[1:])))
         return tuple(out)

@@ -39,7 +39,11 @@ class ResidualMoments:
     @property
     def kurtosis(self) -> float:
         """3 for Gaussian noise, larger for jumps and heavy tails."""
-        return float(self.powers[4] * self.powers[0] / self.powers[2] ** 2) if self.powers[2] > 0 else 0.0
+        return (
+            float(self.powers[4] * self.powers[0] / self.powers[2] ** 2)
+            if self.powers[2] > 0
+            else 0.0
+        )
 
     @property
     def is_heavy_tailed(self) -> bool:
@@ -95,7 +99,12 @@ class ResidualSums(ResidualMoments):
 
 
 def measure_residuals(
-    walk: Iterator[Chunk], rule: SamplingRule, library: Library, cells: Cells, drift: Floats, diffusion: Floats
+    walk: Iterator[Chunk],
+    rule: SamplingRule,
+    library: Library,
+    cells: Cells,
+    drift: Floats,
+    diffusion: Floats,
 ) -> ResidualSums:
     """Residuals of a model with these internal coefficients (n_functions,)."""
     powers, products, squares = np.zeros(5), np.zeros(6), np.zeros(3)
@@ -111,7 +120,9 @@ def measure_residuals(
             where = chunk.left[~positive]
             low, high = min(low, float(where.min())), max(high, float(where.max()))
         if positive.mean() > 0.5:
-            u = r[positive] / np.sqrt(np.asarray(rule.residual_variance(chunk, a)[positive], dtype=np.float64))
+            u = r[positive] / np.sqrt(
+                np.asarray(rule.residual_variance(chunk, a)[positive], dtype=np.float64)
+            )
         else:
             # Hardly any diffusion was found, as under jumps that drown it; their shape is there all the same.
             u = r / max(float(np.sqrt(np.mean(r**2))), np.finfo(float).tiny)
@@ -125,7 +136,9 @@ def measure_residuals(
         zeros += int((difference == 0).sum())
         inside = chunk.left[np.abs(chunk.left) <= 1]
         # The last bin has its right end, too.
-        histogram[:] += np.bincount(np.minimum((inside + 1) * (N_BINS / 2), N_BINS - 1).astype(np.int64), minlength=N_BINS)
+        histogram[:] += np.bincount(
+            np.minimum((inside + 1) * (N_BINS / 2), N_BINS - 1).astype(np.int64), minlength=N_BINS
+        )
         return np.stack([r**2, s**2, np.ones_like(r), chunk.step, chunk.step**2], axis=1)
 
     nodal = nodal_sums(walk, cells, weights)

@@ -49,7 +49,9 @@ class StageSums:
     def empty(cls, n: int, size: int) -> "StageSums":
         return cls(np.zeros((STAGES, n)), np.zeros((STAGES, n, n)), np.zeros((STAGES, n, size)))
 
-    def add(self, stage: NDArray[np.int64], instruments: Floats, residual: Floats, design: Floats) -> None:
+    def add(
+        self, stage: NDArray[np.int64], instruments: Floats, residual: Floats, design: Floats
+    ) -> None:
         """stage and residual (n_windows,), instruments (n_windows, n), design (n_windows, size)."""
         present = np.flatnonzero(np.bincount(stage, minlength=STAGES))
         for k in present:
@@ -63,12 +65,18 @@ class StageSums:
         """χ² of the stages' scores. `inflation` of their variance where neighbouring residuals are correlated."""
         size = self.slope.shape[2]
         looked_at = np.arange(min(FUNCTIONS, size))
-        score, variance, slope = self.score[:, :size], self.variance[:, :size, :size], self.slope[:, :size]
+        score, variance, slope = (
+            self.score[:, :size],
+            self.variance[:, :size, :size],
+            self.slope[:, :size],
+        )
         total, of_total = score.sum(axis=0), variance.sum(axis=0)
         share = slope @ np.linalg.pinv(slope.sum(axis=0), 1e-12)
         scores = (score - share @ total)[:, looked_at]
         covariance = share[:, None] @ of_total @ share.transpose(0, 2, 1)[None]
-        covariance -= variance[:, None] @ share.transpose(0, 2, 1)[None] + share[:, None] @ variance[None]
+        covariance -= (
+            variance[:, None] @ share.transpose(0, 2, 1)[None] + share[:, None] @ variance[None]
+        )
         covariance[np.arange(STAGES), np.arange(STAGES)] += variance
         chosen = covariance[:, :, looked_at[:, None], looked_at].transpose(0, 2, 1, 3)
         matrix = chosen.reshape(scores.size, scores.size) * inflation
@@ -77,10 +85,15 @@ class StageSums:
         if known.sum() < 2:
             return Homogeneity(0.0, 0.0)
         normal = (scores.ravel() / np.where(known, scale, 1.0))[known]
-        values, vectors = np.linalg.eigh(matrix[np.ix_(known, known)] / np.outer(scale[known], scale[known]))
+        values, vectors = np.linalg.eigh(
+            matrix[np.ix_(known, known)] / np.outer(scale[known], scale[known])
+        )
         # The stages' scores add up to nothing: as many directions as functions are empty.
         keep = values > 1e-8 * values[-1]
-        chi_squared, freedom = float(np.sum((vectors[:, keep].T @ normal) ** 2 / values[keep])), int(keep.sum())
+        chi_squared, freedom = (
+            float(np.sum((vectors[:, keep].T @ normal) ** 2 / values[keep])),
+            int(keep.sum()),
+        )
         return Homogeneity(_normal_equivalent(chi_squared, freedom), (chi_squared - freedom) / 2)
 
     def levels(self, coefficients: Floats) -> Floats:
@@ -88,7 +101,9 @@ class StageSums:
         nothing."""
         expected = self.slope[:, 0] @ coefficients
         seen = self.score[:, 0] + expected
-        return np.asarray(np.divide(seen, expected, out=np.full(STAGES, np.nan), where=expected > 0))
+        return np.asarray(
+            np.divide(seen, expected, out=np.full(STAGES, np.nan), where=expected > 0)
+        )
 
 
 def stage_of(elapsed: Floats, longest: float) -> NDArray[np.int64]:

@@ -10,7 +10,9 @@ Exponents = tuple[int, ...]
 MOST_TERMS = 250
 
 
-def candidate_terms(variables: tuple[str, ...], circular: tuple[bool, ...], degree: int, harmonics: int) -> list[str]:
+def candidate_terms(
+    variables: tuple[str, ...], circular: tuple[bool, ...], degree: int, harmonics: int
+) -> list[str]:
     """Names of the terms, lowest total degree first; the n-th harmonic of an angle counts as degree n.
 
     A product of a monomial of degree p and harmonics of total h is in where p ≤ degree, h ≤ harmonics and p + h ≤ the larger.
@@ -30,7 +32,9 @@ def candidate_terms(variables: tuple[str, ...], circular: tuple[bool, ...], degr
         """Every choice for the variables still open; (power or harmonic, whether a cosine) of each."""
         i = len(chosen)
         if i == len(variables):
-            found.append((p + h, tuple(-n for n, _ in chosen), tuple(int(cosine) for _, cosine in chosen)))
+            found.append(
+                (p + h, tuple(-n for n, _ in chosen), tuple(int(cosine) for _, cosine in chosen))
+            )
             return
         if circular[i]:
             for n in range(min(harmonics - h, max(degree, harmonics) - p - h) + 1):
@@ -41,15 +45,25 @@ def candidate_terms(variables: tuple[str, ...], circular: tuple[bool, ...], degr
                 extend((*chosen, (n, False)), p + n, h)
 
     extend((), 0, 0)
-    return [_name(variables, circular, tuple(-n for n in numbers), cosines) for _, numbers, cosines in sorted(found)]
+    return [
+        _name(variables, circular, tuple(-n for n in numbers), cosines)
+        for _, numbers, cosines in sorted(found)
+    ]
 
 
-def _name(variables: tuple[str, ...], circular: tuple[bool, ...], numbers: Exponents, cosines: tuple[int, ...]) -> str:
+def _name(
+    variables: tuple[str, ...],
+    circular: tuple[bool, ...],
+    numbers: Exponents,
+    cosines: tuple[int, ...],
+) -> str:
     powers = tuple(0 if circle else n for n, circle in zip(numbers, circular, strict=True))
     factors = [] if not any(powers) else [monomial_name(powers, variables)]
     for variable, circle, n, cosine in zip(variables, circular, numbers, cosines, strict=True):
         if circle and n:
-            factors.append(f"{'cos' if cosine else 'sin'}({variable if n == 1 else f'{n}*{variable}'})")
+            factors.append(
+                f"{'cos' if cosine else 'sin'}({variable if n == 1 else f'{n}*{variable}'})"
+            )
     return "*".join(factors) if factors else "1"
 
 

@@ -110,13 +110,17 @@ class Library:
     @cached_property
     def near_origin(self) -> bool:
         """Whether floats suffice for the change of basis."""
-        farthest = max(abs(origin) / unit for origin, unit in zip(self.origins, self.units, strict=True))
+        farthest = max(
+            abs(origin) / unit for origin, unit in zip(self.origins, self.units, strict=True)
+        )
         return bool((1 + farthest) ** self.internal_degree <= NEAR_ORIGIN)
 
     def raw_arguments(self, y: Floats) -> dict[str, Floats]:
         """What the terms' text calls x, y, …, for internal coordinates (n, d): states, or phases of periodic variables."""
         return {
-            name: np.pi * y[:, i] if self.periods[i] is not None else self.origins[i] + self.units[i] * y[:, i]
+            name: np.pi * y[:, i]
+            if self.periods[i] is not None
+            else self.origins[i] + self.units[i] * y[:, i]
             for i, name in enumerate(self.variables)
         }
 
@@ -124,7 +128,9 @@ class Library:
         """Internal functions g_j at internal coordinates, (n,) or (n, d) → (n, J): Chebyshev products, then the other terms."""
         columns = y[:, None] if y.ndim == 1 else y
         # With many functions whole columns are written and read at a time.
-        out = np.empty((len(columns), self.internal_size), order="C" if self.dimension == 1 else "F")
+        out = np.empty(
+            (len(columns), self.internal_size), order="C" if self.dimension == 1 else "F"
+        )
         out[:, 0] = 1.0
         for j, (variable, lower, lowest) in enumerate(self._recurrence, start=1):
             if variable is None:
@@ -153,7 +159,9 @@ class Library:
         for e in self.internal_exponents[1:]:
             last = max(i for i, k in enumerate(e) if k)
             if sum(e) == e[last]:
-                lower, lowest = (place.get((*e[:last], e[last] - k, *e[last + 1 :]), -1) for k in (1, 2))
+                lower, lowest = (
+                    place.get((*e[:last], e[last] - k, *e[last + 1 :]), -1) for k in (1, 2)
+                )
                 steps.append((last, lower, lowest))
             else:
                 alone = tuple(k if i == last else 0 for i, k in enumerate(e))
@@ -182,7 +190,10 @@ class Library:
     def places(self) -> tuple[int, ...]:
         """Of each term among the internal functions: that of its own exponents, or itself."""
         n = len(self.internal_exponents)
-        return tuple(n + self.other.index(k) if e is None else self._place[e] for k, e in enumerate(self.exponents))
+        return tuple(
+            n + self.other.index(k) if e is None else self._place[e]
+            for k, e in enumerate(self.exponents)
+        )
 
     @cached_property
     def coefficient_functionals(self) -> tuple[tuple[Fraction, ...], ...]:
@@ -196,30 +207,49 @@ class Library:
             row = [Fraction(0)] * self.internal_size
             for j, e in enumerate(self.internal_exponents):
                 if all(m >= k for m, k in zip(e, raw, strict=True)):
-                    row[j] = prod((shifted[i][m][k] for i, (m, k) in enumerate(zip(e, raw, strict=True))), start=Fraction(1))
+                    row[j] = prod(
+                        (shifted[i][m][k] for i, (m, k) in enumerate(zip(e, raw, strict=True))),
+                        start=Fraction(1),
+                    )
             rows.append(tuple(row))
-        rows.extend(tuple(Fraction(int(j == n + i)) for j in range(self.internal_size)) for i in range(len(self.other)))
+        rows.extend(
+            tuple(Fraction(int(j == n + i)) for j in range(self.internal_size))
+            for i in range(len(self.other))
+        )
         return tuple(rows)
 
     @cached_property
     def lost_bits(self) -> int:
         """Digits that the change of basis can lose: log2 of a bound of R's condition, its rows scaled."""
-        largest = [[max(map(abs, row)) for row in self._shifted_powers(i)] for i in range(self.dimension)]
+        largest = [
+            [max(map(abs, row)) for row in self._shifted_powers(i)] for i in range(self.dimension)
+        ]
         lost = 1
-        for e, functional in zip(self.internal_exponents, self.coefficient_functionals, strict=False):
-            bound = max(map(abs, functional)) * prod((largest[i][m] for i, m in enumerate(e)), start=Fraction(1))
+        for e, functional in zip(
+            self.internal_exponents, self.coefficient_functionals, strict=False
+        ):
+            bound = max(map(abs, functional)) * prod(
+                (largest[i][m] for i, m in enumerate(e)), start=Fraction(1)
+            )
             lost = max(lost, bound.numerator.bit_length() - bound.denominator.bit_length() + 1)
         return lost + 2 * self.internal_size.bit_length()
 
     @cached_property
     def term_scales(self) -> Floats:
         """Norm of each term's row of R; (K,)."""
-        return np.asarray(np.linalg.norm(np.array([[float(v) for v in row] for row in self.change_of_basis]), axis=1))
+        return np.asarray(
+            np.linalg.norm(
+                np.array([[float(v) for v in row] for row in self.change_of_basis]), axis=1
+            )
+        )
 
     @cached_property
     def scaled_terms(self) -> Floats:
         """The terms in the internal functions, in floats and scaled to unit norm; (K, J)."""
-        return np.array([[float(v) for v in row] for row in self.change_of_basis]) / self.term_scales[:, None]
+        return (
+            np.array([[float(v) for v in row] for row in self.change_of_basis])
+            / self.term_scales[:, None]
+        )
 
     def _shifted_powers(self, variable: int) -> list[list[Fraction]]:
         """Coefficients of x_i^m = (origin + unit·y_i)^m in T_0 … T_m, exactly; one list a power m."""
@@ -317,14 +347,20 @@ def make_joint_library(
     for text in extra_terms:
         tree = parse(text, variables)
         exponents = monomial_exponents(tree, variables)
-        name = text.strip().replace("**", "^").replace(" ", "") if exponents is None else monomial_name(exponents, variables)
+        name = (
+            text.strip().replace("**", "^").replace(" ", "")
+            if exponents is None
+            else monomial_name(exponents, variables)
+        )
         for variable, power, circle in zip(variables, exponents or (), circular, strict=False):
             if power and circle:
                 raise InvalidLibrary(
                     f"The term {name} is not a function on a circle; {variable} is periodic. Use sin and cos terms."
                 )
         if exponents is not None and sum(exponents) > HIGHEST_DEGREE:
-            raise InvalidLibrary(f"The term {name} has a degree above {HIGHEST_DEGREE}. Use a lower power.")
+            raise InvalidLibrary(
+                f"The term {name} has a degree above {HIGHEST_DEGREE}. Use a lower power."
+            )
         if name not in names:
             names.append(name)
             trees.append(tree)

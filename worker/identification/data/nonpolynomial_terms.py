@@ -32,10 +32,14 @@ def check_values(data: Trajectories, library: Library) -> None:
         internal = (states - np.array(library.origins)) / np.array(library.units)
         arguments = library.raw_arguments(internal)
         for k in uncertain:
-            bad = ~np.isfinite(evaluate(library.trees[k], arguments)) & np.isfinite(states).all(axis=1)
+            bad = ~np.isfinite(evaluate(library.trees[k], arguments)) & np.isfinite(states).all(
+                axis=1
+            )
             if bad.any():
                 row = int(np.argmax(bad))
-                where = ", ".join(f"{v} = {x:.6g}" for v, x in zip(library.variables, states[row], strict=True))
+                where = ", ".join(
+                    f"{v} = {x:.6g}" for v, x in zip(library.variables, states[row], strict=True)
+                )
                 raise InvalidLibrary(
                     f"The term {library.names[k]} has no finite value at {where} (sample {first + row + 1}).",
                     hints=(
@@ -98,15 +102,29 @@ def dependences(library: Library, y: Floats) -> Iterator[Dependence]:
         rest = columns[:, j] - columns[:, :j] @ parts
         if np.sqrt((rest**2).mean()) < SAME:
             involved = np.abs(parts) > MATERIAL
-            others = [names[m] for i, m in enumerate(library.other, start=n_polynomials) if i < j and involved[i]]
-            yield Dependence(names[k], (*_monomials(library, np.asarray(parts[:n_polynomials]), norms[:n_polynomials]), *others))
+            others = [
+                names[m]
+                for i, m in enumerate(library.other, start=n_polynomials)
+                if i < j and involved[i]
+            ]
+            yield Dependence(
+                names[k],
+                (
+                    *_monomials(library, np.asarray(parts[:n_polynomials]), norms[:n_polynomials]),
+                    *others,
+                ),
+            )
 
 
 def _monomials(library: Library, parts: Floats, norms: Floats) -> list[str]:
     """Names of the monomials in Σ parts · g, for g of these norms."""
     monomials = [k for k, e in enumerate(library.exponents) if e is not None]
-    rows = np.array([[float(v) for v in library.change_of_basis[k]] for k in monomials]).reshape(len(monomials), -1)
+    rows = np.array([[float(v) for v in library.change_of_basis[k]] for k in monomials]).reshape(
+        len(monomials), -1
+    )
     basis = rows[:, : len(parts)] * norms
     scales = np.linalg.norm(basis, axis=1)
     raw, *_ = np.linalg.lstsq((basis / scales[:, None]).T, parts, rcond=1e-13)
-    return [library.names[k] for k, value in zip(monomials, raw, strict=True) if abs(value) > MATERIAL]
+    return [
+        library.names[k] for k, value in zip(monomials, raw, strict=True) if abs(value) > MATERIAL
+    ]

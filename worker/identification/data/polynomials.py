@@ -34,7 +34,9 @@ def many_polynomials(x: Floats, origin: float, unit: float, powers: Floats) -> F
 
 
 @nb.njit(cache=True, nogil=True)
-def polynomials(x: Floats, origins: Floats, units: Floats, exponents: NDArray[np.int64], coefficients: Floats) -> Floats:
+def polynomials(
+    x: Floats, origins: Floats, units: Floats, exponents: NDArray[np.int64], coefficients: Floats
+) -> Floats:
     """(n, d) → (q, n): Σ_k coefficients_jk Π_i y_i^exponents_ki at y = (x − origins) / units.
 
     exponents (m, d), coefficients (q, m). Far out a power overflows to inf and a difference of two such to nan, silently.

@@ -12,7 +12,9 @@ from worker.identification.errors import UnknownTerm
 
 Floats = NDArray[np.float64]
 
-_FUNCTIONS: Mapping[str, Callable[[Floats], Floats]] = {name: getattr(np, name) for name in FUNCTIONS}
+_FUNCTIONS: Mapping[str, Callable[[Floats], Floats]] = {
+    name: getattr(np, name) for name in FUNCTIONS
+}
 
 
 def parse(text: str, variables: tuple[str, ...]) -> Tree:
@@ -37,7 +39,9 @@ def _evaluate(tree: Tree, values: Mapping[str, Floats]) -> Floats:
             return values[name]
         case Call(function, argument):
             return _FUNCTIONS[function](_evaluate(argument, values))
-        case Binary("^", base, Number(exponent)) if exponent == int(exponent) and 0 <= exponent <= 64:
+        case Binary("^", base, Number(exponent)) if (
+            exponent == int(exponent) and 0 <= exponent <= 64
+        ):
             return np.asarray(_evaluate(base, values) ** int(exponent), dtype=np.float64)
         case Binary(operator, left, right):
             a, b = _evaluate(left, values), _evaluate(right, values)
@@ -58,13 +62,23 @@ def derivative(tree: Tree, variable: str) -> Tree:
         case Variable(name):
             return Number(1.0 if name == variable else 0.0)
         case Call(function, argument):
-            return Binary("*", _outer_derivative(function, argument), derivative(argument, variable))
+            return Binary(
+                "*", _outer_derivative(function, argument), derivative(argument, variable)
+            )
         case Binary("+" | "-" as operator, left, right):
             return Binary(operator, derivative(left, variable), derivative(right, variable))
         case Binary("*", left, right):
-            return Binary("+", Binary("*", derivative(left, variable), right), Binary("*", left, derivative(right, variable)))
+            return Binary(
+                "+",
+                Binary("*", derivative(left, variable), right),
+                Binary("*", left, derivative(right, variable)),
+            )
         case Binary("/", left, right):
-            top = Binary("-", Binary("*", derivative(left, variable), right), Binary("*", left, derivative(right, variable)))
+            top = Binary(
+                "-",
+                Binary("*", derivative(left, variable), right),
+                Binary("*", left, derivative(right, variable)),
+            )
             return Binary("/", top, Binary("^", right, Number(2.0)))
         case Binary("^", base, Number(exponent)):
             if exponent == 0:

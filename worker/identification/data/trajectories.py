@@ -117,7 +117,9 @@ def measure_scales(data: Trajectories, period: float | None = None) -> Scales:
     values = data.states[:, 0]
     shift = float(values[data.segments[0, 0]])
     low, high, total, squares, count = _summary(values, data.segments, shift)
-    duration = float(sum(data.times[stop - 1] - data.times[start] for start, stop, _ in data.segments))
+    duration = float(
+        sum(data.times[stop - 1] - data.times[start] for start, stop, _ in data.segments)
+    )
     # Beyond a few units in the last place nothing is told from rounding.
     if not high - low > 64 * np.spacing(max(abs(low), abs(high))):
         raise ConstantData(
@@ -129,18 +131,40 @@ def measure_scales(data: Trajectories, period: float | None = None) -> Scales:
     sample, mean, steps = np.asarray(values[::stride]), total / count, _sampled_steps(data)
     deviation = float(np.sqrt(max(squares / count - mean**2, 0.0)))
     inner_low, middle, inner_high = (float(q) for q in np.quantile(sample, [0.0005, 0.5, 0.9995]))
-    bulk = (max(low, middle - 4 * (middle - inner_low)), min(high, middle + 4 * (inner_high - middle)))
+    bulk = (
+        max(low, middle - 4 * (middle - inner_low)),
+        min(high, middle + 4 * (inner_high - middle)),
+    )
     if not bulk[1] > bulk[0]:
         bulk = (low, high)
-    origin, unit = (0.0, period / 2) if period is not None else _rounded((bulk[0] + bulk[1]) / 2, (bulk[1] - bulk[0]) / 2)
-    return Scales(origin, unit, bulk, low, high, shift + mean, deviation, float(np.median(steps)), steps, duration)
+    origin, unit = (
+        (0.0, period / 2)
+        if period is not None
+        else _rounded((bulk[0] + bulk[1]) / 2, (bulk[1] - bulk[0]) / 2)
+    )
+    return Scales(
+        origin,
+        unit,
+        bulk,
+        low,
+        high,
+        shift + mean,
+        deviation,
+        float(np.median(steps)),
+        steps,
+        duration,
+    )
 
 
 def _sampled_steps(data: Trajectories) -> Floats:
     """Steps inside segments, sorted: all of a short record, else drawn at random, which no pattern of the clock can fool."""
     first, inside = data.segments[:, 0], data.segments[:, 1] - data.segments[:, 0] - 1
     total = int(inside.clip(min=0).sum())
-    wanted = np.arange(total) if total <= N_STEPS else np.random.default_rng(0).integers(0, total, N_STEPS)
+    wanted = (
+        np.arange(total)
+        if total <= N_STEPS
+        else np.random.default_rng(0).integers(0, total, N_STEPS)
+    )
     ends = np.cumsum(inside.clip(min=0))
     segment = np.searchsorted(ends, wanted, side="right")
     index = first[segment] + wanted - (ends[segment] - inside[segment])
@@ -229,7 +253,9 @@ class Windows:
 PAIRS = Windows()
 
 
-def block_edges(data: Trajectories, n_blocks: int, *, one_per_trajectory: bool = False, whole: bool = True) -> Integers:
+def block_edges(
+    data: Trajectories, n_blocks: int, *, one_per_trajectory: bool = False, whole: bool = True
+) -> Integers:
     """Sample numbers at which blocks begin, and the end: (n_blocks + 1,).
 
     A block is a group of whole trajectories where there are enough of them, else a stretch of the record.
@@ -278,13 +304,17 @@ def chunks(
         index = np.arange(begin, begin + n)
         segment = _segment_of(index, last_of)
         inside = (index >= first_of[segment]) & (index + span < last_of[segment])
-        points = [slice(k * windows.stride, k * windows.stride + n) for k in range(windows.n_points)]
+        points = [
+            slice(k * windows.stride, k * windows.stride + n) for k in range(windows.n_points)
+        ]
         steps = np.array([times[b] - times[a] for a, b in pairwise(points)])
         inside &= (steps <= windows.longest_step).all(axis=0)
         if windows.even:
             inside &= np.ptp(steps, axis=0) <= 0.02 * steps[0]
         if windows.between != EVERYWHERE:
-            inside &= (values[points[0]] >= windows.between[0]) & (values[points[0]] <= windows.between[1])
+            inside &= (values[points[0]] >= windows.between[0]) & (
+                values[points[0]] <= windows.between[1]
+            )
         if not inside.any():
             continue
         follows = np.zeros(n, dtype=np.bool_)
@@ -312,7 +342,11 @@ def chunks(
 def _spans(edges: Integers, every: int, joined: bool) -> Iterator[tuple[int, int, int, list[int]]]:
     """Of each chunk: the number of its block, its first sample and one past its last, and the samples at which it was joined."""
     of_blocks = enumerate(pairwise(edges) if edges.ndim == 1 else edges)
-    single = ((b, at, min(at + CHUNK, int(end))) for b, (first, end) in of_blocks for at in range(int(first), int(end), CHUNK))
+    single = (
+        (b, at, min(at + CHUNK, int(end)))
+        for b, (first, end) in of_blocks
+        for at in range(int(first), int(end), CHUNK)
+    )
     last: tuple[int, int, int, list[int]] | None = None
     for block, begin, end in islice(single, None, None, every):
         if last is not None and joined and last[2] == begin and end - last[1] <= CHUNK:

@@ -21,11 +21,21 @@ def check_independent(data: Trajectories) -> None:
     sample = np.asarray(data.states[:: max(1, len(data.states) // 100_000)])
     centred = sample - sample.mean(axis=0)
     spread = np.sqrt((centred**2).mean(axis=0))
-    constant = [variable_name(i) for i in range(d) if not spread[i] > 1e-12 * np.abs(sample[:, i]).max()]
+    constant = [
+        variable_name(i) for i in range(d) if not spread[i] > 1e-12 * np.abs(sample[:, i]).max()
+    ]
     moving = [i for i in range(d) if variable_name(i) not in constant]
-    singular = np.linalg.svd(centred[:, moving] / spread[moving], compute_uv=False) if moving else np.ones(1)
+    singular = (
+        np.linalg.svd(centred[:, moving] / spread[moving], compute_uv=False)
+        if moving
+        else np.ones(1)
+    )
     if constant or singular[-1] < 1e-6 * singular[0]:
-        what = f"{', '.join(constant)} does not vary" if constant else "one column is a linear combination of the others"
+        what = (
+            f"{', '.join(constant)} does not vary"
+            if constant
+            else "one column is a linear combination of the others"
+        )
         raise CollinearVariables(
             f"The {d} state columns are linearly dependent (collinear): {what}. The equations of such variables are singular.",
             hints=("Name the independent columns in layout.state_columns and upload again.",),
@@ -60,8 +70,14 @@ def _goes_round_a_circle(data: Trajectories, i: int, whole: float) -> bool:
         for left in range(int(start), int(stop) - 1, CHUNK):
             size = np.abs(np.diff(data.states[left : min(left + CHUNK + 1, int(stop)), i])) / whole
             long = size > 0.75
-            over_the_cut, n_cut = over_the_cut + float(np.sum((1 - size[long]) ** 2)), n_cut + int(long.sum())
-            others, n_others = others + float(np.sum(size[~long] ** 2)), n_others + int((~long).sum())
+            over_the_cut, n_cut = (
+                over_the_cut + float(np.sum((1 - size[long]) ** 2)),
+                n_cut + int(long.sum()),
+            )
+            others, n_others = (
+                others + float(np.sum(size[~long] ** 2)),
+                n_others + int((~long).sum()),
+            )
     return others > 0 and over_the_cut * n_others <= ALIKE**2 * others * n_cut
 
 
@@ -97,4 +113,7 @@ def _long_steps(states, segments, whole):  # type: ignore[no-untyped-def]
 
 def _likely_period(span: float) -> float:
     """A usual period that a range of this length fills, else the range."""
-    return next((p for p in (360.0, 2 * np.pi, 180.0, np.pi, 24.0, 1.0) if 0.95 * p <= span <= p * 1.001), span)
+    return next(
+        (p for p in (360.0, 2 * np.pi, 180.0, np.pi, 24.0, 1.0) if 0.95 * p <= span <= p * 1.001),
+        span,
+    )

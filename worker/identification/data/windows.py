@@ -58,8 +58,16 @@ class Space:
 
 def measure_space(data: Trajectories, periods: tuple[float | None, ...]) -> Space:
     """Scales of every variable. Raises TooFewSamples, ConstantData."""
-    columns = (Trajectories(data.states[:, i : i + 1], data.times, data.segments) for i in range(data.dimension))
-    return Space(tuple(measure_scales(column, period) for column, period in zip(columns, periods, strict=True)), periods)
+    columns = (
+        Trajectories(data.states[:, i : i + 1], data.times, data.segments)
+        for i in range(data.dimension)
+    )
+    return Space(
+        tuple(
+            measure_scales(column, period) for column, period in zip(columns, periods, strict=True)
+        ),
+        periods,
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +127,10 @@ def stretches(
     for block, (start, end) in enumerate(pairwise(edges) if edges.ndim == 1 else edges):
         for begin in range(int(start), int(end), every_chunk * CHUNK):
             reach = min(begin + CHUNK, int(end)) + span
-            states, times = np.asarray(data.states[begin:reach], dtype=np.float64), np.asarray(data.times[begin:reach])
+            states, times = (
+                np.asarray(data.states[begin:reach], dtype=np.float64),
+                np.asarray(data.times[begin:reach]),
+            )
             n = len(states) - span
             if n <= 0:
                 continue

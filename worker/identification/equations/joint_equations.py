@@ -40,7 +40,9 @@ class _Scores:
     response: Floats
 
 
-def joint_equations(systems: Sequence[WeakSystem], covariance: Floats) -> tuple[NormalEquations, NoiseLine]:
+def joint_equations(
+    systems: Sequence[WeakSystem], covariance: Floats
+) -> tuple[NormalEquations, NoiseLine]:
     """Generalised least squares on the scores of all systems, equation (M33).
 
     Residuals of different equations share noise: neither one equation nor their sum is best. The noise's variance is one more
@@ -86,20 +88,31 @@ def _inverse_covariance(scores: _Scores, residuals: Floats, rows: Sequence[slice
         of_blocks = scores.design[:, row, :n_functions]
         values, vectors = np.linalg.eigh(of_blocks.sum(axis=0))
         # The symmetric root, so that functions of one system stand beside the same functions of the others.
-        inverse_root = vectors / np.sqrt(np.where(values > 1e-12 * values[-1], values, np.inf)) @ vectors.T
+        inverse_root = (
+            vectors / np.sqrt(np.where(values > 1e-12 * values[-1], values, np.inf)) @ vectors.T
+        )
         roots.append(inverse_root)
         unit.append(residuals[:, row] @ inverse_root)
         left.append(left_over(of_blocks @ inverse_root @ inverse_root))
     # A single block leaves no scatter.
     known = min(left) > 0
-    shared = np.einsum("ebj,fbj->ef", unit, unit) / np.sqrt(np.outer(left, left)) if known else np.eye(len(rows))
+    shared = (
+        np.einsum("ebj,fbj->ef", unit, unit) / np.sqrt(np.outer(left, left))
+        if known
+        else np.eye(len(rows))
+    )
     weight = np.linalg.inv(shared)
     return np.block(
-        [[w * one @ other for w, other in zip(line, roots, strict=True)] for line, one in zip(weight, roots, strict=True)]
+        [
+            [w * one @ other for w, other in zip(line, roots, strict=True)]
+            for line, one in zip(weight, roots, strict=True)
+        ]
     )
 
 
-def _without_noise(design: Floats, response: Floats, whitened_design: Floats) -> tuple[NormalEquations, NoiseLine]:
+def _without_noise(
+    design: Floats, response: Floats, whitened_design: Floats
+) -> tuple[NormalEquations, NoiseLine]:
     """The normal equations of the coefficients alone, of blocks of all unknowns' in which the noise's variance is the last."""
     pooled, pooled_response = design.sum(axis=0), response.sum(axis=0)
     own = pooled[-1, -1]

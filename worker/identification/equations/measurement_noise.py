@@ -67,10 +67,14 @@ class Noisy:
         y = chunk.states[1:]
         distance = y - y[0]
         at = [library.internal(state) * chunk.step[:, None] for state in y]
-        scalars = np.stack([np.ones(chunk.size), distance[2], distance[1] ** 2, distance[3] ** 2], axis=1)
+        scalars = np.stack(
+            [np.ones(chunk.size), distance[2], distance[1] ** 2, distance[3] ** 2], axis=1
+        )
         moved = [2 * d[:, None] * g for d, g in zip(distance[1:], at[1:], strict=True)]
         groups = [at[0], *(_combined(w, at) for w in (OVER_TWO, OVER_ONE, OVER_THREE))]
-        return np.concatenate([scalars, *groups, *(_combined(w[1:], moved) for w in (OVER_ONE, OVER_THREE))], axis=1)
+        return np.concatenate(
+            [scalars, *groups, *(_combined(w[1:], moved) for w in (OVER_ONE, OVER_THREE))], axis=1
+        )
 
     def drift_system(self, statistics: KernelStatistics, library: Library) -> WeakSystem:
         """y₂ − y₀ ≈ (h/3)(b̃₀ + 4 b̃₁ + b̃₂)."""
@@ -80,15 +84,24 @@ class Noisy:
         self, statistics: KernelStatistics, library: Library, kernels: Kernels, drift: Floats
     ) -> tuple[WeakSystem, ...]:
         """(y_l − y₀)² over one step and over three, against ∫ 2(X_s − X₀) b + a and twice the noise's variance."""
-        return tuple(WeakSystem(*equation) for equation in self._diffusion_equations(statistics.sums, library, drift))
+        return tuple(
+            WeakSystem(*equation)
+            for equation in self._diffusion_equations(statistics.sums, library, drift)
+        )
 
-    def residuals(self, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats) -> tuple[Floats, Floats]:
+    def residuals(
+        self, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats
+    ) -> tuple[Floats, Floats]:
         """Of the drift's equation, and of the diffusion's over three steps."""
         y = chunk.states[1:]
         shape = np.zeros_like(drift) if self.shape is None else self.shape
         slope = _derivative_matrix(library).T @ drift
-        functions = noise_correction(library, self.variance).T @ np.stack([drift, diffusion, slope, shape], axis=1)
-        b, a, b_slope, noise = np.stack([(library.internal(state) @ functions).T * chunk.step for state in y], axis=1)
+        functions = noise_correction(library, self.variance).T @ np.stack(
+            [drift, diffusion, slope, shape], axis=1
+        )
+        b, a, b_slope, noise = np.stack(
+            [(library.internal(state) @ functions).T * chunk.step for state in y], axis=1
+        )
         distance = y - y[0]
         known = a + 2 * distance * b
         # What y₀ shares with the other samples is its noise alone: nothing of that is in b(y₀).
@@ -100,7 +113,9 @@ class Noisy:
         later = _combined(OVER_TWO, [library.internal(y) for y in chunk.states[1:4]])
         return np.asarray(later @ noise_correction(library, self.variance).T * chunk.step[:, None])
 
-    def _diffusion_equations(self, sums: Floats, library: Library, drift: Floats) -> list[tuple[Floats, Floats, Floats]]:
+    def _diffusion_equations(
+        self, sums: Floats, library: Library, drift: Floats
+    ) -> list[tuple[Floats, Floats, Floats]]:
         """Design, response, and what multiplies the noise's variance, over one step and over three."""
         at_zero, _, one, three, cross_one, cross_three = self._corrected(sums, library)
         noise = 2 * (sums[..., 0] if self.shape is None else at_zero @ self.shape)

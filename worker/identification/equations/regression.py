@@ -52,7 +52,11 @@ def smooth_ratio(kernels_at_nodes: Floats, numerator: Floats, denominator: Float
     mean = max(float(numerator.sum()), 0.0) / float(denominator.sum())
     # A trace of the overall mean keeps the ratio finite where no sample has been.
     prior = 1e-6 * float(np.abs(bottom).max())
-    ratio = kernels_at_nodes.T @ (top.clip(min=0) + prior * mean) / (kernels_at_nodes.T @ (bottom.clip(min=0) + prior))
+    ratio = (
+        kernels_at_nodes.T
+        @ (top.clip(min=0) + prior * mean)
+        / (kernels_at_nodes.T @ (bottom.clip(min=0) + prior))
+    )
     return np.asarray(ratio.clip(min=1e-12 * max(mean, np.finfo(float).tiny)))
 
 
@@ -85,7 +89,9 @@ def inverse_square_root(covariance: Floats, smallest: float) -> Floats:
     return np.asarray((vectors[:, keep] / np.sqrt(values[keep])).T)
 
 
-def whitened(system: WeakSystem, covariance: Floats, smallest: float = SMALLEST_EIGENVALUE) -> NormalEquations:
+def whitened(
+    system: WeakSystem, covariance: Floats, smallest: float = SMALLEST_EIGENVALUE
+) -> NormalEquations:
     """The normal equations of a weak system whose noise has this covariance.
 
     smallest   eigenvalues below this share of the largest are dropped
@@ -134,7 +140,9 @@ def left_over(leverage: Floats) -> float:
     return float(np.trace(leverage.sum(axis=0)) - np.einsum("bij,bji->", leverage, leverage))
 
 
-def with_block_errors(equations: NormalEquations, *, at_least_model: bool = False) -> NormalEquations:
+def with_block_errors(
+    equations: NormalEquations, *, at_least_model: bool = False
+) -> NormalEquations:
     """The same estimate of all coefficients, with their covariance from the scatter of the blocks' scores in place of V's.
 
     For residuals that are correlated between windows V knows only the diagonal; the blocks know all of it. Restricted to a
@@ -202,10 +210,14 @@ def solve(equations: NormalEquations, basis: Floats, *, robust: bool = True) -> 
         return None
     covariance = (vectors / values) @ vectors.T / np.outer(norms, norms)
     solution = covariance @ (basis @ equations.score)
-    return Solution(solution, covariance, _robust(equations, basis, solution, covariance) if robust else None)
+    return Solution(
+        solution, covariance, _robust(equations, basis, solution, covariance) if robust else None
+    )
 
 
-def _robust(equations: NormalEquations, basis: Floats, values: Floats, covariance: Floats) -> Floats | None:
+def _robust(
+    equations: NormalEquations, basis: Floats, values: Floats, covariance: Floats
+) -> Floats | None:
     n_blocks = len(equations.block_score)
     if n_blocks < 8:
         return None

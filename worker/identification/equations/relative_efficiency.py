@@ -7,7 +7,11 @@ no noise of their own.
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.equations.regression import SMALLEST_EIGENVALUE, inverse_square_root, noise_covariance
+from worker.identification.equations.regression import (
+    SMALLEST_EIGENVALUE,
+    inverse_square_root,
+    noise_covariance,
+)
 from worker.identification.sums.kernels import Kernels
 
 Floats = NDArray[np.float64]
@@ -21,10 +25,15 @@ TOLD_APART = 1e-6
 
 def whitening(kernels_at_nodes: Floats, variance: Floats) -> Floats:
     """V^(−1/2) K, (n_rows, n_nodes), for kernels (n_kernels, n_nodes) and quadrature weights (n_nodes,) of Σ ω Δt."""
-    return inverse_square_root(noise_covariance(kernels_at_nodes, variance), SMALLEST_EIGENVALUE) @ kernels_at_nodes
+    return (
+        inverse_square_root(noise_covariance(kernels_at_nodes, variance), SMALLEST_EIGENVALUE)
+        @ kernels_at_nodes
+    )
 
 
-def variance_over_bound(whitened: Floats, functions: Floats, time: Floats, variance: Floats) -> float | None:
+def variance_over_bound(
+    whitened: Floats, functions: Floats, time: Floats, variance: Floats
+) -> float | None:
     """Variance of the coefficients by (M9) over the Cramér–Rao bound, mean over the library's directions, equation (M29).
 
     At least 1, by the inequality of Cauchy and Schwarz. None where some direction does not pass.
@@ -33,7 +42,9 @@ def variance_over_bound(whitened: Floats, functions: Floats, time: Floats, varia
     functions        (n_nodes, n_functions)
     time, variance   (n_nodes,) quadrature weights of Σ Δt and Σ ω Δt
     """
-    root = inverse_root((functions * (time / local_variance(time, variance))[:, None]).T @ functions)
+    root = inverse_root(
+        (functions * (time / local_variance(time, variance))[:, None]).T @ functions
+    )
     design = whitened @ (functions * time[:, None]) @ root
     efficiencies = np.linalg.eigvalsh(design.T @ design)
     return float((1 / efficiencies).mean()) if efficiencies[0] > TOLD_APART else None
@@ -54,7 +65,12 @@ def inverse_root(matrix: Floats) -> Floats:
 
 
 def gain_of_narrower(
-    kernels: Kernels, nodes: Floats, functions: Floats, time: Floats, variance: Floats, material: float = 1.0
+    kernels: Kernels,
+    nodes: Floats,
+    functions: Floats,
+    time: Floats,
+    variance: Floats,
+    material: float = 1.0,
 ) -> float:
     """Variance with these kernels over that with twice as many of half the width; infinite where only those tell all apart.
 
@@ -66,7 +82,9 @@ def gain_of_narrower(
         return now
     spacing = float(kernels.centres[1] - kernels.centres[0])
     between = kernels.centres + spacing / 2
-    centres = np.concatenate([kernels.centres, between if kernels.circle is not None else between[:-1]])
+    centres = np.concatenate(
+        [kernels.centres, between if kernels.circle is not None else between[:-1]]
+    )
     narrower = Kernels(centres, kernels.bandwidth / 2, kernels.circle)
     then = variance_over_bound(whitening(narrower.at(nodes), variance), functions, time, variance)
     if then is None:

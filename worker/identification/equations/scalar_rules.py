@@ -79,7 +79,9 @@ class SamplingRule(Protocol):
         """With the drift's part removed; drift (n_functions,) internal coefficients. Several where noise is an unknown."""
         ...
 
-    def residuals(self, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats) -> tuple[Floats, Floats]:
+    def residuals(
+        self, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats
+    ) -> tuple[Floats, Floats]:
         """Residuals of both equations for single windows, each (n,)."""
         ...
 
@@ -125,9 +127,15 @@ class _Quadrature(_OfCleanSamples):
     def weights(self, chunk: Chunk, library: Library) -> Floats:
         """D_l, D_l², then h Σ_j w_j g(y_j) and 2h Σ_j w_j D_j g(y_j) over the later points. The first two are Euler's."""
         y, target = chunk.states, chunk.states[self.over] - chunk.states[0]
-        each = [library.internal(y[j]) * (w * chunk.step[:, None]) for j, w in enumerate(self.quadrature) if j]
+        each = [
+            library.internal(y[j]) * (w * chunk.step[:, None])
+            for j, w in enumerate(self.quadrature)
+            if j
+        ]
         later = reduce(np.add, each)
-        cross = reduce(np.add, (g * (2 * (y[j] - y[0]))[:, None] for j, g in enumerate(each, start=1)))
+        cross = reduce(
+            np.add, (g * (2 * (y[j] - y[0]))[:, None] for j, g in enumerate(each, start=1))
+        )
         return np.concatenate([target[:, None], (target**2)[:, None], later, cross], axis=1)
 
     def drift_system(self, statistics: KernelStatistics, library: Library) -> WeakSystem:
@@ -137,13 +145,19 @@ class _Quadrature(_OfCleanSamples):
         self, statistics: KernelStatistics, library: Library, kernels: Kernels, drift: Floats
     ) -> tuple[WeakSystem, ...]:
         cross = statistics.sums[..., 2 + library.internal_size :]
-        return (WeakSystem(self._pooled_design(statistics, library), statistics.sums[..., 1] - cross @ drift),)
+        return (
+            WeakSystem(
+                self._pooled_design(statistics, library), statistics.sums[..., 1] - cross @ drift
+            ),
+        )
 
     def _pooled_design(self, statistics: KernelStatistics, library: Library) -> Floats:
         later = statistics.sums[..., 2 : 2 + library.internal_size]
         return self.quadrature[0] * statistics.at_instrument + later
 
-    def residuals(self, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats) -> tuple[Floats, Floats]:
+    def residuals(
+        self, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats
+    ) -> tuple[Floats, Floats]:
         both = np.stack([drift, diffusion], axis=1)
         y, target = chunk.states, chunk.states[self.over] - chunk.states[0]
         r, s = target, target**2
@@ -187,7 +201,9 @@ class Euler(_OfCleanSamples):
         correction = (statistics.time_squared * squared) @ statistics.at_nodes(kernels).T
         return (WeakSystem(statistics.at_instrument, statistics.sums[..., 1] - correction),)
 
-    def residuals(self, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats) -> tuple[Floats, Floats]:
+    def residuals(
+        self, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats
+    ) -> tuple[Floats, Floats]:
         at_left, difference = library.internal(chunk.left), chunk.right - chunk.left
         expected = at_left @ drift * chunk.step
         return difference - expected, difference**2 - expected**2 - at_left @ diffusion * chunk.step

@@ -64,12 +64,19 @@ class JointEquations:
     @property
     def kernel_weights(self) -> Floats:
         """Σ K_j(z_n) over all windows; (n_kernels,)."""
-        return np.asarray(self.statistics.products.count[:, : self.instruments.n_kernels].sum(axis=0))
+        return np.asarray(
+            self.statistics.products.count[:, : self.instruments.n_kernels].sum(axis=0)
+        )
 
     def rough_drift(self) -> Floats:
         """All internal functions at once, weighted by local second moments; (d, n_functions)."""
         moves, step = self.sample.products.displacements[:, -1], self.sample.step
-        return np.stack([_pseudo_solution(self.of_drift(p, self._covariance(v, step))) for p, v in enumerate(moves.T)])
+        return np.stack(
+            [
+                _pseudo_solution(self.of_drift(p, self._covariance(v, step)))
+                for p, v in enumerate(moves.T)
+            ]
+        )
 
     def first_drift_covariances(self, drift: Floats) -> list[Floats]:
         """V of each component before a diffusion is known: from the local averages of this drift's squared residuals."""
@@ -78,9 +85,14 @@ class JointEquations:
     def first_diffusion_covariance(self, shares: Shares, drift: Floats) -> Floats:
         """Likewise, from the targets' deviations from their local means."""
         products, step = self.sample.products, self.sample.step
-        parts = [w * products.diffusion_response(self.rule, pair, drift, self.noise) for pair, w in shares.items()]
+        parts = [
+            w * products.diffusion_response(self.rule, pair, drift, self.noise)
+            for pair, w in shares.items()
+        ]
         target = np.asarray(sum(parts))
-        return self._covariance(target - self._average(target, step) * step, step**2, squared_step=True)
+        return self._covariance(
+            target - self._average(target, step) * step, step**2, squared_step=True
+        )
 
     def drift_covariances(self, model: Model) -> list[Floats]:
         """V of each component, from the residuals of a model."""
@@ -91,18 +103,31 @@ class JointEquations:
         """V of a component of the tensor, from the residuals of a model."""
         products, (drift, tensor) = self.sample.products, model
         design = products.diffusion_design(self.rule, self.noise)
-        residual, expected, moments = np.zeros(len(design)), np.zeros(len(design)), self._expected_moments(model)
+        residual, expected, moments = (
+            np.zeros(len(design)),
+            np.zeros(len(design)),
+            self._expected_moments(model),
+        )
         for (p, q), w in shares.items():
-            residual += w * (products.diffusion_response(self.rule, (p, q), drift, self.noise) - design @ tensor[p, q])
+            residual += w * (
+                products.diffusion_response(self.rule, (p, q), drift, self.noise)
+                - design @ tensor[p, q]
+            )
             for (r, s), other in shares.items():
                 # The covariance of products of Gaussians (Isserlis).
-                expected += w * other * (moments[:, p, r] * moments[:, q, s] + moments[:, p, s] * moments[:, q, r])
+                expected += (
+                    w
+                    * other
+                    * (moments[:, p, r] * moments[:, q, s] + moments[:, p, s] * moments[:, q, r])
+                )
         return self._covariance(residual, expected, squared_step=True)
 
     def _residuals(self, drift: Floats) -> Floats:
         """Of the sample; (n, d)."""
         products = self.sample.products
-        return np.asarray(products.displacements[:, -1] - products.drift_design(self.rule, self.noise) @ drift.T)
+        return np.asarray(
+            products.displacements[:, -1] - products.drift_design(self.rule, self.noise) @ drift.T
+        )
 
     def _expected_moments(self, model: Model) -> Floats:
         """⟨r_p r_q⟩ = â_pq m h + 2 S_pq for the residuals of each window of the sample; (n, d, d).
@@ -111,23 +136,35 @@ class JointEquations:
         """
         drift, tensor = model
         span = self.sample.step * (len(self.rule.drift) - 1)
-        out = np.einsum("pqk,nk->npq", tensor, self.sample.functions, optimize=True) * span[:, None, None]
+        out = (
+            np.einsum("pqk,nk->npq", tensor, self.sample.functions, optimize=True)
+            * span[:, None, None]
+        )
         if self.noise is not None:
             out += 2 * self.noise.covariance
         for p, r in enumerate(self._residuals(drift).T):
             out[:, p, p] = np.maximum(out[:, p, p], 0.2 * self._average(r**2, span) * span)
         return np.asarray(out)
 
-    def of_drift(self, p: int, covariance: Floats, rule: JointRule | None = None) -> NormalEquations:
+    def of_drift(
+        self, p: int, covariance: Floats, rule: JointRule | None = None
+    ) -> NormalEquations:
         """Of b_p; by another rule of the same sums if given one. Raises NoDataUnderKernels."""
         products = self.statistics.products
-        system = WeakSystem(products.drift_design(rule or self.rule, self.noise), products.drift_response(p))
+        system = WeakSystem(
+            products.drift_design(rule or self.rule, self.noise), products.drift_response(p)
+        )
         return self._whitened(system, covariance)
 
-    def of_diffusion(self, shares: Shares, drift: Floats, covariance: Floats, rule: JointRule | None = None) -> NormalEquations:
+    def of_diffusion(
+        self, shares: Shares, drift: Floats, covariance: Floats, rule: JointRule | None = None
+    ) -> NormalEquations:
         """Of a component of the tensor, for drift (d, n_functions). Raises NoDataUnderKernels."""
         products, rule = self.statistics.products, rule or self.rule
-        response = sum(w * products.diffusion_response(rule, pair, drift, self.noise) for pair, w in shares.items())
+        response = sum(
+            w * products.diffusion_response(rule, pair, drift, self.noise)
+            for pair, w in shares.items()
+        )
         design = products.diffusion_design(rule, self.noise)
         if self.diffusion_functions is not None:
             design = design[..., self.diffusion_functions]
@@ -156,10 +193,14 @@ class JointEquations:
         # A trace of the overall mean keeps the ratio finite away from all kernels.
         prior = 1e-6 * float(bottom.max())
         floor = 1e-9 * prior
-        ratio = (self._kernels @ (top + prior * mean) + floor * mean) / (self._kernels @ (bottom + prior) + floor)
+        ratio = (self._kernels @ (top + prior * mean) + floor * mean) / (
+            self._kernels @ (bottom + prior) + floor
+        )
         return np.asarray(ratio)
 
-    def _covariance(self, residual: Floats, expected: Floats, *, squared_step: bool = False) -> Floats:
+    def _covariance(
+        self, residual: Floats, expected: Floats, *, squared_step: bool = False
+    ) -> Floats:
         """V_ij = Σ Φ_i Φ_j ω over all windows, equation (M8), and between windows that share noise (M8a), from the sample.
 
         ω is the expected square times the local average of actual over expected: right for whatever the residuals are. Averaging
@@ -167,7 +208,9 @@ class JointEquations:
         """
         squared = residual**2
         ratio = self._average(squared, expected)
-        ratio = ratio.clip(min=max(1e-9 * float(squared.sum() / expected.sum()), np.finfo(float).tiny))
+        ratio = ratio.clip(
+            min=max(1e-9 * float(squared.sum() / expected.sum()), np.finfo(float).tiny)
+        )
         power = 2 if squared_step else 1
         total = self.statistics.time_squared if squared_step else self.statistics.time
         out = noise_covariance(self._at_sample[1].T, ratio * expected)
@@ -195,11 +238,17 @@ class JointEquations:
         scale = np.where(scale > 0, scale, np.inf)
         scaled = WeakSystem(system.design / scale[:, None], system.response / scale)
         found = whitened(scaled, covariance / np.outer(scale, scale), SMALLEST_EIGENVALUE)
-        return with_block_errors(found, at_least_model=self.rule.persistent) if self.rule.errors_from_blocks else found
+        return (
+            with_block_errors(found, at_least_model=self.rule.persistent)
+            if self.rule.errors_from_blocks
+            else found
+        )
 
 
 def _pseudo_solution(equations: NormalEquations) -> Floats:
     scale = np.sqrt(np.diag(equations.information).clip(min=0))
     scale = np.where(scale > 0, scale, 1.0)
-    inverse = np.linalg.pinv(equations.information / np.outer(scale, scale), rcond=1e-12, hermitian=True)
+    inverse = np.linalg.pinv(
+        equations.information / np.outer(scale, scale), rcond=1e-12, hermitian=True
+    )
     return np.asarray(inverse @ (equations.score / scale) / scale)

@@ -101,10 +101,17 @@ class JointFit:
     def tensor(self) -> Floats:
         """Of the diffusion; (d, d, n_functions)."""
         d = len(self.drift)
-        return np.stack([np.stack([self.diffusion[min(p, q), max(p, q)].estimate.internal for q in range(d)]) for p in range(d)])
+        return np.stack(
+            [
+                np.stack([self.diffusion[min(p, q), max(p, q)].estimate.internal for q in range(d)])
+                for p in range(d)
+            ]
+        )
 
 
-def identify(problem: JointProblem, rule: RuleName | Literal["auto"], noise: NoiseHandling) -> JointFit:
+def identify(
+    problem: JointProblem, rule: RuleName | Literal["auto"], noise: NoiseHandling
+) -> JointFit:
     """Drift vector and diffusion tensor. Raises NoDataUnderKernels."""
     problem = without_long_steps(problem)
     asked = RULES.get(rule, TRAPEZOID)
@@ -155,7 +162,12 @@ def fitted_through_noise(problem: JointProblem, plain: JointFit) -> JointFit | N
         covariance = _positive(noisy.noise_covariance(b, tensor))
         if not covariance.any():
             return None
-    return _judged(problem, replace(equations, noise=MeasurementNoise(covariance, problem.library)), (b, tensor), plain)
+    return _judged(
+        problem,
+        replace(equations, noise=MeasurementNoise(covariance, problem.library)),
+        (b, tensor),
+        plain,
+    )
 
 
 def fitted_at_longer_steps(problem: JointProblem, plain: JointFit) -> JointFit | None:
@@ -163,7 +175,10 @@ def fitted_at_longer_steps(problem: JointProblem, plain: JointFit) -> JointFit |
     first = plain.raw.moments
     for slower in at_longer_steps(problem):
         fit = fitted(slower, TRAPEZOID)
-        if _fastest_rate(fit.coefficients, fit.sample) * slower.least_step > 0.5 * problem.space.time:
+        if (
+            _fastest_rate(fit.coefficients, fit.sample) * slower.least_step
+            > 0.5 * problem.space.time
+        ):
             return None
         moments = [m for p, m in enumerate(fit.raw.moments) if p not in fit.noise_free]
         if all(m.lag_one_correlation < UNCORRELATED and m.lag_one_z < SIGNIFICANT for m in moments):
@@ -173,12 +188,17 @@ def fitted_at_longer_steps(problem: JointProblem, plain: JointFit) -> JointFit |
 
 def is_too_coarse(fit: JointFit) -> bool:
     """Whether doubling the step moves a coefficient beyond its error and by more than a percent."""
-    components = [*zip(fit.drift, fit.coarse[0], strict=True), *((s, fit.coarse[1].get(p)) for p, s in fit.diffusion.items())]
+    components = [
+        *zip(fit.drift, fit.coarse[0], strict=True),
+        *((s, fit.coarse[1].get(p)) for p, s in fit.diffusion.items()),
+    ]
     for selected, coarse in components:
         estimate = selected.estimate
         if coarse is not None and len(coarse):
             moved = np.abs(coarse - estimate.raw)
-            if bool(np.any((moved > 2.5 * estimate.std_error) & (moved > 0.01 * np.abs(estimate.raw)))):
+            if bool(
+                np.any((moved > 2.5 * estimate.std_error) & (moved > 0.01 * np.abs(estimate.raw)))
+            ):
                 return True
     return False
 
@@ -211,7 +231,9 @@ def _is_noisy(fit: JointFit) -> bool:
     return any(is_noisy(m) for p, m in enumerate(fit.raw.moments) if p not in fit.noise_free)
 
 
-def _judged(problem: JointProblem, equations: JointEquations, rough: Model, plain: JointFit | None) -> JointFit:
+def _judged(
+    problem: JointProblem, equations: JointEquations, rough: Model, plain: JointFit | None
+) -> JointFit:
     """The fit, weighted by the residuals of a rough model, and what its residuals say."""
     rule, noise = equations.rule, equations.noise
     v = covariances(problem, equations, rough)
@@ -219,18 +241,27 @@ def _judged(problem: JointProblem, equations: JointEquations, rough: Model, plai
     b = drift_of(drift)
     tensor = tensor_of(problem, completed(problem, estimated, ()))
     diagonal = np.stack([tensor[p, p] for p in range(len(b))])
-    windows = walk(problem, rule, N_BLOCKS, every_chunk=max(1, problem.data.n_increments // WINDOWS_FOR_DIAGNOSTICS))
+    windows = walk(
+        problem,
+        rule,
+        N_BLOCKS,
+        every_chunk=max(1, problem.data.n_increments // WINDOWS_FOR_DIAGNOSTICS),
+    )
     residuals = measure_residuals(windows, problem.space, problem.library, rule, b, diagonal, noise)
     noise_free = residuals.noise_free() if plain is None else plain.noise_free
     drift = tuple(
-        simplest(s, equations.of_drift(p, v.drift[p]), problem.library) if p in noise_free else s for p, s in enumerate(drift)
+        simplest(s, equations.of_drift(p, v.drift[p]), problem.library) if p in noise_free else s
+        for p, s in enumerate(drift)
     )
     coarse_drift, coarse_diffusion = at_double_step(problem, equations, v, drift, estimated)
     return JointFit(
         rule=rule,
         drift=drift,
         diffusion=completed(problem, estimated, noise_free),
-        coarse=(coarse_drift, {p: c for p, c in coarse_diffusion.items() if not set(p) & set(noise_free)}),
+        coarse=(
+            coarse_drift,
+            {p: c for p, c in coarse_diffusion.items() if not set(p) & set(noise_free)},
+        ),
         residuals=residuals,
         raw=residuals if plain is None else plain.raw,
         noise_free=noise_free,

@@ -43,15 +43,23 @@ def walk(problem: JointProblem, rule: JointRule, n_blocks: int, **some: int) -> 
     return stretches(problem.data, problem.space, edges, windows, **some)
 
 
-def statistics_of(problem: JointProblem, rule: JointRule, every_block: int = 1) -> JointStatistics | None:
-    edges, windows = _edges_and_windows(problem, rule, N_BLOCKS_FOR_ERRORS if rule.errors_from_blocks else N_BLOCKS)
+def statistics_of(
+    problem: JointProblem, rule: JointRule, every_block: int = 1
+) -> JointStatistics | None:
+    edges, windows = _edges_and_windows(
+        problem, rule, N_BLOCKS_FOR_ERRORS if rule.errors_from_blocks else N_BLOCKS
+    )
     blocks = blocks_between(edges, every_block)
-    found = problem.summing(JointPass(problem.data, blocks, problem.space, windows, problem.instruments, rule))
+    found = problem.summing(
+        JointPass(problem.data, blocks, problem.space, windows, problem.instruments, rule)
+    )
     assert found is not None, "windows fit any data"
     return joint_statistics(found, problem.space, problem.instruments, rule)
 
 
-def _edges_and_windows(problem: JointProblem, rule: JointRule, n_blocks: int) -> tuple[Integers, Windows]:
+def _edges_and_windows(
+    problem: JointProblem, rule: JointRule, n_blocks: int
+) -> tuple[Integers, Windows]:
     edges = block_edges(problem.data, n_blocks, whole=not (rule.overlapping or rule.persistent))
     return edges, replace(rule.windows, longest_step=problem.longest_step * rule.stride)
 
@@ -60,12 +68,21 @@ def equations_of(problem: JointProblem, rule: JointRule) -> JointEquations:
     only = max(1, round(problem.data.n_increments / SAMPLE_SIZE))
     run = 1 + rule.lags
     windows = walk(problem, rule, 1, only=only, run=run)
-    sample = take_sample(windows, problem.space, problem.instruments, rule, run if only > run else np.inf)
+    sample = take_sample(
+        windows, problem.space, problem.instruments, rule, run if only > run else np.inf
+    )
     statistics = statistics_of(problem, rule)
     assert statistics is not None, "the sample has windows, so the record has"
     degree, library = problem.diffusion_degree, problem.library
     functions = None if degree is None else functions_of(terms_up_to(degree, library)[1], library)
-    return JointEquations(rule, statistics, sample, problem.instruments, additive=degree == 0, diffusion_functions=functions)
+    return JointEquations(
+        rule,
+        statistics,
+        sample,
+        problem.instruments,
+        additive=degree == 0,
+        diffusion_functions=functions,
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +96,10 @@ class Covariances:
 def first_model(problem: JointProblem, equations: JointEquations) -> Model:
     """Selected and estimated before anything is known about the residuals' variance but its local average."""
     rough = equations.rough_drift()
-    of_diffusion = {pair: equations.first_diffusion_covariance(shares, rough) for pair, shares in components_of(problem).items()}
+    of_diffusion = {
+        pair: equations.first_diffusion_covariance(shares, rough)
+        for pair, shares in components_of(problem).items()
+    }
     v = Covariances(equations.first_drift_covariances(rough), of_diffusion)
     drift, diffusion, _ = select(problem, equations, v, doubt=False, briefly=True)
     return drift_of(drift), tensor_of(problem, completed(problem, diffusion, ()))
@@ -87,12 +107,20 @@ def first_model(problem: JointProblem, equations: JointEquations) -> Model:
 
 def covariances(problem: JointProblem, equations: JointEquations, model: Model) -> Covariances:
     """From the residuals of a model."""
-    of_diffusion = {pair: equations.diffusion_covariance(shares, model) for pair, shares in components_of(problem).items()}
+    of_diffusion = {
+        pair: equations.diffusion_covariance(shares, model)
+        for pair, shares in components_of(problem).items()
+    }
     return Covariances(equations.drift_covariances(model), of_diffusion)
 
 
 def select(
-    problem: JointProblem, equations: JointEquations, v: Covariances, *, doubt: bool = True, briefly: bool = False
+    problem: JointProblem,
+    equations: JointEquations,
+    v: Covariances,
+    *,
+    doubt: bool = True,
+    briefly: bool = False,
 ) -> tuple[tuple[Selected, ...], dict[Pair, Selected], float]:
     """Drift, then the components of the diffusion that are to be estimated; and the drift's condition number.
 
@@ -101,14 +129,21 @@ def select(
     """
     other, n = other_rule(equations.rule) if doubt else None, equations.statistics.n_windows
 
-    def chosen(what: str, of: Callable[[JointRule], NormalEquations], degree: int | None = None) -> tuple[Selected, float]:
+    def chosen(
+        what: str, of: Callable[[JointRule], NormalEquations], degree: int | None = None
+    ) -> tuple[Selected, float]:
         problem.tell(f"choosing the terms of the {what}")
         found = of(equations.rule)
         doubting = None if other is None else of(other)
-        return choose_up_to(degree, found, doubting, problem.library, n, problem.selection, briefly=briefly), found.condition
+        return choose_up_to(
+            degree, found, doubting, problem.library, n, problem.selection, briefly=briefly
+        ), found.condition
 
     names = problem.library.variables
-    drift = [chosen(f"drift of {names[p]}", partial(equations.of_drift, p, covariance)) for p, covariance in enumerate(v.drift)]
+    drift = [
+        chosen(f"drift of {names[p]}", partial(equations.of_drift, p, covariance))
+        for p, covariance in enumerate(v.drift)
+    ]
     b = drift_of([selected for selected, _ in drift])
     diffusion = {
         (p, q): chosen(
@@ -118,4 +153,8 @@ def select(
         )[0]
         for (p, q), shares in components_of(problem).items()
     }
-    return tuple(selected for selected, _ in drift), diffusion, max(condition for _, condition in drift)
+    return (
+        tuple(selected for selected, _ in drift),
+        diffusion,
+        max(condition for _, condition in drift),
+    )

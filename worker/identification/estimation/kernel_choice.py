@@ -44,7 +44,9 @@ WINDOWS_FOR_SCORES = 200_000
 """About so many, in chunks of every block, tell kernels apart as far as any number does: scores are in units of chance."""
 
 
-def choose_instruments(problem: JointProblem, make: Callable[[int], Instruments]) -> tuple[JointProblem, KernelChoice]:
+def choose_instruments(
+    problem: JointProblem, make: Callable[[int], Instruments]
+) -> tuple[JointProblem, KernelChoice]:
     """The problem with the instruments that cross-validation prefers; its own where there are too few samples to choose.
 
     make   instruments of at most so many kernels
@@ -52,7 +54,11 @@ def choose_instruments(problem: JointProblem, make: Callable[[int], Instruments]
     by_count = {made.n_kernels: made for made in map(make, COUNTS)}
     candidates, n = tuple(by_count.values()), problem.data.n_increments
     sample = take_sample(
-        walk(problem, TRAPEZOID, 1, only=max(1, round(n / SAMPLE_SIZE))), problem.space, problem.instruments, TRAPEZOID, 1
+        walk(problem, TRAPEZOID, 1, only=max(1, round(n / SAMPLE_SIZE))),
+        problem.space,
+        problem.instruments,
+        TRAPEZOID,
+        1,
     )
     variance = LocalVariance.of_sample(sample, problem.instruments)
     together = _Together(candidates, variance, problem.library)
@@ -62,11 +68,19 @@ def choose_instruments(problem: JointProblem, make: Callable[[int], Instruments]
     folds = folds_of(statistics.products.columns)
     if len(folds) < FEWEST_FOLDS:
         return problem, KernelChoice((), None, len(folds))
-    parts = [WindowProducts(folds[:, a:b], statistics.products.layout) for a, b in pairwise(together.ends)]
+    parts = [
+        WindowProducts(folds[:, a:b], statistics.products.layout)
+        for a, b in pairwise(together.ends)
+    ]
     d = problem.space.dimension
-    judged = [_judge(c, part, parts[-d:], sample, variance) for c, part in zip(candidates, parts[:-d], strict=True)]
+    judged = [
+        _judge(c, part, parts[-d:], sample, variance)
+        for c, part in zip(candidates, parts[:-d], strict=True)
+    ]
     choice = choice_among(judged, len(folds))
-    return problem if choice.chosen is None else replace(problem, instruments=candidates[choice.chosen]), choice
+    return problem if choice.chosen is None else replace(
+        problem, instruments=candidates[choice.chosen]
+    ), choice
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,17 +119,27 @@ class _Together:
 
     def at(self, y: Floats) -> tuple[Floats, ...]:
         functions, omega = self.library.internal(y), self.variance.at(y)
-        return (*(part for c in self.candidates for part in c.at(y)), *(functions / w[:, None] for w in omega.T))
+        return (
+            *(part for c in self.candidates for part in c.at(y)),
+            *(functions / w[:, None] for w in omega.T),
+        )
 
     @property
     def ends(self) -> list[int]:
         """Where each candidate's begin, then those of each variable."""
         size, d = self.library.internal_size, self.variance.top.shape[1]
-        return [0, *np.cumsum([*(c.n_kernels + size for c in self.candidates), *[size] * d]).tolist()]
+        return [
+            0,
+            *np.cumsum([*(c.n_kernels + size for c in self.candidates), *[size] * d]).tolist(),
+        ]
 
 
 def _judge(
-    instruments: Instruments, folds: WindowProducts, likelihoods: list[WindowProducts], sample: Sample, variance: LocalVariance
+    instruments: Instruments,
+    folds: WindowProducts,
+    likelihoods: list[WindowProducts],
+    sample: Sample,
+    variance: LocalVariance,
 ) -> Candidate:
     """folds and likelihoods: columns (n_folds, n_instruments, n_columns) of this candidate's instruments and of g/ω_p."""
     at_sample = np.concatenate(instruments.at(sample.instrument), axis=1).T
@@ -123,17 +147,28 @@ def _judge(
     scores: list[Floats] = []
     variances: list[tuple[float | None, float | None]] = []
     for p, likelihood in enumerate(likelihoods):
-        root, of_squares = _root(at_sample, omega[:, p] * step), _root(at_sample, 2 * omega[:, p] ** 2 * step**2)
+        root, of_squares = (
+            _root(at_sample, omega[:, p] * step),
+            _root(at_sample, 2 * omega[:, p] ** 2 * step**2),
+        )
         variances.append(
             (
                 variance_over_bound(root @ at_sample, functions, step, omega[:, p] * step),
-                variance_over_bound(of_squares @ at_sample, functions, step, 2 * omega[:, p] ** 2 * step**2),
+                variance_over_bound(
+                    of_squares @ at_sample, functions, step, 2 * omega[:, p] ** 2 * step**2
+                ),
             )
         )
         yardstick = make_yardstick(
-            likelihood.drift_design(TRAPEZOID), likelihood.drift_response(p), likelihood.functions[..., 0, :].sum(axis=0)
+            likelihood.drift_design(TRAPEZOID),
+            likelihood.drift_response(p),
+            likelihood.functions[..., 0, :].sum(axis=0),
         )
-        scores.append(held_out(root @ folds.drift_design(TRAPEZOID), folds.drift_response(p) @ root.T, yardstick))
+        scores.append(
+            held_out(
+                root @ folds.drift_design(TRAPEZOID), folds.drift_response(p) @ root.T, yardstick
+            )
+        )
     of_drift, of_diffusion = (_mean(values) for values in zip(*variances, strict=True))
     total = None if of_drift is None or of_diffusion is None else np.sum(scores, axis=0)
     return Candidate(instruments.n_kernels, instruments.bandwidth, total, of_drift, of_diffusion)

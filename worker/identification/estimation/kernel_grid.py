@@ -42,7 +42,9 @@ def make_grid(
     """Arguments as for `make_kernels`; a given bandwidth [state] is the only one tried."""
 
     def kernels(count: int, width: float | None = None) -> Kernels:
-        return make_kernels(scales, count=count, bandwidth=width, centre_range=centre_range, period=period)
+        return make_kernels(
+            scales, count=count, bandwidth=width, centre_range=centre_range, period=period
+        )
 
     if bandwidth is not None:
         return KernelGrid(tuple(kernels(count, bandwidth) for count in COUNTS))

@@ -82,7 +82,9 @@ class StackedSystem:
 
     def corrected(self, drift: Floats) -> Floats:
         """Q_j − Σ K_j b̂² Δt², equation (M6), of the drift with these raw coefficients (K,); (R, M) [state²]."""
-        return np.asarray(self.squares - (self.time_squared * (self.terms @ drift) ** 2) @ self.kernels.T)
+        return np.asarray(
+            self.squares - (self.time_squared * (self.terms @ drift) ** 2) @ self.kernels.T
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +97,12 @@ class PaperModel:
 
 
 def identify_by_paper(
-    data: Trajectories, scales: Scales, library: Library, kernels: Kernels, *, threshold: float = 0.25
+    data: Trajectories,
+    scales: Scales,
+    library: Library,
+    kernels: Kernels,
+    *,
+    threshold: float = 0.25,
 ) -> PaperModel:
     """Algorithm 1 (paper alg. main) on one-dimensional trajectories.
 
@@ -106,19 +113,31 @@ def identify_by_paper(
     if data.n_trajectories < 2:
         raise TooFewSamples(
             "The paper's algorithm cross-validates over trajectories and needs at least two; there is one.",
-            hints=("Use the default estimator (leave out the preset), or upload several trajectories.",),
+            hints=(
+                "Use the default estimator (leave out the preset), or upload several trajectories.",
+            ),
         )
     system = stacked_system(data, scales, library, kernels)
     drift = sparse_fit(system.rows, system.increments.ravel(), system.groups, threshold)
-    diffusion = sparse_fit(system.rows, system.corrected(drift.coefficients).ravel(), system.groups, threshold)
+    diffusion = sparse_fit(
+        system.rows, system.corrected(drift.coefficients).ravel(), system.groups, threshold
+    )
     return PaperModel(drift, diffusion, system)
 
 
-def stacked_system(data: Trajectories, scales: Scales, library: Library, kernels: Kernels) -> StackedSystem:
+def stacked_system(
+    data: Trajectories, scales: Scales, library: Library, kernels: Kernels
+) -> StackedSystem:
     """Lines 1 to 7 of Algorithm 1: the sums (M3) of every trajectory by itself, in one pass."""
     walk = chunks(data, scales, block_edges(data, 0, one_per_trajectory=True))
     euler = Euler()
-    statistics = gather(walk, library, kernels, make_cells(kernels, scales), lambda chunk: euler.weights(chunk, library))
+    statistics = gather(
+        walk,
+        library,
+        kernels,
+        make_cells(kernels, scales),
+        lambda chunk: euler.weights(chunk, library),
+    )
     to_raw = np.array([[float(v) for v in row] for row in library.change_of_basis]).T
     return StackedSystem(
         design=statistics.at_instrument @ to_raw * scales.time,
@@ -130,7 +149,9 @@ def stacked_system(data: Trajectories, scales: Scales, library: Library, kernels
     )
 
 
-def sparse_fit(design: Floats, response: Floats, groups: NDArray[np.intp], threshold: float) -> SparseFit:
+def sparse_fit(
+    design: Floats, response: Floats, groups: NDArray[np.intp], threshold: float
+) -> SparseFit:
     """LassoCV on normalised columns, then least squares on its support, then STLSQ.
 
     design, response, groups   (n_rows, K), (n_rows,), (n_rows,) number of the trajectory
@@ -141,18 +162,26 @@ def sparse_fit(design: Floats, response: Floats, groups: NDArray[np.intp], thres
     if not (norms > 0).all():
         raise NoDataUnderKernels(
             "No sample lies under the kernels of the paper's preset.",
-            hints=("Set kernels.range to the data's range, and kernels.bandwidth to about twice the spacing of the centres.",),
+            hints=(
+                "Set kernels.range to the data's range, and kernels.bandwidth to about twice the spacing of the centres.",
+            ),
         )
     folds = GroupKFold(n_splits=min(FOLDS, len(np.unique(groups))))
     with warnings.catch_warnings():
         # At the smallest penalties coordinate descent stops short; only the support is taken from it.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        lasso = LassoCV(alphas=ALPHAS, fit_intercept=False, cv=folds.split(design, response, groups))
+        lasso = LassoCV(
+            alphas=ALPHAS, fit_intercept=False, cv=folds.split(design, response, groups)
+        )
         lasso.fit(design / norms, response)
     support = np.flatnonzero(lasso.coef_)
     coefficients = _least_squares(design, response, support)
     for _ in range(STLSQ_ITERATIONS):
-        kept = np.flatnonzero(np.abs(coefficients) >= threshold * np.abs(coefficients).max()) if support.size else support
+        kept = (
+            np.flatnonzero(np.abs(coefficients) >= threshold * np.abs(coefficients).max())
+            if support.size
+            else support
+        )
         if kept.size == support.size:
             break
         support = kept

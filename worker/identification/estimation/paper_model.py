@@ -47,7 +47,9 @@ def by_paper(
     b = to_internal @ model.drift.coefficients * scales.time / scales.unit
     a = to_internal @ model.diffusion.coefficients * scales.time / scales.unit**2
     cells = make_cells(kernels, scales)
-    residuals = measure_residuals(chunks(data, scales, block_edges(data, 1)), Euler(), library, cells, b, a)
+    residuals = measure_residuals(
+        chunks(data, scales, block_edges(data, 1)), Euler(), library, cells, b, a
+    )
     return Answer(
         drift=_sparse_component(model.drift, library),
         diffusion=_sparse_component(model.diffusion, library),
@@ -71,6 +73,11 @@ def by_paper(
 
 
 def _sparse_component(fit: paper.SparseFit, library: Library) -> ComponentFit:
-    terms = tuple(TermFit(name, float(fit.coefficients[k]), k in fit.support) for k, name in enumerate(library.names))
+    terms = tuple(
+        TermFit(name, float(fit.coefficients[k]), k in fit.support)
+        for k, name in enumerate(library.names)
+    )
     active = {t.name: t.value for t in terms if t.active}
-    return ComponentFit(terms, "lasso_cv+stlsq", (PathEntry(tuple(active), -float(fit.errors.min()), active),))
+    return ComponentFit(
+        terms, "lasso_cv+stlsq", (PathEntry(tuple(active), -float(fit.errors.min()), active),)
+    )

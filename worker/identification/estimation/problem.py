@@ -57,10 +57,16 @@ def components_of(problem: JointProblem) -> dict[Pair, Shares]:
     d = problem.space.dimension
     if problem.structure == "isotropic":
         return {(0, 0): {(p, p): 1 / (d * _from_first(problem, p)) for p in range(d)}}
-    return {pair: {pair: 1.0} for pair in pairs_of(d) if problem.structure == "full" or pair[0] == pair[1]}
+    return {
+        pair: {pair: 1.0}
+        for pair in pairs_of(d)
+        if problem.structure == "full" or pair[0] == pair[1]
+    }
 
 
-def completed(problem: JointProblem, estimated: Mapping[Pair, Selected], noise_free: tuple[int, ...]) -> dict[Pair, Selected]:
+def completed(
+    problem: JointProblem, estimated: Mapping[Pair, Selected], noise_free: tuple[int, ...]
+) -> dict[Pair, Selected]:
     """All pairs: those estimated, those that follow from them, and those that are zero."""
     nothing = Selected(_nothing(problem.library), (), ())
     out = {}
@@ -92,7 +98,9 @@ def _rescaled(selected: Selected, factor: float) -> Selected:
             robust_std_error=None if e.robust_std_error is None else e.robust_std_error * factor,
         ),
         path=tuple(replace(c, raw=c.raw * factor) for c in selected.path),
-        shift=None if selected.shift is None else Shift(selected.shift.raw * factor, selected.shift.internal * factor),
+        shift=None
+        if selected.shift is None
+        else Shift(selected.shift.raw * factor, selected.shift.internal * factor),
     )
 
 
@@ -107,4 +115,9 @@ def drift_of(drift: tuple[Selected, ...] | list[Selected]) -> Floats:
 
 def tensor_of(problem: JointProblem, diffusion: Mapping[Pair, Selected]) -> Floats:
     d = problem.space.dimension
-    return np.stack([np.stack([diffusion[min(p, q), max(p, q)].estimate.internal for q in range(d)]) for p in range(d)])
+    return np.stack(
+        [
+            np.stack([diffusion[min(p, q), max(p, q)].estimate.internal for q in range(d)])
+            for p in range(d)
+        ]
+    )

@@ -91,10 +91,16 @@ class Identified:
         return max(self.fit.rule.noise_variance, 0.0)
 
 
-def identify(problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHandling) -> Identified:
+def identify(
+    problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHandling
+) -> Identified:
     """Drift and diffusion of one-dimensional trajectories. Raises NoDataUnderKernels."""
     problem = without_long_steps(problem)
-    named: dict[str, SamplingRule] = {"euler": Euler(), "trapezoid": Trapezoid(), "simpson": Simpson()}
+    named: dict[str, SamplingRule] = {
+        "euler": Euler(),
+        "trapezoid": Trapezoid(),
+        "simpson": Simpson(),
+    }
     plain = fitted(problem, named.get(rule, Trapezoid()))
     if noise == "corrected" or (noise == "auto" and (is_noisy(plain.raw) or is_blurred(plain.raw))):
         corrected = fitted_through_noise(problem, plain)
@@ -110,8 +116,16 @@ def identify(problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHan
 def fitted(problem: Problem, rule: SamplingRule) -> Identified:
     """By one rule, with weights from the residuals of a first fit."""
     statistics, at_nodes = gather_with_nodes(problem, rule)
-    first = fit_with(problem, rule, statistics, first_weights(statistics, problem.kernels), briefly=True)
-    weights = weights_of(residuals_of(problem, first, WINDOWS_FOR_WEIGHTS), first, statistics, problem.library, problem.kernels)
+    first = fit_with(
+        problem, rule, statistics, first_weights(statistics, problem.kernels), briefly=True
+    )
+    weights = weights_of(
+        residuals_of(problem, first, WINDOWS_FOR_WEIGHTS),
+        first,
+        statistics,
+        problem.library,
+        problem.kernels,
+    )
     return _final(problem, rule, statistics, at_nodes, weights)
 
 
@@ -131,7 +145,9 @@ def fitted_through_noise(problem: Problem, plain: Identified) -> Identified | No
     return _fitted_through_noise(problem, plain, stride) or found
 
 
-def _fitted_through_noise(problem: Problem, plain: Identified, stride: int, *, keep: bool = False) -> Identified | None:
+def _fitted_through_noise(
+    problem: Problem, plain: Identified, stride: int, *, keep: bool = False
+) -> Identified | None:
     """With `keep` also where no noise is left: quantised values that are thinned until rounding does not show are still better
     than all of them."""
     rule = Noisy(0.0, stride)
@@ -152,11 +168,17 @@ def _fitted_through_noise(problem: Problem, plain: Identified, stride: int, *, k
             rule, exposure = replace(rule, variance=0.0, shape=None), 0.0
             break
         # Blur is in proportion to the diffusion; an instrument's noise is the same everywhere.
-        rule = replace(rule, variance=variance, shape=fit.diffusion.estimate.internal / a if variance < 0 else None)
+        rule = replace(
+            rule,
+            variance=variance,
+            shape=fit.diffusion.estimate.internal / a if variance < 0 else None,
+        )
         if abs(change) < SETTLED * abs(variance):
             break
         weights = weights_through_noise(problem, statistics, fit, variance)
-    return replace(_final(problem, rule, statistics, at_nodes, weights), raw=plain.raw, exposure=exposure)
+    return replace(
+        _final(problem, rule, statistics, at_nodes, weights), raw=plain.raw, exposure=exposure
+    )
 
 
 def _stride_beyond_noise(problem: Problem, found: Identified) -> int:
@@ -166,12 +188,21 @@ def _stride_beyond_noise(problem: Problem, found: Identified) -> int:
     if not a > 0:
         return 1
     beyond_noise = found.noise_variance / a
-    return max(1, int(min(beyond_noise, 0.2 / rate if rate > 0 else np.inf, problem.data.n_increments / 1000)))
+    return max(
+        1,
+        int(
+            min(beyond_noise, 0.2 / rate if rate > 0 else np.inf, problem.data.n_increments / 1000)
+        ),
+    )
 
 
 def is_noisy(residuals: ResidualMoments) -> bool:
     """Whether neighbouring residuals are anticorrelated beyond chance."""
-    return residuals.lag_one_z < -SIGNIFICANT and residuals.lag_one_correlation < -0.005 and not is_deterministic(residuals)
+    return (
+        residuals.lag_one_z < -SIGNIFICANT
+        and residuals.lag_one_correlation < -0.005
+        and not is_deterministic(residuals)
+    )
 
 
 def is_blurred(residuals: ResidualMoments) -> bool:
@@ -182,7 +213,12 @@ def is_blurred(residuals: ResidualMoments) -> bool:
     only_neighbours = residuals.lag_two_z < SIGNIFICANT or far < 0.1 * near
     # Jumps, and noise that comes and goes, make correlations of their own.
     of_a_diffusion = not (residuals.is_heavy_tailed or is_deterministic(residuals))
-    return residuals.lag_one_z > SIGNIFICANT and 0.02 < near < 0.35 and only_neighbours and of_a_diffusion
+    return (
+        residuals.lag_one_z > SIGNIFICANT
+        and 0.02 < near < 0.35
+        and only_neighbours
+        and of_a_diffusion
+    )
 
 
 def is_deterministic(residuals: ResidualMoments) -> bool:
@@ -192,7 +228,9 @@ def is_deterministic(residuals: ResidualMoments) -> bool:
 
 def is_too_coarse(identified: Identified) -> bool:
     """Whether doubling the step moves a coefficient beyond its error and by more than a percent."""
-    for component, coarse in zip((identified.fit.drift, identified.fit.diffusion), identified.coarse, strict=True):
+    for component, coarse in zip(
+        (identified.fit.drift, identified.fit.diffusion), identified.coarse, strict=True
+    ):
         estimate = component.estimate
         if coarse is None:
             continue
@@ -204,7 +242,10 @@ def is_too_coarse(identified: Identified) -> bool:
 
 def share_of_windows(problem: Problem, rule: SamplingRule) -> float:
     """Windows of the rule by pairs of samples: few where steps are uneven or trajectories short."""
-    each = (sum(c.size for c in walk(problem, r, at_most=WINDOWS_FOR_WEIGHTS)) for r in (rule, Trapezoid()))
+    each = (
+        sum(c.size for c in walk(problem, r, at_most=WINDOWS_FOR_WEIGHTS))
+        for r in (rule, Trapezoid())
+    )
     windows, pairs = each
     return windows / max(pairs, 1)
 
@@ -228,7 +269,9 @@ def without_long_steps(problem: Problem) -> Problem:
     return replace(problem, longest_step=limit) if 0.2 < share < 1 else problem
 
 
-def mean_diffusion_and_rate(library: Library, statistics: KernelStatistics, fit: Fit) -> tuple[float, float]:
+def mean_diffusion_and_rate(
+    library: Library, statistics: KernelStatistics, fit: Fit
+) -> tuple[float, float]:
     """⟨a⟩ and the relaxation rate 2⟨b²⟩/⟨a⟩ = −⟨b′⟩ (integration by parts under the stationary law), internal units."""
     functions, time = library.internal(statistics.nodes), float(statistics.time.sum())
     b, a = functions @ fit.drift.estimate.internal, functions @ fit.diffusion.estimate.internal
@@ -237,7 +280,11 @@ def mean_diffusion_and_rate(library: Library, statistics: KernelStatistics, fit:
 
 
 def _final(
-    problem: Problem, rule: SamplingRule, statistics: KernelStatistics, at_nodes: KernelStatistics | None, weights: Weights
+    problem: Problem,
+    rule: SamplingRule,
+    statistics: KernelStatistics,
+    at_nodes: KernelStatistics | None,
+    weights: Weights,
 ) -> Identified:
     """The fit by these weights, after the kernels are chosen where there is a choice."""
     choice = None
@@ -248,7 +295,9 @@ def _final(
     return replace(_judged(problem, fit, statistics, weights), choice=choice)
 
 
-def _judged(problem: Problem, fit: Fit, statistics: KernelStatistics, weights: Weights) -> Identified:
+def _judged(
+    problem: Problem, fit: Fit, statistics: KernelStatistics, weights: Weights
+) -> Identified:
     residuals = residuals_of(problem, fit, WINDOWS_FOR_DIAGNOSTICS)
     return Identified(
         fit=fit,
@@ -256,7 +305,9 @@ def _judged(problem: Problem, fit: Fit, statistics: KernelStatistics, weights: W
         raw=residuals,
         statistics=statistics,
         coarse=at_double_step(problem, fit, statistics, weights),
-        kernel_weights=statistics.at_nodes(problem.kernels) @ residuals.count * (statistics.n_windows / residuals.n_windows),
+        kernel_weights=statistics.at_nodes(problem.kernels)
+        @ residuals.count
+        * (statistics.n_windows / residuals.n_windows),
         longest_step=problem.longest_step,
         kernels=problem.kernels,
         variance=weights.drift,

@@ -42,7 +42,11 @@ from worker.identification.selection.criteria import BIC, Criterion
 from worker.identification.selection.diffusion_terms import choose_up_to
 from worker.identification.selection.support_selection import Selected, choose
 from worker.identification.sums.block_sums import Summing, blocks_between, sums_here
-from worker.identification.sums.kernel_statistics import KernelStatistics, WindowsPass, statistics_of
+from worker.identification.sums.kernel_statistics import (
+    KernelStatistics,
+    WindowsPass,
+    statistics_of,
+)
 from worker.identification.sums.kernels import Kernels
 from worker.identification.sums.moment_cells import Cells, kernels_at_nodes, make_cells
 from worker.identification.sums.polynomial_moments import gather_by_powers, is_polynomial
@@ -90,7 +94,11 @@ class Problem:
 
     @property
     def cells(self) -> Cells:
-        return make_cells(self.kernels, self.scales) if self.grid is None else self.grid.cells(self.scales)
+        return (
+            make_cells(self.kernels, self.scales)
+            if self.grid is None
+            else self.grid.cells(self.scales)
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,11 +123,21 @@ class Weights:
     diffusion: Floats
 
 
-def walk(problem: Problem, rule: SamplingRule, n_blocks: int = N_BLOCKS, at_most: int | None = None) -> Iterator[Chunk]:
+def walk(
+    problem: Problem, rule: SamplingRule, n_blocks: int = N_BLOCKS, at_most: int | None = None
+) -> Iterator[Chunk]:
     """The rule's windows of the data: all, or about `at_most` in chunks spread over the record; small blocks are joined."""
     every = 1 if at_most is None else max(1, problem.data.n_increments // at_most)
     edges, windows = edges_for(problem, rule, n_blocks), windows_for(problem, rule)
-    return chunks(problem.data, problem.scales, edges, windows, period=problem.period, every=every, joined=True)
+    return chunks(
+        problem.data,
+        problem.scales,
+        edges,
+        windows,
+        period=problem.period,
+        every=every,
+        joined=True,
+    )
 
 
 def edges_for(problem: Problem, rule: SamplingRule, n_blocks: int) -> Integers:
@@ -133,10 +151,14 @@ def edges_for(problem: Problem, rule: SamplingRule, n_blocks: int) -> Integers:
 def windows_for(problem: Problem, rule: SamplingRule) -> Windows:
     """The rule's, of these data."""
     between = (problem.walls.inner_low, problem.walls.inner_high)
-    return replace(rule.windows, longest_step=problem.longest_step * rule.windows.stride, between=between)
+    return replace(
+        rule.windows, longest_step=problem.longest_step * rule.windows.stride, between=between
+    )
 
 
-def gather_for(problem: Problem, rule: SamplingRule, every: int = 1, *, at_nodes: bool = False) -> KernelStatistics:
+def gather_for(
+    problem: Problem, rule: SamplingRule, every: int = 1, *, at_nodes: bool = False
+) -> KernelStatistics:
     """The sums a rule needs; Euler's are the first of the trapezoid's. With `every` = k only each k-th block; `at_nodes` those
     of which `KernelStatistics.under` makes any kernels'.
 
@@ -145,7 +167,11 @@ def gather_for(problem: Problem, rule: SamplingRule, every: int = 1, *, at_nodes
     kernels = None if at_nodes else problem.kernels
     wanted = Trapezoid(rule.windows.stride) if isinstance(rule, Euler) else rule
     # Neighbouring blocks share a window's length of samples; thirty strides make that little.
-    n_blocks = min(N_BLOCKS_FOR_ERRORS, problem.data.n_increments // (30 * rule.windows.stride)) if rule.overlapping else N_BLOCKS
+    n_blocks = (
+        min(N_BLOCKS_FOR_ERRORS, problem.data.n_increments // (30 * rule.windows.stride))
+        if rule.overlapping
+        else N_BLOCKS
+    )
     all_windows = np.isinf(problem.longest_step) and not problem.walls
     if isinstance(wanted, Trapezoid) and is_polynomial(problem.library) and all_windows:
         edges = block_edges(problem.data, n_blocks) if problem.edges is None else problem.edges
@@ -193,20 +219,32 @@ def first_weights(statistics: KernelStatistics, kernels: Kernels) -> Weights:
     return Weights(a * statistics.time, 2 * a**2 * statistics.time_squared.sum(axis=0))
 
 
-def weights_of(residuals: ResidualSums, first: Fit, statistics: KernelStatistics, library: Library, kernels: Kernels) -> Weights:
+def weights_of(
+    residuals: ResidualSums,
+    first: Fit,
+    statistics: KernelStatistics,
+    library: Library,
+    kernels: Kernels,
+) -> Weights:
     """From a sample's residuals of a first fit: the fitted diffusion, times a local average of residual over expectation.
 
     Averaging the residuals themselves would pull their variance towards where most data are, and errors with it.
     """
     at_nodes = statistics.at_nodes(kernels)
     rough = smooth_ratio(at_nodes, residuals.drift_squared, residuals.time)
-    a = np.maximum(library.internal(statistics.nodes) @ first.diffusion.estimate.internal, 0.2 * rough)
+    a = np.maximum(
+        library.internal(statistics.nodes) @ first.diffusion.estimate.internal, 0.2 * rough
+    )
     of_drift = a * smooth_ratio(at_nodes, residuals.drift_squared, a * residuals.time)
-    of_diffusion = a**2 * smooth_ratio(at_nodes, residuals.diffusion_squared, a**2 * residuals.time_squared)
+    of_diffusion = a**2 * smooth_ratio(
+        at_nodes, residuals.diffusion_squared, a**2 * residuals.time_squared
+    )
     return Weights(of_drift * statistics.time, of_diffusion * statistics.time_squared.sum(axis=0))
 
 
-def weights_through_noise(problem: Problem, statistics: KernelStatistics, fit: Fit, variance: float) -> Weights:
+def weights_through_noise(
+    problem: Problem, statistics: KernelStatistics, fit: Fit, variance: float
+) -> Weights:
     """As the fitted diffusion and a measurement noise of this variance make them, but for a factor; see `calibrated`."""
     a = problem.library.internal(statistics.nodes) @ fit.diffusion.estimate.internal
     mean = float(statistics.time @ a) / float(statistics.time.sum())
@@ -224,7 +262,12 @@ def residuals_of(problem: Problem, fit: Fit, at_most: int) -> ResidualSums:
 
 
 def fit_with(
-    problem: Problem, rule: SamplingRule, statistics: KernelStatistics, weights: Weights, *, briefly: bool = False
+    problem: Problem,
+    rule: SamplingRule,
+    statistics: KernelStatistics,
+    weights: Weights,
+    *,
+    briefly: bool = False,
 ) -> Fit:
     """Select and estimate the drift, then the diffusion with the drift's part removed.
 
@@ -237,9 +280,25 @@ def fit_with(
     drift = choose(of_drift, by_other, library, n_windows, criterion, briefly=briefly)
     b = drift.estimate.internal
     of_diffusion, noise = _diffusion_equations(problem, rule, statistics, weights, b)
-    by_other = None if other is None else _diffusion_equations(problem, other, statistics, weights, b)[0]
-    diffusion = choose_up_to(problem.diffusion_degree, of_diffusion, by_other, library, n_windows, criterion, briefly=briefly)
-    return Fit(rule, drift, diffusion, of_drift.condition, None if noise is None else noise.at(diffusion.estimate.internal))
+    by_other = (
+        None if other is None else _diffusion_equations(problem, other, statistics, weights, b)[0]
+    )
+    diffusion = choose_up_to(
+        problem.diffusion_degree,
+        of_diffusion,
+        by_other,
+        library,
+        n_windows,
+        criterion,
+        briefly=briefly,
+    )
+    return Fit(
+        rule,
+        drift,
+        diffusion,
+        of_drift.condition,
+        None if noise is None else noise.at(diffusion.estimate.internal),
+    )
 
 
 def re_estimated(
@@ -248,35 +307,53 @@ def re_estimated(
     """Drift and diffusion on the fit's supports, from other statistics by the fit's rule; None where these do not tell them."""
     if not statistics.n_windows:
         return None, None
-    drift = estimate_on(_drift_equations(problem, fit.rule, statistics, weights), problem.library, fit.drift.estimate.support)
+    drift = estimate_on(
+        _drift_equations(problem, fit.rule, statistics, weights),
+        problem.library,
+        fit.drift.estimate.support,
+    )
     if drift is None:
         return None, None
     equations, _ = _diffusion_equations(problem, fit.rule, statistics, weights, drift.internal)
     return drift, estimate_on(equations, problem.library, fit.diffusion.estimate.support)
 
 
-def refit(problem: Problem, fit: Fit, statistics: KernelStatistics, weights: Weights) -> tuple[Floats | None, Floats | None]:
+def refit(
+    problem: Problem, fit: Fit, statistics: KernelStatistics, weights: Weights
+) -> tuple[Floats | None, Floats | None]:
     """Raw coefficients of drift and diffusion on the fit's supports, from other statistics by the fit's rule."""
     drift, diffusion = re_estimated(problem, fit, statistics, weights)
     return None if drift is None else drift.raw, None if diffusion is None else diffusion.raw
 
 
-def _drift_equations(problem: Problem, rule: SamplingRule, statistics: KernelStatistics, weights: Weights) -> NormalEquations:
+def _drift_equations(
+    problem: Problem, rule: SamplingRule, statistics: KernelStatistics, weights: Weights
+) -> NormalEquations:
     whitening = _whitening(problem.kernels, statistics.cells, weights, "drift")
     return _whitened(rule, rule.drift_system(statistics, problem.library), whitening)
 
 
 def _diffusion_equations(
-    problem: Problem, rule: SamplingRule, statistics: KernelStatistics, weights: Weights, drift: Floats
+    problem: Problem,
+    rule: SamplingRule,
+    statistics: KernelStatistics,
+    weights: Weights,
+    drift: Floats,
 ) -> tuple[NormalEquations, NoiseLine | None]:
     systems = rule.diffusion_systems(statistics, problem.library, problem.kernels, drift)
     if systems[0].noise is not None:
-        return joint_equations(systems, noise_covariance(statistics.at_nodes(problem.kernels), weights.diffusion))
-    return _whitened(rule, systems[0], _whitening(problem.kernels, statistics.cells, weights, "diffusion")), None
+        return joint_equations(
+            systems, noise_covariance(statistics.at_nodes(problem.kernels), weights.diffusion)
+        )
+    return _whitened(
+        rule, systems[0], _whitening(problem.kernels, statistics.cells, weights, "diffusion")
+    ), None
 
 
 @lru_cache(maxsize=8)
-def _whitening(kernels: Kernels, cells: Cells, weights: Weights, of: Literal["drift", "diffusion"]) -> Floats:
+def _whitening(
+    kernels: Kernels, cells: Cells, weights: Weights, of: Literal["drift", "diffusion"]
+) -> Floats:
     """V^(−1/2), not to be written to. The equations of the other sampling rule, and those at twice the step, have the same."""
     variance = weights.drift if of == "drift" else weights.diffusion
     found = whitening_of(noise_covariance(kernels_at_nodes(kernels, cells), variance))
@@ -302,7 +379,10 @@ def at_double_step(
     coarse = refit(problem, double, gather_for(problem, double.rule, every=4), weights)
     fine = refit(problem, fit, statistics.of_blocks(4), weights)
     here = fit.drift.estimate.raw, fit.diffusion.estimate.raw
-    drift, diffusion = (None if c is None or f is None else value + c - f for value, c, f in zip(here, coarse, fine, strict=True))
+    drift, diffusion = (
+        None if c is None or f is None else value + c - f
+        for value, c, f in zip(here, coarse, fine, strict=True)
+    )
     return drift, diffusion
 
 

@@ -8,7 +8,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.equations.relative_efficiency import local_variance, variance_over_bound, whitening
+from worker.identification.equations.relative_efficiency import (
+    local_variance,
+    variance_over_bound,
+    whitening,
+)
 from worker.identification.equations.scalar_rules import SamplingRule, WeakSystem
 from worker.identification.estimation.scalar_fit import Problem, Weights, gather_for
 from worker.identification.selection.cross_validation import (
@@ -27,7 +31,9 @@ from worker.identification.sums.kernels import Kernels
 Floats = NDArray[np.float64]
 
 
-def gather_with_nodes(problem: Problem, rule: SamplingRule) -> tuple[KernelStatistics, KernelStatistics | None]:
+def gather_with_nodes(
+    problem: Problem, rule: SamplingRule
+) -> tuple[KernelStatistics, KernelStatistics | None]:
     """The statistics of the problem's kernels and, where there are others to choose from, those at the nodes, of one pass."""
     if problem.grid is None:
         return gather_for(problem, rule), None
@@ -49,11 +55,17 @@ def choose_kernels(
     if n_folds < FEWEST_FOLDS:
         return problem, KernelChoice((), None, n_folds)
     choice = choice_among(judge(problem.grid.candidates, problem, rule, at_nodes, weights), n_folds)
-    return problem if choice.chosen is None else replace(problem, kernels=problem.grid.candidates[choice.chosen]), choice
+    return problem if choice.chosen is None else replace(
+        problem, kernels=problem.grid.candidates[choice.chosen]
+    ), choice
 
 
 def judge(
-    kernels: tuple[Kernels, ...], problem: Problem, rule: SamplingRule, at_nodes: KernelStatistics, weights: Weights
+    kernels: tuple[Kernels, ...],
+    problem: Problem,
+    rule: SamplingRule,
+    at_nodes: KernelStatistics,
+    weights: Weights,
 ) -> list[Candidate]:
     """Held-out scores and variances of each of these kernels."""
     functions, time = problem.library.internal(at_nodes.nodes), at_nodes.time
@@ -73,7 +85,11 @@ def judge(
             variance_over_bound(by_drift, functions, time, weights.drift),
             variance_over_bound(by_diffusion, functions, time, weights.diffusion),
         )
-        scores = None if None in variances else held_out(by_drift @ folds.design, folds.response @ by_drift.T, yardstick)
+        scores = (
+            None
+            if None in variances
+            else held_out(by_drift @ folds.design, folds.response @ by_drift.T, yardstick)
+        )
         return Candidate(len(k.centres), k.bandwidth, scores, *variances)
 
     return [candidate(k) for k in kernels]

@@ -39,9 +39,14 @@ def at_double_step(
     coarse = statistics_of(problem, equations.rule.at_stride(2 * equations.rule.stride), every)
     if coarse is None:
         return (None,) * len(drift), {}
-    supports = [s.estimate.support for s in drift], {pair: s.estimate.support for pair, s in diffusion.items()}
+    supports = (
+        [s.estimate.support for s in drift],
+        {pair: s.estimate.support for pair, s in diffusion.items()},
+    )
     far = _refitted(problem, replace(equations, statistics=coarse), v, *supports)
-    near = _refitted(problem, replace(equations, statistics=equations.statistics.of_blocks(every)), v, *supports)
+    near = _refitted(
+        problem, replace(equations, statistics=equations.statistics.of_blocks(every)), v, *supports
+    )
 
     def moved(selected: Selected, there: Floats | None, here: Floats | None) -> Floats | None:
         return None if there is None or here is None else selected.estimate.raw + there - here
@@ -59,7 +64,10 @@ def _refitted(
     drift: list[Support],
     diffusion: Mapping[Pair, Support],
 ) -> Raw:
-    found = [estimate_on(equations.of_drift(p, v.drift[p]), problem.library, support) for p, support in enumerate(drift)]
+    found = [
+        estimate_on(equations.of_drift(p, v.drift[p]), problem.library, support)
+        for p, support in enumerate(drift)
+    ]
     estimates = [e for e in found if e is not None]
     if len(estimates) < len(drift):
         return (None,) * len(drift), {}
@@ -67,7 +75,10 @@ def _refitted(
     raw: dict[Pair, Floats | None] = {}
     for pair, shares in components_of(problem).items():
         estimate = estimate_up_to(
-            problem.diffusion_degree, equations.of_diffusion(shares, b, v.diffusion[pair]), problem.library, diffusion[pair]
+            problem.diffusion_degree,
+            equations.of_diffusion(shares, b, v.diffusion[pair]),
+            problem.library,
+            diffusion[pair],
         )
         raw[pair] = None if estimate is None else estimate.raw
     return tuple(e.raw for e in estimates), raw

@@ -32,7 +32,9 @@ def thinned(data: Trajectories, least: float) -> Trajectories:
     """Of each segment the first sample, and every one at least this long after the last that was kept [time]."""
     kept = _kept(np.asarray(data.times), data.segments, least * (1 - 1e-6))
     stops = np.cumsum([np.count_nonzero(kept[start:stop]) for start, stop, _ in data.segments])
-    segments = np.stack([np.concatenate([[0], stops[:-1]]), stops, data.segments[:, 2]], axis=1).astype(np.int64)
+    segments = np.stack(
+        [np.concatenate([[0], stops[:-1]]), stops, data.segments[:, 2]], axis=1
+    ).astype(np.int64)
     return Trajectories(np.asarray(data.states)[kept], np.asarray(data.times)[kept], segments)
 
 

@@ -69,7 +69,11 @@ def selection_path(
     coefficients   also those of each, and what is equivalent to it
     """
     gains = Gains(equations, library)
-    levels = all_supports(gains, library.size) if library.size <= EXHAUSTIVE_UP_TO else stepwise(gains, library)
+    levels = (
+        all_supports(gains, library.size)
+        if library.size <= EXHAUSTIVE_UP_TO
+        else stepwise(gains, library)
+    )
     path = []
     for level in levels:
         judged = level.gains - level.members @ costs
@@ -79,7 +83,9 @@ def selection_path(
             raw = raw_on(equations, library, support) if coefficients else np.zeros(0)
             equivalent = tuple(level.support(i) for i in others) if coefficients else ()
             unique = tuple(s for s in dict.fromkeys(equivalent) if s != support)
-            path.append(Candidate(support, float(level.gains[chosen]), float(judged[chosen]), raw, unique))
+            path.append(
+                Candidate(support, float(level.gains[chosen]), float(judged[chosen]), raw, unique)
+            )
     return tuple(path)
 
 
@@ -95,7 +101,11 @@ def raw_on(equations: NormalEquations, library: Library, support: Support) -> Fl
     """Coefficients on one support (k,); NaN where its terms cannot be told apart on these data."""
     basis = support_basis(library, support)
     solution = solve(equations, basis.rows, robust=False)
-    return np.full(len(support), np.nan) if solution is None else basis.raw_coefficients(solution.values)
+    return (
+        np.full(len(support), np.nan)
+        if solution is None
+        else basis.raw_coefficients(solution.values)
+    )
 
 
 def best_of(path: tuple[Candidate, ...]) -> Candidate:
@@ -138,7 +148,9 @@ def estimate_on(equations: NormalEquations, library: Library, support: Support) 
     factor = np.zeros((n, n))
     robust = solution.robust_covariance
     if support:
-        factor[:, : len(support)] = basis.rows.T @ wider_root(solution.covariance, robust, len(equations.block_score))
+        factor[:, : len(support)] = basis.rows.T @ wider_root(
+            solution.covariance, robust, len(equations.block_score)
+        )
     return Estimate(
         support=support,
         internal=basis.rows.T @ solution.values if support else np.zeros(n),
@@ -149,7 +161,9 @@ def estimate_on(equations: NormalEquations, library: Library, support: Support) 
     )
 
 
-def coefficients_on(equations: NormalEquations, library: Library, support: Support) -> tuple[Floats, Floats] | None:
+def coefficients_on(
+    equations: NormalEquations, library: Library, support: Support
+) -> tuple[Floats, Floats] | None:
     """Those of `estimate_on`, internal (n_functions,) and raw (k,), without their errors."""
     basis = support_basis(library, support)
     solution = solve(equations, basis.rows, robust=False)

@@ -65,9 +65,14 @@ def held_out(design: Floats, response: Floats, yardstick: Yardstick) -> Floats:
 
     design, response   whitened equations of the drift, (n_folds, n_rows, n_functions) and (n_folds, n_rows)
     """
-    others, targets = (design.sum(axis=0) - design) @ yardstick.basis, response.sum(axis=0) - response
+    others, targets = (
+        (design.sum(axis=0) - design) @ yardstick.basis,
+        response.sum(axis=0) - response,
+    )
     information = others.transpose(0, 2, 1) @ others
-    coordinates = np.linalg.pinv(information, 1e-10, hermitian=True) @ (others.transpose(0, 2, 1) @ targets[..., None])
+    coordinates = np.linalg.pinv(information, 1e-10, hermitian=True) @ (
+        others.transpose(0, 2, 1) @ targets[..., None]
+    )
     return yardstick.of(coordinates[..., 0])
 
 
@@ -118,7 +123,9 @@ class KernelChoice:
         if not known:
             return [None] * len(self.candidates)
         best = max(known, key=lambda scores: float(scores.sum()))
-        return [None if c.scores is None else _sum_and_error(best - c.scores) for c in self.candidates]
+        return [
+            None if c.scores is None else _sum_and_error(best - c.scores) for c in self.candidates
+        ]
 
     def in_units(self, unit: float) -> "KernelChoice":
         """With bandwidths times this."""

@@ -53,7 +53,9 @@ def choose_up_to(
     )
 
 
-def estimate_up_to(degree: int | None, equations: NormalEquations, library: Library, support: Support) -> Estimate | None:
+def estimate_up_to(
+    degree: int | None, equations: NormalEquations, library: Library, support: Support
+) -> Estimate | None:
     """`selection.estimate_on` for a support of the library, of equations as in `choose_up_to`."""
     if degree is None:
         return estimate_on(equations, library, support)
@@ -106,8 +108,12 @@ def _shift_in(library: Library, shift: Shift | None, functions: Positions) -> Sh
     return replace(shift, internal=internal)
 
 
-def _estimate_in(library: Library, e: Estimate, terms: tuple[int, ...], functions: Positions) -> Estimate:
+def _estimate_in(
+    library: Library, e: Estimate, terms: tuple[int, ...], functions: Positions
+) -> Estimate:
     internal, factor = np.zeros(library.internal_size), np.zeros((library.internal_size,) * 2)
     internal[functions] = e.internal
     factor[np.ix_(functions, functions)] = e.internal_factor
-    return replace(e, support=tuple(terms[k] for k in e.support), internal=internal, internal_factor=factor)
+    return replace(
+        e, support=tuple(terms[k] for k in e.support), internal=internal, internal_factor=factor
+    )

@@ -46,14 +46,20 @@ class Equations:
     share: float
 
     def __sub__(self, held_out: "Equations") -> "Equations":
-        return Equations(self.design - held_out.design, self.response - held_out.response, self.share - held_out.share)
+        return Equations(
+            self.design - held_out.design,
+            self.response - held_out.response,
+            self.share - held_out.share,
+        )
 
     def as_of_all(self) -> "Equations":
         """What all data would give if they were like these: coefficients and penalties then compare."""
         return Equations(self.design / self.share, self.response / self.share, 1.0)
 
 
-def lasso_path(equations: NormalEquations, library: Library) -> tuple[tuple[Candidate, ...], Support, Curve]:
+def lasso_path(
+    equations: NormalEquations, library: Library
+) -> tuple[tuple[Candidate, ...], Support, Curve]:
     """The lasso's supports by falling penalty, the one that cross-validation takes, and the curve; equation (M11c).
 
     At every penalty the estimate on the lasso's support is held against blocks that neither has seen. The largest penalty is
@@ -65,15 +71,21 @@ def lasso_path(equations: NormalEquations, library: Library) -> tuple[tuple[Cand
     columns = _columns(library)
     penalties = _penalties(whole, columns)
     supports = [_needed(active, library) for active in _active(whole, columns, penalties)]
-    errors = np.array([_held_out_errors(whole - fold, fold, columns, penalties, library) for fold in folds])
+    errors = np.array(
+        [_held_out_errors(whole - fold, fold, columns, penalties, library) for fold in folds]
+    )
     mean, std_error = errors.mean(axis=0), errors.std(axis=0, ddof=1) / np.sqrt(len(errors))
     lowest = int(np.argmin(mean))
     chosen = int(np.argmax(mean <= mean[lowest] + std_error[lowest]))
-    curve = Curve(penalties, mean, std_error, np.array([len(s) for s in supports]), chosen, lowest, len(folds))
+    curve = Curve(
+        penalties, mean, std_error, np.array([len(s) for s in supports]), chosen, lowest, len(folds)
+    )
     return tuple(_candidates(equations, library, supports, curve)), supports[chosen], curve
 
 
-def _candidates(equations: NormalEquations, library: Library, supports: list[Support], curve: Curve) -> list[Candidate]:
+def _candidates(
+    equations: NormalEquations, library: Library, supports: list[Support], curve: Curve
+) -> list[Candidate]:
     """One for every change of the support along the path; the score is minus the smallest error at its penalties."""
     gains, path = Gains(equations, library), []
     changes = [i for i, s in enumerate(supports) if i == 0 or s != supports[i - 1]]
@@ -82,7 +94,9 @@ def _candidates(equations: NormalEquations, library: Library, supports: list[Sup
         gain, error = gains.of([support])[0], float(curve.errors[begin:end].min())
         if np.isfinite(gain):
             raw = raw_on(equations, library, support)
-            path.append(Candidate(support, gain, -error, raw, penalty=float(curve.penalties[begin])))
+            path.append(
+                Candidate(support, gain, -error, raw, penalty=float(curve.penalties[begin]))
+            )
     return path
 
 
@@ -94,8 +108,14 @@ def _folds(equations: NormalEquations) -> tuple[Equations, list[Equations]]:
     keep = values > 1e-13 * len(values)
     # H^(−1/2), for which the score of all data has unit noise.
     root = (vectors[:, keep] / np.sqrt(values[keep])).T / scale
-    designs, responses = root @ folds_of(equations.block_information, FOLDS), folds_of(equations.block_score, FOLDS) @ root.T
-    folds = [Equations(d, r, float(np.sum(d * root)) / len(root)) for d, r in zip(designs, responses, strict=True)]
+    designs, responses = (
+        root @ folds_of(equations.block_information, FOLDS),
+        folds_of(equations.block_score, FOLDS) @ root.T,
+    )
+    folds = [
+        Equations(d, r, float(np.sum(d * root)) / len(root))
+        for d, r in zip(designs, responses, strict=True)
+    ]
     whole = Equations(root @ equations.information, root @ equations.score, 1.0)
     used = [fold for fold in folds if fold.share > 0.1 / len(folds)]
     if len(used) < FEWEST_FOLDS:
@@ -124,7 +144,9 @@ def _needed(active: Support, library: Library) -> Support:
             needed.add(library.other[j - n])
             continue
         for k, exponents in enumerate(library.exponents):
-            if exponents is not None and all(a <= b for a, b in zip(exponents, library.internal_exponents[j], strict=True)):
+            if exponents is not None and all(
+                a <= b for a, b in zip(exponents, library.internal_exponents[j], strict=True)
+            ):
                 needed.add(k)
     return tuple(sorted(needed))
 
@@ -136,7 +158,9 @@ def _standardised(equations: Equations, columns: Floats) -> tuple[Floats, Floats
     design = design / np.where(norms > 0, norms, 1.0)
     covariance = np.linalg.pinv(design.T @ design, rcond=1e-12, hermitian=True)
     std_error = np.sqrt(np.diag(covariance).clip(min=0))
-    z = np.abs(covariance @ (design.T @ equations.response)) / np.where(std_error > 0, std_error, np.inf)
+    z = np.abs(covariance @ (design.T @ equations.response)) / np.where(
+        std_error > 0, std_error, np.inf
+    )
     return design, z.clip(min=SMALLEST_Z)
 
 
@@ -156,15 +180,23 @@ def _active(equations: Equations, columns: Floats, penalties: Floats) -> list[Su
         # Where columns cannot be told apart one of them is dropped, as it should be.
         warnings.simplefilter("ignore", ConvergenceWarning)
         knots, _, coefficients = lars_path_gram(
-            weighted.T @ equations.response, weighted.T @ weighted, n_samples=1, method="lasso", alpha_min=penalties[-1] ** 3
+            weighted.T @ equations.response,
+            weighted.T @ weighted,
+            n_samples=1,
+            method="lasso",
+            alpha_min=penalties[-1] ** 3,
         )
-    at = np.array([np.interp(penalties[::-1] ** 3, knots[::-1], c[::-1])[::-1] for c in coefficients])
+    at = np.array(
+        [np.interp(penalties[::-1] ** 3, knots[::-1], c[::-1])[::-1] for c in coefficients]
+    )
     # A term that has left the path leaves a rounding error behind.
     kept = np.abs(at) > 1e-9 * np.abs(coefficients).max(axis=1, keepdims=True)
     return [tuple(int(k) for k in np.flatnonzero(column)) for column in kept.T]
 
 
-def _held_out_errors(training: Equations, held_out: Equations, columns: Floats, penalties: Floats, library: Library) -> Floats:
+def _held_out_errors(
+    training: Equations, held_out: Equations, columns: Floats, penalties: Floats, library: Library
+) -> Floats:
     """Mean squared error of the held-out equations, in units of their noise, by the estimate on each penalty's support."""
     known: dict[Support, float] = {}
     errors = []

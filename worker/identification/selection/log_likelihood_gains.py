@@ -45,7 +45,9 @@ class Level:
 
     def with_others(self, other: "Level") -> "Level":
         """Both, of the same size."""
-        return Level(np.concatenate([self.members, other.members]), np.concatenate([self.gains, other.gains]))
+        return Level(
+            np.concatenate([self.members, other.members]), np.concatenate([self.gains, other.gains])
+        )
 
 
 class Gains:
@@ -86,7 +88,9 @@ class Gains:
         seen = norms > 0
         others = others / np.where(seen, norms, 1.0)[:, None]
         along = np.zeros((len(others), k))
-        for _ in range(2):  # once leaves rounding errors of what is taken away, beside which what is left may be small
+        for _ in range(
+            2
+        ):  # once leaves rounding errors of what is taken away, beside which what is left may be small
             part = others[:, :-1] @ span.orthonormal[:, :-1].T
             others, along = others - part @ span.orthonormal, along + part
         left = np.einsum("tj,tj->t", others[:, :-1], others[:, :-1])
@@ -106,7 +110,9 @@ class Gains:
             return _without_one_of_too_many(rows, support.functionals)
         functionals = span.inverse @ (support.functionals / span.norms).T
         values = functionals.T @ span.orthonormal[:, -1]
-        return np.asarray(span.gain - 0.5 * values**2 / np.einsum("ji,ji->i", functionals, functionals))
+        return np.asarray(
+            span.gain - 0.5 * values**2 / np.einsum("ji,ji->i", functionals, functionals)
+        )
 
 
 def _without_one_of_too_many(rows: Floats, functionals: Floats) -> Floats:
@@ -134,7 +140,9 @@ def _without_one_of_too_many(rows: Floats, functionals: Floats) -> Floats:
         scores = score[1:] + slopes * score[0]
         smallest = max(values[0], 0.0)
         by_smallest = (
-            np.sum(scores * slopes / others, axis=1) ** 2 * smallest / (1 + smallest * np.sum(slopes**2 / others, axis=1))
+            np.sum(scores * slopes / others, axis=1) ** 2
+            * smallest
+            / (1 + smallest * np.sum(slopes**2 / others, axis=1))
         )
         gains = 0.5 * (np.sum(scores**2 / others, axis=1) - by_smallest)
     return np.where(told_apart, gains, -np.inf)
@@ -180,9 +188,13 @@ class _Span:
         """Whether the information's smallest eigenvalue is at least that."""
         if self.most * least < 1:
             return True
-        return self.most * least < len(self.norms) ** 0.25 and bool(np.linalg.eigvalsh(self.information)[0] >= least)
+        return self.most * least < len(self.norms) ** 0.25 and bool(
+            np.linalg.eigvalsh(self.information)[0] >= least
+        )
 
-    def told_apart_from(self, coefficients: Floats, left: Floats, least: float) -> NDArray[np.bool_]:
+    def told_apart_from(
+        self, coefficients: Floats, left: Floats, least: float
+    ) -> NDArray[np.bool_]:
         """Whether the smallest eigenvalue is at least that with one more row of unit norm, for each of m; equation (M11e).
 
         coefficients   (m, k) of the new row along the rows      left   (m,) squared norm of what they leave of it
@@ -195,7 +207,11 @@ class _Span:
         values, vectors = np.linalg.eigh(self.information)
         if values[0] < least:
             return np.zeros(len(left), dtype=bool)
-        size = (1 + (coefficients @ vectors) ** 2 @ (values / (values - least).clip(min=np.finfo(float).tiny))) / left
+        size = (
+            1
+            + (coefficients @ vectors) ** 2
+            @ (values / (values - least).clip(min=np.finfo(float).tiny))
+        ) / left
         return np.asarray(clear | (size * least < 1))
 
 
@@ -211,10 +227,16 @@ def gain_on(equations: NormalEquations, library: Library, support: Support) -> f
     """½ gᵀ ĉ on one support; −∞ where its terms cannot be told apart on these data."""
     basis = support_basis(library, support)
     solution = solve(equations, basis.rows, robust=False)
-    return -np.inf if solution is None else float(0.5 * solution.values @ (basis.rows @ equations.score))
+    return (
+        -np.inf
+        if solution is None
+        else float(0.5 * solution.values @ (basis.rows @ equations.score))
+    )
 
 
-def gains_of(equations: NormalEquations, library: Library, supports: list[Support]) -> dict[Support, float]:
+def gains_of(
+    equations: NormalEquations, library: Library, supports: list[Support]
+) -> dict[Support, float]:
     """Of supports of any size."""
     gains = Gains(equations, library)
     found: dict[Support, float] = {}
@@ -229,13 +251,19 @@ def all_supports(gains: Gains, size: int) -> Iterator[Level]:
     for k in range(size + 1):
         supports = list(combinations(range(size), k))
         members = np.zeros((len(supports), size), dtype=bool)
-        members[np.arange(len(supports))[:, None], np.array(supports, dtype=int).reshape(len(supports), k)] = True
+        members[
+            np.arange(len(supports))[:, None],
+            np.array(supports, dtype=int).reshape(len(supports), k),
+        ] = True
         yield Level(members, np.array(gains.of(supports)))
 
 
 def stepwise(gains: Gains, library: Library) -> Iterator[Level]:
     """Forward additions from nothing and backward removals from everything; each number of terms sees both."""
-    levels = [Level(np.zeros((1, library.size), dtype=bool), np.zeros(1)), *additions(gains, library)]
+    levels = [
+        Level(np.zeros((1, library.size), dtype=bool), np.zeros(1)),
+        *additions(gains, library),
+    ]
     # Downwards: everything is the support from which removals start, and none of theirs.
     for k, found in zip(range(library.size - 1, 0, -1), removals(gains, library), strict=False):
         levels[k] = levels[k].with_others(found)

@@ -19,7 +19,9 @@ from worker.identification.selection.log_likelihood_gains import (
 Floats = NDArray[np.float64]
 
 
-def thresholding_path(equations: NormalEquations, library: Library, threshold: float) -> tuple[tuple[Candidate, ...], Support]:
+def thresholding_path(
+    equations: NormalEquations, library: Library, threshold: float
+) -> tuple[tuple[Candidate, ...], Support]:
     """Every round's support, smallest first, and the one at which no coefficient is below the threshold; equation (M11a).
 
     threshold   in standard errors
@@ -38,7 +40,9 @@ def thresholding_path(equations: NormalEquations, library: Library, threshold: f
     return tuple(reversed(path)), kept or ()
 
 
-def _rounds(gains: Gains, library: Library, threshold: float) -> Iterator[tuple[Support, float, float]]:
+def _rounds(
+    gains: Gains, library: Library, threshold: float
+) -> Iterator[tuple[Support, float, float]]:
     """Supports from everything to nothing, with their gain and smallest |z|."""
     support = shrinking(library)
     (gain,) = gains.of([support.inside])
@@ -48,7 +52,11 @@ def _rounds(gains: Gains, library: Library, threshold: float) -> Iterator[tuple[
         told_apart = np.isfinite(gain)
         weakest = float(np.sqrt(2 * max(gain - without.gains.max(), 0.0))) if told_apart else 0.0
         yield support.inside, gain, weakest
-        out = _next(without, gain - 0.5 * threshold**2 if told_apart and weakest < threshold else -np.inf, library)
+        out = _next(
+            without,
+            gain - 0.5 * threshold**2 if told_apart and weakest < threshold else -np.inf,
+            library,
+        )
         support, gain = support.without_term(support.inside[out]), float(without.gains[out])
     yield (), 0.0, np.inf
 

@@ -89,12 +89,18 @@ def choose(
 
     briefly   the estimate alone: neither rivals nor the coefficients along the path
     """
-    best, path, curve = _searched(equations, library, n_windows, criterion, coefficients=not briefly)
+    best, path, curve = _searched(
+        equations, library, n_windows, criterion, coefficients=not briefly
+    )
     if criterion.method == "none":
-        return Selected(_first_estimate(equations, library, [c.support for c in reversed(path)]), path, ())
+        return Selected(
+            _first_estimate(equations, library, [c.support for c in reversed(path)]), path, ()
+        )
     doubted: Support = ()
     if of_other_rule is not None:
-        wanted_by_other, _, _ = _searched(of_other_rule, library, n_windows, criterion, coefficients=False)
+        wanted_by_other, _, _ = _searched(
+            of_other_rule, library, n_windows, criterion, coefficients=False
+        )
         doubted = _hanging_on_the_rule(equations, of_other_rule, library, best, wanted_by_other)
     kept = tuple(k for k in best if k not in doubted)
     ranked = [kept, *(c.support for c in sorted(path, key=lambda c: -c.score))]
@@ -106,7 +112,9 @@ def choose(
     unasked = criterion.method == "lasso_cv" or library.dimension > 1
     costs = None if unasked else costs_of(criterion, library, n_windows)
     judged = [] if costs is None else _judged_by(costs, equations, library, estimate, path, doubted)
-    rivals = tuple(Rival(e, weight, _shift(equations, of_other_rule, library, e)) for e, weight in judged)
+    rivals = tuple(
+        Rival(e, weight, _shift(equations, of_other_rule, library, e)) for e, weight in judged
+    )
     return Selected(estimate, path, doubted, shift, curve, rivals)
 
 
@@ -121,15 +129,27 @@ def _judged_by(
     """The supports besides the chosen one that weigh `UNLIKELY` at least, with their weights, equation (M35): those of the path,
     and the chosen one with further terms below its highest degree."""
     lower = [k for k in _below_its_degree(library, chosen.support) if k not in doubted][:MOST_ADDED]
-    added = [tuple(sorted((*chosen.support, *more))) for n in range(1, len(lower) + 1) for more in combinations(lower, n)]
-    supports = dict.fromkeys([*added, *(support for c in path for support in (c.support, *c.equivalent))])
+    added = [
+        tuple(sorted((*chosen.support, *more)))
+        for n in range(1, len(lower) + 1)
+        for more in combinations(lower, n)
+    ]
+    supports = dict.fromkeys(
+        [*added, *(support for c in path for support in (c.support, *c.equivalent))]
+    )
     others = [s for s in supports if s != chosen.support and not set(s) & set(doubted)]
-    gains = {chosen.support: 0.5 * float(equations.score @ chosen.internal)} | gains_of(equations, library, others)
+    gains = {chosen.support: 0.5 * float(equations.score @ chosen.internal)} | gains_of(
+        equations, library, others
+    )
     scores = np.array([gains[s] - costs[list(s)].sum() for s in (chosen.support, *others)])
     weights = np.exp(scores - scores.max())
     weights /= weights.sum()
     # Errors are only asked of those that count.
-    likely = [(estimate_on(equations, library, s), float(w)) for s, w in zip(others, weights[1:], strict=True) if w > UNLIKELY]
+    likely = [
+        (estimate_on(equations, library, s), float(w))
+        for s, w in zip(others, weights[1:], strict=True)
+        if w > UNLIKELY
+    ]
     return [(estimate, weight) for estimate, weight in likely if estimate is not None]
 
 
@@ -143,7 +163,12 @@ def _below_its_degree(library: Library, support: Support) -> list[int]:
 
 
 def _searched(
-    equations: NormalEquations, library: Library, n_windows: int, criterion: Criterion, *, coefficients: bool
+    equations: NormalEquations,
+    library: Library,
+    n_windows: int,
+    criterion: Criterion,
+    *,
+    coefficients: bool,
 ) -> tuple[Support, tuple[Candidate, ...], Curve | None]:
     """The support that the criterion prefers, all that it considered, and the curve of cross-validation where there is one.
 
@@ -158,7 +183,9 @@ def _searched(
     if criterion.method == "stlsq":
         path, best = thresholding_path(equations, library, criterion.z_threshold)
         return best, path, None
-    path = selection_path(equations, library, costs_of(criterion, library, n_windows), coefficients=coefficients)
+    path = selection_path(
+        equations, library, costs_of(criterion, library, n_windows), coefficients=coefficients
+    )
     return best_of(path).support, path, None
 
 
@@ -171,12 +198,19 @@ def simplest(selected: Selected, equations: NormalEquations, library: Library) -
     enough = max(c.gain for c in path) * (1 - TRACE)
     support = next(c.support for c in path if c.gain >= enough)
     return Selected(
-        _first_estimate(equations, library, [support, selected.estimate.support]), selected.path, (), curve=selected.curve
+        _first_estimate(equations, library, [support, selected.estimate.support]),
+        selected.path,
+        (),
+        curve=selected.curve,
     )
 
 
 def _hanging_on_the_rule(
-    equations: NormalEquations, of_other_rule: NormalEquations, library: Library, best: Support, wanted_by_other: Support
+    equations: NormalEquations,
+    of_other_rule: NormalEquations,
+    library: Library,
+    best: Support,
+    wanted_by_other: Support,
 ) -> Support:
     """Terms that the other sampling rule does not want, where sampling is fine for both: they hang on the rule.
 
@@ -191,19 +225,28 @@ def _hanging_on_the_rule(
     return extra
 
 
-def _shift(equations: NormalEquations, of_other_rule: NormalEquations | None, library: Library, here: Estimate) -> Shift | None:
+def _shift(
+    equations: NormalEquations,
+    of_other_rule: NormalEquations | None,
+    library: Library,
+    here: Estimate,
+) -> Shift | None:
     """Change by the other rule; None where there is none, or it does not describe the data."""
     there = None if of_other_rule is None else coefficients_on(of_other_rule, library, here.support)
     if there is None:
         return None
     internal, raw = there
     difference, information = internal - here.internal, equations.information
-    if difference @ information @ difference > FINE_SAMPLING**2 * (here.internal @ information @ here.internal):
+    if difference @ information @ difference > FINE_SAMPLING**2 * (
+        here.internal @ information @ here.internal
+    ):
         return None
     return Shift(raw - here.raw, difference)
 
 
-def _first_estimate(equations: NormalEquations, library: Library, supports: list[Support]) -> Estimate:
+def _first_estimate(
+    equations: NormalEquations, library: Library, supports: list[Support]
+) -> Estimate:
     """The estimate on the first support whose terms can be told apart; the empty one always can."""
     estimates = (estimate_on(equations, library, support) for support in [*supports, ()])
     return next(estimate for estimate in estimates if estimate is not None)

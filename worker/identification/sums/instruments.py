@@ -49,7 +49,9 @@ class Embedding:
         """(n, d) → (n, l + 2·number of angles). A Gaussian of the distance on a circle is a von Mises kernel."""
         parts = [(y[:, list(self.linear)] - self.mean) @ self.whitening]
         for i, radius in zip(self.angles, self.radii, strict=True):
-            parts.append(radius * np.stack([np.cos(np.pi * y[:, i]), np.sin(np.pi * y[:, i])], axis=1))
+            parts.append(
+                radius * np.stack([np.cos(np.pi * y[:, i]), np.sin(np.pi * y[:, i])], axis=1)
+            )
         return np.concatenate(parts, axis=1)
 
 
@@ -60,9 +62,15 @@ def embed(sample: Floats, periods: tuple[float | None, ...]) -> Embedding:
     inner = sample[:, list(linear)]
     mean = inner.mean(axis=0)
     deviation = inner.std(axis=0)
-    values, vectors = np.linalg.eigh(np.atleast_2d(np.corrcoef(inner, rowvar=False))) if len(linear) else (np.zeros(0),) * 2
+    values, vectors = (
+        np.linalg.eigh(np.atleast_2d(np.corrcoef(inner, rowvar=False)))
+        if len(linear)
+        else (np.zeros(0),) * 2
+    )
     # The symmetric root treats all variables alike: their order does not matter.
-    root = (vectors / np.sqrt(values.clip(min=1e-12))) @ vectors.T if len(linear) else np.zeros((0, 0))
+    root = (
+        (vectors / np.sqrt(values.clip(min=1e-12))) @ vectors.T if len(linear) else np.zeros((0, 0))
+    )
     radii = []
     for i in angles:
         resultant = np.exp(1j * np.pi * sample[:, i]).mean()
@@ -94,7 +102,9 @@ class Instruments:
         u, c = self.embedding(y) / self.bandwidth, self.centres / self.bandwidth
         # u·c − |u|²/2 − |c|²/2 in one product.
         rows = np.concatenate([u, -0.5 * (u**2).sum(axis=1)[:, None], np.ones((len(u), 1))], axis=1)
-        columns = np.concatenate([c, np.ones((len(c), 1)), -0.5 * (c**2).sum(axis=1)[:, None]], axis=1)
+        columns = np.concatenate(
+            [c, np.ones((len(c), 1)), -0.5 * (c**2).sum(axis=1)[:, None]], axis=1
+        )
         # Any function of the state before the increment is an instrument; single precision is four times as fast.
         return np.asarray(np.exp((rows @ columns.T).astype(np.float32)).astype(np.float64))
 
@@ -108,7 +118,12 @@ class Instruments:
 
 
 def make_instruments(
-    sample: Floats, library: Library, periods: tuple[float | None, ...], *, count: int, bandwidth: float | None = None
+    sample: Floats,
+    library: Library,
+    periods: tuple[float | None, ...],
+    *,
+    count: int,
+    bandwidth: float | None = None,
 ) -> Instruments:
     """At most `count` kernels: one in every box of a regular grid that holds enough of the sample (n, d), at its samples' mean.
 
@@ -122,7 +137,12 @@ def make_instruments(
         if len(finer) > count or share < COVERED:
             break
         spacing, centres = 0.9 * spacing, finer
-    return Instruments(embedding, centres, BANDWIDTH_IN_SPACINGS * spacing if bandwidth is None else bandwidth, library)
+    return Instruments(
+        embedding,
+        centres,
+        BANDWIDTH_IN_SPACINGS * spacing if bandwidth is None else bandwidth,
+        library,
+    )
 
 
 def _occupied(u: Floats, side: float) -> tuple[Floats, float]:

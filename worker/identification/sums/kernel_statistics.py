@@ -85,11 +85,17 @@ class KernelStatistics:
     def under(self, kernels: Kernels) -> "KernelStatistics":
         """Those of these kernels, of statistics that were gathered without any."""
         at_nodes = self.at_nodes(kernels)
-        return replace(self, at_instrument=_weighted(at_nodes, self.at_instrument), sums=_weighted(at_nodes, self.sums))
+        return replace(
+            self,
+            at_instrument=_weighted(at_nodes, self.at_instrument),
+            sums=_weighted(at_nodes, self.sums),
+        )
 
     def __add__(self, other: "KernelStatistics") -> "KernelStatistics":
         if self.cells != other.cells:
-            raise ValueError("statistics on different cells do not add; make both with the same kernels and scales")
+            raise ValueError(
+                "statistics on different cells do not add; make both with the same kernels and scales"
+            )
         return KernelStatistics(
             n_windows=self.n_windows + other.n_windows,
             cells=self.cells,
@@ -103,7 +109,9 @@ class KernelStatistics:
 
 def _weighted(kernels_at_nodes: Floats, nodal: Floats) -> Floats:
     """(n_kernels, n_nodes) and (n_blocks, n_nodes, …) → (n_blocks, n_kernels, …), in one matrix product."""
-    return np.ascontiguousarray(np.moveaxis(np.tensordot(kernels_at_nodes, nodal, axes=(1, 1)), 0, 1))
+    return np.ascontiguousarray(
+        np.moveaxis(np.tensordot(kernels_at_nodes, nodal, axes=(1, 1)), 0, 1)
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,11 +134,17 @@ class WindowsPass:
 
     def sums(self) -> BlockSums:
         walk = chunks(self.data, self.scales, self.blocks, self.windows, period=self.period)
-        return sums_of_chunks(walk, self.library, self.cells, lambda chunk: self.rule.weights(chunk, self.library))
+        return sums_of_chunks(
+            walk, self.library, self.cells, lambda chunk: self.rule.weights(chunk, self.library)
+        )
 
 
 def gather(
-    chunks: Iterator[Chunk], library: Library, kernels: Kernels | None, cells: Cells, weights: Weights
+    chunks: Iterator[Chunk],
+    library: Library,
+    kernels: Kernels | None,
+    cells: Cells,
+    weights: Weights,
 ) -> KernelStatistics:
     """One pass over the windows, equation (M3) and its counterparts at later points of each window.
 
@@ -139,20 +153,31 @@ def gather(
     return statistics_of(sums_of_chunks(chunks, library, cells, weights), library, kernels, cells)
 
 
-def sums_of_chunks(chunks: Iterator[Chunk], library: Library, cells: Cells, weights: Weights) -> BlockSums:
+def sums_of_chunks(
+    chunks: Iterator[Chunk], library: Library, cells: Cells, weights: Weights
+) -> BlockSums:
     """As `WindowsPass` says."""
     rough = _rough(library)
 
     def with_time(chunk: Chunk) -> Floats:
         step = chunk.step[:, None]
         columns = [step, step**2, weights(chunk)]
-        return np.concatenate([*columns, library.internal(chunk.left)[:, -rough:] * step] if rough else columns, axis=1)
+        return np.concatenate(
+            [*columns, library.internal(chunk.left)[:, -rough:] * step] if rough else columns,
+            axis=1,
+        )
 
     blocks = list(_nodal_sums(chunks, cells, with_time))
-    return BlockSums(np.array([n for n, _ in blocks]), (np.array([nodal for _, nodal in blocks]),)) if blocks else NO_BLOCKS
+    return (
+        BlockSums(np.array([n for n, _ in blocks]), (np.array([nodal for _, nodal in blocks]),))
+        if blocks
+        else NO_BLOCKS
+    )
 
 
-def statistics_of(found: BlockSums, library: Library, kernels: Kernels | None, cells: Cells) -> KernelStatistics:
+def statistics_of(
+    found: BlockSums, library: Library, kernels: Kernels | None, cells: Cells
+) -> KernelStatistics:
     """From the sums of a `WindowsPass`."""
     nodes = cells.nodes()
     functions, rough = library.internal(nodes), _rough(library)
@@ -201,7 +226,9 @@ def nodal_sums(chunks: Iterator[Chunk], cells: Cells, weights: Weights) -> Float
     return np.asarray(sum(nodal for _, nodal in _nodal_sums(chunks, cells, weights)))
 
 
-def _nodal_sums(chunks: Iterator[Chunk], cells: Cells, weights: Weights) -> Iterator[tuple[int, Floats]]:
+def _nodal_sums(
+    chunks: Iterator[Chunk], cells: Cells, weights: Weights
+) -> Iterator[tuple[int, Floats]]:
     for _, block in groupby(chunks, key=lambda chunk: chunk.block):
         buffer, n = None, 0
         for chunk in block:

@@ -61,8 +61,14 @@ def kernels_at_nodes(kernels: Kernels, cells: Cells) -> Floats:
 
 def make_cells(kernels: Kernels, scales: Scales) -> Cells:
     """Cells of half a bandwidth wherever both a kernel and the data can be."""
-    low = max(float(kernels.centres[0]) - REACH * kernels.bandwidth, (scales.low - scales.origin) / scales.unit)
-    high = min(float(kernels.centres[-1]) + REACH * kernels.bandwidth, (scales.high - scales.origin) / scales.unit)
+    low = max(
+        float(kernels.centres[0]) - REACH * kernels.bandwidth,
+        (scales.low - scales.origin) / scales.unit,
+    )
+    high = min(
+        float(kernels.centres[-1]) + REACH * kernels.bandwidth,
+        (scales.high - scales.origin) / scales.unit,
+    )
     if kernels.circle is not None:
         low, high = -kernels.circle / 2, kernels.circle / 2
     if not high > low:

@@ -33,7 +33,9 @@ class MeasurementNoise:
         smoothing = np.zeros((self.library.internal_size,) * 2)
         for p in range(d):
             for q in range(d):
-                smoothing -= 0.5 * self.covariance[p, q] * self._derivatives[p] @ self._derivatives[q]
+                smoothing -= (
+                    0.5 * self.covariance[p, q] * self._derivatives[p] @ self._derivatives[q]
+                )
         out = power = np.eye(len(smoothing))
         for m in range(1, self.library.internal_degree // 2 + 1):
             power = power @ smoothing / m

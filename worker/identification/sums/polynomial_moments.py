@@ -105,15 +105,26 @@ def gather_by_powers(
     """
     n_powers = max(3, library.internal_degree + 2)
     blocks = blocks_between(edges, every)
-    found = summing(PowersPass(data, blocks, cells, n_powers, scales.origin, scales.unit, scales.time, stride, hop))
+    found = summing(
+        PowersPass(
+            data, blocks, cells, n_powers, scales.origin, scales.unit, scales.time, stride, hop
+        )
+    )
     if found is None:
         return None
     powers = found.sums[0] if found.sums else np.zeros((0, n_powers, cells.count * ORDER))
-    return _as_trapezoid_sums(powers, int(found.counts.sum()), float(stride), library, kernels, cells)
+    return _as_trapezoid_sums(
+        powers, int(found.counts.sum()), float(stride), library, kernels, cells
+    )
 
 
 def _as_trapezoid_sums(
-    powers: Floats, n_windows: int, step: float, library: Library, kernels: Kernels | None, cells: Cells
+    powers: Floats,
+    n_windows: int,
+    step: float,
+    library: Library,
+    kernels: Kernels | None,
+    cells: Cells,
 ) -> KernelStatistics:
     """powers (n_blocks, n_powers, n_nodes): quadrature weights of Σ f(y) Δ^q."""
     at_instrument, nodal = _taylor_sums(powers, _taylor(cells, library.internal_degree), step)
@@ -132,13 +143,17 @@ def _as_trapezoid_sums(
 @lru_cache(maxsize=16)
 def _taylor(cells: Cells, degree: int) -> Floats:
     """(q, n_nodes, n_functions): g^(q)(node) / q!"""
-    return np.array([_derivatives(cells.nodes(), degree, q) / factorial(q) for q in range(degree + 1)])
+    return np.array(
+        [_derivatives(cells.nodes(), degree, q) / factorial(q) for q in range(degree + 1)]
+    )
 
 
 def _derivatives(y: Floats, degree: int, order: int) -> Floats:
     """T_0^(order) … T_degree^(order) at y; (n, degree + 1)."""
     columns = [
-        chebyshev.chebval(y, chebyshev.chebder(unit, order)) if order else chebyshev.chebval(y, unit)
+        chebyshev.chebval(y, chebyshev.chebder(unit, order))
+        if order
+        else chebyshev.chebval(y, unit)
         for unit in np.eye(degree + 1)
     ]
     return np.stack([np.broadcast_to(column, y.shape) for column in columns], axis=1)
@@ -169,7 +184,19 @@ def _taylor_sums(powers, taylor, step):  # type: ignore[no-untyped-def]
 
 @compiled
 def _accumulate(  # type: ignore[no-untyped-def]
-    moments, states, times, segments, starts, stops, stride, hop, origin, per_unit, low, per_width, step
+    moments,
+    states,
+    times,
+    segments,
+    starts,
+    stops,
+    stride,
+    hop,
+    origin,
+    per_unit,
+    low,
+    per_width,
+    step,
 ):
     n_blocks = moments.shape[0]
     counts = np.zeros(n_blocks, np.int64)
@@ -184,7 +211,19 @@ def _accumulate(  # type: ignore[no-untyped-def]
             start, stop = max(n, segments[segment, 0]), min(end, segments[segment, 1] - stride)
             if stop > start:
                 irregular = _add_stretch(
-                    moments[block], states, times, start, stop, stride, hop, origin, per_unit, low, per_width, step, 1.0
+                    moments[block],
+                    states,
+                    times,
+                    start,
+                    stop,
+                    stride,
+                    hop,
+                    origin,
+                    per_unit,
+                    low,
+                    per_width,
+                    step,
+                    1.0,
                 )
                 if irregular > REGULAR * step:
                     counts[block] = -1

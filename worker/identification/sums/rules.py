@@ -82,7 +82,10 @@ THROUGH_NOISE = JointRule(
 """In D_2 D_2ᵀ − D_1 D_1ᵀ the noise cancels; the integral is over the second step only."""
 
 FIRST_STEP = replace(
-    THROUGH_NOISE, diffusion=(5 / 12, 8 / 12, -1 / 12), moments=(1.0, 0.0), cross=(((1, 1), 8 / 12), ((2, 2), -1 / 12))
+    THROUGH_NOISE,
+    diffusion=(5 / 12, 8 / 12, -1 / 12),
+    moments=(1.0, 0.0),
+    cross=(((1, 1), 8 / 12), ((2, 2), -1 / 12)),
 )
 """What the first step alone says: D_1 D_1ᵀ less this integral is twice the noise's covariance."""
 

@@ -38,7 +38,12 @@ class Layout:
         functions = self.n_points * self.n_functions
         cross = functions + len(self.crosses) * self.dimension * self.n_functions
         displacements = cross + (self.n_points - 1) * self.dimension
-        return functions, cross, displacements, displacements + (self.n_points - 1) * len(pairs_of(self.dimension))
+        return (
+            functions,
+            cross,
+            displacements,
+            displacements + (self.n_points - 1) * len(pairs_of(self.dimension)),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +63,9 @@ class WindowProducts:
     @property
     def functions(self) -> Floats:
         end, layout = self.layout.ends[0], self.layout
-        return self.columns[..., :end].reshape(*self.columns.shape[:-1], layout.n_points, layout.n_functions)
+        return self.columns[..., :end].reshape(
+            *self.columns.shape[:-1], layout.n_points, layout.n_functions
+        )
 
     @property
     def cross(self) -> Floats:
@@ -69,7 +76,9 @@ class WindowProducts:
     @property
     def displacements(self) -> Floats:
         (_, begin, end, _), layout = self.layout.ends, self.layout
-        return self.columns[..., begin:end].reshape(*self.columns.shape[:-1], layout.n_points - 1, layout.dimension)
+        return self.columns[..., begin:end].reshape(
+            *self.columns.shape[:-1], layout.n_points - 1, layout.dimension
+        )
 
     @property
     def moments(self) -> Floats:
@@ -96,19 +105,28 @@ class WindowProducts:
         design = np.tensordot(self.functions, rule.diffusion, axes=(-2, 0))
         return np.asarray(design if noise is None else design @ noise.correction.T)
 
-    def diffusion_response(self, rule: JointRule, pair: Pair, drift: Floats, noise: MeasurementNoise | None = None) -> Floats:
+    def diffusion_response(
+        self, rule: JointRule, pair: Pair, drift: Floats, noise: MeasurementNoise | None = None
+    ) -> Floats:
         """Of (M22), with the drift's part removed; (…,) for drift (d, n_functions)."""
         (p, q), layout = pair, self.layout
-        response = self.moments[..., pairs_of(layout.dimension).index(pair)] @ np.array(rule.moments)
+        response = self.moments[..., pairs_of(layout.dimension).index(pair)] @ np.array(
+            rule.moments
+        )
         for (k, j), weight in rule.cross:
-            products, functions = self.cross[..., layout.crosses.index((k, j)), :, :], self.functions[..., j, :]
+            products, functions = (
+                self.cross[..., layout.crosses.index((k, j)), :, :],
+                self.functions[..., j, :],
+            )
             for one, other in ((p, q), (q, p)):
                 along = drift[other]
                 if noise is None:
                     expected = products[..., one, :] @ along
                 else:
                     # D_k holds the noise of X_k too: E[η_p b̃(X + η)] = Σ_r S_pr ∂_r b(X). Vectors first: the sums are many.
-                    expected = products[..., one, :] @ (noise.correction.T @ along) - functions @ (noise.shared(one) @ along)
+                    expected = products[..., one, :] @ (noise.correction.T @ along) - functions @ (
+                        noise.shared(one) @ along
+                    )
                 response = response - weight * expected
         return np.asarray(response)
 
@@ -118,7 +136,9 @@ def layout_of(space: Space, library: Library, rule: JointRule) -> Layout:
     return Layout(len(rule.drift), library.internal_size, crosses_of(rule), space.dimension)
 
 
-def products_of(stretch: Stretch, space: Space, library: Library, rule: JointRule) -> WindowProducts:
+def products_of(
+    stretch: Stretch, space: Space, library: Library, rule: JointRule
+) -> WindowProducts:
     """Of every window of a stretch; (n, n_columns)."""
     d, layout = space.dimension, layout_of(space, library, rule)
     # Column by column in memory: each is written at once, and products with the instruments read them so.
@@ -130,7 +150,9 @@ def products_of(stretch: Stretch, space: Space, library: Library, rule: JointRul
         np.multiply(functions[rows], step[:, None], out=out.functions[:, k])
     for c, (k, j) in enumerate(layout.crosses):
         for p in range(d):
-            np.multiply(out.functions[:, j], displacements[k - 1][:, p : p + 1], out=out.cross[:, c, p])
+            np.multiply(
+                out.functions[:, j], displacements[k - 1][:, p : p + 1], out=out.cross[:, c, p]
+            )
     first, second = (list(side) for side in zip(*pairs_of(d), strict=True))
     for k, displacement in enumerate(displacements):
         out.displacements[:, k] = displacement

@@ -37,7 +37,9 @@ class JointStatistics:
         """Those of every k-th block only, as the sums of a record of its own; their time in proportion."""
         chosen = WindowProducts(self.products.columns[::every], self.products.layout)
         share = len(chosen.columns) / len(self.products.columns)
-        return JointStatistics(round(share * self.n_windows), share * self.time, share * self.time_squared, chosen)
+        return JointStatistics(
+            round(share * self.n_windows), share * self.time, share * self.time_squared, chosen
+        )
 
     def __add__(self, other: "JointStatistics") -> "JointStatistics":
         if self.products.layout != other.products.layout:
@@ -46,7 +48,10 @@ class JointStatistics:
             self.n_windows + other.n_windows,
             self.time + other.time,
             self.time_squared + other.time_squared,
-            WindowProducts(np.concatenate([self.products.columns, other.products.columns]), self.products.layout),
+            WindowProducts(
+                np.concatenate([self.products.columns, other.products.columns]),
+                self.products.layout,
+            ),
         )
 
 
@@ -81,12 +86,18 @@ class JointPass:
         return sums_of_stretches(walk, self.space, self.instruments, self.rule)
 
 
-def gather(walk: Iterator[Stretch], space: Space, instruments: Evaluated, rule: JointRule) -> JointStatistics | None:
+def gather(
+    walk: Iterator[Stretch], space: Space, instruments: Evaluated, rule: JointRule
+) -> JointStatistics | None:
     """One pass over the windows. None of none."""
-    return joint_statistics(sums_of_stretches(walk, space, instruments, rule), space, instruments, rule)
+    return joint_statistics(
+        sums_of_stretches(walk, space, instruments, rule), space, instruments, rule
+    )
 
 
-def sums_of_stretches(walk: Iterator[Stretch], space: Space, instruments: Evaluated, rule: JointRule) -> BlockSums:
+def sums_of_stretches(
+    walk: Iterator[Stretch], space: Space, instruments: Evaluated, rule: JointRule
+) -> BlockSums:
     """As `JointPass` says: a matrix product a stretch, so that no array grows with their number."""
     library, lead = instruments.library, rule.lead
     sums: dict[int, Floats] = {}
@@ -94,7 +105,9 @@ def sums_of_stretches(walk: Iterator[Stretch], space: Space, instruments: Evalua
     counts: Counter[int] = Counter()
     for stretch in walk:
         products = products_of(stretch, space, library, rule)
-        total = np.concatenate([part.T @ products.columns for part in instruments.at(stretch.y[stretch.points[0]])])
+        total = np.concatenate(
+            [part.T @ products.columns for part in instruments.at(stretch.y[stretch.points[0]])]
+        )
         step = stretch.steps[lead:].mean(axis=0)
         times = np.array([step.sum(), step @ step])
         block = stretch.block
@@ -103,17 +116,24 @@ def sums_of_stretches(walk: Iterator[Stretch], space: Space, instruments: Evalua
         counts[block] += stretch.size
     if not sums:
         return NO_BLOCKS
-    return BlockSums(np.array(list(counts.values())), (np.stack(list(sums.values())), np.stack(list(steps.values()))))
+    return BlockSums(
+        np.array(list(counts.values())),
+        (np.stack(list(sums.values())), np.stack(list(steps.values()))),
+    )
 
 
-def joint_statistics(found: BlockSums, space: Space, instruments: Evaluated, rule: JointRule) -> JointStatistics | None:
+def joint_statistics(
+    found: BlockSums, space: Space, instruments: Evaluated, rule: JointRule
+) -> JointStatistics | None:
     """From the sums of a `JointPass`. None of none."""
     if not found.sums:
         return None
     columns, steps = found.sums
     time, time_squared = steps.sum(axis=0)
     layout = layout_of(space, instruments.library, rule)
-    return JointStatistics(int(found.counts.sum()), float(time), float(time_squared), WindowProducts(columns, layout))
+    return JointStatistics(
+        int(found.counts.sum()), float(time), float(time_squared), WindowProducts(columns, layout)
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +164,9 @@ class Sample:
         return early, early + lag
 
 
-def take_sample(walk: Iterator[Stretch], space: Space, instruments: Instruments, rule: JointRule, run: float) -> Sample:
+def take_sample(
+    walk: Iterator[Stretch], space: Space, instruments: Instruments, rule: JointRule, run: float
+) -> Sample:
     """Of all windows of a walk, which takes them in runs of this length."""
     library = instruments.library
     states, columns, steps, follows, layout = [], [], [], [], None

@@ -11,5 +11,7 @@ def mean_view(result: MeanResult) -> ResultView:
     return ResultView(
         subtitle=f"{len(result.means)} variable",
         sentence="The mean is all there is.",
-        figures=[Figure(f"mean of {name}", plain(value, 4)) for name, value in result.means.items()],
+        figures=[
+            Figure(f"mean of {name}", plain(value, 4)) for name, value in result.means.items()
+        ],
     )

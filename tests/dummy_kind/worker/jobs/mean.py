@@ -19,7 +19,9 @@ def compute(job: MeanJob, record: Record, report: Report, summing: Summing) -> N
     return means
 
 
-def describe(job_id: str, job: MeanJob, record: Record, found: NDArray[np.float64], seconds: float) -> MeanResult:
+def describe(
+    job_id: str, job: MeanJob, record: Record, found: NDArray[np.float64], seconds: float
+) -> MeanResult:
     """Write the document of a mean."""
     names = [variable.name for variable in record.dataset.report.variables]
     return MeanResult(

@@ -16,7 +16,9 @@ TURN = 2 * np.pi
 
 def pendulum(push: float = 0.0, a: float = 1.2, low: float = -np.pi) -> ScalarProcess:
     bounds = (low, low + TURN)
-    return ScalarProcess(lambda x: push - np.sin(x), lambda x: a + 0 * x, lambda x: -np.cos(x), bounds, TURN)
+    return ScalarProcess(
+        lambda x: push - np.sin(x), lambda x: a + 0 * x, lambda x: -np.cos(x), bounds, TURN
+    )
 
 
 def rates(report: GeneratorReport) -> np.ndarray:
@@ -25,7 +27,10 @@ def rates(report: GeneratorReport) -> np.ndarray:
 
 
 def test_free_rotation_with_drift_has_damped_waves() -> None:
-    report = analyse(ScalarProcess(lambda x: 3 + 0 * x, lambda x: 2 + 0 * x, lambda x: 0 * x, period=TURN), eigenpairs=4)
+    report = analyse(
+        ScalarProcess(lambda x: 3 + 0 * x, lambda x: 2 + 0 * x, lambda x: 0 * x, period=TURN),
+        eigenpairs=4,
+    )
     # f = e^{ikx}: −L f = (k² a/2 − i k b) f.
     np.testing.assert_allclose(rates(report), [1 + 3j, 1 - 3j, 4 + 6j, 4 - 6j], rtol=1e-10)
     assert report.probability_current == pytest.approx(3 / TURN, rel=1e-12)
@@ -68,7 +73,12 @@ def test_passage_to_the_top_may_go_either_way_round() -> None:
         return float(np.exp(2 / 1.2 * np.cos(x)))
 
     # By symmetry 0 reflects: half the circle with a reflecting end.
-    expected = quad(lambda y: 2 / 1.2 / density(y) * quad(density, 0, y, epsrel=1e-12)[0], 0, np.pi, epsrel=1e-11)[0]
+    expected = quad(
+        lambda y: 2 / 1.2 / density(y) * quad(density, 0, y, epsrel=1e-12)[0],
+        0,
+        np.pi,
+        epsrel=1e-11,
+    )[0]
     assert passage.mean_time.value == pytest.approx(expected, rel=1e-8)
     assert passage.kramers.value is None
 
@@ -76,7 +86,9 @@ def test_passage_to_the_top_may_go_either_way_round() -> None:
 def test_wells_and_both_ways_over_their_barriers() -> None:
     report = analyse(pendulum(push=0.3))
     stable, unstable = np.arcsin(0.3), np.pi - np.arcsin(0.3)
-    assert [point.at[0] for point in report.fixed_points] == pytest.approx([stable, unstable], rel=1e-12)
+    assert [point.at[0] for point in report.fixed_points] == pytest.approx(
+        [stable, unstable], rel=1e-12
+    )
     assert [point.stable for point in report.fixed_points] == [True, False]
     back, forth = report.barriers
     rise = 2 * np.cos(stable)
@@ -91,7 +103,9 @@ def test_the_cut_does_not_matter(low: float) -> None:
     here, there = (analyse(pendulum(0.4, low=cut), passages=[(0.1, 1.7)]) for cut in (-np.pi, low))
     np.testing.assert_allclose(rates(there), rates(here), rtol=1e-8)
     assert there.probability_current == pytest.approx(here.probability_current, rel=1e-9)
-    assert there.passages[0].mean_time.value == pytest.approx(here.passages[0].mean_time.value, rel=1e-9)
+    assert there.passages[0].mean_time.value == pytest.approx(
+        here.passages[0].mean_time.value, rel=1e-9
+    )
 
 
 def test_angle_in_degrees_is_the_same_process() -> None:
@@ -114,14 +128,19 @@ def test_angle_in_degrees_is_the_same_process() -> None:
         (lambda x: 1 + np.cos(x), "x = -3.14"),
     ],
 )
-def test_a_circle_where_the_noise_vanishes_has_no_law(noise: Callable[[FloatArray], FloatArray], where: str) -> None:
+def test_a_circle_where_the_noise_vanishes_has_no_law(
+    noise: Callable[[FloatArray], FloatArray], where: str
+) -> None:
     model = ScalarProcess(lambda x: -np.sin(x), noise, lambda x: -np.cos(x), period=TURN)
     report = analyse(model, passages=[(0.5, 2.0)], committors=[(0.5, 2.0)], exits=[(1.0, 0.5, 2.0)])
     assert not report.ergodic
     assert report.reason is not None
     assert "no stationary distribution" in report.reason
     assert where in report.reason
-    assert [(round(point.at[0], 9), point.stable) for point in report.fixed_points][-1] == (0.0, True)
+    assert [(round(point.at[0], 9), point.stable) for point in report.fixed_points][-1] == (
+        0.0,
+        True,
+    )
     assert report.stationary is None
     assert report.spectrum is None
     assert report.committors[0].reason
@@ -129,13 +148,21 @@ def test_a_circle_where_the_noise_vanishes_has_no_law(noise: Callable[[FloatArra
 
 
 def test_a_circle_with_noise_all_the_way_round_has_a_law() -> None:
-    assert analyse(ScalarProcess(lambda x: -np.sin(x), lambda x: 1.001 + np.cos(x), lambda x: -np.cos(x), period=TURN)).ergodic
+    assert analyse(
+        ScalarProcess(
+            lambda x: -np.sin(x), lambda x: 1.001 + np.cos(x), lambda x: -np.cos(x), period=TURN
+        )
+    ).ergodic
 
 
 @pytest.mark.parametrize(("drift", "distance"), [(0.0, 2.0), (0.7, 2.0), (-3.0, 0.5), (0.7, 5.0)])
-def test_time_round_a_circle_at_constant_drift_varies_as_its_transform_says(drift: float, distance: float) -> None:
+def test_time_round_a_circle_at_constant_drift_varies_as_its_transform_says(
+    drift: float, distance: float
+) -> None:
     a = 0.8
-    model = ScalarProcess(lambda x: drift + 0 * x, lambda x: a + 0 * x, lambda x: 0 * x, (-np.pi, np.pi), 2 * np.pi)
+    model = ScalarProcess(
+        lambda x: drift + 0 * x, lambda x: a + 0 * x, lambda x: 0 * x, (-np.pi, np.pi), 2 * np.pi
+    )
     found = analyse(model, passages=[(1.0 + distance, 1.0)]).passages[0].deviation
 
     def log_transform(s: float) -> float:
@@ -145,13 +172,19 @@ def test_time_round_a_circle_at_constant_drift_varies_as_its_transform_says(drif
         return float(np.log(((up + down) / np.sinh(TURN * k)).real))
 
     def second(h: float) -> float:
-        return (log_transform(h) + log_transform(-h) - 2 * (log_transform(1e-9) + log_transform(-1e-9)) / 2) / h**2
+        return (
+            log_transform(h)
+            + log_transform(-h)
+            - 2 * (log_transform(1e-9) + log_transform(-1e-9)) / 2
+        ) / h**2
 
     variance = (4 * second(1e-3) - second(2e-3)) / 3
     assert found is not None
     assert found.value == pytest.approx(np.sqrt(variance), rel=1e-5)
     # Negative control: it is not the mean.
-    assert found.value != pytest.approx(analyse(model, passages=[(1.0 + distance, 1.0)]).passages[0].mean_time.value, rel=0.02)
+    assert found.value != pytest.approx(
+        analyse(model, passages=[(1.0 + distance, 1.0)]).passages[0].mean_time.value, rel=0.02
+    )
 
 
 def test_over_a_high_barrier_on_a_circle_the_time_varies_as_much_as_it_lasts() -> None:
@@ -162,7 +195,14 @@ def test_over_a_high_barrier_on_a_circle_the_time_varies_as_much_as_it_lasts() -
 
 def test_a_gap_that_rounding_hides_is_not_given_for_a_faster_rate() -> None:
     def wells(a: float) -> GeneratorReport:
-        return analyse(ScalarProcess(lambda x: -np.sin(2 * x), lambda x: a + 0 * x, lambda x: -2 * np.cos(2 * x), period=TURN))
+        return analyse(
+            ScalarProcess(
+                lambda x: -np.sin(2 * x),
+                lambda x: a + 0 * x,
+                lambda x: -2 * np.cos(2 * x),
+                period=TURN,
+            )
+        )
 
     seen, hidden = wells(0.25), wells(0.09)
     # Between two wells, each left over either barrier: twice the rate of the passage.

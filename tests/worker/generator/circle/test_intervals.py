@@ -49,18 +49,33 @@ def test_the_memory_of_a_free_rotation_has_the_bands_of_its_closed_form() -> Non
         (found.power_spectrum, power(pushes[:, None], memory.frequencies)),
     ):
         assert band is not None
-        np.testing.assert_allclose(np.array(band)[:, 0], np.quantile(curves, SHARES, axis=0, method="nearest"), atol=1e-9)
+        np.testing.assert_allclose(
+            np.array(band)[:, 0], np.quantile(curves, SHARES, axis=0, method="nearest"), atol=1e-9
+        )
         # Negative control: at less confidence it is another.
-        assert np.max(np.abs(np.quantile(curves, [0.2, 0.8], axis=0, method="nearest") - np.array(band)[:, 0])) > 1e-2
+        assert (
+            np.max(
+                np.abs(
+                    np.quantile(curves, [0.2, 0.8], axis=0, method="nearest") - np.array(band)[:, 0]
+                )
+            )
+            > 1e-2
+        )
     low, high = np.quantile(pushes, SHARES, method="nearest")
     assert found.integrated_time == pytest.approx((1 / (1 + high**2), 1 / (1 + low**2)), rel=1e-9)
-    assert found.frequencies[:2] == (pytest.approx((low, high), rel=1e-9), pytest.approx((-high, -low), rel=1e-9))
+    assert found.frequencies[:2] == (
+        pytest.approx((low, high), rel=1e-9),
+        pytest.approx((-high, -low), rel=1e-9),
+    )
 
 
 def test_a_band_of_memories_holds_the_share_of_samples_at_a_lag_that_it_says() -> None:
     random = np.random.default_rng(5)
     pushes, reference = 1 + 0.1 * random.standard_normal(70), analyse(driven(1.0))
-    band, lags = spread([driven(push) for push in pushes], reference, 0.8).autocorrelation, memory_of(reference).lags
+    band, lags = (
+        spread([driven(push) for push in pushes], reference, 0.8).autocorrelation,
+        memory_of(reference).lags,
+    )
     assert band is not None
     fresh = decay(1 + 0.1 * random.standard_normal((4000, 1)), lags)
     inside = np.mean((fresh >= band[0][0]) & (fresh <= band[1][0]), axis=0)
@@ -70,13 +85,18 @@ def test_a_band_of_memories_holds_the_share_of_samples_at_a_lag_that_it_says() -
 
 
 @pytest.mark.parametrize("asked", [(-1.0, 1.0), (2.0, 1.0), (1.0, -2.0)])
-def test_curves_and_quantiles_of_a_sample_are_those_of_its_own_analysis(asked: tuple[float, float]) -> None:
+def test_curves_and_quantiles_of_a_sample_are_those_of_its_own_analysis(
+    asked: tuple[float, float],
+) -> None:
     reference = analyse(driven(0.1, 0.3, 0.8, 0.5), passages=[asked])
     pairs = tuple((passage.start, passage.to) for passage in reference.passages)
     known, memory = reference.passages[0].law, memory_of(reference)
     assert isinstance(known, PassageCurve)
     for model in (driven(0.12, 0.28, 0.85, 0.47), driven(0.07, 0.33, 0.77, 0.52)):
-        sample, own = analysed_alone(model, reference, pairs, None), analyse(model, passages=[asked])
+        sample, own = (
+            analysed_alone(model, reference, pairs, None),
+            analyse(model, passages=[asked]),
+        )
         law, own_memory = own.passages[0].law, memory_of(own)
         assert isinstance(law, PassageCurve)
         # A law is given to a thousandth of its peak, the early times of it to as much.
@@ -97,13 +117,19 @@ def test_a_law_much_narrower_than_the_references_is_not_had_from_as_few_modes() 
     reference = analyse(driven(0.0, 0.0, 0.8, 0.8))
     model = driven(0.0, 0.0, 2.3, 0.3)
     pairs = tuple((passage.start, passage.to) for passage in reference.passages)
-    sample, own, memory = analysed_alone(model, reference, pairs, None), memory_of(analyse(model)), memory_of(reference)
+    sample, own, memory = (
+        analysed_alone(model, reference, pairs, None),
+        memory_of(analyse(model)),
+        memory_of(reference),
+    )
     curve = own.correlations.autocorrelation(memory.lags)[0]
     assert sample.autocorrelation == pytest.approx(curve, abs=1e-5)
     # Negative control: on the modes that are enough for the reference it is not.
     assert isinstance(memory.correlations, CircleCorrelations)
     assert memory.correlations.few is not None
-    coarse = CircleCorrelations.of(model, -np.pi, 2 * np.pi, memory.correlations.few).autocorrelation(memory.lags)[0]
+    coarse = CircleCorrelations.of(
+        model, -np.pi, 2 * np.pi, memory.correlations.few
+    ).autocorrelation(memory.lags)[0]
     assert np.max(np.abs(coarse - curve)) > 0.01
 
 
@@ -136,7 +162,9 @@ def test_the_document_has_them() -> None:
     ):
         assert band is not None
         np.testing.assert_array_equal(np.array(values_ci["x"]), np.array(band)[:, 0])
-    assert [value.im_ci for value in document.spectrum.eigenvalues[:2]] == list(found.frequencies[:2])
+    assert [value.im_ci for value in document.spectrum.eigenvalues[:2]] == list(
+        found.frequencies[:2]
+    )
     assert [quantile.ci for quantile in document.passages[0].quantiles] == list(found.quantiles[0])
     assert None not in found.quantiles[0]
     assert document.autocorrelation.integrated_time["x"].ci == found.integrated_time

@@ -84,29 +84,44 @@ def test_end_at_zero(b: Function, a: Function, expected: str) -> None:
     assert kinds(b, a, 0.0, INF)[0] == expected
 
 
-@pytest.mark.parametrize(("kappa", "expected"), [(0.6, "entrance"), (0.2, "regular"), (0.0, "exit"), (-0.2, "exit")])
+@pytest.mark.parametrize(
+    ("kappa", "expected"), [(0.6, "entrance"), (0.2, "regular"), (0.0, "exit"), (-0.2, "exit")]
+)
 def test_ends_of_the_jacobi_process(kappa: float, expected: str) -> None:
-    assert kinds(lambda x: -kappa * x, lambda x: 0.5 * (1 - x**2), -1.0, 1.0) == (expected, expected)
+    assert kinds(lambda x: -kappa * x, lambda x: 0.5 * (1 - x**2), -1.0, 1.0) == (
+        expected,
+        expected,
+    )
 
 
 @pytest.mark.parametrize("dimension", [1.5, 3.0])
-def test_distance_of_a_linear_process_from_its_centre_has_rates_2n_whether_or_not_it_gets_there(dimension: float) -> None:
+def test_distance_of_a_linear_process_from_its_centre_has_rates_2n_whether_or_not_it_gets_there(
+    dimension: float,
+) -> None:
     push = (dimension - 1) / 2
-    model = ScalarProcess(lambda x: push / x - x, lambda x: 1 + 0 * x, lambda x: -push / x**2 - 1, (0.0, INF))
+    model = ScalarProcess(
+        lambda x: push / x - x, lambda x: 1 + 0 * x, lambda x: -push / x**2 - 1, (0.0, INF)
+    )
     report = analyse(model)
     np.testing.assert_allclose(report.spectrum.eigenvalues.real, 2 * np.arange(1, 6), rtol=1e-6)
     assert report.boundaries == "natural"
 
 
 def test_law_next_to_an_end_where_the_noise_vanishes_like_a_root() -> None:
-    model = ScalarProcess(lambda x: 1 - x, lambda x: np.sqrt(np.abs(x)), lambda x: -1 + 0 * x, (0.0, INF))
+    model = ScalarProcess(
+        lambda x: 1 - x, lambda x: np.sqrt(np.abs(x)), lambda x: -1 + 0 * x, (0.0, INF)
+    )
     report = analyse(model)
 
     def density(x: float) -> float:
         return float(np.exp(4 * np.sqrt(x) - 4 / 3 * x**1.5) / np.sqrt(x))
 
     mass, moment = (
-        sum(quad(lambda x, k=k: density(x) * x**k, *ends, epsrel=1e-11)[0] for ends in ((0, 1), (1, INF))) for k in (0, 1)
+        sum(
+            quad(lambda x, k=k: density(x) * x**k, *ends, epsrel=1e-11)[0]
+            for ends in ((0, 1), (1, INF))
+        )
+        for k in (0, 1)
     )
     assert report.ergodic
     assert report.stationary.mean[0] == pytest.approx(moment / mass, rel=1e-7)

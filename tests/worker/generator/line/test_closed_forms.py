@@ -17,7 +17,9 @@ def rates(report: GeneratorReport) -> np.ndarray:
 
 
 def ornstein_uhlenbeck(theta: float = 1.0, mean: float = 0.0, a: float = 0.49) -> ScalarProcess:
-    return ScalarProcess(lambda x: -theta * (x - mean), lambda x: a + 0 * x, lambda x: -theta + 0 * x)
+    return ScalarProcess(
+        lambda x: -theta * (x - mean), lambda x: a + 0 * x, lambda x: -theta + 0 * x
+    )
 
 
 def double_well(a: float = 0.25) -> ScalarProcess:
@@ -29,11 +31,15 @@ def multiplicative() -> ScalarProcess:
 
 
 def jacobi(kappa: float, eps: float) -> ScalarProcess:
-    return ScalarProcess(lambda x: -kappa * x, lambda x: eps * (1 - x**2), lambda x: -kappa + 0 * x, (-1.0, 1.0))
+    return ScalarProcess(
+        lambda x: -kappa * x, lambda x: eps * (1 - x**2), lambda x: -kappa + 0 * x, (-1.0, 1.0)
+    )
 
 
 def square_root(kappa: float, mean: float, variance: float) -> ScalarProcess:
-    return ScalarProcess(lambda x: kappa * (mean - x), lambda x: variance * x, lambda x: -kappa + 0 * x, (0.0, INF))
+    return ScalarProcess(
+        lambda x: kappa * (mean - x), lambda x: variance * x, lambda x: -kappa + 0 * x, (0.0, INF)
+    )
 
 
 def test_ornstein_uhlenbeck_has_rates_n_theta_and_a_gaussian_law() -> None:
@@ -50,12 +56,16 @@ def test_ornstein_uhlenbeck_has_rates_n_theta_and_a_gaussian_law() -> None:
 
 
 def test_fifty_rates_of_ornstein_uhlenbeck() -> None:
-    np.testing.assert_allclose(rates(analyse(ornstein_uhlenbeck(), eigenpairs=50)), np.arange(1, 51), rtol=1e-5)
+    np.testing.assert_allclose(
+        rates(analyse(ornstein_uhlenbeck(), eigenpairs=50)), np.arange(1, 51), rtol=1e-5
+    )
 
 
 def test_double_well_has_the_rates_and_escape_times_of_the_method_page() -> None:
     report = analyse(double_well(), passages=[(-1.0, 0.0), (-1.0, 1.0)])
-    np.testing.assert_allclose(rates(report)[:4], [0.0568183, 1.019569, 1.901003, 2.987852], rtol=4e-6)
+    np.testing.assert_allclose(
+        rates(report)[:4], [0.0568183, 1.019569, 1.901003, 2.987852], rtol=4e-6
+    )
     to_top, across = report.passages[:2]
     assert to_top.mean_time.value == pytest.approx(18.42616, rel=1e-6)
     assert across.mean_time.value == pytest.approx(41.03428, rel=1e-6)
@@ -76,7 +86,9 @@ def test_double_well_has_the_rates_of_schrodingers_equation() -> None:
 
 def test_double_well_barrier_is_a_quarter_and_two_kt() -> None:
     report = analyse(double_well())
-    np.testing.assert_allclose([point.at[0] for point in report.fixed_points], [-1, 0, 1], atol=1e-15)
+    np.testing.assert_allclose(
+        [point.at[0] for point in report.fixed_points], [-1, 0, 1], atol=1e-15
+    )
     assert [point.stable for point in report.fixed_points] == [True, False, True]
     ways = [(b.start, b.over, b.to) for b in report.barriers]
     np.testing.assert_allclose(np.array(ways, float), [(-1, 0, 1), (1, 0, -1)], atol=1e-15)
@@ -104,7 +116,9 @@ def test_rates_in_the_continuous_spectrum_are_not_reported() -> None:
     assert "8 of 12" in str(report.spectrum.reason)
 
 
-@pytest.mark.parametrize(("kappa", "eps"), [(0.2, 0.5), (0.5, 0.3), (0.05, 0.5), (1.0, 1.0), (3.0, 0.1)])
+@pytest.mark.parametrize(
+    ("kappa", "eps"), [(0.2, 0.5), (0.5, 0.3), (0.05, 0.5), (1.0, 1.0), (3.0, 0.1)]
+)
 def test_jacobi_rates_whether_or_not_the_ends_are_reached(kappa: float, eps: float) -> None:
     report = analyse(jacobi(kappa, eps))
     n = np.arange(1, 6)
@@ -139,7 +153,9 @@ def test_moments_that_do_not_exist_are_none_with_a_reason() -> None:
 
 
 def test_inverse_gamma_law_of_a_double_zero_at_the_end_of_the_domain() -> None:
-    report = analyse(ScalarProcess(lambda x: 1 - x, lambda x: x**2, lambda x: -1 + 0 * x, (0.0, INF)))
+    report = analyse(
+        ScalarProcess(lambda x: 1 - x, lambda x: x**2, lambda x: -1 + 0 * x, (0.0, INF))
+    )
     assert report.stationary is not None
     assert report.stationary.mean[0] == pytest.approx(1, rel=1e-10)
     assert report.stationary.covariance[0][0] == pytest.approx(1, rel=1e-10)
@@ -147,7 +163,9 @@ def test_inverse_gamma_law_of_a_double_zero_at_the_end_of_the_domain() -> None:
 
 
 def test_reflected_brownian_motion_on_a_declared_interval() -> None:
-    report = analyse(ScalarProcess(lambda x: 0 * x, lambda x: 1 + 0 * x, lambda x: 0 * x, (0.0, 1.0)))
+    report = analyse(
+        ScalarProcess(lambda x: 0 * x, lambda x: 1 + 0 * x, lambda x: 0 * x, (0.0, 1.0))
+    )
     assert report.ergodic
     assert report.boundaries == "reflecting"
     np.testing.assert_allclose(rates(report), np.pi**2 / 2 * np.arange(1, 6) ** 2, rtol=1e-6)
@@ -155,7 +173,9 @@ def test_reflected_brownian_motion_on_a_declared_interval() -> None:
 
 def test_drift_that_saturates_leaves_no_isolated_rate_above_its_continuum() -> None:
     # π ~ cosh^−2, continuum above b²/2a = 1/2, and no bound state but the constant.
-    report = analyse(ScalarProcess(lambda x: -np.tanh(x), lambda x: 1 + 0 * x, lambda x: -1 / np.cosh(x) ** 2))
+    report = analyse(
+        ScalarProcess(lambda x: -np.tanh(x), lambda x: 1 + 0 * x, lambda x: -1 / np.cosh(x) ** 2)
+    )
     assert report.ergodic
     assert len(rates(report)) == 0
     assert report.spectrum is not None

@@ -49,25 +49,33 @@ def test_linear_process_to_full_relative_accuracy_however_small() -> None:
     np.testing.assert_allclose(back[:-1], 1 - q[:-1], atol=1e-14)
 
 
-def test_committor_needs_no_stationary_law_and_takes_intervals_by_the_ends_that_face_each_other() -> None:
+def test_committor_needs_no_stationary_law_and_takes_intervals_by_the_ends_that_face_each_other() -> (
+    None
+):
     pair = (Region(((-INF, -1.0),)), Region(((2.0, INF),)))
     report = analyse(straight(0.5, 0.8), committors=[pair])
     assert not report.ergodic
     x, q = values(report.committors[0])
     assert (x[0], x[-1]) == (-1, 2)
-    np.testing.assert_allclose(q, np.expm1(-2 * 0.5 / 0.8 * (x + 1)) / np.expm1(-2 * 0.5 / 0.8 * 3), rtol=1e-10)
+    np.testing.assert_allclose(
+        q, np.expm1(-2 * 0.5 / 0.8 * (x + 1)) / np.expm1(-2 * 0.5 / 0.8 * 3), rtol=1e-10
+    )
 
 
 def test_committor_up_to_an_end_that_is_reached() -> None:
     kappa, eps = 0.2, 0.5
-    model = ScalarProcess(lambda x: -kappa * x, lambda x: eps * (1 - x**2), lambda x: -kappa + 0 * x, (-1.0, 1.0))
+    model = ScalarProcess(
+        lambda x: -kappa * x, lambda x: eps * (1 - x**2), lambda x: -kappa + 0 * x, (-1.0, 1.0)
+    )
     x, q = values(analyse(model, committors=[(0.0, 1.0)]).committors[0])
     p = 1 - kappa / eps
 
     def resistance(low: float, high: float) -> float:
         # ∫ (1 − y²)^(−κ/ε) dy with s = (1 − y)^p.
         top, bottom = (1 - low) ** p, (1 - high) ** p
-        return quad(lambda s: (2 - s ** (1 / p)) ** (-kappa / eps) / p, bottom, top, epsrel=1e-12)[0]
+        return quad(lambda s: (2 - s ** (1 / p)) ** (-kappa / eps) / p, bottom, top, epsrel=1e-12)[
+            0
+        ]
 
     for i in (10, 60, 99):
         assert q[i] == pytest.approx(resistance(0, x[i]) / resistance(0, 1), rel=1e-8)
@@ -83,7 +91,9 @@ def test_committor_up_to_an_end_that_is_reached() -> None:
     ],
 )
 def test_without_a_committor_there_is_a_reason(pair: tuple, word: str) -> None:
-    model = ScalarProcess(lambda x: -0.6 * x, lambda x: 0.5 * (1 - x**2), lambda x: -0.6 + 0 * x, (-1.0, 1.0))
+    model = ScalarProcess(
+        lambda x: -0.6 * x, lambda x: 0.5 * (1 - x**2), lambda x: -0.6 + 0 * x, (-1.0, 1.0)
+    )
     (committor,) = analyse(model, committors=[pair]).committors
     assert committor.found is None
     assert word in str(committor.reason)
@@ -96,7 +106,9 @@ def test_brownian_motion_with_drift_leaves_an_interval_as_wald_says() -> None:
     splitting = np.expm1(g * (start - low)) / np.expm1(g * (high - low))
     assert found.probability_high == pytest.approx(splitting, rel=1e-10)
     # Wald's identity: the mean displacement is the drift times the mean time.
-    assert found.mean_time.value == pytest.approx((splitting * (high - low) - (start - low)) / speed, rel=1e-9)
+    assert found.mean_time.value == pytest.approx(
+        (splitting * (high - low) - (start - low)) / speed, rel=1e-9
+    )
 
 
 def test_exit_probabilities_and_times_keep_their_digits_over_a_high_barrier() -> None:
@@ -128,7 +140,9 @@ def test_exit_time_of_the_linear_process_against_nested_quadrature() -> None:
         green = (scale(min(0.3, z)) - scale(-0.5)) * (scale(1.0) - scale(max(0.3, z))) / whole
         return float(2 / 0.49 * np.exp(-(z**2) / 0.49) * green * 0.7 * np.sqrt(np.pi) / 2)
 
-    assert found.mean_time.value == pytest.approx(quad(density, -0.5, 1.0, points=[0.3], epsrel=1e-11)[0], rel=1e-9)
+    assert found.mean_time.value == pytest.approx(
+        quad(density, -0.5, 1.0, points=[0.3], epsrel=1e-11)[0], rel=1e-9
+    )
 
 
 def test_geometric_brownian_motion_leaves_an_interval_and_never_reaches_zero() -> None:
@@ -139,7 +153,9 @@ def test_geometric_brownian_motion_leaves_an_interval_and_never_reaches_zero() -
     expected = (1 - 0.5**power) / (3**power - 0.5**power)
     assert inside.probability_high == pytest.approx(expected, rel=1e-9)
     # ln X drifts at μ − a/2.
-    assert inside.mean_time.value == pytest.approx((expected * np.log(3) + (1 - expected) * np.log(0.5)) / (mu - a / 2), rel=1e-8)
+    assert inside.mean_time.value == pytest.approx(
+        (expected * np.log(3) + (1 - expected) * np.log(0.5)) / (mu - a / 2), rel=1e-8
+    )
     assert to_zero.probability_high is None
     assert "never reached" in str(to_zero.reason)
 
@@ -147,9 +163,13 @@ def test_geometric_brownian_motion_leaves_an_interval_and_never_reaches_zero() -
 def test_population_that_dies_out_or_takes_over_has_kimuras_probability() -> None:
     # dX = s X(1 − X) dt + √(X(1 − X)) dW: both ends are exits.
     s = 1.5
-    model = ScalarProcess(lambda x: s * x * (1 - x), lambda x: x * (1 - x), lambda x: s * (1 - 2 * x), (0.0, 1.0))
+    model = ScalarProcess(
+        lambda x: s * x * (1 - x), lambda x: x * (1 - x), lambda x: s * (1 - 2 * x), (0.0, 1.0)
+    )
     found = analyse(model, exits=[(0.1, 0.0, 1.0)], committors=[(0.0, 1.0)])
-    assert found.exits[0].probability_high == pytest.approx(np.expm1(-2 * s * 0.1) / np.expm1(-2 * s), rel=1e-7)
+    assert found.exits[0].probability_high == pytest.approx(
+        np.expm1(-2 * s * 0.1) / np.expm1(-2 * s), rel=1e-7
+    )
     x, q = values(found.committors[0])
     np.testing.assert_allclose(q, np.expm1(-2 * s * x) / np.expm1(-2 * s), rtol=1e-7)
     neutral = ScalarProcess(lambda x: 0 * x, lambda x: x * (1 - x), lambda x: 0 * x, (0.0, 1.0))
@@ -158,7 +178,9 @@ def test_population_that_dies_out_or_takes_over_has_kimuras_probability() -> Non
 
 
 def test_start_at_an_end_and_a_start_outside() -> None:
-    at_low, at_high, outside = analyse(linear(0.5), exits=[(0.0, 0.0, 1.0), (1.0, 0.0, 1.0), (2.0, 0.0, 1.0)]).exits
+    at_low, at_high, outside = analyse(
+        linear(0.5), exits=[(0.0, 0.0, 1.0), (1.0, 0.0, 1.0), (2.0, 0.0, 1.0)]
+    ).exits
     assert (at_low.probability_high, at_high.probability_high) == (0, 1)
     assert at_low.mean_time.value == at_high.mean_time.value == 0
     assert outside.probability_high is None
@@ -167,15 +189,23 @@ def test_start_at_an_end_and_a_start_outside() -> None:
 
 def test_on_a_circle_the_goal_may_be_reached_from_behind() -> None:
     free = straight(0.4, 1.0, period=2.0)
-    report = analyse(free, committors=[(0.0, 0.5)], exits=[(0.25, 0.0, 0.5), (0.0, 1.75, 0.5), (1.0, 0.0, 0.5)])
+    report = analyse(
+        free, committors=[(0.0, 0.5)], exits=[(0.25, 0.0, 0.5), (0.0, 1.75, 0.5), (1.0, 0.0, 0.5)]
+    )
     x, q = values(report.committors[0])
     g = -2 * 0.4
     ahead = x <= 0.5
     np.testing.assert_allclose(q[ahead], np.expm1(g * x[ahead]) / np.expm1(g * 0.5), rtol=1e-9)
-    np.testing.assert_allclose(q[~ahead], 1 - np.expm1(g * (x[~ahead] - 0.5)) / np.expm1(g * 1.5), atol=1e-12)
+    np.testing.assert_allclose(
+        q[~ahead], 1 - np.expm1(g * (x[~ahead] - 0.5)) / np.expm1(g * 1.5), atol=1e-12
+    )
     inside, across, outside = report.exits
-    assert inside.probability_high == pytest.approx(np.expm1(g * 0.25) / np.expm1(g * 0.5), rel=1e-10)
-    assert across.probability_high == pytest.approx(np.expm1(g * 0.25) / np.expm1(g * 0.75), rel=1e-10)
+    assert inside.probability_high == pytest.approx(
+        np.expm1(g * 0.25) / np.expm1(g * 0.5), rel=1e-10
+    )
+    assert across.probability_high == pytest.approx(
+        np.expm1(g * 0.25) / np.expm1(g * 0.75), rel=1e-10
+    )
     assert outside.probability_high is None
 
 

@@ -15,12 +15,32 @@ INF = np.inf
 
 # Drift −κ(x − m) and any noise: C(t) = exp(−κt), whatever the law.
 LINEAR_DRIFT = {
-    "Ornstein–Uhlenbeck": (ScalarProcess(lambda x: 5 - x, lambda x: 0.49 + 0 * x, lambda x: -1 + 0 * x), 1.0),
-    "multiplicative": (ScalarProcess(lambda x: -2 * x, lambda x: 0.25 * (1 + x**2), lambda x: -2 + 0 * x), 2.0),
-    "heavy tail, x^-3.4": (ScalarProcess(lambda x: -0.7 * x, lambda x: 1 + x**2, lambda x: -0.7 + 0 * x), 0.7),
-    "square root": (ScalarProcess(lambda x: 3 * (0.3 - x), lambda x: 12 * x, lambda x: -3 + 0 * x, (0.0, INF)), 3.0),
-    "Jacobi": (ScalarProcess(lambda x: -0.2 * x, lambda x: 0.5 * (1 - x**2), lambda x: -0.2 + 0 * x, (-1.0, 1.0)), 0.2),
-    "inverse gamma": (ScalarProcess(lambda x: 1 - x, lambda x: x**2, lambda x: -1 + 0 * x, (0.0, INF)), 1.0),
+    "Ornstein–Uhlenbeck": (
+        ScalarProcess(lambda x: 5 - x, lambda x: 0.49 + 0 * x, lambda x: -1 + 0 * x),
+        1.0,
+    ),
+    "multiplicative": (
+        ScalarProcess(lambda x: -2 * x, lambda x: 0.25 * (1 + x**2), lambda x: -2 + 0 * x),
+        2.0,
+    ),
+    "heavy tail, x^-3.4": (
+        ScalarProcess(lambda x: -0.7 * x, lambda x: 1 + x**2, lambda x: -0.7 + 0 * x),
+        0.7,
+    ),
+    "square root": (
+        ScalarProcess(lambda x: 3 * (0.3 - x), lambda x: 12 * x, lambda x: -3 + 0 * x, (0.0, INF)),
+        3.0,
+    ),
+    "Jacobi": (
+        ScalarProcess(
+            lambda x: -0.2 * x, lambda x: 0.5 * (1 - x**2), lambda x: -0.2 + 0 * x, (-1.0, 1.0)
+        ),
+        0.2,
+    ),
+    "inverse gamma": (
+        ScalarProcess(lambda x: 1 - x, lambda x: x**2, lambda x: -1 + 0 * x, (0.0, INF)),
+        1.0,
+    ),
 }
 
 
@@ -30,7 +50,10 @@ def double_well(a: float, tilt: float = 0.0) -> ScalarProcess:
 
 def pendulum(force: float, strength: float, a: float) -> ScalarProcess:
     return ScalarProcess(
-        lambda x: force - strength * np.sin(x), lambda x: a + 0 * x, lambda x: -strength * np.cos(x), period=2 * np.pi
+        lambda x: force - strength * np.sin(x),
+        lambda x: a + 0 * x,
+        lambda x: -strength * np.cos(x),
+        period=2 * np.pi,
     )
 
 
@@ -57,7 +80,10 @@ def test_linear_drift_has_an_exponential_and_a_lorentzian(name: str) -> None:
 @pytest.mark.parametrize("tilt", [0.0, 0.15])
 def test_double_well_against_schrodingers_equation(tilt: float) -> None:
     a = 0.25
-    lags, frequencies = np.array([0.0, 0.01, 0.3, 2.0, 30.0, 80.0]), np.array([1e-4, 3e-3, 0.1, 0.5, 2.0])
+    lags, frequencies = (
+        np.array([0.0, 0.01, 0.3, 2.0, 30.0, 80.0]),
+        np.array([1e-4, 3e-3, 0.1, 0.5, 2.0]),
+    )
     report = analyse(double_well(a, tilt))
     # An independent route: −√π L/√π = −½a d²/dx² + b²/2a + ½b' on 120 sines between −3 and 3.
     nodes, weights = leggauss(400)
@@ -73,7 +99,9 @@ def test_double_well_against_schrodingers_equation(tilt: float) -> None:
     np.testing.assert_allclose(autocorrelation(report, lags)[0], exact, atol=3e-6)
     spectrum = 4 * (rates / (rates**2 + (2 * np.pi * frequencies[:, None]) ** 2)) @ share
     np.testing.assert_allclose(power_spectrum(report, frequencies)[0], spectrum, rtol=2e-5)
-    assert memory(report).integrated_times[0].value == pytest.approx(np.sum(share / rates) / variance, rel=1e-8)
+    assert memory(report).integrated_times[0].value == pytest.approx(
+        np.sum(share / rates) / variance, rel=1e-8
+    )
 
 
 @pytest.mark.parametrize("kt", [20, 40])
@@ -82,14 +110,24 @@ def test_over_a_high_barrier_the_slowest_rate_alone_is_seen(kt: float) -> None:
     found, rate = memory(report), report.spectrum.eigenvalues[0].real
     share = found.autocorrelation[0][10] * np.exp(rate * found.lags[10])
     assert share == pytest.approx(1, abs=0.1)
-    np.testing.assert_allclose(found.autocorrelation[0][1:], share * np.exp(-rate * found.lags[1:]), atol=1e-6)
+    np.testing.assert_allclose(
+        found.autocorrelation[0][1:], share * np.exp(-rate * found.lags[1:]), atol=1e-6
+    )
     assert found.integrated_times[0].value * rate == pytest.approx(share, rel=1e-5)
 
 
 @pytest.mark.parametrize(
-    "model", [double_well(0.25), LINEAR_DRIFT["multiplicative"][0], pendulum(0.0, 1.0, 1.0), pendulum(1.5, 1.0, 0.5)]
+    "model",
+    [
+        double_well(0.25),
+        LINEAR_DRIFT["multiplicative"][0],
+        pendulum(0.0, 1.0, 1.0),
+        pendulum(1.5, 1.0, 0.5),
+    ],
 )
-def test_power_spectrum_adds_up_to_the_variance_and_begins_with_the_integrated_time(model: ScalarProcess) -> None:
+def test_power_spectrum_adds_up_to_the_variance_and_begins_with_the_integrated_time(
+    model: ScalarProcess,
+) -> None:
     report = analyse(model)
     found = memory(report)
     slow = report.spectrum.eigenvalues[0].real
@@ -106,9 +144,13 @@ def test_power_spectrum_adds_up_to_the_variance_and_begins_with_the_integrated_t
 def test_angle_that_is_driven_round_has_a_damped_cosine() -> None:
     report = analyse(pendulum(2.0, 0.0, 0.5))
     found = memory(report)
-    np.testing.assert_allclose(found.autocorrelation[0], np.exp(-found.lags / 4) * np.cos(2 * found.lags), atol=1e-12)
+    np.testing.assert_allclose(
+        found.autocorrelation[0], np.exp(-found.lags / 4) * np.cos(2 * found.lags), atol=1e-12
+    )
     assert found.integrated_times[0].value == pytest.approx(0.25 / (0.25**2 + 4), rel=1e-10)
-    assert found.frequencies[np.argmax(found.power_spectrum[0])] == pytest.approx(2 / (2 * np.pi), rel=0.1)
+    assert found.frequencies[np.argmax(found.power_spectrum[0])] == pytest.approx(
+        2 / (2 * np.pi), rel=0.1
+    )
 
 
 @pytest.mark.parametrize(("force", "a"), [(0.0, 0.5), (1.5, 0.2)])
@@ -117,20 +159,32 @@ def test_pendulum_against_a_chain_of_steps(force: float, a: float) -> None:
     width = 2 * np.pi / n
     x = width * np.arange(n)
     # Steps to either side whose rates have the drift and the diffusion of the model to second order.
-    ahead, back = (a / (2 * width**2) + side * (force - np.sin(x)) / (2 * width) for side in (1, -1))
+    ahead, back = (
+        a / (2 * width**2) + side * (force - np.sin(x)) / (2 * width) for side in (1, -1)
+    )
     generator = np.diag(-ahead - back)
     generator[np.arange(n), (np.arange(n) + 1) % n] = ahead
     generator[np.arange(n), np.arange(n) - 1] = back
     law = np.linalg.solve(np.vstack([generator.T[:-1], np.ones(n)]), np.append(np.zeros(n - 1), 1))
     z = np.exp(1j * x)
     mean = law @ z
-    exact = [np.real((np.conj(z) * law) @ expm(t * generator) @ z - abs(mean) ** 2) / (1 - abs(mean) ** 2) for t in lags]
-    np.testing.assert_allclose(autocorrelation(analyse(pendulum(force, 1.0, a)), lags)[0], exact, atol=1e-3)
+    exact = [
+        np.real((np.conj(z) * law) @ expm(t * generator) @ z - abs(mean) ** 2)
+        / (1 - abs(mean) ** 2)
+        for t in lags
+    ]
+    np.testing.assert_allclose(
+        autocorrelation(analyse(pendulum(force, 1.0, a)), lags)[0], exact, atol=1e-3
+    )
 
 
 def test_without_a_variance_there_is_a_reason() -> None:
     for rate, word in ((0.4, "infinite"), (0.505, "too heavy")):
-        report = analyse(ScalarProcess(lambda x, k=rate: -k * x, lambda x: 1 + x**2, lambda x, k=rate: -k + 0 * x))
+        report = analyse(
+            ScalarProcess(
+                lambda x, k=rate: -k * x, lambda x: 1 + x**2, lambda x, k=rate: -k + 0 * x
+            )
+        )
         assert isinstance(report.memory, NoMemory)
         assert word in report.memory.reason
         assert autocorrelation(report, np.array([1.0])) is None
@@ -138,7 +192,9 @@ def test_without_a_variance_there_is_a_reason() -> None:
 
 def test_correlations_that_decay_like_a_power_have_a_function_and_no_integrated_time() -> None:
     # π ~ |x|^−4.4, where the noise does not grow: excursions last as long as their square.
-    found = memory(analyse(ScalarProcess(lambda x: -x / (1 + x**2), lambda x: 0.45 + 0 * x, lambda x: 0 * x)))
+    found = memory(
+        analyse(ScalarProcess(lambda x: -x / (1 + x**2), lambda x: 0.45 + 0 * x, lambda x: 0 * x))
+    )
     assert found.integrated_times[0].value is None
     assert "too slowly" in str(found.integrated_times[0].reason)
     assert np.all(np.diff(found.autocorrelation[0]) < 0)
@@ -149,7 +205,9 @@ def test_without_a_stationary_law_there_is_no_autocorrelation() -> None:
     assert report.memory is None
     assert autocorrelation(report, np.array([1.0])) is None
     walled = analyse(
-        ScalarProcess(lambda x: 0 * x, lambda x: 1 + 0 * x, lambda x: 0 * x), observed_range=(0, 1), reflecting_ends=True
+        ScalarProcess(lambda x: 0 * x, lambda x: 1 + 0 * x, lambda x: 0 * x),
+        observed_range=(0, 1),
+        reflecting_ends=True,
     )
     # ∫ N²·2/a / variance with N = x(x − 1)/2 on (0, 1).
     assert memory(walled).integrated_times[0].value == pytest.approx(2 * 12 / 120, rel=1e-9)
@@ -169,4 +227,6 @@ def test_number_of_lags_and_frequencies_is_as_asked_and_lags_may_be_negative() -
 def test_contour_inverts_every_decay_from_the_slowest_to_the_fastest() -> None:
     for rate in (0.0, 1e-20, 1e-3, 1.0, 1e3, 1e20):
         times = np.array([1e-2, 1.0, 50.0])
-        np.testing.assert_allclose(from_transform(lambda s, k=rate: 1 / (s + k), times), np.exp(-rate * times), atol=2e-7)
+        np.testing.assert_allclose(
+            from_transform(lambda s, k=rate: 1 / (s + k), times), np.exp(-rate * times), atol=2e-7
+        )

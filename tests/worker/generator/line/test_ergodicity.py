@@ -16,7 +16,12 @@ from worker.generator.uncertainty.confidence_intervals import spread
 INF = np.inf
 
 
-def model(b: ScalarFunction, a: ScalarFunction, db: ScalarFunction, bounds: tuple[float, float] = (-INF, INF)) -> ScalarProcess:
+def model(
+    b: ScalarFunction,
+    a: ScalarFunction,
+    db: ScalarFunction,
+    bounds: tuple[float, float] = (-INF, INF),
+) -> ScalarProcess:
     return ScalarProcess(b, a, db, bounds)
 
 
@@ -48,13 +53,33 @@ def test_brownian_motion_has_no_stationary_law() -> None:
 @pytest.mark.parametrize(
     ("b", "a", "bounds", "word"),
     [
-        (lambda x: x**3, lambda x: 1 + x**4, (-INF, INF), "outward"),  # normalisable density, but the process explodes
-        (zero, lambda x: x * (1 - x), (0.0, 1.0), "is absorbed"),  # genetic drift without mutation: both ends are traps
+        (
+            lambda x: x**3,
+            lambda x: 1 + x**4,
+            (-INF, INF),
+            "outward",
+        ),  # normalisable density, but the process explodes
+        (
+            zero,
+            lambda x: x * (1 - x),
+            (0.0, 1.0),
+            "is absorbed",
+        ),  # genetic drift without mutation: both ends are traps
         (lambda x: x, lambda x: x**2, (0.0, INF), "x → +∞"),  # geometric Brownian motion
         (lambda x: -x, lambda x: 4 * x, (0.0, INF), "is absorbed"),  # branching: zero is a trap
-        (lambda x: -0.4 * x, lambda x: 1 + x**2, (-INF, INF), None),  # π ~ |x|^−2.8: still normalisable
+        (
+            lambda x: -0.4 * x,
+            lambda x: 1 + x**2,
+            (-INF, INF),
+            None,
+        ),  # π ~ |x|^−2.8: still normalisable
         (lambda x: 0.6 * x, lambda x: 1 + x**2, (-INF, INF), "outward"),  # π ~ |x|^−0.8: not
-        (lambda x: -x, lambda x: 1 / (1 + x**2) ** 2, (-INF, INF), None),  # noise that vanishes at infinity
+        (
+            lambda x: -x,
+            lambda x: 1 / (1 + x**2) ** 2,
+            (-INF, INF),
+            None,
+        ),  # noise that vanishes at infinity
     ],
 )
 def test_normalisability_is_decided_at_the_ends(
@@ -106,7 +131,11 @@ def test_reflecting_ends_give_the_range_an_analysis_that_stays_labelled() -> Non
 
 
 def test_reflecting_ends_change_nothing_where_there_is_a_law() -> None:
-    report = analyse(model(lambda x: -x, one, lambda x: -one(x)), observed_range=(-2.0, 2.0), reflecting_ends=True)
+    report = analyse(
+        model(lambda x: -x, one, lambda x: -one(x)),
+        observed_range=(-2.0, 2.0),
+        reflecting_ends=True,
+    )
     assert report.ergodic
     assert report.boundaries == "natural"
     assert report.domain == (-INF, INF)
@@ -130,7 +159,10 @@ def test_fitted_tail_that_turns_outward_beyond_the_data_is_called_extrapolation(
 def quartic_tail(strength: float) -> ScalarProcess:
     """The double well b = x − x³ with a tail that turns outward at x ≈ 1/strength, over a barrier of about 2/strength⁴ kT."""
     return model(
-        lambda x: x - x**3 + strength * x**4, lambda x: 0.25 + zero(x), lambda x: 1 - 3 * x**2 + 4 * strength * x**3, (-INF, INF)
+        lambda x: x - x**3 + strength * x**4,
+        lambda x: 0.25 + zero(x),
+        lambda x: 1 - 3 * x**2 + 4 * strength * x**3,
+        (-INF, INF),
     )
 
 
@@ -150,7 +182,9 @@ def test_unseen_tail_that_turns_outward_leaves_the_law_before_the_escape_labelle
     assert "beyond the observed range" in str(report.reason)
     assert "outside the range of the data" in str(report.approximation)
     assert report.spectrum is not None
-    assert report.spectrum.eigenvalues[0].real == pytest.approx(0.0568183, rel=1e-3)  # that of x − x³
+    assert report.spectrum.eigenvalues[0].real == pytest.approx(
+        0.0568183, rel=1e-3
+    )  # that of x − x³
     assert len(report.fixed_points) == 4
 
 
@@ -189,13 +223,18 @@ def test_narrowing_leaves_a_positive_model_alone_and_refuses_a_negative_one() ->
     assert untouched.process.bounds == (-INF, INF)
     assert untouched.sentences == ()
     with pytest.raises(InvalidDomainError, match="not positive"):
-        narrowed_to_positive(model(lambda x: -x, lambda x: x**2 - 1, lambda x: -one(x)), (-0.5, 0.5))
+        narrowed_to_positive(
+            model(lambda x: -x, lambda x: x**2 - 1, lambda x: -one(x)), (-0.5, 0.5)
+        )
 
 
 def test_unseen_wells_barriers_and_passages_are_named() -> None:
     well = model(lambda x: x - x**3, lambda x: 0.25 + zero(x), lambda x: 1 - 3 * x**2)
     report = analyse(well, observed_range=(-1.4, -0.2))
-    assert [sentence.split(" at ")[0] for sentence in report.extrapolated[:2]] == ["the well", "the barrier"]
+    assert [sentence.split(" at ")[0] for sentence in report.extrapolated[:2]] == [
+        "the well",
+        "the barrier",
+    ]
     assert sum(sentence.startswith("the passage") for sentence in report.extrapolated) == 2
     assert analyse(well, observed_range=(-1.4, 1.4)).extrapolated == ()
 

@@ -37,7 +37,12 @@ def numbers(report: GeneratorReport) -> FloatArray:
     assert mean is not None
     assert variance is not None
     rates = report.spectrum.eigenvalues.real
-    found = [1 + (mean - AT) / np.sqrt(variance), variance, *rates, memory.integrated_times[0].value]
+    found = [
+        1 + (mean - AT) / np.sqrt(variance),
+        variance,
+        *rates,
+        memory.integrated_times[0].value,
+    ]
     return np.array(found, dtype=np.float64)
 
 
@@ -55,7 +60,9 @@ RANGES: tuple[Range, ...] = ((0.1, 2.0), (7.0, 8.0), (20.0, 25.0))
 @pytest.mark.parametrize("observed", RANGES)
 def test_data_far_from_the_law_change_nothing(name: str, observed: Range) -> None:
     alone = numbers(analyse(MODELS[name], eigenpairs=3))
-    np.testing.assert_allclose(numbers(analyse(MODELS[name], eigenpairs=3, observed_range=observed)), alone, rtol=1e-6)
+    np.testing.assert_allclose(
+        numbers(analyse(MODELS[name], eigenpairs=3, observed_range=observed)), alone, rtol=1e-6
+    )
 
 
 def test_a_linear_process_far_from_its_data_has_its_closed_form() -> None:
@@ -63,7 +70,9 @@ def test_a_linear_process_far_from_its_data_has_its_closed_form() -> None:
     np.testing.assert_allclose(found, [1, 0.1 / 1250, 625, 1250, 1875, 1 / 625], rtol=1e-6)
 
 
-def test_without_the_cut_modes_behind_the_law_are_among_its_rates(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_cut_modes_behind_the_law_are_among_its_rates(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     alone = numbers(analyse(MODELS["growth from a wall"], eigenpairs=3))
     monkeypatch.setattr(analysis, "inhabited", lambda landscape, count: (None, None))
     found = numbers(analyse(MODELS["growth from a wall"], eigenpairs=3, observed_range=(0.1, 2.0)))
@@ -77,7 +86,11 @@ HARD: dict[str, tuple[list[float], list[float], Range]] = {
         [27.075731537111487],
         (-12, -9),
     ),
-    "a well that is never visited": ([115.186, -38.6538, -90.2623, -21.4852], [0.17828409959420063], (-12, -9)),
+    "a well that is never visited": (
+        [115.186, -38.6538, -90.2623, -21.4852],
+        [0.17828409959420063],
+        (-12, -9),
+    ),
     "slow drift in the law's far tail": (
         [7685.959, -2001.2935, -166.4983, 44.1981, 0.847, -0.2498],
         [23.99995040074209, 5.872393119952129, 0.43982055102681294],
@@ -98,7 +111,9 @@ HARD: dict[str, tuple[list[float], list[float], Range]] = {
 
 def hard(name: str, *, observed: bool) -> GeneratorReport:
     b, a, data = HARD[name]
-    return analyse(polynomial_process(b, a), eigenpairs=3, observed_range=data if observed else None)
+    return analyse(
+        polynomial_process(b, a), eigenpairs=3, observed_range=data if observed else None
+    )
 
 
 @pytest.mark.slow
@@ -110,11 +125,17 @@ def test_models_drawn_at_random_are_the_same_for_any_data(name: str) -> None:
     for report in (alone, found):
         np.testing.assert_allclose([point.at[0] for point in report.fixed_points], real, rtol=1e-6)
     np.testing.assert_allclose(numbers(found), numbers(alone), rtol=1e-6)
-    times = [[passage.mean_time.log_value for passage in report.passages] for report in (found, alone)]
-    np.testing.assert_allclose(np.array(times[0], float), np.array(times[1], float), rtol=1e-6, atol=1e-5)
+    times = [
+        [passage.mean_time.log_value for passage in report.passages] for report in (found, alone)
+    ]
+    np.testing.assert_allclose(
+        np.array(times[0], float), np.array(times[1], float), rtol=1e-6, atol=1e-5
+    )
 
 
-@pytest.mark.parametrize("name", ["a deeper well, which the data do not show", "a well that is never visited"])
+@pytest.mark.parametrize(
+    "name", ["a deeper well, which the data do not show", "a well that is never visited"]
+)
 def test_rates_are_those_of_the_well_that_holds_the_law(name: str) -> None:
     report = hard(name, observed=True)
     law = report.stationary
@@ -135,7 +156,11 @@ def rates_on_a_grid(b: FloatArray, a: float, centre: float, reach: float) -> Flo
         half = np.diff(polynomial.polyval(x, polynomial.polyint(2 * b / a))) / 2
         up, down = np.exp(half) * a / (2 * h * h), np.exp(-half) * a / (2 * h * h)
         diagonal = np.append(up, 0) + np.append(0, down)
-        found.append(eigh_tridiagonal(diagonal, -np.sqrt(up * down), eigvals_only=True, select="i", select_range=(1, 3)))
+        found.append(
+            eigh_tridiagonal(
+                diagonal, -np.sqrt(up * down), eigvals_only=True, select="i", select_range=(1, 3)
+            )
+        )
     return np.asarray((4 * found[1] - found[0]) / 3)
 
 
@@ -158,17 +183,25 @@ def test_the_way_down_a_steep_slope_takes_the_drifts_time() -> None:
 def gauss(edges: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Nodes and weights on panels between the edges."""
     half = np.diff(edges) / 2
-    return (edges[:-1, None] + half[:, None] * (NODES + 1)).ravel(), (half[:, None] * WEIGHTS).ravel()
+    return (edges[:-1, None] + half[:, None] * (NODES + 1)).ravel(), (
+        half[:, None] * WEIGHTS
+    ).ravel()
 
 
 @pytest.mark.slow
-def test_without_points_between_close_zeros_wells_are_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_points_between_close_zeros_wells_are_missed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(domain_scan, "separators", lambda function, breaks: np.empty(0))
     name = "two more wells than a coarse scan shows"
-    assert len(hard(name, observed=True).fixed_points) < len(hard(name, observed=False).fixed_points)
+    assert len(hard(name, observed=True).fixed_points) < len(
+        hard(name, observed=False).fixed_points
+    )
 
 
-def test_without_the_cut_a_well_that_is_never_visited_has_the_slowest_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_cut_a_well_that_is_never_visited_has_the_slowest_rate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(analysis, "inhabited", lambda landscape, count: (None, None))
     report = hard("a well that is never visited", observed=True)
     assert report.spectrum is not None

@@ -24,7 +24,9 @@ def linear(a: float) -> ScalarProcess:
 
 
 def straight(speed: float, a: float, low: float = -np.inf) -> ScalarProcess:
-    return ScalarProcess(lambda x: speed + 0 * x, lambda x: a + 0 * x, lambda x: 0 * x, (low, np.inf))
+    return ScalarProcess(
+        lambda x: speed + 0 * x, lambda x: a + 0 * x, lambda x: 0 * x, (low, np.inf)
+    )
 
 
 def linear_law(times: FloatArray, start: float, a: float) -> tuple[FloatArray, FloatArray]:
@@ -34,21 +36,40 @@ def linear_law(times: FloatArray, start: float, a: float) -> tuple[FloatArray, F
     return 2 / np.sqrt(np.pi) * np.exp(-(y**2)) * y / (1 - decay**2), erfc(y)
 
 
-def inverse_gaussian(times: FloatArray, distance: float, speed: float, a: float) -> tuple[FloatArray, FloatArray]:
-    density = distance / np.sqrt(2 * np.pi * a * times**3) * np.exp(-((distance - speed * times) ** 2) / (2 * a * times))
+def inverse_gaussian(
+    times: FloatArray, distance: float, speed: float, a: float
+) -> tuple[FloatArray, FloatArray]:
+    density = (
+        distance
+        / np.sqrt(2 * np.pi * a * times**3)
+        * np.exp(-((distance - speed * times) ** 2) / (2 * a * times))
+    )
     scale = np.sqrt(a * times)
     late = np.exp(2 * speed * distance / a + log_ndtr(-(speed * times + distance) / scale))
     return density, ndtr((speed * times - distance) / scale) + late
 
 
 CASES: dict[str, tuple[ScalarProcess, float, float, Law]] = {
-    **{f"linear from {x:g}": (linear(0.49), x, 0.0, lambda t, x=x: linear_law(t, x, 0.49)) for x in (0.02, 0.5, 2.0)},
+    **{
+        f"linear from {x:g}": (linear(0.49), x, 0.0, lambda t, x=x: linear_law(t, x, 0.49))
+        for x in (0.02, 0.5, 2.0)
+    },
     "linear from below": (linear(0.49), -1.0, 0.0, lambda t: linear_law(t, 1.0, 0.49)),
     # So rare a start that the law is had from a Fourier series.
-    "linear from 20 standard deviations": (linear(0.02), 2.0, 0.0, lambda t: linear_law(t, 2.0, 0.02)),
+    "linear from 20 standard deviations": (
+        linear(0.02),
+        2.0,
+        0.0,
+        lambda t: linear_law(t, 2.0, 0.02),
+    ),
     "slow drift": (straight(0.2, 1.0), 0.0, 1.0, lambda t: inverse_gaussian(t, 1.0, 0.2, 1.0)),
     "fast drift": (straight(1.0, 0.01), 0.0, 1.0, lambda t: inverse_gaussian(t, 1.0, 1.0, 0.01)),
-    "hardly any noise": (straight(1.0, 1e-4, -0.01), 0.0, 0.05, lambda t: inverse_gaussian(t, 0.05, 1.0, 1e-4)),
+    "hardly any noise": (
+        straight(1.0, 1e-4, -0.01),
+        0.0,
+        0.05,
+        lambda t: inverse_gaussian(t, 0.05, 1.0, 1e-4),
+    ),
 }
 
 
@@ -64,7 +85,9 @@ def test_curve_is_the_closed_form_to_a_thousandth_of_its_peak(name: str) -> None
     for p, time in zip((0.05, 0.25, 0.5, 0.75, 0.95), found.quantiles, strict=True):
         assert law(np.array([time]))[1][0] == pytest.approx(p, abs=2e-4)
     # The tolerance tells a process that is a hundredth slower.
-    assert np.max(np.abs(found.density - law(found.times * 1.01)[0] * 1.01)) > 2e-3 * np.max(density)
+    assert np.max(np.abs(found.density - law(found.times * 1.01)[0] * 1.01)) > 2e-3 * np.max(
+        density
+    )
 
 
 def test_curve_has_the_mean_and_spread_that_are_found_without_it() -> None:
@@ -114,7 +137,9 @@ def test_from_a_rare_state_into_the_well_and_out_again_the_time_is_exponential()
     passage = analyse(linear(0.02), passages=[(-0.7, 0.8)]).passages[0]
     assert isinstance(passage.law, PassageCurve)
     mean = passage.mean_time.value
-    np.testing.assert_allclose(passage.law.cumulative, -np.expm1(-passage.law.times / mean), atol=2e-4)
+    np.testing.assert_allclose(
+        passage.law.cumulative, -np.expm1(-passage.law.times / mean), atol=2e-4
+    )
 
 
 def test_start_on_the_top_of_a_barrier_has_a_law_of_two_time_scales() -> None:

@@ -18,7 +18,9 @@ def linear(theta: float, a: float = 1.0) -> ScalarProcess:
 
 
 def double_well(a: float, slope: float = 1.0, tilt: float = 0.0) -> ScalarProcess:
-    return ScalarProcess(lambda x: tilt + slope * x - x**3, lambda x: a + 0 * x, lambda x: slope - 3 * x**2)
+    return ScalarProcess(
+        lambda x: tilt + slope * x - x**3, lambda x: a + 0 * x, lambda x: slope - 3 * x**2
+    )
 
 
 def time_to_the_mean(theta: float, a: float, start: float, probability: float) -> float:
@@ -33,7 +35,9 @@ def test_first_times_at_the_mean_have_the_closed_forms_percentiles() -> None:
     for probability, interval in zip(PROBABILITIES, found.quantiles[0], strict=True):
         times = [time_to_the_mean(t, 1.0, start, probability) for t in thetas]
         # A law is given to a thousandth of its peak, the early times of it to as much.
-        assert interval == pytest.approx(np.quantile(times, [0.05, 0.95], method="nearest"), rel=3e-3)
+        assert interval == pytest.approx(
+            np.quantile(times, [0.05, 0.95], method="nearest"), rel=3e-3
+        )
     # Negative control: they do not all scale like the mean, as they would if only it were known.
     mean = found.passages[0]
     assert mean is not None
@@ -49,7 +53,9 @@ def test_together_and_alone_they_are_those_of_the_models_own_law(pair: tuple[flo
     pairs = tuple((passage.start, passage.to) for passage in reference.passages)
     known = reference.passages[0].law
     assert isinstance(known, PassageCurve)
-    for model, sample in zip(models, analysed_together(models, reference, pairs, None), strict=True):
+    for model, sample in zip(
+        models, analysed_together(models, reference, pairs, None), strict=True
+    ):
         law = analyse(model, passages=[pair]).passages[0].law
         assert isinstance(law, PassageCurve)
         assert sample is not None

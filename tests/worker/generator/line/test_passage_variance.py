@@ -26,10 +26,19 @@ def variance(psi: Function, a: Function, low: float, start: float, to: float) ->
     """2 ∫ r ∫ r M², adaptively, with nothing shared with the code under test."""
 
     def mass(z: float) -> float:
-        return quad(lambda u: np.exp(psi(u) - psi(z)) / a(u), low, z, limit=400, epsabs=0, epsrel=1e-10)[0]
+        return quad(
+            lambda u: np.exp(psi(u) - psi(z)) / a(u), low, z, limit=400, epsabs=0, epsrel=1e-10
+        )[0]
 
     def v(y: float) -> float:
-        return quad(lambda z: 2 * np.exp(psi(z) - psi(y)) * mass(z) ** 2, low, y, limit=200, epsabs=0, epsrel=1e-8)[0]
+        return quad(
+            lambda z: 2 * np.exp(psi(z) - psi(y)) * mass(z) ** 2,
+            low,
+            y,
+            limit=200,
+            epsabs=0,
+            epsrel=1e-8,
+        )[0]
 
     return 4 * quad(v, start, to, limit=200, epsabs=0, epsrel=1e-8)[0]
 
@@ -67,7 +76,11 @@ def test_brownian_motion_between_a_wall_and_a_goal() -> None:
     assert found.deviation.value == pytest.approx(np.sqrt(2 / 3), rel=1e-9)
     k = np.arange(200)
     for p, time in zip(PROBABILITIES, found.law.quantiles, strict=True):
-        survival = 4 / np.pi * np.sum((-1.0) ** k / (2 * k + 1) * np.exp(-((2 * k + 1) ** 2) * np.pi**2 * time / 8))
+        survival = (
+            4
+            / np.pi
+            * np.sum((-1.0) ** k / (2 * k + 1) * np.exp(-((2 * k + 1) ** 2) * np.pi**2 * time / 8))
+        )
         assert 1 - survival == pytest.approx(p, abs=2e-4)
 
 
@@ -77,7 +90,9 @@ def test_over_a_high_barrier_the_time_is_exponential() -> None:
     assert mean is not None
     assert found.deviation is not None
     assert found.deviation.value == pytest.approx(mean, rel=1e-6)
-    np.testing.assert_allclose(found.law.quantiles, -mean * np.log1p(-np.array(PROBABILITIES)), rtol=1e-4)
+    np.testing.assert_allclose(
+        found.law.quantiles, -mean * np.log1p(-np.array(PROBABILITIES)), rtol=1e-4
+    )
     # Negative control: at 2 kT it is not.
     low = passage(double_well(0.25), -1.0, 1.0)
     assert low.law.quantiles[0] > 2 * -low.mean_time.value * np.log1p(-PROBABILITIES[0])
@@ -95,7 +110,11 @@ def test_without_a_barrier_the_spread_is_small() -> None:
 @pytest.mark.parametrize(("depth", "finite"), [(1.2, False), (6.0, True)])
 def test_too_long_excursions_have_no_variance(depth: float, finite: bool) -> None:
     # π ~ |x|^(−2·depth): the mean time exists from depth ½, the variance from 1½.
-    model = ScalarProcess(lambda x: -depth * x / (1 + x**2), lambda x: 1 + 0 * x, lambda x: -depth * (1 - x**2) / (1 + x**2) ** 2)
+    model = ScalarProcess(
+        lambda x: -depth * x / (1 + x**2),
+        lambda x: 1 + 0 * x,
+        lambda x: -depth * (1 - x**2) / (1 + x**2) ** 2,
+    )
     found = passage(model, 0.0, 1.0)
     assert found.mean_time.value is not None
     assert found.deviation is not None
@@ -114,7 +133,11 @@ def test_simulated_passages_have_this_mean_spread_and_these_quantiles() -> None:
         if not alive.size:
             break
         before = x[alive]
-        after = before + (before - before**3) * dt + np.sqrt(a * dt) * generator.standard_normal(alive.size)
+        after = (
+            before
+            + (before - before**3) * dt
+            + np.sqrt(a * dt) * generator.standard_normal(alive.size)
+        )
         chance = np.where(after >= 0, 1.0, np.exp(-2 * before * after / (a * dt)))
         times[alive[generator.random(alive.size) < chance]] = (step + 0.5) * dt
         x[alive] = after

@@ -22,7 +22,9 @@ def nested_quadrature(psi: Function, a: Function, low: float, start: float, to: 
     """∫ 2/(aπ)(y) ∫_low^y π(z) dz dy, adaptively, with nothing shared with the code under test."""
 
     def inner(y: float) -> float:
-        return quad(lambda z: np.exp(psi(z) - psi(y)) / a(z), low, y, limit=400, epsabs=0, epsrel=1e-11)[0]
+        return quad(
+            lambda z: np.exp(psi(z) - psi(y)) / a(z), low, y, limit=400, epsabs=0, epsrel=1e-11
+        )[0]
 
     return 2 * quad(inner, start, to, limit=400, epsabs=0, epsrel=1e-10)[0]
 
@@ -30,23 +32,34 @@ def nested_quadrature(psi: Function, a: Function, low: float, start: float, to: 
 @pytest.mark.parametrize(("start", "to"), [(-1.0, 0.0), (-1.0, 1.0), (0.3, 2.0), (-2.0, -0.5)])
 def test_double_well_against_nested_quadrature(start: float, to: float) -> None:
     passage = analyse(double_well(0.25), passages=[(start, to)]).passages[0]
-    expected = nested_quadrature(lambda x: (x**2 - x**4 / 2) / 0.25, lambda x: 0.25, -4.0, start, to)
+    expected = nested_quadrature(
+        lambda x: (x**2 - x**4 / 2) / 0.25, lambda x: 0.25, -4.0, start, to
+    )
     assert passage.mean_time.value == pytest.approx(expected, rel=1e-8)
 
 
 def test_multiplicative_noise_against_nested_quadrature() -> None:
     model = ScalarProcess(lambda x: -2 * x, lambda x: 0.25 * (1 + x**2), lambda x: -2 + 0 * x)
     up, down = analyse(model, passages=[(-0.5, 1.0), (1.5, -0.2)]).passages
-    expected = nested_quadrature(lambda x: -8 * np.log1p(x**2), lambda x: 0.25 * (1 + x**2), -200.0, -0.5, 1.0)
+    expected = nested_quadrature(
+        lambda x: -8 * np.log1p(x**2), lambda x: 0.25 * (1 + x**2), -200.0, -0.5, 1.0
+    )
     assert up.mean_time.value == pytest.approx(expected, rel=1e-8)
-    mirrored = nested_quadrature(lambda x: -8 * np.log1p(x**2), lambda x: 0.25 * (1 + x**2), -200.0, -1.5, 0.2)
+    mirrored = nested_quadrature(
+        lambda x: -8 * np.log1p(x**2), lambda x: 0.25 * (1 + x**2), -200.0, -1.5, 0.2
+    )
     assert down.mean_time.value == pytest.approx(mirrored, rel=1e-8)
 
 
 def test_square_root_process_hits_a_level_from_its_end() -> None:
     # T(x → y) solves L T = −1: for a = σ²x, T = ∫ 2/(aπ) ∫π with an incomplete gamma; here σ² = 2κμ makes it elementary.
     kappa, mean = 1.5, 0.4
-    model = ScalarProcess(lambda x: kappa * (mean - x), lambda x: 2 * kappa * mean * x, lambda x: -kappa + 0 * x, (0.0, INF))
+    model = ScalarProcess(
+        lambda x: kappa * (mean - x),
+        lambda x: 2 * kappa * mean * x,
+        lambda x: -kappa + 0 * x,
+        (0.0, INF),
+    )
     passage = analyse(model, passages=[(0.1, 0.9)]).passages[0]
     expected = quad(lambda y: np.expm1(y / mean) / (kappa * y), 0.1, 0.9, epsrel=1e-12)[0]
     assert passage.mean_time.value == pytest.approx(expected, rel=1e-8)
@@ -66,7 +79,9 @@ def test_high_barriers_keep_their_digits(kt: float) -> None:
     well = (z**2 - z**4 / 2) / a
     inner = well.max() + np.log(np.sum(np.exp(well - well.max())) * (z[1] - z[0]))
     assert across.mean_time.log_value is not None
-    assert across.mean_time.log_value / np.log(10) == pytest.approx((np.log(2 / a) + outer + inner) / np.log(10), abs=1e-6)
+    assert across.mean_time.log_value / np.log(10) == pytest.approx(
+        (np.log(2 / a) + outer + inner) / np.log(10), abs=1e-6
+    )
     assert across.kramers.log_value == pytest.approx(across.mean_time.log_value, abs=1 / kt)
     if kt > 700:
         assert across.mean_time.value is None
@@ -102,14 +117,18 @@ def test_forty_kt_spectrum_has_the_tunnelling_rate_and_the_wells_rates() -> None
 def test_passage_without_a_barrier_has_no_kramers_time() -> None:
     model = ScalarProcess(lambda x: 0.3 - 25 * x, lambda x: 4e-4 + 0 * x, lambda x: -25 + 0 * x)
     passage = analyse(model, passages=[(0.0, 0.016)]).passages[0]
-    expected = nested_quadrature(lambda x: -25 * (x - 0.012) ** 2 / 4e-4, lambda x: 4e-4, -0.02, 0.0, 0.016)
+    expected = nested_quadrature(
+        lambda x: -25 * (x - 0.012) ** 2 / 4e-4, lambda x: 4e-4, -0.02, 0.0, 0.016
+    )
     assert passage.mean_time.value == pytest.approx(expected, rel=1e-8)
     assert passage.kramers.value is None
     assert "no barrier" in str(passage.kramers.reason)
 
 
 def test_flat_bottomed_well_has_no_kramers_time_but_an_exact_one() -> None:
-    model = ScalarProcess(lambda x: x**3 * (1 - x), lambda x: 0.02 + 0 * x, lambda x: 3 * x**2 - 4 * x**3)
+    model = ScalarProcess(
+        lambda x: x**3 * (1 - x), lambda x: 0.02 + 0 * x, lambda x: 3 * x**2 - 4 * x**3
+    )
     passage = analyse(model, passages=[(1.0, -0.5)]).passages[0]
     assert passage.mean_time.value is not None
     assert passage.kramers.value is None
@@ -121,14 +140,18 @@ def test_metastable_well_of_a_model_without_a_law_still_has_an_escape_time() -> 
     report = analyse(model, passages=[(0.0, 2.0), (2.0, 0.0)])
     assert not report.ergodic
     out, back = report.passages
-    expected = nested_quadrature(lambda x: (-(x**2) + 2 * x**3 / 3) / 0.05, lambda x: 0.05, -3.0, 0.0, 2.0)
+    expected = nested_quadrature(
+        lambda x: (-(x**2) + 2 * x**3 / 3) / 0.05, lambda x: 0.05, -3.0, 0.0, 2.0
+    )
     assert out.mean_time.value == pytest.approx(expected, rel=1e-8)
     assert back.mean_time.value is None
     assert "infinite" in str(back.mean_time.reason)
 
 
 def test_passage_from_or_to_outside_the_domain_is_none_with_a_reason() -> None:
-    model = ScalarProcess(lambda x: -0.5 * x, lambda x: 0.3 * (1 - x**2), lambda x: -0.5 + 0 * x, (-1.0, 1.0))
+    model = ScalarProcess(
+        lambda x: -0.5 * x, lambda x: 0.3 * (1 - x**2), lambda x: -0.5 + 0 * x, (-1.0, 1.0)
+    )
     outside, to_the_end = analyse(model, passages=[(0.0, 1.5), (0.0, 1.0)]).passages
     assert outside.mean_time.value is None
     assert "outside the domain" in str(outside.mean_time.reason)
@@ -138,13 +161,20 @@ def test_passage_from_or_to_outside_the_domain_is_none_with_a_reason() -> None:
 
 def test_jacobi_process_reaches_a_regular_end_in_finite_time() -> None:
     kappa, eps = 0.2, 0.5
-    model = ScalarProcess(lambda x: -kappa * x, lambda x: eps * (1 - x**2), lambda x: -kappa + 0 * x, (-1.0, 1.0))
+    model = ScalarProcess(
+        lambda x: -kappa * x, lambda x: eps * (1 - x**2), lambda x: -kappa + 0 * x, (-1.0, 1.0)
+    )
     passage = analyse(model, passages=[(0.0, 1.0)]).passages[0]
 
     def mass_below(y: float) -> float:
         # ∫_{−1}^y (1 − z²)^{κ/ε − 1} dz with z = −1 + t^{ε/κ} to take the singularity out.
         top = (1 + y) ** (kappa / eps)
-        return quad(lambda t: (2 - t ** (eps / kappa)) ** (kappa / eps - 1) * eps / kappa, 0, top, epsrel=1e-12)[0]
+        return quad(
+            lambda t: (2 - t ** (eps / kappa)) ** (kappa / eps - 1) * eps / kappa,
+            0,
+            top,
+            epsrel=1e-12,
+        )[0]
 
     # dy = −(1 − κ/ε)^{-1} d(1 − y)^{1 − κ/ε} does the same for the outer integral.
     p = 1 - kappa / eps
@@ -160,7 +190,9 @@ def test_jacobi_process_reaches_a_regular_end_in_finite_time() -> None:
 def test_far_well_behind_a_mountain_is_kept_and_its_time_given_as_a_power_of_ten() -> None:
     # A fit's small false cubic term: a second well at x = 27.8 behind 10⁵ kT, and where all the probability is.
     model = ScalarProcess(
-        lambda x: -0.37 * x + 1.446 * x**2 - 0.0514 * x**3, lambda x: 0.02 + 0 * x, lambda x: -0.37 + 2.892 * x - 0.1542 * x**2
+        lambda x: -0.37 * x + 1.446 * x**2 - 0.0514 * x**3,
+        lambda x: 0.02 + 0 * x,
+        lambda x: -0.37 + 2.892 * x - 0.1542 * x**2,
     )
     report = analyse(model, observed_range=(-0.15, 0.15))
     assert report.ergodic

@@ -10,10 +10,25 @@ from worker.generator.process import FloatArray, ScalarFunction, ScalarProcess
 from worker.generator.quantities.report import GeneratorReport
 
 BASES: dict[str, tuple[ScalarFunction, ScalarFunction, ScalarFunction, tuple[float, float]]] = {
-    "double well": (lambda x: x - x**3 + 0.1, lambda x: 0.25 + 0 * x, lambda x: 1 - 3 * x**2, (-np.inf, np.inf)),
-    "multiplicative": (lambda x: -2 * x, lambda x: 0.25 * (1 + x**2), lambda x: -2 + 0 * x, (-np.inf, np.inf)),
+    "double well": (
+        lambda x: x - x**3 + 0.1,
+        lambda x: 0.25 + 0 * x,
+        lambda x: 1 - 3 * x**2,
+        (-np.inf, np.inf),
+    ),
+    "multiplicative": (
+        lambda x: -2 * x,
+        lambda x: 0.25 * (1 + x**2),
+        lambda x: -2 + 0 * x,
+        (-np.inf, np.inf),
+    ),
     "Jacobi": (lambda x: -0.2 * x, lambda x: 0.5 * (1 - x**2), lambda x: -0.2 + 0 * x, (-1.0, 1.0)),
-    "square root": (lambda x: 3 * (0.3 - x), lambda x: 0.4 * x, lambda x: -3 + 0 * x, (0.0, np.inf)),
+    "square root": (
+        lambda x: 3 * (0.3 - x),
+        lambda x: 0.4 * x,
+        lambda x: -3 + 0 * x,
+        (0.0, np.inf),
+    ),
 }
 PASSAGE = (0.2, 0.75)
 
@@ -38,12 +53,31 @@ def numbers(report: GeneratorReport, length: float, origin: float, time: float) 
     assert mean is not None
     assert variance is not None
     fixed = [(point.at[0] - origin) / length for point in report.fixed_points]
-    times = [passage.mean_time.value / time for passage in report.passages if passage.mean_time.value is not None]
-    kramers = [passage.kramers.value / time for passage in report.passages if passage.kramers.value is not None]
+    times = [
+        passage.mean_time.value / time
+        for passage in report.passages
+        if passage.mean_time.value is not None
+    ]
+    kramers = [
+        passage.kramers.value / time
+        for passage in report.passages
+        if passage.kramers.value is not None
+    ]
     heights = [barrier.height / length**2 * time for barrier in report.barriers]
     noise = [barrier.height_over_noise for barrier in report.barriers]
     rates = list(report.spectrum.eigenvalues.real[:3] * time)
-    return np.array([(mean - origin) / length, variance / length**2, *fixed, *times, *kramers, *heights, *noise, *rates])
+    return np.array(
+        [
+            (mean - origin) / length,
+            variance / length**2,
+            *fixed,
+            *times,
+            *kramers,
+            *heights,
+            *noise,
+            *rates,
+        ]
+    )
 
 
 @pytest.mark.slow
@@ -54,21 +88,32 @@ def numbers(report: GeneratorReport, length: float, origin: float, time: float) 
     time=st.floats(-12, 12).map(lambda p: 10.0**p),
     shift=st.sampled_from([0.0, 0.0, 3.0, -1e3, 1e6]),
 )
-def test_units_and_origin_only_rescale_the_answer(name: str, length: float, time: float, shift: float) -> None:
+def test_units_and_origin_only_rescale_the_answer(
+    name: str, length: float, time: float, shift: float
+) -> None:
     origin = shift * length
     start, to = (x * length + origin for x in PASSAGE)
-    there = numbers(analyse(in_units(name, length, origin, time), passages=[(start, to)]), length, origin, time)
+    there = numbers(
+        analyse(in_units(name, length, origin, time), passages=[(start, to)]), length, origin, time
+    )
     here = numbers(analyse(in_units(name, 1.0, 0.0, 1.0), passages=[PASSAGE]), 1.0, 0.0, 1.0)
     # Positions near `shift` carry a relative rounding error of 2^−53; it enters the drift magnified by `shift`.
-    np.testing.assert_allclose(there, here, rtol=1e-5 if shift else 2e-6, atol=1e-9 if shift else 1e-11)
+    np.testing.assert_allclose(
+        there, here, rtol=1e-5 if shift else 2e-6, atol=1e-9 if shift else 1e-11
+    )
 
 
 @pytest.mark.parametrize("name", ["double well", "multiplicative"])
 def test_mirror_image_of_a_model_gives_the_mirrored_answer(name: str) -> None:
     b, a, db, _ = BASES[name]
     mirrored = ScalarProcess(lambda x: -b(-x), lambda x: a(-x), lambda x: db(-x))
-    here, there = analyse(in_units(name, 1.0, 0.0, 1.0), passages=[(0.2, 0.75)]), analyse(mirrored, passages=[(-0.2, -0.75)])
-    assert there.passages[0].mean_time.value == pytest.approx(here.passages[0].mean_time.value, rel=1e-8)
+    here, there = (
+        analyse(in_units(name, 1.0, 0.0, 1.0), passages=[(0.2, 0.75)]),
+        analyse(mirrored, passages=[(-0.2, -0.75)]),
+    )
+    assert there.passages[0].mean_time.value == pytest.approx(
+        here.passages[0].mean_time.value, rel=1e-8
+    )
     assert here.spectrum is not None
     assert there.spectrum is not None
     np.testing.assert_allclose(there.spectrum.eigenvalues, here.spectrum.eigenvalues, rtol=1e-6)
@@ -85,7 +130,9 @@ def test_rates_and_escape_times_do_not_depend_on_how_the_state_is_written() -> N
     bent = ScalarProcess(b, lambda y: 0.25 * (1 + y**2), lambda y: np.nan * y)
     here = analyse(plain, passages=[(-1.0, 1.0)])
     there = analyse(bent, passages=[(float(np.sinh(-1)), float(np.sinh(1)))])
-    assert there.passages[0].mean_time.value == pytest.approx(here.passages[0].mean_time.value, rel=1e-8)
+    assert there.passages[0].mean_time.value == pytest.approx(
+        here.passages[0].mean_time.value, rel=1e-8
+    )
     assert here.spectrum is not None
     assert there.spectrum is not None
     np.testing.assert_allclose(there.spectrum.eigenvalues, here.spectrum.eigenvalues, rtol=1e-6)

@@ -52,8 +52,14 @@ def total(law: SpatialLaw) -> float:
     return float(np.trapezoid(np.trapezoid(law.density, law.grid[1], axis=1), law.grid[0]))
 
 
-ROTATING = model({"x": {"x": -1, "y": 2}, "y": {"x": -2, "y": -1}}, {"x,x": {"1": 1.0}, "x,y": {"1": 0.6}, "y,y": {"1": 0.5}})
-COUPLED = model({"x": {"x": -1, "x^3": -1, "y": 2}, "y": {"x": 2, "y": -2}}, {"x,x": {"1": 0.5}, "y,y": {"1": 0.5}})
+ROTATING = model(
+    {"x": {"x": -1, "y": 2}, "y": {"x": -2, "y": -1}},
+    {"x,x": {"1": 1.0}, "x,y": {"1": 0.6}, "y,y": {"1": 0.5}},
+)
+COUPLED = model(
+    {"x": {"x": -1, "x^3": -1, "y": 2}, "y": {"x": 2, "y": -2}},
+    {"x,x": {"1": 0.5}, "y,y": {"1": 0.5}},
+)
 UNDERDAMPED = model({"x": {"y": 1}, "y": {"x": 1, "x^3": -1, "y": -1}}, {"y,y": {"1": 0.6}})
 
 
@@ -77,7 +83,9 @@ def test_cells_give_the_closed_form_of_a_rotating_process_with_correlated_noise(
 
 @pytest.mark.parametrize("a", [0.25, 0.05, 0.025], ids=["2 kT", "10 kT", "20 kT"])
 def test_independent_coordinates_have_the_sums_of_their_rates(a: float) -> None:
-    report = analyse(model({"x": {"x": 1, "x^3": -1}, "y": {"y": -2}}, {"x,x": {"1": a}, "y,y": {"1": a}}))
+    report = analyse(
+        model({"x": {"x": 1, "x^3": -1}, "y": {"y": -2}}, {"x,x": {"1": a}, "y,y": {"1": a}})
+    )
     alone = on_the_line({"x": 1, "x^3": -1}, a)
     expected = sums(rates_of(alone).real, 2.0 * np.arange(1, 4), 5)
     assert rates_of(report)[0].real == pytest.approx(expected[0], rel=1e-3)
@@ -109,7 +117,9 @@ def test_coupled_double_well_has_the_boltzmann_law_of_its_potential() -> None:
 def test_oscillator_without_noise_on_its_place_keeps_equipartition() -> None:
     report = analyse(UNDERDAMPED)
     # dv noise 0.6 at friction 1: kT = 0.3, law exp(−(x⁴/4 − x²/2 + v²/2) / kT).
-    weight, second = (quad(lambda x, k=k: x**k * np.exp((x**2 / 2 - x**4 / 4) / 0.3), -5, 5)[0] for k in (0, 2))
+    weight, second = (
+        quad(lambda x, k=k: x**k * np.exp((x**2 / 2 - x**4 / 4) / 0.3), -5, 5)[0] for k in (0, 2)
+    )
     law = law_of(report)
     assert law.covariance[0][0] == pytest.approx(second / weight, rel=5e-4)
     assert law.covariance[1][1] == pytest.approx(0.3, rel=5e-4)
@@ -138,7 +148,9 @@ def test_an_oscillator_that_weak_friction_holds_is_held() -> None:
 
 
 def test_where_a_coefficient_has_no_value_is_named() -> None:
-    process = model({"x": {"log(x)": -1.0}, "y": {"y": -1.0}}, {"x,x": {"1": 1.0}, "y,y": {"1": 1.0}})
+    process = model(
+        {"x": {"log(x)": -1.0}, "y": {"y": -1.0}}, {"x,x": {"1": 1.0}, "y,y": {"1": 1.0}}
+    )
     with pytest.raises(UndefinedCoefficientsError, match=r"near \(-[0-9.]+, .*give a domain"):
         analyse(process)
 
@@ -152,9 +164,17 @@ def test_harmonic_oscillator_on_cells_has_its_complex_pair() -> None:
 
 def test_an_angle_beside_a_line_has_the_sums_of_their_rates() -> None:
     circle = {"periodic": {"x": 2 * np.pi}}
-    report = analyse(model({"x": {"1": 0.3, "sin(x)": -1}, "y": {"y": -1}}, {"x,x": {"1": 0.5}, "y,y": {"1": 0.5}}, **circle))
+    report = analyse(
+        model(
+            {"x": {"1": 0.3, "sin(x)": -1}, "y": {"y": -1}},
+            {"x,x": {"1": 0.5}, "y,y": {"1": 0.5}},
+            **circle,
+        )
+    )
     turning = analyse(model({"x": {"1": 0.3, "sin(x)": -1}}, {"x,x": {"1": 0.5}}, **circle))
-    assert rates_of(report)[:5] == pytest.approx(sums(rates_of(turning), np.array([1.0, 2.0]), 5), rel=1e-3)
+    assert rates_of(report)[:5] == pytest.approx(
+        sums(rates_of(turning), np.array([1.0, 2.0]), 5), rel=1e-3
+    )
     law = law_of(report)
     assert law.mean[0] is None
     assert law.mean[1] == pytest.approx(0, abs=1e-6)
@@ -168,17 +188,29 @@ def test_an_angle_beside_a_line_has_the_sums_of_their_rates() -> None:
 
 def test_two_angles_turn_independently() -> None:
     both = {"periodic": {"x": 2 * np.pi, "y": 2 * np.pi}}
-    report = analyse(model({"x": {"1": 1.0}, "y": {"sin(y)": -1}}, {"x,x": {"1": 0.5}, "y,y": {"1": 1.0}}, **both))
+    report = analyse(
+        model(
+            {"x": {"1": 1.0}, "y": {"sin(y)": -1}}, {"x,x": {"1": 0.5}, "y,y": {"1": 1.0}}, **both
+        )
+    )
     # Free turning at speed 1: n² a / 2 − i n.
     assert rates_of(report)[:2] == pytest.approx([0.25 + 1j, 0.25 - 1j], rel=1e-3)
 
 
 def test_declared_ends_reflect() -> None:
     between = {"domain": {"x": [-1.0, 2.0]}}
-    report = analyse(model({"x": {"1": 0.5, "x": -1}, "y": {"y": -1}}, {"x,x": {"1": 0.6}, "y,y": {"1": 0.5}}, **between))
+    report = analyse(
+        model(
+            {"x": {"1": 0.5, "x": -1}, "y": {"y": -1}},
+            {"x,x": {"1": 0.6}, "y,y": {"1": 0.5}},
+            **between,
+        )
+    )
     alone = on_the_line({"1": 0.5, "x": -1}, 0.6, **between)
     assert report.boundaries == "reflecting"
-    assert rates_of(report)[:4] == pytest.approx(sums(rates_of(alone).real, np.array([1.0, 2.0]), 4), rel=2e-3)
+    assert rates_of(report)[:4] == pytest.approx(
+        sums(rates_of(alone).real, np.array([1.0, 2.0]), 4), rel=2e-3
+    )
     assert alone.stationary is not None
     law = law_of(report)
     assert law.mean[0] == pytest.approx(alone.stationary.mean[0], rel=2e-3)
@@ -210,15 +242,24 @@ def test_noise_that_depends_on_the_place_and_is_correlated() -> None:
     # In the coordinate w = y − x the process is two independent ones; a_xy is not constant.
     process = model(
         {"x": {"x": -2}, "y": {"x": -1, "y": -1}},
-        {"x,x": {"1": 0.25, "x^2": 0.25}, "x,y": {"1": 0.25, "x^2": 0.25}, "y,y": {"1": 0.65, "x^2": 0.25}},
+        {
+            "x,x": {"1": 0.25, "x^2": 0.25},
+            "x,y": {"1": 0.25, "x^2": 0.25},
+            "y,y": {"1": 0.65, "x^2": 0.25},
+        },
     )
     report = analyse(process)
     # x alone: rates 2n − n(n − 1)/8; w alone: dw = −w dt + √0.4 dW.
     assert rates_of(report)[:4] == pytest.approx([1, 2, 2, 3], rel=2e-3)
     law = law_of(report)
     variance = 0.25 / 3.75
-    assert np.array(law.covariance) == pytest.approx(np.array([[variance, variance], [variance, variance + 0.2]]), rel=2e-3)
+    assert np.array(law.covariance) == pytest.approx(
+        np.array([[variance, variance], [variance, variance + 0.2]]), rel=2e-3
+    )
     dropped = analyse(
-        model({"x": {"x": -2}, "y": {"x": -1, "y": -1}}, {"x,x": {"1": 0.25, "x^2": 0.25}, "y,y": {"1": 0.65, "x^2": 0.25}})
+        model(
+            {"x": {"x": -2}, "y": {"x": -1, "y": -1}},
+            {"x,x": {"1": 0.25, "x^2": 0.25}, "y,y": {"1": 0.65, "x^2": 0.25}},
+        )
     )
     assert law_of(dropped).covariance[0][1] == pytest.approx(-variance / 3, rel=2e-2)

@@ -23,11 +23,15 @@ def model(drift: Terms, diffusion: Terms) -> DiffusionProcess:
 
 def heavy(strength: float) -> DiffusionProcess:
     """−x with a = s(1 + x²), whose density falls like |x|^(−2/s − 2), beside −3y. Slowest rate 1, variance s/(2 − s)."""
-    return model({"x": {"x": -1}, "y": {"y": -3}}, {"x,x": {"1": strength, "x^2": strength}, "y,y": {"1": 1}})
+    return model(
+        {"x": {"x": -1}, "y": {"y": -3}}, {"x,x": {"1": strength, "x^2": strength}, "y,y": {"1": 1}}
+    )
 
 
 def wells(a: float, tilt: float = 0.0) -> DiffusionProcess:
-    return model({"x": {"1": tilt, "x": 1, "x^3": -1}, "y": {"y": -2}}, {"x,x": {"1": a}, "y,y": {"1": a}})
+    return model(
+        {"x": {"1": tilt, "x": 1, "x^3": -1}, "y": {"y": -2}}, {"x,x": {"1": a}, "y,y": {"1": a}}
+    )
 
 
 def unrefined(process: DiffusionProcess, *rectangle: tuple[float, float]) -> Box:
@@ -66,7 +70,9 @@ def test_a_well_behind_a_barrier_of_eighteen_kt_is_within_the_box() -> None:
     assert gap(box) > 1  # Of the one well.
     alone = analyse(model({"x": {"x": 1, "x^3": -1}}, {"x,x": {"1": 1 / 36}})).spectrum
     assert alone is not None
-    assert gap(wide_enough(box, observed=True).box) == pytest.approx(alone.eigenvalues[0].real, rel=SETTLED)
+    assert gap(wide_enough(box, observed=True).box) == pytest.approx(
+        alone.eigenvalues[0].real, rel=SETTLED
+    )
 
 
 def test_a_slow_mode_where_the_process_hardly_is_and_data_never_were_does_not_count() -> None:

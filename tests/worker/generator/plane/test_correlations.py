@@ -50,45 +50,75 @@ def test_rotating_process_on_cells() -> None:
     is_rotating(memory_of(analysed_in_the_plane(ROTATING, Questions())), 1e-4)
     with pytest.raises(AssertionError):
         is_rotating(
-            memory_of(analyse(model(TURN | {"y": {"x": -2.0, "y": -1.01}}, {"x,x": {"1": 1.0}, "y,y": {"1": 1.0}}))), 1e-4
+            memory_of(
+                analyse(
+                    model(
+                        TURN | {"y": {"x": -2.0, "y": -1.01}},
+                        {"x,x": {"1": 1.0}, "y,y": {"1": 1.0}},
+                    )
+                )
+            ),
+            1e-4,
         )
 
 
 @pytest.mark.slow
 def test_independent_coordinates_have_their_own() -> None:
-    report = analyse(model({"x": {"x": 1, "x^3": -1}, "y": {"y": -2}}, {"x,x": {"1": 0.25}, "y,y": {"1": 0.25}}))
+    report = analyse(
+        model({"x": {"x": 1, "x^3": -1}, "y": {"y": -2}}, {"x,x": {"1": 0.25}, "y,y": {"1": 0.25}})
+    )
     alone = memory_of(analyse(model({"x": {"x": 1, "x^3": -1}}, {"x,x": {"1": 0.25}})))
     memory = memory_of(report)
-    assert memory.autocorrelation[0] == pytest.approx(alone.correlations.autocorrelation(memory.lags)[0], abs=1e-4)
+    assert memory.autocorrelation[0] == pytest.approx(
+        alone.correlations.autocorrelation(memory.lags)[0], abs=1e-4
+    )
     assert memory.autocorrelation[1] == pytest.approx(np.exp(-2 * memory.lags), abs=1e-4)
-    assert memory.power_spectrum[0] == pytest.approx(alone.correlations.power_spectrum(memory.frequencies)[0], rel=1e-3)
+    assert memory.power_spectrum[0] == pytest.approx(
+        alone.correlations.power_spectrum(memory.frequencies)[0], rel=1e-3
+    )
     assert integrated(memory) == pytest.approx([alone.integrated_times[0].value, 0.5], rel=1e-4)
 
 
 def test_an_angle_is_remembered_by_its_cosine_and_sine() -> None:
     circle = {"periodic": {"x": 2 * np.pi}}
-    memory = memory_of(analyse(model({"x": {"1": 1.0}, "y": {"y": -1}}, {"x,x": {"1": 0.5}, "y,y": {"1": 0.5}}, **circle)))
+    memory = memory_of(
+        analyse(
+            model(
+                {"x": {"1": 1.0}, "y": {"y": -1}}, {"x,x": {"1": 0.5}, "y,y": {"1": 0.5}}, **circle
+            )
+        )
+    )
     # Free turning at speed 1: e^(−t a/2) cos t.
-    assert memory.autocorrelation[0] == pytest.approx(np.exp(-memory.lags / 4) * np.cos(memory.lags), abs=1e-3)
+    assert memory.autocorrelation[0] == pytest.approx(
+        np.exp(-memory.lags / 4) * np.cos(memory.lags), abs=1e-3
+    )
     assert memory.autocorrelation[1] == pytest.approx(np.exp(-memory.lags), abs=1e-3)
 
 
 @pytest.mark.slow
 def test_the_spectrum_of_an_oscillator_holds_its_variance_and_peaks_at_its_turn() -> None:
-    report = analyse(model({"x": {"y": 1}, "y": {"x": -1, "x^3": -0.5, "y": -0.4}}, {"y,y": {"1": 0.5}}))
+    report = analyse(
+        model({"x": {"y": 1}, "y": {"x": -1, "x^3": -0.5, "y": -0.4}}, {"y,y": {"1": 0.5}})
+    )
     memory = memory_of(report)
     assert report.stationary is not None
     assert report.spectrum is not None
     frequencies = np.linspace(1e-4, 8, 6_000)
     power = memory.correlations.power_spectrum(frequencies)[0]
-    assert trapezoid(power, frequencies) == pytest.approx(report.stationary.covariance[0][0], rel=2e-3)
+    assert trapezoid(power, frequencies) == pytest.approx(
+        report.stationary.covariance[0][0], rel=2e-3
+    )
     # A velocity is a derivative: what it adds up to over all times is nothing.
     assert integrated(memory)[1] == pytest.approx(0, abs=1e-3)
-    assert 2 * np.pi * frequencies[np.argmax(power)] == pytest.approx(abs(report.spectrum.eigenvalues[0].imag), rel=0.1)
+    assert 2 * np.pi * frequencies[np.argmax(power)] == pytest.approx(
+        abs(report.spectrum.eigenvalues[0].imag), rel=0.1
+    )
 
 
 def test_three_linear_coordinates_have_them_in_closed_form() -> None:
     noise = {f"{name},{name}": {"1": 1.0} for name in "xyz"}
-    memory = memory_of(analyse(model({"x": {"x": -1}, "y": {"y": -2}, "z": {"z": -3, "x": 1}}, noise)))
+    memory = memory_of(
+        analyse(model({"x": {"x": -1}, "y": {"y": -2}, "z": {"z": -3, "x": 1}}, noise))
+    )
     assert memory.autocorrelation[1] == pytest.approx(np.exp(-2 * memory.lags))
     assert integrated(memory)[:2] == pytest.approx([1, 0.5])

@@ -18,7 +18,11 @@ TAME = {"x": {"x": -1.0, "y": 2.0}, "y": {"x": -2.0, "y": -1.0}}
 
 
 def model(drift: dict[str, dict[str, float]]) -> DiffusionProcess:
-    return process_of(ModelTerms.model_validate({"drift": drift, "diffusion": {"x,x": {"1": 1.0}, "y,y": {"1": 1.0}}}))
+    return process_of(
+        ModelTerms.model_validate(
+            {"drift": drift, "diffusion": {"x,x": {"1": 1.0}, "y,y": {"1": 1.0}}}
+        )
+    )
 
 
 def together(*drifts: dict[str, dict[str, float]]) -> list[bool]:
@@ -41,7 +45,14 @@ def test_a_model_that_turns_outward_within_reach_is_found_among_tame_ones(axis: 
     def turning(at: float) -> dict[str, dict[str, float]]:
         return TAME | {axis: {axis: -1.0, f"{axis}^3": at**-2}}
 
-    assert together(TAME, turning(6), TAME, turning(200), TAME, turning(1000)) == [False, True, False, True, False, False]
+    assert together(TAME, turning(6), TAME, turning(200), TAME, turning(1000)) == [
+        False,
+        True,
+        False,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_one_direction_is_enough() -> None:

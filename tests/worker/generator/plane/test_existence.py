@@ -5,7 +5,11 @@ import pytest
 
 from contract.generator import ModelTerms
 from worker.generator.analysis import analyse
-from worker.generator.errors import InvalidDomainError, NoFiniteRangeError, UnsupportedDimensionError
+from worker.generator.errors import (
+    InvalidDomainError,
+    NoFiniteRangeError,
+    UnsupportedDimensionError,
+)
 from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.report import GeneratorReport
 from worker.pipeline import process_of
@@ -33,7 +37,15 @@ def model(drift: Terms, diffusion: Terms, **more: object) -> DiffusionProcess:
         (WELLS, {"x,x": {"1": 0.25, "x^2": -0.3}, "y,y": {"1": 0.25}}, "not positive"),
         (WELLS, {"x,x": {"1": 0.25}, "x,y": {"1": 0.4}, "y,y": {"1": 0.25}}, "not positive"),
     ],
-    ids=["at once", "spiral", "free along a line", "no noise", "no noise on y", "negative", "too correlated"],
+    ids=[
+        "at once",
+        "spiral",
+        "free along a line",
+        "no noise",
+        "no noise on y",
+        "negative",
+        "too correlated",
+    ],
 )
 def test_without_a_law_the_reason_is_given(drift: Terms, diffusion: Terms, why: str) -> None:
     report = analyse(model(drift, diffusion), observed_range=((-1.8, 1.8), (-1.5, 1.5)))
@@ -45,7 +57,8 @@ def test_without_a_law_the_reason_is_given(drift: Terms, diffusion: Terms, why: 
 
 def test_an_inward_term_in_the_same_place_is_no_trouble() -> None:
     report = analyse(
-        model({"x": {"x": 1, "x^3": -1, "x^5": -0.02}, "y": {"y": -1}}, NOISE), observed_range=((-1.8, 1.8), (-1.5, 1.5))
+        model({"x": {"x": 1, "x^3": -1, "x^5": -0.02}, "y": {"y": -1}}, NOISE),
+        observed_range=((-1.8, 1.8), (-1.5, 1.5)),
     )
     assert report.ergodic
 
@@ -56,7 +69,9 @@ def seen_wells() -> GeneratorReport:
 
 
 def test_an_unseen_tail_does_not_decide_but_is_named(seen_wells: GeneratorReport) -> None:
-    far = analyse(model({"x": FAR_TERM, "y": {"y": -1}}, NOISE), observed_range=((-1.8, 1.8), (-1.5, 1.5)))
+    far = analyse(
+        model({"x": FAR_TERM, "y": {"y": -1}}, NOISE), observed_range=((-1.8, 1.8), (-1.5, 1.5))
+    )
     near = seen_wells
     assert not far.ergodic
     assert "pushes outward" in str(far.reason)
@@ -65,7 +80,9 @@ def test_an_unseen_tail_does_not_decide_but_is_named(seen_wells: GeneratorReport
     assert far.spectrum is not None
     assert near.spectrum is not None
     # The term is 2 % of the others at the wells.
-    assert far.spectrum.eigenvalues[0].real == pytest.approx(near.spectrum.eigenvalues[0].real, rel=0.1)
+    assert far.spectrum.eigenvalues[0].real == pytest.approx(
+        near.spectrum.eigenvalues[0].real, rel=0.1
+    )
     assert near.approximation is None
     # Of a model without data, everything is asked.
     given = analyse(model({"x": FAR_TERM, "y": {"y": -1}}, NOISE))
@@ -100,8 +117,14 @@ def test_bad_ranges_are_errors() -> None:
     with pytest.raises(InvalidDomainError, match="one for each"):
         analyse(model(WELLS, NOISE), observed_range=(-1.0, 1.0))
     with pytest.raises(InvalidDomainError, match="no length"):
-        analyse(model(WELLS, NOISE, domain={"x": [0.0, None]}), observed_range=((-2.0, -1.0), (-1.0, 1.0)))
-    three = model({"x": {"x": 1}, "y": {"y": -1}, "z": {"z": -1}}, {f"{name},{name}": {"1": 1.0} for name in "xyz"})
+        analyse(
+            model(WELLS, NOISE, domain={"x": [0.0, None]}),
+            observed_range=((-2.0, -1.0), (-1.0, 1.0)),
+        )
+    three = model(
+        {"x": {"x": 1}, "y": {"y": -1}, "z": {"z": -1}},
+        {f"{name},{name}": {"1": 1.0} for name in "xyz"},
+    )
     with pytest.raises(UnsupportedDimensionError, match="one or two variables"):
         analyse(three, observed_range=((-1.0, 1.0),) * 3, reflecting_ends=True)
 

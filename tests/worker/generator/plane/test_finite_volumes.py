@@ -22,9 +22,15 @@ SCHEMES: list[Scheme] = ["exponential", "upwind"]
 
 def chart(*, mixed: float, circle: bool = False) -> Chart:
     drift = {"x": {"sin(x)": -1, "y": 0.5}, "y": {"sin(x)": 0.4, "y": -1}}
-    noise = {"x,x": {"1": 0.5}, "x,y": {"1": mixed, "y^2": mixed / 10}, "y,y": {"1": 0.4, "y^2": 0.1}}
+    noise = {
+        "x,x": {"1": 0.5},
+        "x,y": {"1": mixed, "y^2": mixed / 10},
+        "y,y": {"1": 0.4, "y^2": 0.1},
+    }
     periodic = {"x": 2 * np.pi} if circle else {}
-    process = process_of(ModelTerms.model_validate({"drift": drift, "diffusion": noise, "periodic": periodic}))
+    process = process_of(
+        ModelTerms.model_validate({"drift": drift, "diffusion": noise, "periodic": periodic})
+    )
     return make_chart(process, np.zeros(2), np.eye(2), np.eye(2), free=False)
 
 
@@ -33,19 +39,29 @@ def grid(cells: int, *, circle: bool = False) -> Grid:
     return Grid((first.cut(cells), Span(-3.0, 4.0, 0.2, 1.5).cut(cells + 3)))
 
 
-@pytest.mark.parametrize(("circle", "first", "second"), list(product([False, True], SCHEMES, SCHEMES)))
-def test_nothing_is_lost_between_cells_or_at_walls(circle: bool, first: Scheme, second: Scheme) -> None:
+@pytest.mark.parametrize(
+    ("circle", "first", "second"), list(product([False, True], SCHEMES, SCHEMES))
+)
+def test_nothing_is_lost_between_cells_or_at_walls(
+    circle: bool, first: Scheme, second: Scheme
+) -> None:
     cells = grid(12, circle=circle)
-    matrix = generator_matrix(cells, Coefficients.of(chart(mixed=0.2, circle=circle), cells), (first, second))
+    matrix = generator_matrix(
+        cells, Coefficients.of(chart(mixed=0.2, circle=circle), cells), (first, second)
+    )
     lost = np.abs(np.asarray(matrix.sum(axis=0)))
     assert lost.max() < 1e-12 * np.abs(matrix.diagonal()).max()
 
 
 def test_exponential_fitting_keeps_every_probability_positive() -> None:
     cells = grid(12)
-    matrix = generator_matrix(cells, Coefficients.of(chart(mixed=0.0), cells), ("exponential", "exponential")).toarray()
+    matrix = generator_matrix(
+        cells, Coefficients.of(chart(mixed=0.0), cells), ("exponential", "exponential")
+    ).toarray()
     assert np.all(matrix - np.diag(np.diag(matrix)) >= 0)
-    masses = stationary_masses(generator_matrix(cells, Coefficients.of(chart(mixed=0.0), cells), ("exponential",) * 2), 40)
+    masses = stationary_masses(
+        generator_matrix(cells, Coefficients.of(chart(mixed=0.0), cells), ("exponential",) * 2), 40
+    )
     assert np.all(masses > 0)
     assert np.max(np.abs(matrix @ masses)) < 1e-12 * np.abs(np.diag(matrix)).max()
 
@@ -62,9 +78,15 @@ def test_upwind_shares_are_exact_for_parabolas_on_uneven_cells() -> None:
 
 
 @pytest.mark.parametrize(("scheme", "order"), [("exponential", 2), ("upwind", 2)])
-def test_the_error_falls_at_least_with_the_square_of_the_cells_length(scheme: Scheme, order: int) -> None:
+def test_the_error_falls_at_least_with_the_square_of_the_cells_length(
+    scheme: Scheme, order: int
+) -> None:
     drift = {"x": {"x": -1.0}, "y": {"y": -1.5}}
-    process = process_of(ModelTerms.model_validate({"drift": drift, "diffusion": {"x,x": {"1": 2.0}, "y,y": {"1": 3.0}}}))
+    process = process_of(
+        ModelTerms.model_validate(
+            {"drift": drift, "diffusion": {"x,x": {"1": 2.0}, "y,y": {"1": 3.0}}}
+        )
+    )
     flat = make_chart(process, np.zeros(2), np.eye(2), np.eye(2), free=False)
     errors = []
     for cells in (24, 48):
@@ -77,11 +99,19 @@ def test_the_error_falls_at_least_with_the_square_of_the_cells_length(scheme: Sc
 def test_currents_are_those_of_the_flow_where_the_law_is_known() -> None:
     # dX = −X + 2 X⊥, a = 2: the law is Gaussian with unit variance and the current 2 x⊥ π.
     drift = {"x": {"x": -1, "y": 2}, "y": {"x": -2, "y": -1}}
-    process = process_of(ModelTerms.model_validate({"drift": drift, "diffusion": {"x,x": {"1": 2.0}, "y,y": {"1": 2.0}}}))
+    process = process_of(
+        ModelTerms.model_validate(
+            {"drift": drift, "diffusion": {"x,x": {"1": 2.0}, "y,y": {"1": 2.0}}}
+        )
+    )
     flat = make_chart(process, np.zeros(2), np.eye(2), np.eye(2), free=False)
     square = Grid((Span(-5.5, 5.5, 0, 2).cut(64), Span(-5.5, 5.5, 0, 2).cut(64)))
     coefficients = Coefficients.of(flat, square)
     law = (np.exp(-np.sum(square.centres**2, axis=1) / 2) / (2 * np.pi)).reshape(square.shape)
     found = Fluxes.of(square, coefficients, ("upwind", "upwind")).currents(law)
-    expected = 2 * np.stack([square.centres[:, 1], -square.centres[:, 0]], axis=1).reshape(*square.shape, 2) * law[..., None]
+    expected = (
+        2
+        * np.stack([square.centres[:, 1], -square.centres[:, 0]], axis=1).reshape(*square.shape, 2)
+        * law[..., None]
+    )
     assert np.max(np.abs(found - expected)) < 0.02 * np.max(np.abs(expected))

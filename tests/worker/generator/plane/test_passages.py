@@ -52,12 +52,20 @@ def two_wells() -> GeneratorReport:
     """Of the process at 2 kT, with everything that is asked of it below."""
     left, right = Region(((-np.inf, -0.9), OPEN)), from_x(0.8)
     asked = [(start, to) for start, to, _ in REFUSED]
-    return analyse(wells(0.25), passages=[*asked, ((-1.0, 0.1), right), ((0.9, 0.0), right)], committors=[(left, right)])
+    return analyse(
+        wells(0.25),
+        passages=[*asked, ((-1.0, 0.1), right), ((0.9, 0.0), right)],
+        committors=[(left, right)],
+    )
 
 
-def on_the_line(drift: dict[str, float], a: float, start: float, to: float, **more: object) -> tuple[float, float]:
+def on_the_line(
+    drift: dict[str, float], a: float, start: float, to: float, **more: object
+) -> tuple[float, float]:
     """Mean and standard deviation."""
-    (timed, *_) = analyse(model({"x": drift}, {"x,x": {"1": a}}, **more), passages=[(start, to)]).passages
+    (timed, *_) = analyse(
+        model({"x": drift}, {"x,x": {"1": a}}, **more), passages=[(start, to)]
+    ).passages
     assert timed.mean_time.value is not None
     assert timed.deviation is not None
     assert timed.deviation.value is not None
@@ -85,8 +93,14 @@ ALONE: Terms = {"x": {"x": -1}, "y": {"y": -1}}
 DRAGGED: Terms = {"x": {"x": -1}, "y": {"x": 1.5, "y": -2}}
 
 
-@pytest.mark.parametrize(("drift", "mixed"), [(ALONE, 0.0), (DRAGGED, 0.0), (DRAGGED, 0.7)], ids=["alone", "dragged", "mixed"])
-def test_a_half_plane_is_hit_as_a_level_is_by_the_coordinate_itself(drift: Terms, mixed: float) -> None:
+@pytest.mark.parametrize(
+    ("drift", "mixed"),
+    [(ALONE, 0.0), (DRAGGED, 0.0), (DRAGGED, 0.7)],
+    ids=["alone", "dragged", "mixed"],
+)
+def test_a_half_plane_is_hit_as_a_level_is_by_the_coordinate_itself(
+    drift: Terms, mixed: float
+) -> None:
     # The x of all three is the same Ornstein–Uhlenbeck process; the second and third are out of equilibrium.
     process = model(drift, {"x,x": {"1": 1.0}, "x,y": {"1": mixed}, "y,y": {"1": 1.0}})
     found = passage(process, (0.0, 0.3), from_x(0.5))
@@ -124,7 +138,9 @@ def test_a_corner_is_reached_in_the_time_of_plain_differences(turn: float) -> No
     walls = {"domain": {"x": [-1, 1], "y": [-1, 1]}}
     drift: Terms = {"x": {"x": -1, "y": turn}, "y": {"x": -turn, "y": -1}}
     found = passage(
-        model(drift, {"x,x": {"1": 1.0}, "y,y": {"1": 1.0}}, **walls), (-0.2, 0.0), Region(((0.4, np.inf), (0.4, np.inf)))
+        model(drift, {"x,x": {"1": 1.0}, "y,y": {"1": 1.0}}, **walls),
+        (-0.2, 0.0),
+        Region(((0.4, np.inf), (0.4, np.inf))),
     )
     coarse, fine = (by_differences(matrix, n, (-0.2, 0.0), 0.4) for n in (40, 80))
     # The edge's corner leaves an error of the step to the power 4/3.
@@ -134,12 +150,16 @@ def test_a_corner_is_reached_in_the_time_of_plain_differences(turn: float) -> No
 
 def line_committor(x: FloatArray, a: float) -> FloatArray:
     """(n, 1) the committor of x ≥ 0.8 against x ≤ −0.9: q' ∝ exp(−ψ), ψ = (2/a)(x²/2 − x⁴/4)."""
-    values = [quad(lambda t: np.exp((t**4 / 2 - t**2) / a), -0.9, min(max(at, -0.9), 0.8))[0] for at in x]
+    values = [
+        quad(lambda t: np.exp((t**4 / 2 - t**2) / a), -0.9, min(max(at, -0.9), 0.8))[0] for at in x
+    ]
     return np.repeat(np.array(values)[:, None] / max(values), len(x), axis=1)
 
 
 @pytest.mark.slow
-def test_the_committor_of_a_separable_double_well_is_that_of_the_line(two_wells: GeneratorReport) -> None:
+def test_the_committor_of_a_separable_double_well_is_that_of_the_line(
+    two_wells: GeneratorReport,
+) -> None:
     found = two_wells.committors[0].found
     assert found is not None
     x, _ = found.grid
@@ -189,8 +209,12 @@ def test_a_start_inside_the_goal_has_arrived(two_wells: GeneratorReport) -> None
 
 
 def test_a_linear_process_has_passages_between_regions_too() -> None:
-    rotating = model({"x": {"x": -1, "y": 2}, "y": {"x": -2, "y": -1}}, {"x,x": {"1": 1.0}, "y,y": {"1": 1.0}})
-    report = analyse(rotating, passages=[((0.0, 0.0), from_x(1.0)), ((0.0, 0.0), Region((OPEN, (1.0, np.inf))))])
+    rotating = model(
+        {"x": {"x": -1, "y": 2}, "y": {"x": -2, "y": -1}}, {"x,x": {"1": 1.0}, "y,y": {"1": 1.0}}
+    )
+    report = analyse(
+        rotating, passages=[((0.0, 0.0), from_x(1.0)), ((0.0, 0.0), Region((OPEN, (1.0, np.inf))))]
+    )
     first, second = (timed.mean_time.value for timed in report.between)
     # The process is the same after a quarter turn.
     assert first == pytest.approx(second, rel=1e-4)
@@ -200,11 +224,17 @@ def test_a_linear_process_has_passages_between_regions_too() -> None:
     assert first < 0.9 * still
 
 
-def test_samples_on_coarse_cells_have_the_times_and_committors_of_their_own_lines(two_wells: GeneratorReport) -> None:
+def test_samples_on_coarse_cells_have_the_times_and_committors_of_their_own_lines(
+    two_wells: GeneratorReport,
+) -> None:
     there, committor = two_wells.between[len(REFUSED)], two_wells.committors[0]
     # Two passages together share their cells: each keeps its own time.
-    (together,) = sampled_times([wells(0.28)], (two_wells.between[-1], there, two_wells.between[-2]))
-    assert np.exp(together[1]) == pytest.approx(on_the_line({"x": 1, "x^3": -1}, 0.28, -1.0, 0.8), rel=5e-3)
+    (together,) = sampled_times(
+        [wells(0.28)], (two_wells.between[-1], there, two_wells.between[-2])
+    )
+    assert np.exp(together[1]) == pytest.approx(
+        on_the_line({"x": 1, "x^3": -1}, 0.28, -1.0, 0.8), rel=5e-3
+    )
     assert together[0] == pytest.approx(together[2], rel=1e-4)
     values = sampled_committor([wells(0.28)], committor)
     assert committor.found is not None
@@ -235,7 +265,9 @@ def test_times_their_deviations_and_committors_have_intervals(two_wells: Generat
 @pytest.mark.slow
 def test_an_angle_is_hit_from_both_sides() -> None:
     circle = {"periodic": {"x": 2 * np.pi}}
-    process = model({"x": {"1": 0.4}, "y": {"y": -1}}, {"x,x": {"1": 0.5}, "y,y": {"1": 0.5}}, **circle)
+    process = model(
+        {"x": {"1": 0.4}, "y": {"y": -1}}, {"x,x": {"1": 0.5}, "y,y": {"1": 0.5}}, **circle
+    )
     found = passage(process, (0.0, 0.0), Region(((3.0, 4.0), OPEN)))
     # Drift 0.4 and diffusion 0.5 between absorbing ends at 3 and 4 − 2π.
     low, high, speed = 4 - 2 * np.pi, 3.0, 2 * 0.4 / 0.5

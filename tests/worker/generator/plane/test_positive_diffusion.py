@@ -51,7 +51,8 @@ def test_rates_and_law_are_those_of_moment_equations(cut_in_the_corners: Generat
 @pytest.mark.slow
 def test_a_tensor_that_is_positive_everywhere_is_not_cut() -> None:
     report = analyse(
-        model({"x,x": {"1": 0.5, "y^2": 0.1}, "x,y": {"x*y": 0.05}, "y,y": {"1": 0.5, "x^2": 0.1}}), observed_range=SEEN
+        model({"x,x": {"1": 0.5, "y^2": 0.1}, "x,y": {"x*y": 0.05}, "y,y": {"1": 0.5, "x^2": 0.1}}),
+        observed_range=SEEN,
     )
     assert report.ergodic
     assert report.cut == ()
@@ -61,13 +62,24 @@ def test_a_tensor_that_is_positive_everywhere_is_not_cut() -> None:
 @pytest.mark.parametrize(
     ("diffusion", "drift"),
     [
-        ({"x,x": {"1": 0.25, "x^2": -0.3}, "y,y": {"1": 0.25}}, {"x": {"x": 1, "x^3": -1}, "y": {"y": -1}}),
-        ({"x,x": {"1": 0.5}, "x,y": {"1": 0.6}, "y,y": {"1": 0.5}}, LINEAR | {"x": {"x": -1, "x^3": -0.01}}),
-        ({"x,x": {"1": 0.5, "y": 0.34}, "y,y": {"1": 0.5}}, {"x": {}, "y": {"y": -1.5, "y^3": -0.01}}),
+        (
+            {"x,x": {"1": 0.25, "x^2": -0.3}, "y,y": {"1": 0.25}},
+            {"x": {"x": 1, "x^3": -1}, "y": {"y": -1}},
+        ),
+        (
+            {"x,x": {"1": 0.5}, "x,y": {"1": 0.6}, "y,y": {"1": 0.5}},
+            LINEAR | {"x": {"x": -1, "x^3": -0.01}},
+        ),
+        (
+            {"x,x": {"1": 0.5, "y": 0.34}, "y,y": {"1": 0.5}},
+            {"x": {}, "y": {"y": -1.5, "y^3": -0.01}},
+        ),
     ],
     ids=["negative among the data", "negative everywhere", "nothing holds x"],
 )
-def test_where_the_process_would_not_stay_there_is_no_answer(diffusion: Terms, drift: Terms) -> None:
+def test_where_the_process_would_not_stay_there_is_no_answer(
+    diffusion: Terms, drift: Terms
+) -> None:
     report = analyse(model(diffusion, drift), observed_range=SEEN)
     assert not report.ergodic
     assert report.spectrum is None
@@ -92,4 +104,6 @@ def test_samples_are_cut_too(cut_in_the_corners: GeneratorReport) -> None:
     assert found.ergodic_share == 1
     assert found.eigenvalues[0] is not None
     assert report.spectrum is not None
-    assert found.eigenvalues[0] == pytest.approx((report.spectrum.eigenvalues[0].real,) * 2, rel=0.01)
+    assert found.eigenvalues[0] == pytest.approx(
+        (report.spectrum.eigenvalues[0].real,) * 2, rel=0.01
+    )

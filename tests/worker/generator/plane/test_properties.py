@@ -32,10 +32,14 @@ class Seen:
         return np.asarray(self.base.drift(self.own(y)) @ self.matrix.T / self.time)
 
     def diffusion(self, y: FloatArray) -> FloatArray:
-        return np.asarray(self.matrix @ self.base.diffusion(self.own(y)) @ self.matrix.T / self.time)
+        return np.asarray(
+            self.matrix @ self.base.diffusion(self.own(y)) @ self.matrix.T / self.time
+        )
 
     def drift_jacobian(self, y: FloatArray) -> FloatArray:
-        return np.asarray(self.matrix @ self.base.drift_jacobian(self.own(y)) @ self.inverse / self.time)
+        return np.asarray(
+            self.matrix @ self.base.drift_jacobian(self.own(y)) @ self.inverse / self.time
+        )
 
 
 def numbers(report: GeneratorReport, seen: Seen) -> FloatArray:

@@ -19,12 +19,21 @@ QUIET = {f"{v},{v}": {"1": 0.2} for v in NAMES}
 
 
 def model(drift, noise, domain=None):  # type: ignore[no-untyped-def]
-    return process_of(ModelTerms.model_validate({"drift": drift, "diffusion": noise, "domain": domain or {}}))
+    return process_of(
+        ModelTerms.model_validate({"drift": drift, "diffusion": noise, "domain": domain or {}})
+    )
 
 
 def linear():  # type: ignore[no-untyped-def]
     drift = {v: {w: float(J[i, k]) for k, w in enumerate(NAMES)} for i, v in enumerate(NAMES)}
-    return model(drift, {f"{v},{w}": {"1": float(A[i, k])} for i, v in enumerate(NAMES) for k, w in enumerate(NAMES)})
+    return model(
+        drift,
+        {
+            f"{v},{w}": {"1": float(A[i, k])}
+            for i, v in enumerate(NAMES)
+            for k, w in enumerate(NAMES)
+        },
+    )
 
 
 def errors(number: Simulated | None, truth: float) -> float:
@@ -106,7 +115,9 @@ def test_reflecting_ends_hold_the_paths() -> None:
 
 @pytest.mark.slow
 def test_paths_that_run_away_are_counted_and_named() -> None:
-    report = analyse(model({"x": {"x": -1.0, "x^2": 1.0}, "y": {"y": -1.0}, "z": {"z": -1.0}}, QUIET))
+    report = analyse(
+        model({"x": {"x": -1.0, "x^2": 1.0}, "y": {"y": -1.0}, "z": {"z": -1.0}}, QUIET)
+    )
     assert not report.ergodic
     assert report.simulated is not None
     assert 0 < report.simulated.n_escaped <= report.simulated.n_paths
@@ -124,8 +135,15 @@ def test_paths_that_stay_in_their_wells_give_no_numbers() -> None:
 
 @pytest.mark.slow
 def test_chaos_without_a_stable_fixed_point_has_moments() -> None:
-    drift = {"x": {"x": -10.0, "y": 10.0}, "y": {"x": 28.0, "y": -1.0, "x*z": -1.0}, "z": {"x*y": 1.0, "z": -8 / 3}}
-    report = analyse(model(drift, {f"{v},{v}": {"1": 1.0} for v in NAMES}), observed_range=[(-20, 20), (-25, 25), (0, 50)])
+    drift = {
+        "x": {"x": -10.0, "y": 10.0},
+        "y": {"x": 28.0, "y": -1.0, "x*z": -1.0},
+        "z": {"x*y": 1.0, "z": -8 / 3},
+    }
+    report = analyse(
+        model(drift, {f"{v},{v}": {"1": 1.0} for v in NAMES}),
+        observed_range=[(-20, 20), (-25, 25), (0, 50)],
+    )
     assert report.ergodic
     assert "no stable fixed point" in str(report.approximation)
     assert report.simulated is not None
@@ -138,7 +156,10 @@ def test_chaos_without_a_stable_fixed_point_has_moments() -> None:
     assert entry is not None
     assert means[0] is not None
     assert means[1] is not None
-    product, error = entry.value + means[0].value * means[1].value, np.hypot(entry.std_error, 8 / 3 * mean.std_error)
+    product, error = (
+        entry.value + means[0].value * means[1].value,
+        np.hypot(entry.std_error, 8 / 3 * mean.std_error),
+    )
     assert product == pytest.approx(8 / 3 * mean.value, abs=3 * error)
 
 

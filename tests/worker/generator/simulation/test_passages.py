@@ -10,7 +10,9 @@ from worker.generator.simulation.steps import stepper_of
 PATHS = 1_000
 
 
-def simulated_passage(process: ScalarProcess, start: float, to: float, step: float, seed: int) -> tuple[float, float]:
+def simulated_passage(
+    process: ScalarProcess, start: float, to: float, step: float, seed: int
+) -> tuple[float, float]:
     """Mean passage time upwards and its standard error; between samples the path may cross as a Brownian bridge does."""
     generator = np.random.default_rng(seed)
     x = np.full((PATHS, 1), start)
@@ -33,12 +35,22 @@ def simulated_passage(process: ScalarProcess, start: float, to: float, step: flo
 @pytest.mark.parametrize(
     ("process", "start", "to"),
     [
-        (ScalarProcess(lambda x: x - x**3, lambda x: 0.5 + 0 * x, lambda x: 1 - 3 * x**2), -1.0, 1.0),
-        (ScalarProcess(lambda x: -2 * x, lambda x: 0.25 * (1 + x**2), lambda x: -2 + 0 * x), 0.0, 0.6),
+        (
+            ScalarProcess(lambda x: x - x**3, lambda x: 0.5 + 0 * x, lambda x: 1 - 3 * x**2),
+            -1.0,
+            1.0,
+        ),
+        (
+            ScalarProcess(lambda x: -2 * x, lambda x: 0.25 * (1 + x**2), lambda x: -2 + 0 * x),
+            0.0,
+            0.6,
+        ),
     ],
     ids=["double well, over the barrier", "multiplicative noise, uphill"],
 )
-def test_mean_first_passage_times_within_three_standard_errors(process: ScalarProcess, start: float, to: float) -> None:
+def test_mean_first_passage_times_within_three_standard_errors(
+    process: ScalarProcess, start: float, to: float
+) -> None:
     exact = analyse(process, passages=[(start, to)]).passages[0].mean_time.value
     assert exact is not None
     mean, error = simulated_passage(process, start, to, step=0.02, seed=3)

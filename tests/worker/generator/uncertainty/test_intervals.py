@@ -14,7 +14,9 @@ def linear(theta: float, a: float = 1.0) -> ScalarProcess:
 
 
 def double_well(slope: float, cubic: float, a: float) -> ScalarProcess:
-    return ScalarProcess(lambda x: slope * x - cubic * x**3, lambda x: a + 0 * x, lambda x: slope - 3 * cubic * x**2)
+    return ScalarProcess(
+        lambda x: slope * x - cubic * x**3, lambda x: a + 0 * x, lambda x: slope - 3 * cubic * x**2
+    )
 
 
 def test_intervals_are_the_percentiles_of_the_samples_own_values() -> None:
@@ -34,15 +36,23 @@ def test_escape_time_intervals_hold_exact_times_of_the_extreme_models() -> None:
     noises = np.linspace(0.2, 0.3, 21)
     reference = analyse(double_well(1, 1, 0.25), passages=[(-1.0, 1.0), (-1.0, 0.0)])
     result = spread([double_well(1, 1, a) for a in noises], reference, 0.9999)
-    slowest, fastest = (analyse(double_well(1, 1, a), passages=[(-1.0, 1.0)]).passages[0] for a in (0.2, 0.3))
-    assert result.passages[0] == pytest.approx((fastest.mean_time.value, slowest.mean_time.value), rel=1e-6)
-    assert result.kramers[0] == pytest.approx((fastest.kramers.value, slowest.kramers.value), rel=1e-6)
+    slowest, fastest = (
+        analyse(double_well(1, 1, a), passages=[(-1.0, 1.0)]).passages[0] for a in (0.2, 0.3)
+    )
+    assert result.passages[0] == pytest.approx(
+        (fastest.mean_time.value, slowest.mean_time.value), rel=1e-6
+    )
+    assert result.kramers[0] == pytest.approx(
+        (fastest.kramers.value, slowest.kramers.value), rel=1e-6
+    )
     # A sample's barrier is to one side or the other of the reference's, and the asymptotic time to it jumps.
     assert result.kramers[1] is None
 
 
 def test_samples_without_a_law_lower_the_share_and_make_the_longest_times_infinite() -> None:
-    samples = [linear(theta) for theta in np.linspace(0.5, 1.5, 30)] + [linear(-theta) for theta in np.linspace(0.1, 0.5, 10)]
+    samples = [linear(theta) for theta in np.linspace(0.5, 1.5, 30)] + [
+        linear(-theta) for theta in np.linspace(0.1, 0.5, 10)
+    ]
     result = spread(samples, analyse(linear(1.0), passages=[(0.0, 1.0)]), 0.9)
     assert result.ergodic_share == 0.75
     time = result.passages[0]
@@ -70,10 +80,16 @@ def test_too_few_samples_give_no_interval() -> None:
 
 def test_samples_whose_noise_turns_negative_beyond_the_data_are_narrowed_to_it() -> None:
     def fitted(curvature: float) -> ScalarProcess:
-        return ScalarProcess(lambda x: -0.5 * x, lambda x: 0.3 - curvature * x**2, lambda x: -0.5 + 0 * x)
+        return ScalarProcess(
+            lambda x: -0.5 * x, lambda x: 0.3 - curvature * x**2, lambda x: -0.5 + 0 * x
+        )
 
     samples = [fitted(curvature) for curvature in np.linspace(0.25, 0.3, 25)]
-    reference = analyse(ScalarProcess(lambda x: -0.5 * x, lambda x: 0.3 * (1 - x**2), lambda x: -0.5 + 0 * x, (-1.0, 1.0)))
+    reference = analyse(
+        ScalarProcess(
+            lambda x: -0.5 * x, lambda x: 0.3 * (1 - x**2), lambda x: -0.5 + 0 * x, (-1.0, 1.0)
+        )
+    )
     assert spread(samples, reference, 0.95).ergodic_share == 0
     narrowed = spread(samples, reference, 0.95, observed_range=(-0.9, 0.9))
     assert narrowed.ergodic_share == 1
@@ -83,7 +99,12 @@ def test_samples_whose_noise_turns_negative_beyond_the_data_are_narrowed_to_it()
 def test_samples_of_a_closed_reference_are_closed_too_and_counted_as_they_are() -> None:
     reference = analyse(linear(-0.1), observed_range=(-1.0, 1.0), reflecting_ends=True)
     assert reference.boundaries == "reflecting"
-    result = spread([linear(theta) for theta in np.linspace(-0.3, 0.1, 41)], reference, 0.95, observed_range=(-1.0, 1.0))
+    result = spread(
+        [linear(theta) for theta in np.linspace(-0.3, 0.1, 41)],
+        reference,
+        0.95,
+        observed_range=(-1.0, 1.0),
+    )
     # Half the Neumann rate of Brownian motion on [−1, 1] is π²/8; the drift changes it a little.
     rate = result.eigenvalues[0]
     assert rate is not None
@@ -93,7 +114,9 @@ def test_samples_of_a_closed_reference_are_closed_too_and_counted_as_they_are() 
 
 def test_samples_on_a_circle_are_analysed_on_the_circle() -> None:
     def driven(push: float) -> ScalarProcess:
-        return ScalarProcess(lambda x: push + 0 * x, lambda x: 2 + 0 * x, lambda x: 0 * x, period=2 * np.pi)
+        return ScalarProcess(
+            lambda x: push + 0 * x, lambda x: 2 + 0 * x, lambda x: 0 * x, period=2 * np.pi
+        )
 
     reference = analyse(driven(1.0), passages=[(0.0, 1.0)])
     result = spread([driven(push) for push in np.linspace(0.5, 1.5, 25)], reference, 0.9)

@@ -18,7 +18,9 @@ def linear(theta: float, a: float = 1.0) -> ScalarProcess:
 
 
 def double_well(a: float, slope: float = 1.0, tilt: float = 0.0) -> ScalarProcess:
-    return ScalarProcess(lambda x: tilt + slope * x - x**3, lambda x: a + 0 * x, lambda x: slope - 3 * x**2)
+    return ScalarProcess(
+        lambda x: tilt + slope * x - x**3, lambda x: a + 0 * x, lambda x: slope - 3 * x**2
+    )
 
 
 def multiplicative(growth: float) -> ScalarProcess:
@@ -41,10 +43,16 @@ def test_spread_of_a_linear_passage_scales_like_its_time() -> None:
 
 
 def test_over_a_high_barrier_the_time_varies_as_much_as_it_lasts() -> None:
-    result = spread([double_well(a) for a in np.linspace(0.035, 0.045, 25)], analyse(double_well(0.04)), 0.9)
+    result = spread(
+        [double_well(a) for a in np.linspace(0.035, 0.045, 25)], analyse(double_well(0.04)), 0.9
+    )
     assert result.deviations[0] == pytest.approx(result.passages[0], rel=1e-4)
     # Negative control: on the way down it does not.
-    down = spread([double_well(a) for a in np.linspace(0.035, 0.045, 25)], analyse(double_well(0.04), passages=[(0.3, 1.0)]), 0.9)
+    down = spread(
+        [double_well(a) for a in np.linspace(0.035, 0.045, 25)],
+        analyse(double_well(0.04), passages=[(0.3, 1.0)]),
+        0.9,
+    )
     assert down.deviations[0] != pytest.approx(down.passages[0], rel=0.1)
 
 
@@ -62,10 +70,14 @@ def test_kurtosis_of_multiplicative_noise_and_no_skewness() -> None:
 
 @pytest.mark.slow
 def test_a_fourth_moment_that_does_not_exist_has_no_interval() -> None:
-    result = spread([multiplicative(g) for g in np.linspace(1.1, 1.25, 25)], analyse(multiplicative(1.2)), 0.9)
+    result = spread(
+        [multiplicative(g) for g in np.linspace(1.1, 1.25, 25)], analyse(multiplicative(1.2)), 0.9
+    )
     assert result.covariance[0][0] is not None
     assert result.kurtosis[0] is not None
-    heavy = spread([multiplicative(g) for g in np.linspace(1.35, 1.45, 25)], analyse(multiplicative(1.4)), 0.9)
+    heavy = spread(
+        [multiplicative(g) for g in np.linspace(1.35, 1.45, 25)], analyse(multiplicative(1.4)), 0.9
+    )
     assert heavy.kurtosis[0] is None
 
 
@@ -77,7 +89,10 @@ def test_committors_of_linear_models_have_the_bands_of_their_closed_form() -> No
     assert band is not None
     assert found is not None
     x = found.grid[0]
-    curves = [(erfi(x / a**0.5) - erfi(-1 / a**0.5)) / (erfi(1.5 / a**0.5) - erfi(-1 / a**0.5)) for a in noises]
+    curves = [
+        (erfi(x / a**0.5) - erfi(-1 / a**0.5)) / (erfi(1.5 / a**0.5) - erfi(-1 / a**0.5))
+        for a in noises
+    ]
     low, high = np.quantile(curves, [0.05, 0.95], axis=0, method="nearest")
     np.testing.assert_allclose(band[0], low, atol=2e-6)
     np.testing.assert_allclose(band[1], high, atol=2e-6)
@@ -90,7 +105,9 @@ def test_together_they_are_those_of_the_own_analysis(pair: tuple[float, float]) 
     reference = analyse(double_well(0.25), committors=[pair])
     models = [double_well(0.24, 1.03, 0.01), double_well(0.255, 0.98, -0.01)]
     pairs = tuple((passage.start, passage.to) for passage in reference.passages)
-    for model, sample in zip(models, analysed_together(models, reference, pairs, None), strict=True):
+    for model, sample in zip(
+        models, analysed_together(models, reference, pairs, None), strict=True
+    ):
         assert sample is not None
         alone = analysed_alone(model, reference, pairs, None)
         assert sample.skewness == pytest.approx(alone.skewness, abs=1e-8)
@@ -115,10 +132,18 @@ def test_the_document_has_them() -> None:
 
 def test_circles_have_intervals_of_their_committors() -> None:
     def pendulum(push: float) -> ScalarProcess:
-        return ScalarProcess(lambda x: push - np.sin(x), lambda x: 1.2 + 0 * x, lambda x: -np.cos(x), (-np.pi, np.pi), 2 * np.pi)
+        return ScalarProcess(
+            lambda x: push - np.sin(x),
+            lambda x: 1.2 + 0 * x,
+            lambda x: -np.cos(x),
+            (-np.pi, np.pi),
+            2 * np.pi,
+        )
 
     reference = analyse(pendulum(0.0), committors=[(0.0, 2.0)])
-    result: GeneratorSpread = spread([pendulum(p) for p in np.linspace(-0.1, 0.1, 21)], reference, 0.9999)
+    result: GeneratorSpread = spread(
+        [pendulum(p) for p in np.linspace(-0.1, 0.1, 21)], reference, 0.9999
+    )
     found, band = reference.committors[0].found, result.committors[0]
     assert found is not None
     assert band is not None

@@ -74,18 +74,31 @@ def covariance_of(shear: float) -> FloatArray:
 
 def test_linear_models_have_the_bands_of_their_matrix_exponentials_and_gaussians() -> None:
     shears, reference = np.linspace(0.5, 1.5, 41), analyse(sheared(1.0))
-    found, memory, grid = spread([sheared(s) for s in shears], reference, 0.9), memory_of(reference), law_of(reference).grid
+    found, memory, grid = (
+        spread([sheared(s) for s in shears], reference, 0.9),
+        memory_of(reference),
+        law_of(reference).grid,
+    )
     curves = []
     for s in shears:
         covariance, jacobian = covariance_of(s), np.array([[-1, s], [0, -2]])
-        curves.append([np.diag(expm(jacobian * t) @ covariance) / np.diag(covariance) for t in memory.lags])
+        curves.append(
+            [np.diag(expm(jacobian * t) @ covariance) / np.diag(covariance) for t in memory.lags]
+        )
     table = np.moveaxis(np.array(curves), 1, 2)
     densities = np.array([gaussian(covariance_of(s), grid) for s in shears])
     for band, of_all in ((found.autocorrelation, table), (density_band(found), densities)):
         assert band is not None
-        np.testing.assert_allclose(band, np.quantile(of_all, SHARES, axis=0, method="nearest"), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            band, np.quantile(of_all, SHARES, axis=0, method="nearest"), rtol=1e-9, atol=1e-12
+        )
         # Negative control: at less confidence it is another.
-        assert np.max(np.abs(np.quantile(of_all, [0.2, 0.8], axis=0, method="nearest") - np.array(band))) > 5e-3
+        assert (
+            np.max(
+                np.abs(np.quantile(of_all, [0.2, 0.8], axis=0, method="nearest") - np.array(band))
+            )
+            > 5e-3
+        )
     assert found.power_spectrum is not None
     # y is a process of its own: 4 · ⅛ · 2 / (ω² + 2²), whatever the shear.
     of_y = 1 / ((2 * np.pi * memory.frequencies) ** 2 + 4)
@@ -101,14 +114,19 @@ def test_on_cells_the_bands_are_those_of_the_closed_forms() -> None:
     assert found.autocorrelation is not None
     assert found.power_spectrum is not None
     for axis in (0, 1):
-        for band, of_all, allowed in ((found.autocorrelation, curves, 5e-4), (found.power_spectrum, np.log(powers), 2e-3)):
+        for band, of_all, allowed in (
+            (found.autocorrelation, curves, 5e-4),
+            (found.power_spectrum, np.log(powers), 2e-3),
+        ):
             ends = np.array(band)[:, axis] if of_all is curves else np.log(np.array(band)[:, axis])
             np.testing.assert_allclose(ends, [of_all.min(axis=0), of_all.max(axis=0)], atol=allowed)
             # Negative control: the reference's own curve is far from both.
             assert np.max(np.abs(ends - of_all[10])) > 20 * allowed
     # However it turns, the density is the same.
     expected = gaussian(np.eye(2) / 2, law_of(reference).grid)
-    np.testing.assert_allclose(density_band(found), [expected, expected], atol=2e-3 * expected.max())
+    np.testing.assert_allclose(
+        density_band(found), [expected, expected], atol=2e-3 * expected.max()
+    )
 
 
 @pytest.mark.slow
@@ -124,14 +142,21 @@ def test_a_samples_curves_and_density_are_those_of_its_own_analysis() -> None:
     u, _ = on_the_rectangle(own.solution, law.grid)
     finest = own.solution.finest
     jacobian = abs(np.linalg.det(own.solution.box.chart.matrix))
-    density = jacobian * interpolated(finest.grid.axes, finest.density, u, 3).reshape(law.density.shape)
+    density = jacobian * interpolated(finest.grid.axes, finest.density, u, 3).reshape(
+        law.density.shape
+    )
     assert sample.autocorrelation is not None
     assert sample.power_spectrum is not None
     assert sample.density is not None
     for mine, its, known, allowed in (
         (sample.autocorrelation, curve, memory.autocorrelation, 1e-3),
         (np.log(sample.power_spectrum), np.log(power), np.log(memory.power_spectrum), 5e-3),
-        (sample.density / density.max(), density / density.max(), law.density / density.max(), 5e-3),
+        (
+            sample.density / density.max(),
+            density / density.max(),
+            law.density / density.max(),
+            5e-3,
+        ),
     ):
         np.testing.assert_allclose(mine, its, atol=allowed)
         # Negative control: they are not the reference's.
@@ -141,7 +166,9 @@ def test_a_samples_curves_and_density_are_those_of_its_own_analysis() -> None:
 def test_a_band_of_memories_holds_the_share_of_samples_at_a_lag_that_it_says() -> None:
     random = np.random.default_rng(7)
     reference = analyse(turning(2.0))
-    band = spread([turning(t) for t in 2 + 0.2 * random.standard_normal(100)], reference, 0.8).autocorrelation
+    band = spread(
+        [turning(t) for t in 2 + 0.2 * random.standard_normal(100)], reference, 0.8
+    ).autocorrelation
     assert band is not None
     lags = memory_of(reference).lags
     fresh = np.exp(-lags) * np.cos((2 + 0.2 * random.standard_normal((4000, 1))) * lags)
@@ -162,7 +189,11 @@ def test_three_coordinates_have_the_memory_of_their_linear_process() -> None:
     assert isinstance(memory.correlations, LinearCorrelations)
     low, high = np.quantile(rates, SHARES, method="nearest")
     assert found.autocorrelation is not None
-    np.testing.assert_allclose(np.array(found.autocorrelation)[:, 0], np.exp(-np.outer([high, low], memory.lags)), atol=1e-9)
+    np.testing.assert_allclose(
+        np.array(found.autocorrelation)[:, 0],
+        np.exp(-np.outer([high, low], memory.lags)),
+        atol=1e-9,
+    )
     assert found.topography is not None
     assert found.topography.density is None
 
@@ -176,8 +207,14 @@ def test_the_document_has_them() -> None:
     assert document.power_spectrum is not None
     assert document.stationary.density.values_ci is not None
     assert found.autocorrelation is not None
-    assert set(document.autocorrelation.values_ci) == set(document.power_spectrum.values_ci) == {"x", "y"}
-    np.testing.assert_array_equal(np.array(document.autocorrelation.values_ci["y"]), np.array(found.autocorrelation)[:, 1])
+    assert (
+        set(document.autocorrelation.values_ci)
+        == set(document.power_spectrum.values_ci)
+        == {"x", "y"}
+    )
+    np.testing.assert_array_equal(
+        np.array(document.autocorrelation.values_ci["y"]), np.array(found.autocorrelation)[:, 1]
+    )
     without = analysis_of(reference, None)
     assert without.stationary is not None
     assert without.stationary.density.values_ci is None

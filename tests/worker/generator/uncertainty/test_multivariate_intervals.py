@@ -22,7 +22,10 @@ def model(drift: Terms, diffusion: Terms) -> DiffusionProcess:
 
 
 def coupled(cubic: float) -> DiffusionProcess:
-    return model({"x": {"x": -1, "x^3": -cubic, "y": 2}, "y": {"x": 2, "y": -2}}, {"x,x": {"1": 0.5}, "y,y": {"1": 0.5}})
+    return model(
+        {"x": {"x": -1, "x^3": -cubic, "y": 2}, "y": {"x": 2, "y": -2}},
+        {"x,x": {"1": 0.5}, "y,y": {"1": 0.5}},
+    )
 
 
 def rotating(pull: float, turn: float = 2.0) -> DiffusionProcess:
@@ -52,7 +55,9 @@ def test_intervals_in_the_plane_hold_the_extreme_models_numbers() -> None:
 
 def test_linear_samples_are_exact_and_have_intervals_of_the_frequency() -> None:
     turns = np.linspace(1.8, 2.2, 41)
-    result = spread([rotating(1.0, turn) for turn in turns], analyse(rotating(1.0), eigenpairs=2), 0.9)
+    result = spread(
+        [rotating(1.0, turn) for turn in turns], analyse(rotating(1.0), eigenpairs=2), 0.9
+    )
     low, high = np.quantile(turns, [0.05, 0.95], method="nearest")
     # Of A = −1 + turn ⊥ the eigenvalues are 1 ± turn i.
     assert result.frequencies[0] == pytest.approx((low, high))
@@ -68,7 +73,9 @@ def test_on_cells_memory_current_and_entropy_have_intervals_too() -> None:
         drift = {"x": {"x": -1.0, "y": turn}, "y": {"x": -turn, "y": -1.0}}
         return model(drift, {"x,x": {"1": 1.0}, "y,y": {"1": 1.0}})
 
-    result = spread([turning(turn) for turn in turns], analysed_in_the_plane(turning(2.0), Questions()), 0.9999)
+    result = spread(
+        [turning(turn) for turn in turns], analysed_in_the_plane(turning(2.0), Questions()), 0.9999
+    )
     for time in result.integrated_times:
         assert time == pytest.approx((1 / (1 + 2.2**2), 1 / (1 + 1.8**2)), rel=2e-3)
     assert result.circulation == pytest.approx((-1.1, -0.9), rel=2e-3)
@@ -80,16 +87,23 @@ def test_on_cells_memory_current_and_entropy_have_intervals_too() -> None:
 def test_linear_samples_have_them_in_closed_form() -> None:
     turns = np.linspace(1.8, 2.2, 21)
     result = spread([rotating(1.0, turn) for turn in turns], analyse(rotating(1.0)), 0.9999)
-    for interval, of in ((result.circulation, "circulation"), (result.entropy_production, "entropy_production")):
+    for interval, of in (
+        (result.circulation, "circulation"),
+        (result.entropy_production, "entropy_production"),
+    ):
         ends = [getattr(analyse(rotating(1.0, turn)).stationary, of) for turn in (1.8, 2.2)]
         assert interval == pytest.approx(sorted(ends))
     assert result.skewness == (None, None)
 
 
 def test_samples_without_a_law_count_in_the_share() -> None:
-    result = spread([rotating(pull) for pull in np.linspace(-0.1, 0.3, 40)], analyse(rotating(0.2)), 0.95)
+    result = spread(
+        [rotating(pull) for pull in np.linspace(-0.1, 0.3, 40)], analyse(rotating(0.2)), 0.95
+    )
     assert result.ergodic_share == pytest.approx(30 / 40)
-    far = [coupled(1.0)] * 3 + [model({"x": {"x": 1, "x^3": 1}, "y": {"y": -1}}, {"x,x": {"1": 0.5}, "y,y": {"1": 0.5}})]
+    far = [coupled(1.0)] * 3 + [
+        model({"x": {"x": 1, "x^3": 1}, "y": {"y": -1}}, {"x,x": {"1": 0.5}, "y,y": {"1": 0.5}})
+    ]
     assert spread(far, analyse(coupled(1.0)), 0.95).ergodic_share == 0.75
 
 
@@ -100,7 +114,9 @@ def test_three_coordinates_have_the_intervals_of_their_linear_process() -> None:
 
     rates = np.linspace(0.9, 1.1, 41)
     result = spread([cubic(rate) for rate in rates], analyse(cubic(1.0), eigenpairs=1), 0.9)
-    assert result.eigenvalues[0] == pytest.approx(tuple(np.quantile(rates, [0.05, 0.95], method="nearest")))
+    assert result.eigenvalues[0] == pytest.approx(
+        tuple(np.quantile(rates, [0.05, 0.95], method="nearest"))
+    )
 
 
 def test_fixed_points_of_coupled_wells_are_where_the_coefficients_say() -> None:
@@ -112,7 +128,9 @@ def test_fixed_points_of_coupled_wells_are_where_the_coefficients_say() -> None:
     assert found is not None
     assert len(found.fixed_points) == 3
     near, far = 1.15**-0.5, 0.85**-0.5
-    for place, expected in zip(found.fixed_points, ((-far, -near), (0, 0), (near, far)), strict=True):
+    for place, expected in zip(
+        found.fixed_points, ((-far, -near), (0, 0), (near, far)), strict=True
+    ):
         for interval in place:
             assert interval == pytest.approx(expected, abs=1e-9)
     wells = sorted(np.linalg.eigvalsh([[-4, 2], [2, -2]]))[::-1]
@@ -147,7 +165,11 @@ def test_eigenvalues_keep_their_partner_where_a_real_one_overtakes_a_pair() -> N
     """Of diag(−r) and a pair −1 ± 2i the largest real part is now that of one, now that of the other."""
 
     def crossing(rate: float) -> DiffusionProcess:
-        drift: Terms = {"x": {"x": -1, "y": 2}, "y": {"x": -2, "y": -1}, "z": {"z": -rate, "z^3": -1}}
+        drift: Terms = {
+            "x": {"x": -1, "y": 2},
+            "y": {"x": -2, "y": -1},
+            "z": {"z": -rate, "z^3": -1},
+        }
         return model(drift, {f"{name},{name}": {"1": 0.01} for name in "xyz"})
 
     rates = np.linspace(0.8, 1.18, 39)
@@ -155,7 +177,11 @@ def test_eigenvalues_keep_their_partner_where_a_real_one_overtakes_a_pair() -> N
     assert result.topography is not None
     low, high = np.quantile(rates, [0.05, 0.95], method="nearest")
     assert result.topography.rates[0][0] == pytest.approx((-high, -low))
-    assert result.topography.frequencies[0] == (None, pytest.approx((2, 2)), pytest.approx((-2, -2)))
+    assert result.topography.frequencies[0] == (
+        None,
+        pytest.approx((2, 2)),
+        pytest.approx((-2, -2)),
+    )
 
 
 def test_a_fixed_point_that_most_samples_have_lost_has_no_interval() -> None:

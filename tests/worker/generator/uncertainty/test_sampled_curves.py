@@ -23,11 +23,15 @@ def linear(theta: float, a: float = 0.5) -> ScalarProcess:
 
 
 def double_well(a: float, slope: float = 1.0, tilt: float = 0.0) -> ScalarProcess:
-    return ScalarProcess(lambda x: tilt + slope * x - x**3, lambda x: a + 0 * x, lambda x: slope - 3 * x**2)
+    return ScalarProcess(
+        lambda x: tilt + slope * x - x**3, lambda x: a + 0 * x, lambda x: slope - 3 * x**2
+    )
 
 
 def multiplicative(theta: float, growth: float) -> ScalarProcess:
-    return ScalarProcess(lambda x: -theta * x, lambda x: 0.25 + growth * x**2, lambda x: -theta + 0 * x)
+    return ScalarProcess(
+        lambda x: -theta * x, lambda x: 0.25 + growth * x**2, lambda x: -theta + 0 * x
+    )
 
 
 def memory_of(report: GeneratorReport) -> Memory:
@@ -48,7 +52,9 @@ def test_linear_processes_have_the_closed_forms_percentiles() -> None:
     omega = 2 * np.pi * memory.frequencies
     lorentzians = [2 * 0.5 / (t**2 + omega**2) for t in THETAS]
     np.testing.assert_allclose(np.array(found.autocorrelation)[:, 0], central(decays), atol=1e-3)
-    np.testing.assert_allclose(np.array(found.power_spectrum)[:, 0], central(lorentzians), rtol=3e-3)
+    np.testing.assert_allclose(
+        np.array(found.power_spectrum)[:, 0], central(lorentzians), rtol=3e-3
+    )
     # Negative control: a tenth of the band's width would be seen.
     assert np.max(np.diff(central(decays), axis=0)) > 0.1
 
@@ -68,7 +74,10 @@ def test_together_and_alone_they_are_the_models_own(
 ) -> None:
     reference, model = analyse(family(*centre)), family(*other)
     memory, own = memory_of(reference), memory_of(analyse(model)).correlations
-    exact_c, exact_s = own.autocorrelation(memory.lags)[0], own.power_spectrum(memory.frequencies)[0]
+    exact_c, exact_s = (
+        own.autocorrelation(memory.lags)[0],
+        own.power_spectrum(memory.frequencies)[0],
+    )
     pairs = tuple((passage.start, passage.to) for passage in reference.passages)
     (together,) = analysed_together([model], reference, pairs, None)
     alone = analysed_alone(model, reference, pairs, None, in_full=True)
@@ -112,8 +121,13 @@ def test_alone_too_they_have_their_own_eigenfunctions() -> None:
     x = np.linspace(-1.4, 1.4, 50)
     for sample in (together, analysed_alone(model, reference, pairs, None, in_full=True)):
         assert sample.eigenfunctions is not None
-        for found, exact in zip(sample.eigenfunctions, own.spectrum.eigenfunctions.real, strict=True):
-            at, here = np.interp(x, own.stationary.grid[0], exact), np.interp(x, reference.stationary.grid[0], found)
+        for found, exact in zip(
+            sample.eigenfunctions, own.spectrum.eigenfunctions.real, strict=True
+        ):
+            at, here = (
+                np.interp(x, own.stationary.grid[0], exact),
+                np.interp(x, reference.stationary.grid[0], found),
+            )
             np.testing.assert_allclose(here, at, atol=0.02)
 
 

@@ -25,7 +25,9 @@ from worker.identification.sums.kernels import make_kernels
 def _codes(x: np.ndarray, dt: float) -> set[str]:
     data = from_arrays(list(np.atleast_2d(x)), dt)
     scales = measure_scales(data)
-    answer = identified_model.by_efficient_estimator(Problem(data, scales, make_library(scales), make_kernels(scales)), n_draws=0)
+    answer = identified_model.by_efficient_estimator(
+        Problem(data, scales, make_library(scales), make_kernels(scales)), n_draws=0
+    )
     return {f.code for f in answer.findings}
 
 
@@ -65,7 +67,9 @@ def test_measurement_noise_is_named_with_its_variance() -> None:
     x = 0.7 * _ou(60_000, 0.01, 2)
     data = from_arrays([x + 0.1 * np.random.default_rng(5).standard_normal(x.size)], 0.01)
     scales = measure_scales(data)
-    answer = identified_model.by_efficient_estimator(Problem(data, scales, make_library(scales), make_kernels(scales)), n_draws=0)
+    answer = identified_model.by_efficient_estimator(
+        Problem(data, scales, make_library(scales), make_kernels(scales)), n_draws=0
+    )
     assert "measurement-noise" in {f.code for f in answer.findings}
     # √(2/n) of the noise's variance, times three where the increments' own noise is as large: 2 %; four times that.
     assert answer.noise_variance == pytest.approx(0.01, rel=0.08)
@@ -83,7 +87,10 @@ def test_a_moving_baseline_is_a_trend() -> None:
 
 
 def test_a_drift_that_stiffens_halfway_is_no_stationary_record() -> None:
-    softer, stiffer = np.sqrt(2) * _ou(15_000, 0.01, 11), 0.5 * _ou(15_000, 0.08, 12)  # the same diffusion, 4 and 32 × 0.02
+    softer, stiffer = (
+        np.sqrt(2) * _ou(15_000, 0.01, 11),
+        0.5 * _ou(15_000, 0.08, 12),
+    )  # the same diffusion, 4 and 32 × 0.02
     assert "trend" in _codes(np.concatenate([softer, stiffer]), 0.02)
 
 
@@ -109,7 +116,9 @@ def test_the_clock_of_a_record_in_pieces_goes_on_across_the_gaps() -> None:
     segments = np.stack([starts, starts + 1_500, np.zeros(20)], axis=1).astype(np.int64)
     data = Trajectories((x + 0.5 * piece)[:, None], times, segments)
     scales = measure_scales(data)
-    answer = identified_model.by_efficient_estimator(Problem(data, scales, make_library(scales), make_kernels(scales)), n_draws=0)
+    answer = identified_model.by_efficient_estimator(
+        Problem(data, scales, make_library(scales), make_kernels(scales)), n_draws=0
+    )
     assert "trend" in {f.code for f in answer.findings}
 
 
@@ -118,10 +127,14 @@ def test_stages_of_stationary_records_agree_as_often_as_chance_says() -> None:
     for seed in range(8):
         data = from_arrays([_ou(4_000, 0.05, 100 + seed)], 0.05)
         scales = measure_scales(data)
-        found = scalar_estimator.identify(Problem(data, scales, make_library(scales), make_kernels(scales)), "trapezoid", "none")
+        found = scalar_estimator.identify(
+            Problem(data, scales, make_library(scales), make_kernels(scales)), "trapezoid", "none"
+        )
         b, a = found.fit.drift.estimate.internal, found.fit.diffusion.estimate.internal
         walk = chunks(data, scales, block_edges(data, 1))
-        scores = score_tests(walk, Trapezoid(), make_library(scales), b, a, longest_duration(data) / scales.time)
+        scores = score_tests(
+            walk, Trapezoid(), make_library(scales), b, a, longest_duration(data) / scales.time
+        )
         assert scores.drift_stages is not None
         assert scores.noise_stages is not None
         z += [scores.drift_stages.z, scores.noise_stages.z]
@@ -143,7 +156,9 @@ def test_jumps_that_drown_the_diffusion_are_heavy_tails() -> None:
 
 
 def test_a_random_walk_has_no_significant_drift() -> None:
-    assert "no-significant-drift" in _codes(np.cumsum(np.random.default_rng(8).standard_normal(3_000)), 1.0)
+    assert "no-significant-drift" in _codes(
+        np.cumsum(np.random.default_rng(8).standard_normal(3_000)), 1.0
+    )
 
 
 def test_a_deterministic_record_is_said_to_have_no_noise() -> None:

@@ -26,13 +26,17 @@ def _reflected(n: int, a: float, b: float, dt: float, high: float, seed: int) ->
 
 
 def _answer(x: np.ndarray, dt: float, **parameters: object) -> Answer:
-    answer = pipeline.identify(from_arrays([x], dt), IdentificationParameters.model_validate(parameters), lambda *_: None)
+    answer = pipeline.identify(
+        from_arrays([x], dt), IdentificationParameters.model_validate(parameters), lambda *_: None
+    )
     assert isinstance(answer, Answer)
     return answer
 
 
 @pytest.mark.parametrize("domain", [{"x": (0.0, 1.0)}, {}])
-def test_reflected_brownian_motion_keeps_its_diffusion_and_gets_no_drift(domain: dict[str, tuple[float, float]]) -> None:
+def test_reflected_brownian_motion_keeps_its_diffusion_and_gets_no_drift(
+    domain: dict[str, tuple[float, float]],
+) -> None:
     answer = _answer(_reflected(10_000, 0.5, 0.0, 0.001, 1.0, 1), 0.001, domain=domain)
     assert answer.drift.active() == {}
     assert set(answer.diffusion.active()) == {"1"}
@@ -52,16 +56,22 @@ def test_a_particle_on_a_floor_falls() -> None:
 
 def _ou(theta_dt: float, seed: int, n: int = 20_000) -> np.ndarray:
     rho = np.exp(-theta_dt)
-    return np.asarray(lfilter([np.sqrt(1 - rho**2)], [1, -rho], np.random.default_rng(seed).standard_normal(n)))
+    return np.asarray(
+        lfilter([np.sqrt(1 - rho**2)], [1, -rho], np.random.default_rng(seed).standard_normal(n))
+    )
 
 
 @pytest.mark.parametrize("theta_dt", [0.0005, 0.01, 0.3, 1.5])
 def test_a_path_that_turns_of_itself_has_no_wall(theta_dt: float) -> None:
     for seed in range(5):
         assert not find_walls(from_arrays([_ou(theta_dt, seed)], 1.0))
-        assert not find_walls(from_arrays([_ou(theta_dt, seed)], 1.0), (-8.0, 8.0))  # declared, and never reached
+        assert not find_walls(
+            from_arrays([_ou(theta_dt, seed)], 1.0), (-8.0, 8.0)
+        )  # declared, and never reached
 
 
 def test_noise_that_vanishes_at_the_end_and_values_on_a_grid_are_no_wall() -> None:
-    assert not find_walls(from_arrays([_ou(0.01, 1) ** 2], 1.0), (0.0, INF))  # a square-root process
+    assert not find_walls(
+        from_arrays([_ou(0.01, 1) ** 2], 1.0), (0.0, INF)
+    )  # a square-root process
     assert not find_walls(from_arrays([np.round(_ou(0.01, 2) * 2) / 2], 1.0))

@@ -60,7 +60,9 @@ def test_dependent_terms_are_named_with_what_they_are_made_of(terms, expected) -
 def test_dependence_across_variables_and_in_any_unit() -> None:
     states = np.random.default_rng(0).normal(0, [1e-9, 1e4], (2_000, 2))
     scales = tuple(measure_scales(from_arrays([x], 1.0)) for x in states.T)
-    library = make_joint_library(scales, polynomial_degree=2, extra_terms=("(x+y)^2", "exp(-y^2/1e9)"), periods=(None, None))
+    library = make_joint_library(
+        scales, polynomial_degree=2, extra_terms=("(x+y)^2", "exp(-y^2/1e9)"), periods=(None, None)
+    )
     y = (states - library.origins) / np.array(library.units)
     (found,) = dependences(library, y)
     assert found.term == "(x+y)^2"
@@ -73,10 +75,14 @@ def test_a_term_with_a_kink_is_summed_as_it_is() -> None:
     scales, library = measure_scales(data), _library(data, "sqrt(x^2)")
     kernels = make_kernels(scales)
     problem, rule = Problem(data, scales, library, kernels), Trapezoid()
-    sums = gather(walk(problem, rule, 3), library, kernels, problem.cells, lambda c: rule.weights(c, library))
+    sums = gather(
+        walk(problem, rule, 3), library, kernels, problem.cells, lambda c: rule.weights(c, library)
+    )
     y = (data.states[:-1, 0] - scales.origin) / scales.unit
     expected = kernels.at(y) @ np.abs(data.states[:-1, 0])
-    np.testing.assert_allclose(sums.at_instrument.sum(axis=0)[:, -1], expected, rtol=1e-8, atol=1e-8 * expected.max())
+    np.testing.assert_allclose(
+        sums.at_instrument.sum(axis=0)[:, -1], expected, rtol=1e-8, atol=1e-8 * expected.max()
+    )
     # Negative control: through the cells' nodes it is not.
     nodes = sums.nodes
     by_nodes = (kernels.at(nodes) * sums.time) @ np.abs(scales.origin + scales.unit * nodes)

@@ -29,9 +29,16 @@ def _random(lengths: list[int], seed: int) -> Trajectories:
     return Trajectories(generator.standard_normal((int(stops[-1]), 1)), times, segments)
 
 
-@given(st.lists(st.integers(1, 70), min_size=8, max_size=40), st.integers(1, 3), st.integers(1, 12), st.integers(0, 10**6))
+@given(
+    st.lists(st.integers(1, 70), min_size=8, max_size=40),
+    st.integers(1, 3),
+    st.integers(1, 12),
+    st.integers(0, 10**6),
+)
 @settings(max_examples=40, deadline=None)
-def test_every_increment_inside_a_segment_is_walked_exactly_once(lengths: list[int], lag: int, blocks: int, seed: int) -> None:
+def test_every_increment_inside_a_segment_is_walked_exactly_once(
+    lengths: list[int], lag: int, blocks: int, seed: int
+) -> None:
     data = _random(lengths, seed)
     if data.n_increments < trajectories.MINIMUM_INCREMENTS:
         return
@@ -45,13 +52,23 @@ def test_every_increment_inside_a_segment_is_walked_exactly_once(lengths: list[i
     assert got.shape[1] == len(left)
     np.testing.assert_array_equal(got[0][order], expected_left[expected_order])
     np.testing.assert_allclose(
-        (got[1] - got[0])[order] * scales.unit, (data.states[right, 0] - data.states[left, 0])[expected_order], atol=1e-12
+        (got[1] - got[0])[order] * scales.unit,
+        (data.states[right, 0] - data.states[left, 0])[expected_order],
+        atol=1e-12,
     )
-    np.testing.assert_allclose(got[2][order] * scales.time, (data.times[right] - data.times[left])[expected_order])
+    np.testing.assert_allclose(
+        got[2][order] * scales.time, (data.times[right] - data.times[left])[expected_order]
+    )
 
 
 def test_follows_is_true_only_between_neighbours() -> None:
-    data = from_arrays([np.random.default_rng(0).standard_normal(40), np.random.default_rng(1).standard_normal(40)], 1.0)
+    data = from_arrays(
+        [
+            np.random.default_rng(0).standard_normal(40),
+            np.random.default_rng(1).standard_normal(40),
+        ],
+        1.0,
+    )
     walked = list(chunks(data, measure_scales(data), block_edges(data, 1)))
     assert sum(int(c.follows.sum()) for c in walked) == 2 * (39 - 1)
 
@@ -61,7 +78,9 @@ def test_a_periodic_coordinate_takes_the_shorter_way_round() -> None:
     wrapped = (phi + 180) % 360 - 180
     data = from_arrays([wrapped], 1.0)
     walked = list(chunks(data, measure_scales(data, 360.0), block_edges(data, 1), period=360.0))
-    np.testing.assert_allclose(np.concatenate([c.right - c.left for c in walked]) * 180, np.diff(phi), atol=1e-9)
+    np.testing.assert_allclose(
+        np.concatenate([c.right - c.left for c in walked]) * 180, np.diff(phi), atol=1e-9
+    )
     assert max(abs(c.left).max() for c in walked) <= 1
 
 
@@ -86,7 +105,9 @@ def test_memory_does_not_grow_with_the_data(tmp_path: Path) -> None:
     for n in (400_000, 1_600_000):
         np.save(tmp_path / "states.npy", np.random.default_rng(0).standard_normal((n, 1)))
         np.save(tmp_path / "times.npy", np.arange(float(n)))
-        states, times = (np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("states", "times"))
+        states, times = (
+            np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("states", "times")
+        )
         data = Trajectories(states, times, np.array([[0, n, 0]]))
         tracemalloc.start()
         scales = measure_scales(data)

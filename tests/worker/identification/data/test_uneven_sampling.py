@@ -12,10 +12,14 @@ def _poisson_sampled_ou(n: int, mean_step: float, seed: int) -> Trajectories:
     for i, (step, z) in enumerate(zip(steps, generator.standard_normal(n), strict=True)):
         rho = np.exp(-step)
         x[i + 1] = rho * x[i] + np.sqrt(1 - rho**2) * z
-    return Trajectories(x[:, None], np.concatenate([[0], np.cumsum(steps)]), np.array([[0, n + 1, 0]]))
+    return Trajectories(
+        x[:, None], np.concatenate([[0], np.cumsum(steps)]), np.array([[0, n + 1, 0]])
+    )
 
 
-def test_steps_longer_than_half_a_relaxation_time_are_left_out_and_the_rest_is_unbiased(fit) -> None:
+def test_steps_longer_than_half_a_relaxation_time_are_left_out_and_the_rest_is_unbiased(
+    fit,
+) -> None:
     identified, library, scales = fit(_poisson_sampled_ou(20_000, 0.5, 3))
     drift, diffusion = identified.fit.drift.estimate, identified.fit.diffusion.estimate
     assert 0.3 < identified.longest_step < 0.8
@@ -29,7 +33,9 @@ def test_steps_longer_than_half_a_relaxation_time_are_left_out_and_the_rest_is_u
 def test_an_even_record_keeps_all_its_steps(fit, paths) -> None:
     x = paths("ornstein-uhlenbeck", 20, 0.01, 10_000)[:, ::100]
     data = Trajectories(
-        x.reshape(-1, 1), np.tile(np.arange(101.0), 20), np.array([[101 * r, 101 * r + 101, r] for r in range(20)])
+        x.reshape(-1, 1),
+        np.tile(np.arange(101.0), 20),
+        np.array([[101 * r, 101 * r + 101, r] for r in range(20)]),
     )
     identified, _, _ = fit(data)
     assert np.isinf(identified.longest_step)

@@ -51,7 +51,9 @@ def test_wild_readings_and_a_switch_between_two_values_are_no_angle() -> None:
     wild = x.copy()
     wild[[100, 300, 500, 700]] += 40
     check_unwrapped(from_arrays([wild], 1.0), (None,))
-    switching = np.where(np.cumsum(np.random.default_rng(3).random(5_000) < 0.01) % 2 == 0, 1.0, -1.0)
+    switching = np.where(
+        np.cumsum(np.random.default_rng(3).random(5_000) < 0.01) % 2 == 0, 1.0, -1.0
+    )
     check_unwrapped(from_arrays([switching], 1.0), (None,))
 
 

@@ -17,16 +17,31 @@ TRUE, VARIANCE = np.array([1.0, -2.0, 0.5]), 0.7
 
 def _systems(seed: int) -> tuple[WeakSystem, WeakSystem]:
     """Two equations whose errors have V times `TOGETHER` as covariance; the noise's variance enters both alike."""
-    generator, root = np.random.default_rng(seed), np.linalg.cholesky(np.kron(TOGETHER, COVARIANCE / N_BLOCKS))
-    errors = (generator.standard_normal((N_BLOCKS, 2 * N_KERNELS)) @ root.T).reshape(N_BLOCKS, 2, N_KERNELS)
+    generator, root = (
+        np.random.default_rng(seed),
+        np.linalg.cholesky(np.kron(TOGETHER, COVARIANCE / N_BLOCKS)),
+    )
+    errors = (generator.standard_normal((N_BLOCKS, 2 * N_KERNELS)) @ root.T).reshape(
+        N_BLOCKS, 2, N_KERNELS
+    )
     noise = np.full((N_BLOCKS, N_KERNELS), 2 / N_BLOCKS)
-    designs = [np.broadcast_to(steps * KERNELS / N_BLOCKS, (N_BLOCKS, N_KERNELS, 3)) for steps in (1, 3)]
-    one, three = (WeakSystem(design, design @ TRUE + VARIANCE * noise + errors[:, e], noise) for e, design in enumerate(designs))
+    designs = [
+        np.broadcast_to(steps * KERNELS / N_BLOCKS, (N_BLOCKS, N_KERNELS, 3)) for steps in (1, 3)
+    ]
+    one, three = (
+        WeakSystem(design, design @ TRUE + VARIANCE * noise + errors[:, e], noise)
+        for e, design in enumerate(designs)
+    )
     return one, three
 
 
 def test_two_equations_are_as_exact_as_least_squares_that_knows_their_covariance() -> None:
-    design = np.concatenate([np.concatenate([steps * KERNELS, np.full((N_KERNELS, 1), 2.0)], axis=1) for steps in (1, 3)])
+    design = np.concatenate(
+        [
+            np.concatenate([steps * KERNELS, np.full((N_KERNELS, 1), 2.0)], axis=1)
+            for steps in (1, 3)
+        ]
+    )
     known = np.linalg.inv(design.T @ np.linalg.solve(np.kron(TOGETHER, COVARIANCE), design))
     found, claimed, variances = [], [], []
     for seed in range(200):
@@ -61,7 +76,11 @@ def test_windows_that_are_seen_twice_count_once(seen: int) -> None:
     assert system.noise is not None
     twice = WeakSystem(seen * system.design, seen * (system.response - VARIANCE * system.noise))
     before, after = (
-        solve(e, np.eye(3)) for e in (whitened(twice, seen * COVARIANCE), calibrated(whitened(twice, seen * COVARIANCE)))
+        solve(e, np.eye(3))
+        for e in (
+            whitened(twice, seen * COVARIANCE),
+            calibrated(whitened(twice, seen * COVARIANCE)),
+        )
     )
     assert before is not None
     assert after is not None

@@ -17,7 +17,12 @@ def _values(fitted) -> tuple[dict[str, tuple[float, float]], dict[str, tuple[flo
         (identified.fit.diffusion, scales.unit**2 / scales.time),
     ):
         e = selected.estimate
-        out.append({library.names[k]: (v * factor, s * factor) for k, v, s in zip(e.support, e.raw, e.std_error, strict=True)})
+        out.append(
+            {
+                library.names[k]: (v * factor, s * factor)
+                for k, v, s in zip(e.support, e.raw, e.std_error, strict=True)
+            }
+        )
     return out[0], out[1], identified.noise_variance * scales.unit**2
 
 
@@ -44,7 +49,9 @@ def test_uncorrected_the_same_data_are_off_by_more_than_half(paths, fit) -> None
 
 
 def test_clean_data_are_left_alone(paths, fit) -> None:
-    _, _, variance = _values(fit(from_arrays(list(paths("ornstein-uhlenbeck", 20, 0.01, 10_000)), 0.01)))
+    _, _, variance = _values(
+        fit(from_arrays(list(paths("ornstein-uhlenbeck", 20, 0.01, 10_000)), 0.01))
+    )
     assert variance == 0
 
 
@@ -96,13 +103,19 @@ def test_auto_takes_a_rule_of_fourth_order_where_the_trapezoid_is_too_coarse(pat
 
 
 @pytest.mark.slow
-def test_how_the_diffusion_varies_is_known_through_noise_as_well_as_the_instrument_lets_it(paths, fit) -> None:
+def test_how_the_diffusion_varies_is_known_through_noise_as_well_as_the_instrument_lets_it(
+    paths, fit
+) -> None:
     x = paths("multiplicative", 40, 0.05, 2_000)
     y = x + 0.1 * np.random.default_rng(2).standard_normal(x.shape)
     drift, diffusion, _ = _values(fit(from_arrays(list(y), 0.05)))
     assert set(drift) == {"x"}
     assert set(diffusion) == {"1", "x^2"}
-    for (value, error), true in ((drift["x"], -2.0), (diffusion["1"], 0.25), (diffusion["x^2"], 0.25)):
+    for (value, error), true in (
+        (drift["x"], -2.0),
+        (diffusion["1"], 0.25),
+        (diffusion["x^2"], 0.25),
+    ):
         assert abs(value - true) < 4 * error
     # The Cramér–Rao bound of x^2 is 11 % here and the instrument, a noisy sample before, knows 0.7 of the state's square; by
     # differences in which the noise cancels it is 31 %.
@@ -116,7 +129,9 @@ def test_corrected_functions_average_to_the_functions() -> None:
     y = 0.3 + np.sqrt(variance) * generator.standard_normal(400_000)
     corrected = library.internal(y) @ noise_correction(library, variance).T
     error = corrected.std(axis=0) / np.sqrt(len(y))
-    assert np.all(np.abs(corrected.mean(axis=0) - library.internal(np.array([0.3]))[0]) < 4.5 * error + 1e-12)
+    assert np.all(
+        np.abs(corrected.mean(axis=0) - library.internal(np.array([0.3]))[0]) < 4.5 * error + 1e-12
+    )
 
 
 def test_heavy_tailed_increments_that_persist_are_not_called_blurred(fit) -> None:

@@ -7,7 +7,9 @@ from worker.identification.data.trajectories import from_arrays
 from worker.identification.equations.scalar_rules import AdamsMoulton, Simpson, Trapezoid
 
 
-@pytest.mark.parametrize(("rule", "degree"), [(Trapezoid(), 1), (AdamsMoulton(), 3), (Simpson(), 3)])
+@pytest.mark.parametrize(
+    ("rule", "degree"), [(Trapezoid(), 1), (AdamsMoulton(), 3), (Simpson(), 3)]
+)
 def test_a_rule_integrates_polynomials_of_its_order_and_no_others(rule, degree: int) -> None:
     points = np.arange(len(rule.quadrature))
     for p in range(degree + 2):
@@ -15,13 +17,19 @@ def test_a_rule_integrates_polynomials_of_its_order_and_no_others(rule, degree: 
         assert (abs(off) < 1e-12) == (p <= degree)
 
 
-def test_one_step_through_four_points_uses_the_data_as_pairs_do_and_two_steps_do_not(paths, fit) -> None:
+def test_one_step_through_four_points_uses_the_data_as_pairs_do_and_two_steps_do_not(
+    paths, fit
+) -> None:
     data = from_arrays(list(paths("double-well", 20, 0.01, 10_000)[:, ::10]), 0.1)
     of_drift, of_diffusion = {}, {}
     for rule in ("trapezoid", "simpson", "auto"):
         identified, _, _ = fit(data, rule=rule)
-        of_drift[rule], of_diffusion[rule] = (c.estimate.std_error[0] for c in (identified.fit.drift, identified.fit.diffusion))
+        of_drift[rule], of_diffusion[rule] = (
+            c.estimate.std_error[0] for c in (identified.fit.drift, identified.fit.diffusion)
+        )
     # Squares of overlapping increments over two steps have 3/2 the variance; each error is known to √(1/400), some 5 %.
-    assert of_diffusion["simpson"] / of_diffusion["trapezoid"] == pytest.approx(np.sqrt(1.5), rel=0.2)
+    assert of_diffusion["simpson"] / of_diffusion["trapezoid"] == pytest.approx(
+        np.sqrt(1.5), rel=0.2
+    )
     assert of_diffusion["auto"] / of_diffusion["trapezoid"] == pytest.approx(1.0, rel=0.15)
     assert of_drift["auto"] / of_drift["trapezoid"] == pytest.approx(1.0, rel=0.15)

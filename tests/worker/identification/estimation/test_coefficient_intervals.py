@@ -25,7 +25,9 @@ def test_either_end_is_held_as_often_as_promised(shift: float, confidence: float
 
 
 def test_without_a_disagreement_it_is_the_usual_interval() -> None:
-    assert confidence_interval(2.0, 0.1, 0.0, 0.95) == pytest.approx((2 - 0.195996, 2 + 0.195996), abs=1e-6)
+    assert confidence_interval(2.0, 0.1, 0.0, 0.95) == pytest.approx(
+        (2 - 0.195996, 2 + 0.195996), abs=1e-6
+    )
 
 
 def test_ignoring_the_other_rule_would_miss_its_truth() -> None:

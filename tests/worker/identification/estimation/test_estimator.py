@@ -17,7 +17,10 @@ TRUE = {
 
 def _named(component, library, factor: float) -> dict[str, tuple[float, float]]:
     e = component.estimate
-    return {library.names[k]: (v * factor, s * factor) for k, v, s in zip(e.support, e.raw, e.std_error, strict=True)}
+    return {
+        library.names[k]: (v * factor, s * factor)
+        for k, v, s in zip(e.support, e.raw, e.std_error, strict=True)
+    }
 
 
 def _model(fitted) -> tuple[dict[str, tuple[float, float]], dict[str, tuple[float, float]]]:
@@ -56,14 +59,18 @@ def test_standard_error_of_the_drift_is_the_cramer_rao_bound(paths, fit) -> None
     time=st.sampled_from([1e-6, 1.0, 3600.0]),
 )
 @settings(max_examples=10, deadline=None)
-def test_changing_units_rescales_the_coefficients_and_changes_no_support(paths, fit, scale, offset, time) -> None:
+def test_changing_units_rescales_the_coefficients_and_changes_no_support(
+    paths, fit, scale, offset, time
+) -> None:
     x = paths("double-well", 20, 0.01, 10_000)[:4, ::5]
     plain_drift, plain_diffusion = _model(fit(from_arrays(list(x), 0.05)))
     drift, diffusion = _model(fit(from_arrays(list(scale * (x + offset)), 0.05 * time)))
     if not offset:
         assert set(drift) == set(plain_drift)
         for term, power in (("x", 1), ("x^3", 3)):
-            assert drift[term][0] == pytest.approx(plain_drift[term][0] * scale ** (1 - power) / time, rel=1e-6)
+            assert drift[term][0] == pytest.approx(
+                plain_drift[term][0] * scale ** (1 - power) / time, rel=1e-6
+            )
     assert set(diffusion) == set(plain_diffusion) == {"1"}
     # Off the origin the cubic takes other terms, and the diffusion's correction moves with the drift: a tenth of its error.
     tolerance = 1e-6 * plain_diffusion["1"][0] if not offset else 0.1 * plain_diffusion["1"][1]
@@ -92,7 +99,9 @@ def test_uneven_steps_are_used_as_they_are(paths, fit) -> None:
     assert abs(drift["x"][0] + 1) < 4 * drift["x"][1]
     assert abs(diffusion["1"][0] - 0.49) < 4 * diffusion["1"][1] + 0.002
     # Negative control: one step for all, the median, is off by far more.
-    _, wrong_diffusion = _model(fit(Trajectories(data.states, np.arange(len(keep)) * 0.01, data.segments)))
+    _, wrong_diffusion = _model(
+        fit(Trajectories(data.states, np.arange(len(keep)) * 0.01, data.segments))
+    )
     assert abs(wrong_diffusion["1"][0] - 0.49) > 10 * wrong_diffusion["1"][1]
 
 
@@ -131,13 +140,16 @@ def test_an_angle_is_identified_across_its_seam(fit) -> None:
 
 
 @pytest.mark.slow
-def test_on_exact_euler_steps_the_rules_disagreement_covers_the_bias_of_the_trapezoid(paths, fit) -> None:
+def test_on_exact_euler_steps_the_rules_disagreement_covers_the_bias_of_the_trapezoid(
+    paths, fit
+) -> None:
     data = from_arrays(list(paths("double-well", 24, 0.002, 50_000, substeps=1)), 0.002)
     identified, _, scales = fit(data)
     selected, factor = identified.fit.diffusion, scales.unit**2 / scales.time
     assert selected.shift is not None
     value, error, shift = (
-        float(v) * factor for v in (selected.estimate.raw[0], selected.estimate.std_error[0], selected.shift.raw[0])
+        float(v) * factor
+        for v in (selected.estimate.raw[0], selected.estimate.std_error[0], selected.shift.raw[0])
     )
     # −a⟨b′⟩Δt with ⟨b′⟩ = 1 − 3⟨x²⟩ = −1.56: the trapezoid is 0.31 % too high, and Euler's rule right.
     assert shift == pytest.approx(-0.0031 * 0.25, rel=0.1)

@@ -39,11 +39,20 @@ from worker.identification.sums.kernel_statistics import KernelStatistics
 from worker.identification.sums.kernels import Kernels, make_kernels
 
 
-def _problem(data: Trajectories, *, choosing: bool = True, period: float | None = None, **library) -> Problem:
+def _problem(
+    data: Trajectories, *, choosing: bool = True, period: float | None = None, **library
+) -> Problem:
     scales = measure_scales(data, period)
     grid = make_grid(scales, period=period) if choosing else None
     kernels = make_kernels(scales, period=period)
-    return Problem(data, scales, make_library(scales, period=period, **library), kernels, period=period, grid=grid)
+    return Problem(
+        data,
+        scales,
+        make_library(scales, period=period, **library),
+        kernels,
+        period=period,
+        grid=grid,
+    )
 
 
 def _at_nodes(problem: Problem) -> tuple[KernelStatistics, Weights]:
@@ -66,7 +75,9 @@ def wells(paths) -> Trajectories:
     return from_arrays(list(paths("double-well", 20, 0.01, 10_000)), 0.01)
 
 
-@pytest.mark.parametrize("library", [{}, {"extra_terms": ("sin(x)",)}], ids=["by powers", "by weights"])
+@pytest.mark.parametrize(
+    "library", [{}, {"extra_terms": ("sin(x)",)}], ids=["by powers", "by weights"]
+)
 def test_one_pass_gives_the_sums_of_every_candidate(wells: Trajectories, library) -> None:
     problem = _problem(wells, **library)
     at_nodes = gather_for(problem, Trapezoid(), at_nodes=True)
@@ -75,14 +86,25 @@ def test_one_pass_gives_the_sums_of_every_candidate(wells: Trajectories, library
         of_the_same_pass = at_nodes.under(kernels)
         scale = np.abs(of_its_own_pass.sums).max(axis=(0, 1))
         # Cells of half a bandwidth are exact to 2·10⁻¹¹ of the sum of absolute values.
-        np.testing.assert_allclose(of_the_same_pass.sums / scale, of_its_own_pass.sums / scale, atol=1e-9)
-        np.testing.assert_allclose(of_the_same_pass.at_instrument, of_its_own_pass.at_instrument, atol=1e-9 * wells.n_increments)
+        np.testing.assert_allclose(
+            of_the_same_pass.sums / scale, of_its_own_pass.sums / scale, atol=1e-9
+        )
+        np.testing.assert_allclose(
+            of_the_same_pass.at_instrument,
+            of_its_own_pass.at_instrument,
+            atol=1e-9 * wells.n_increments,
+        )
 
 
-def test_by_eulers_rule_the_yardstick_is_girsanovs_likelihood_of_the_fold(wells: Trajectories) -> None:
+def test_by_eulers_rule_the_yardstick_is_girsanovs_likelihood_of_the_fold(
+    wells: Trajectories,
+) -> None:
     problem, a = _problem(wells), 0.3
     statistics = gather_for(problem, Euler(), at_nodes=True)
-    system, functions = Euler().drift_system(statistics, problem.library), problem.library.internal(statistics.nodes)
+    system, functions = (
+        Euler().drift_system(statistics, problem.library),
+        problem.library.internal(statistics.nodes),
+    )
     yardstick = make_yardstick(
         design=functions.T / a @ folds_of(system.design),
         response=folds_of(system.response) @ functions / a,
@@ -111,7 +133,9 @@ def test_what_is_held_out_has_no_part_in_its_own_coefficients(wells: Trajectorie
     rows = white @ np.linalg.pinv(problem.kernels.at(statistics.nodes))
     design, response = rows @ folds_of(system.design), folds_of(system.response) @ rows.T
     size = problem.library.internal_size
-    yardstick = make_yardstick(np.stack([np.eye(size)] * len(design)), np.zeros((len(design), size)), np.eye(size))
+    yardstick = make_yardstick(
+        np.stack([np.eye(size)] * len(design)), np.zeros((len(design), size)), np.eye(size)
+    )
     before = held_out(design, response, yardstick)
     response[3] += 5.0
     after = held_out(design, response, yardstick)
@@ -121,7 +145,9 @@ def test_what_is_held_out_has_no_part_in_its_own_coefficients(wells: Trajectorie
 
 @given(count=st.integers(5, 80), spacings=st.floats(0.3, 5.0))
 @settings(max_examples=15, deadline=None)
-def test_no_kernels_know_more_than_the_likelihood(wells_at_nodes, count: int, spacings: float) -> None:
+def test_no_kernels_know_more_than_the_likelihood(
+    wells_at_nodes, count: int, spacings: float
+) -> None:
     functions, statistics, weights, kernels = wells_at_nodes
     centres = np.linspace(kernels.centres[0], kernels.centres[-1], count)
     candidate = Kernels(centres, max(spacings * float(centres[1] - centres[0]), 0.02))
@@ -142,7 +168,9 @@ def wells_at_nodes(wells: Trajectories):
 @pytest.mark.parametrize("system", ["ornstein-uhlenbeck", "double-well", "multiplicative"])
 def test_the_default_kernels_are_at_the_bound_and_others_are_no_better(paths, system: str) -> None:
     problem = _problem(from_arrays(list(paths(system, 20, 0.01, 10_000)), 0.01))
-    default, finer, coarser = _judged(problem, problem.kernels, *(make_kernels(problem.scales, count=n) for n in (100, 25)))
+    default, finer, coarser = _judged(
+        problem, problem.kernels, *(make_kernels(problem.scales, count=n) for n in (100, 25))
+    )
     assert max(default.drift_variance, default.diffusion_variance) < 1.001
     for other in (finer, coarser):
         assert other.drift_variance == pytest.approx(default.drift_variance, abs=0.001)
@@ -158,7 +186,9 @@ def test_absurd_kernels_are_told(wells: Trajectories) -> None:
     two = Kernels(ends, 0.45 * width)
     as_wide_as_the_range = replace(problem.kernels, bandwidth=2 * width)
     gaps = Kernels(np.linspace(*ends, 6), problem.kernels.bandwidth / 4)
-    default, none, nothing, gappy = _judged(problem, problem.kernels, two, as_wide_as_the_range, gaps)
+    default, none, nothing, gappy = _judged(
+        problem, problem.kernels, two, as_wide_as_the_range, gaps
+    )
     # Five terms cannot be told by two kernels, nor by fifty that are one.
     assert none.score is None
     assert nothing.score is None
@@ -170,7 +200,9 @@ def test_absurd_kernels_are_told(wells: Trajectories) -> None:
 
 
 def test_chosen_kernels_are_as_good_as_the_default(wells: Trajectories) -> None:
-    default, chosen = (identify(_problem(wells, choosing=c), "trapezoid", "none").fit for c in (False, True))
+    default, chosen = (
+        identify(_problem(wells, choosing=c), "trapezoid", "none").fit for c in (False, True)
+    )
     for one, other in ((default.drift, chosen.drift), (default.diffusion, chosen.diffusion)):
         assert one.estimate.support == other.estimate.support
         # Var(ĉ − ĉ₀) = Var ĉ − Var ĉ₀ of an efficient ĉ₀, below one percent of it: 0.1 standard errors, four times over.
@@ -191,7 +223,9 @@ def test_changing_units_changes_no_choice(paths, scale: float, offset: float, ti
     assert one.chosen == other.chosen
     for before, after in zip(one.candidates, other.candidates, strict=True):
         assert before.count == after.count
-        assert after.bandwidth * changed_unit == pytest.approx(before.bandwidth * unit * scale, rel=1e-9)
+        assert after.bandwidth * changed_unit == pytest.approx(
+            before.bandwidth * unit * scale, rel=1e-9
+        )
         # Directions of V near 10⁻¹⁰ of the largest may be kept in one unit and not in the other.
         assert after.score == pytest.approx(before.score, abs=0.01)
 
@@ -206,13 +240,24 @@ def ripples() -> Trajectories:
     """b = −x + 3 sin 70x, of a period shorter than the default bandwidth."""
     start = np.random.default_rng(1).normal(0, 0.5, 20)
     return from_arrays(
-        list(simulate(lambda x: -x + 3 * np.sin(70 * x), lambda x: np.full_like(x, 0.5), start, dt=2e-4, n_steps=20_000, seed=3)),
+        list(
+            simulate(
+                lambda x: -x + 3 * np.sin(70 * x),
+                lambda x: np.full_like(x, 0.5),
+                start,
+                dt=2e-4,
+                n_steps=20_000,
+                seed=3,
+            )
+        ),
         2e-4,
     )
 
 
 @pytest.mark.slow
-def test_ripples_under_a_kernel_are_missed_with_a_warning_and_found_by_choosing(ripples: Trajectories) -> None:
+def test_ripples_under_a_kernel_are_missed_with_a_warning_and_found_by_choosing(
+    ripples: Trajectories,
+) -> None:
     library = {"polynomial_degree": 2, "extra_terms": ("sin(70*x)", "cos(70*x)")}
     missed, found = (_problem(ripples, choosing=c, **library) for c in (False, True))
     default, chosen = (identify(p, "euler", "none") for p in (missed, found))
@@ -253,7 +298,15 @@ def test_kernels_are_chosen_for_the_rule_that_fits(paths, rule: str) -> None:
 
 def test_on_a_circle_too() -> None:
     start = np.random.default_rng(2).uniform(-np.pi, np.pi, 12)
-    x = simulate(lambda x: -np.sin(x), lambda x: np.full_like(x, 0.8), start, dt=0.02, n_steps=5_000, substeps=2, seed=5)
+    x = simulate(
+        lambda x: -np.sin(x),
+        lambda x: np.full_like(x, 0.8),
+        start,
+        dt=0.02,
+        n_steps=5_000,
+        substeps=2,
+        seed=5,
+    )
     wrapped = (x + np.pi) % (2 * np.pi) - np.pi
     problem = _problem(from_arrays(list(wrapped), 0.02), period=2 * np.pi, fourier_harmonics=3)
     identified = identify(problem, "trapezoid", "none")

@@ -48,12 +48,26 @@ SYSTEMS = {
     "rotating": System(
         lambda x: x @ np.array([[-1.0, 2.0], [-2.0, -1.0]]).T,
         constant(np.linalg.cholesky(np.array([[1.0, 0.6], [0.6, 0.5]]))),
-        {"x": {"x": -1, "y": 2}, "y": {"x": -2, "y": -1}, "x,x": {"1": 1.0}, "x,y": {"1": 0.6}, "y,y": {"1": 0.5}},
+        {
+            "x": {"x": -1, "y": 2},
+            "y": {"x": -2, "y": -1},
+            "x,x": {"1": 1.0},
+            "x,y": {"1": 0.6},
+            "y,y": {"1": 0.5},
+        },
     ),
     "double well": System(
-        lambda x: np.stack([-x[:, 0] - x[:, 0] ** 3 + 2 * x[:, 1], 2 * x[:, 0] - 2 * x[:, 1]], axis=1),
+        lambda x: np.stack(
+            [-x[:, 0] - x[:, 0] ** 3 + 2 * x[:, 1], 2 * x[:, 0] - 2 * x[:, 1]], axis=1
+        ),
         constant(np.sqrt(0.5) * np.eye(2)),
-        {"x": {"x": -1, "y": 2, "x^3": -1}, "y": {"x": 2, "y": -2}, "x,x": {"1": 0.5}, "x,y": {}, "y,y": {"1": 0.5}},
+        {
+            "x": {"x": -1, "y": 2, "x^3": -1},
+            "y": {"x": 2, "y": -2},
+            "x,x": {"1": 0.5},
+            "x,y": {},
+            "y,y": {"1": 0.5},
+        },
     ),
     "multiplicative": System(
         lambda x: np.stack([-x[:, 0] + x[:, 1], -x[:, 0] - x[:, 1]], axis=1),
@@ -82,13 +96,22 @@ def system_paths() -> Paths:
     """Sampled paths of a system, remembered; (n, n_steps + 1, 2)."""
     made: dict[tuple[object, ...], Floats] = {}
 
-    def make(name: str, n: int = 20, n_steps: int = 4_000, substeps: int = 10, seed: int = 0) -> Floats:
+    def make(
+        name: str, n: int = 20, n_steps: int = 4_000, substeps: int = 10, seed: int = 0
+    ) -> Floats:
         key = (name, n, n_steps, substeps, seed)
         if key not in made:
             system = SYSTEMS[name]
             start = np.random.default_rng(seed).normal(0, 0.6, (n, 2))
             made[key] = simulate_system(
-                system.drift, system.noise, start, dt=system.dt, n_steps=n_steps, substeps=substeps, burn_in=300, seed=seed + 1
+                system.drift,
+                system.noise,
+                start,
+                dt=system.dt,
+                n_steps=n_steps,
+                substeps=substeps,
+                burn_in=300,
+                seed=seed + 1,
             )
         return made[key]
 
@@ -106,7 +129,9 @@ def fit_jointly(remembered: Callable[..., Any]) -> Callable[..., Fitted]:
         periods = periods or (None,) * data.dimension
         space = measure_space(data, periods)
         terms = make_joint_library(space.scales, periods=periods, **library)  # type: ignore[arg-type]
-        instruments = make_instruments(space.internal(np.array(data.states)), terms, periods, count=count)
+        instruments = make_instruments(
+            space.internal(np.array(data.states)), terms, periods, count=count
+        )
         problem = JointProblem(data, space, terms, instruments, Criterion(selection), structure)  # type: ignore[arg-type]
         return identify(problem, rule, noise), problem  # type: ignore[arg-type]
 
@@ -126,12 +151,20 @@ def named(fitted: Fitted) -> Named:
     """Value and standard error of every active term in the data's units, by variable and by pair."""
     fit, problem = fitted
     library, units, time = problem.library, problem.space.units, problem.space.time
-    components = [(v, s, units[p] / time) for p, (v, s) in enumerate(zip(library.variables, fit.drift, strict=True))]
-    components += [(name_of((p, q), library.variables), s, units[p] * units[q] / time) for (p, q), s in fit.diffusion.items()]
+    components = [
+        (v, s, units[p] / time)
+        for p, (v, s) in enumerate(zip(library.variables, fit.drift, strict=True))
+    ]
+    components += [
+        (name_of((p, q), library.variables), s, units[p] * units[q] / time)
+        for (p, q), s in fit.diffusion.items()
+    ]
     return {
         key: {
             library.names[k]: (float(v * factor), float(e * factor))
-            for k, v, e in zip(s.estimate.support, s.estimate.raw, s.estimate.std_error, strict=True)
+            for k, v, e in zip(
+                s.estimate.support, s.estimate.raw, s.estimate.std_error, strict=True
+            )
         }
         for key, s, factor in components
     }

@@ -34,9 +34,13 @@ def coupled() -> Trajectories:
     return from_arrays(list(paths), 0.02)
 
 
-def test_whatever_their_number_kernels_beside_the_librarys_functions_are_at_the_bound(coupled: Trajectories) -> None:
+def test_whatever_their_number_kernels_beside_the_librarys_functions_are_at_the_bound(
+    coupled: Trajectories,
+) -> None:
     problem, y = _problem(coupled)
-    chosen, choice = choose_instruments(problem, lambda n: make_instruments(y, problem.library, PLANE, count=n))
+    chosen, choice = choose_instruments(
+        problem, lambda n: make_instruments(y, problem.library, PLANE, count=n)
+    )
     assert choice.n_folds == 12
     for candidate, behind in zip(choice.candidates, choice.shortfalls(), strict=True):
         # The cut of V at 10⁻⁵ of its largest eigenvalue loses some directions; the rest is Cauchy–Schwarz.
@@ -45,7 +49,10 @@ def test_whatever_their_number_kernels_beside_the_librarys_functions_are_at_the_
         # A paired difference of efficient estimators on eleven degrees of freedom: one in 300 is beyond 3.5 errors.
         assert behind[0] <= max(3.5 * behind[1], 0.1)
     taken = choice.candidates[choice.chosen]
-    assert (taken.count, taken.bandwidth) == (chosen.instruments.n_kernels, chosen.instruments.bandwidth)
+    assert (taken.count, taken.bandwidth) == (
+        chosen.instruments.n_kernels,
+        chosen.instruments.bandwidth,
+    )
 
 
 def test_kernels_away_from_the_data_are_told(coupled: Trajectories) -> None:
@@ -54,7 +61,11 @@ def test_kernels_away_from_the_data_are_told(coupled: Trajectories) -> None:
     def make(count: int) -> Instruments:
         made = make_instruments(y, problem.library, PLANE, count=count)
         # The library's functions are tapered where no kernel is: these see an edge of the data only.
-        return made if count == 50 else replace(made, centres=made.centres + 2.5, bandwidth=made.bandwidth / 4)
+        return (
+            made
+            if count == 50
+            else replace(made, centres=made.centres + 2.5, bandwidth=made.bandwidth / 4)
+        )
 
     chosen, choice = choose_instruments(problem, make)
     assert chosen.instruments.n_kernels == problem.instruments.n_kernels
@@ -63,11 +74,17 @@ def test_kernels_away_from_the_data_are_told(coupled: Trajectories) -> None:
 
 
 def test_units_and_the_order_of_variables_change_no_choice(coupled: Trajectories) -> None:
-    changed = from_arrays([coupled.states[a:b, ::-1] * [1e-6, 3.0] + [0, 5] for a, b, _ in coupled.segments], 72.0)
+    changed = from_arrays(
+        [coupled.states[a:b, ::-1] * [1e-6, 3.0] + [0, 5] for a, b, _ in coupled.segments], 72.0
+    )
     choices = []
     for data in (coupled, changed):
         problem, y = _problem(data)
-        choices.append(choose_instruments(problem, lambda n, p=problem, y=y: make_instruments(y, p.library, PLANE, count=n))[1])
+        choices.append(
+            choose_instruments(
+                problem, lambda n, p=problem, y=y: make_instruments(y, p.library, PLANE, count=n)
+            )[1]
+        )
     one, other = choices
     assert one.chosen == other.chosen
     for before, after in zip(one.candidates, other.candidates, strict=True):
@@ -79,6 +96,8 @@ def test_units_and_the_order_of_variables_change_no_choice(coupled: Trajectories
 def test_a_record_of_two_blocks_leaves_the_default(coupled: Trajectories) -> None:
     first = Trajectories(coupled.states[:140], coupled.times[:140], np.array([[0, 140, 0]]))
     problem, y = _problem(first)
-    same, choice = choose_instruments(problem, lambda n: make_instruments(y, problem.library, PLANE, count=n))
+    same, choice = choose_instruments(
+        problem, lambda n: make_instruments(y, problem.library, PLANE, count=n)
+    )
     assert same is problem
     assert choice.chosen is None

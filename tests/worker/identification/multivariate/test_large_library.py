@@ -17,7 +17,9 @@ def ice_core() -> Trajectories:
     """Sodium, calcium, layer thickness and δ18O of ten years each; gaps where one of them is missing."""
     if not RECORD.is_file():
         pytest.skip("the real records (../shared/data) are not here")
-    lines = [line.split(",") for line in RECORD.read_text().splitlines() if line and line[0].isdigit()]
+    lines = [
+        line.split(",") for line in RECORD.read_text().splitlines() if line and line[0].isdigit()
+    ]
     values = np.array([[float(v) if v else np.nan for v in line[1:5]] for line in lines])
     there = np.isfinite(values).all(axis=1)
     stretches = np.split(values, np.flatnonzero(np.diff(there)) + 1)
@@ -27,9 +29,13 @@ def ice_core() -> Trajectories:
 @pytest.mark.slow
 def test_four_variables_of_degree_four_are_identified(ice_core: Trajectories) -> None:
     # As it is, without the five rounds that measurement noise takes.
-    asked = IdentificationParameters.model_validate({"sampling_rule": "euler", "measurement_noise": "none"})
+    asked = IdentificationParameters.model_validate(
+        {"sampling_rule": "euler", "measurement_noise": "none"}
+    )
     said: list[float] = []
-    answer = pipeline.identify(ice_core, asked, lambda fraction, stage, message: said.append(fraction))
+    answer = pipeline.identify(
+        ice_core, asked, lambda fraction, stage, message: said.append(fraction)
+    )
     assert said == sorted(said)
     for component in (*answer.drift.values(), *answer.diffusion.values()):
         sizes = [len(entry.support) for entry in component.path]

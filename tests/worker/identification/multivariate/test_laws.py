@@ -12,11 +12,22 @@ from worker.identification.sums.window_statistics import gather
 
 pytestmark = pytest.mark.slow
 
-SWAPPED = {"x": "y", "y": "x", "x^3": "y^3", "y^3": "x^3", "x^2": "y^2", "y^2": "x^2", "1": "1", "x*y": "x*y"}
+SWAPPED = {
+    "x": "y",
+    "y": "x",
+    "x^3": "y^3",
+    "y^3": "x^3",
+    "x^2": "y^2",
+    "y^2": "x^2",
+    "1": "1",
+    "x*y": "x*y",
+}
 
 
 @pytest.mark.parametrize("name", ["rotating", "double well", "multiplicative"])
-def test_permuting_the_variables_permutes_the_answer(name: str, system_paths, fit_jointly, as_data, coefficients) -> None:
+def test_permuting_the_variables_permutes_the_answer(
+    name: str, system_paths, fit_jointly, as_data, coefficients
+) -> None:
     paths = system_paths(name)
     plain = coefficients(fit_jointly(as_data(paths), rule="trapezoid"))
     swapped = coefficients(fit_jointly(as_data(paths[:, :, ::-1]), rule="trapezoid"))
@@ -39,7 +50,9 @@ def test_changing_units_rescales_the_coefficients_and_changes_no_support(
 ) -> None:
     paths = system_paths("double well", n=8)
     plain = coefficients(fit_jointly(as_data(paths), rule="trapezoid", polynomial_degree=3))
-    scaled = coefficients(fit_jointly(as_data(paths * [x, y], 0.01 * time), rule="trapezoid", polynomial_degree=3))
+    scaled = coefficients(
+        fit_jointly(as_data(paths * [x, y], 0.01 * time), rule="trapezoid", polynomial_degree=3)
+    )
     size = {"1": 1.0, "x": x, "y": y, "x^3": x**3}
     unit = {"x": x, "y": y, "x,x": x * x, "x,y": x * y, "y,y": y * y}
     for key, terms in plain.items():
@@ -50,7 +63,9 @@ def test_changing_units_rescales_the_coefficients_and_changes_no_support(
             assert abs(scaled[key][term][0] / expected - value) < 5e-3 * error
 
 
-def test_the_order_of_trajectories_does_not_matter(system_paths, fit_jointly, as_data, coefficients) -> None:
+def test_the_order_of_trajectories_does_not_matter(
+    system_paths, fit_jointly, as_data, coefficients
+) -> None:
     paths = system_paths("double well", n=8)
     plain = coefficients(fit_jointly(as_data(paths), rule="trapezoid"))
     turned = coefficients(fit_jointly(as_data(paths[::-1]), rule="trapezoid"))
@@ -63,7 +78,9 @@ def test_the_order_of_trajectories_does_not_matter(system_paths, fit_jointly, as
 @pytest.mark.parametrize("rule", [TRAPEZOID, SIMPSON, THROUGH_NOISE])
 @given(cut=st.integers(2, 18))
 @settings(max_examples=4, deadline=None)
-def test_statistics_of_two_halves_add_up_to_those_of_the_whole(system_paths, fit_jointly, as_data, rule, cut: int) -> None:
+def test_statistics_of_two_halves_add_up_to_those_of_the_whole(
+    system_paths, fit_jointly, as_data, rule, cut: int
+) -> None:
     data = as_data(system_paths("rotating", n_steps=800))
     _, problem = fit_jointly(data, rule="euler", noise="none", polynomial_degree=2)
 
@@ -73,7 +90,10 @@ def test_statistics_of_two_halves_add_up_to_those_of_the_whole(system_paths, fit
         part = replace(problem, data=some)
         return gather(walk(part, rule, N_BLOCKS), problem.space, problem.instruments, rule)
 
-    first, second = (Trajectories(data.states, data.times, data.segments[half]) for half in (slice(cut), slice(cut, None)))
+    first, second = (
+        Trajectories(data.states, data.times, data.segments[half])
+        for half in (slice(cut), slice(cut, None))
+    )
     both, whole = of(first) + of(second), of(data)
     assert both.n_windows == whole.n_windows
     assert both.time == pytest.approx(whole.time)
@@ -82,16 +102,26 @@ def test_statistics_of_two_halves_add_up_to_those_of_the_whole(system_paths, fit
     np.testing.assert_allclose(total, expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
 
 
-def test_an_inactive_term_leaves_the_support(system_paths, fit_jointly, as_data, coefficients) -> None:
+def test_an_inactive_term_leaves_the_support(
+    system_paths, fit_jointly, as_data, coefficients
+) -> None:
     data = as_data(system_paths("double well"))
     plain = coefficients(fit_jointly(data, rule="trapezoid", polynomial_degree=3))
-    more = coefficients(fit_jointly(data, rule="trapezoid", polynomial_degree=3, extra_terms=("sin(x*y)", "x/(1+y^2)")))
+    more = coefficients(
+        fit_jointly(
+            data, rule="trapezoid", polynomial_degree=3, extra_terms=("sin(x*y)", "x/(1+y^2)")
+        )
+    )
     assert {k: set(v) for k, v in more.items()} == {k: set(v) for k, v in plain.items()}
 
 
-def test_doubling_the_data_halves_the_variance(system_paths, fit_jointly, as_data, coefficients) -> None:
+def test_doubling_the_data_halves_the_variance(
+    system_paths, fit_jointly, as_data, coefficients
+) -> None:
     paths = system_paths("rotating")
-    half, whole = (coefficients(fit_jointly(as_data(p), rule="trapezoid")) for p in (paths[:10], paths))
+    half, whole = (
+        coefficients(fit_jointly(as_data(p), rule="trapezoid")) for p in (paths[:10], paths)
+    )
     for key in ("x", "y"):
         for term, (_, error) in whole[key].items():
             # The paths of either half visit the plane somewhat differently.

@@ -57,7 +57,9 @@ def test_the_librarys_functions_are_tapered_away_from_the_data() -> None:
     _, functions = instruments.at(space.internal(np.array([[30.0, -30.0]])))
     assert np.abs(functions).max() < 1e-6
     inside = space.internal(np.array([[0.3, -0.4]]))
-    np.testing.assert_allclose(instruments.at(inside)[1], library.internal(inside), rtol=0.1, atol=1e-12)
+    np.testing.assert_allclose(
+        instruments.at(inside)[1], library.internal(inside), rtol=0.1, atol=1e-12
+    )
 
 
 def test_noise_corrected_functions_have_the_functions_as_their_mean() -> None:
@@ -68,7 +70,10 @@ def test_noise_corrected_functions_have_the_functions_as_their_mean() -> None:
     noise = MeasurementNoise(covariance, library)
     # Gauss–Hermite quadrature is exact for these polynomials.
     nodes, weights = np.polynomial.hermite_e.hermegauss(8)
-    grid = np.stack(np.meshgrid(nodes, nodes), axis=-1).reshape(-1, 2) @ np.linalg.cholesky(covariance).T
+    grid = (
+        np.stack(np.meshgrid(nodes, nodes), axis=-1).reshape(-1, 2)
+        @ np.linalg.cholesky(covariance).T
+    )
     weight = np.outer(weights, weights).ravel() / (2 * np.pi)
     for y in ([0.2, -0.7], [-0.9, 0.4]):
         y = np.array([y])
@@ -76,8 +81,12 @@ def test_noise_corrected_functions_have_the_functions_as_their_mean() -> None:
         np.testing.assert_allclose(mean, library.internal(y)[0], atol=1e-12)
         for p in range(2):
             # E[η_p g̃(y + η)] = Σ_r S_pr ∂_r g(y), and `shared` says the same of functions at y + η.
-            expected = weight @ (grid[:, p : p + 1] * (library.internal(y + grid) @ noise.correction.T))
-            np.testing.assert_allclose(weight @ (library.internal(y + grid) @ noise.shared(p)), expected, atol=1e-12)
+            expected = weight @ (
+                grid[:, p : p + 1] * (library.internal(y + grid) @ noise.correction.T)
+            )
+            np.testing.assert_allclose(
+                weight @ (library.internal(y + grid) @ noise.shared(p)), expected, atol=1e-12
+            )
 
 
 @pytest.mark.parametrize(("rule", "order"), [(TRAPEZOID, 2), (SIMPSON, 4), (THROUGH_NOISE, 3)])
@@ -98,7 +107,9 @@ def test_the_error_of_a_rule_goes_with_its_order(rule, order: int) -> None:
             seconds.append(c + np.outer(m - x, m - x))
             # E[(X_k − x) b(X_k)ᵀ]
             crosses.append((c + np.outer(m - x, m)) @ matrix.T)
-        drift = means[-1] - x - h * sum(w * matrix @ m for w, m in zip(rule.drift, means, strict=True))
+        drift = (
+            means[-1] - x - h * sum(w * matrix @ m for w, m in zip(rule.drift, means, strict=True))
+        )
         left = sum(w * seconds[k + 1] for k, w in enumerate(rule.moments))
         for (k, j), w in rule.cross:
             assert k == j
@@ -130,20 +141,28 @@ def test_products_are_what_they_say() -> None:
     one, two = y[n + 1] - y[n], y[n + 2] - y[n]
     np.testing.assert_allclose(products.functions[n], g[n : n + 3], rtol=1e-12)
     np.testing.assert_allclose(products.displacements[n], [one, two], atol=1e-14)
-    np.testing.assert_allclose(products.moments[n, 1], [two[p] * two[q] for p, q in pairs_of(3)], atol=1e-14)
+    np.testing.assert_allclose(
+        products.moments[n, 1], [two[p] * two[q] for p, q in pairs_of(3)], atol=1e-14
+    )
     for c, (k, j) in enumerate(products.layout.crosses):
-        np.testing.assert_allclose(products.cross[n, c], np.outer((one, two)[k - 1], g[n + j]), rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(
+            products.cross[n, c], np.outer((one, two)[k - 1], g[n + j]), rtol=1e-12, atol=1e-14
+        )
 
 
 def test_windows_never_span_two_segments_and_angles_take_the_shorter_way() -> None:
     states = np.array([[170.0, 0.0], [-170.0, 1.0], [170.0, 2.0], [10.0, 3.0], [20.0, 4.0]] * 20)
-    segments = np.array([[5 * k, 5 * k + 3, k] for k in range(20)] + [[5 * k + 3, 5 * k + 5, k] for k in range(20)])
+    segments = np.array(
+        [[5 * k, 5 * k + 3, k] for k in range(20)] + [[5 * k + 3, 5 * k + 5, k] for k in range(20)]
+    )
     data = Trajectories(states, np.tile(np.arange(5.0), 20), segments[np.argsort(segments[:, 0])])
     space = _space(data, (360.0, None))
     found = list(stretches(data, space, block_edges(data, 1), PAIRS))
     displacements = np.concatenate([s.displacements(space)[0] for s in found]) * space.units
     assert len(displacements) == 60
-    np.testing.assert_allclose(np.sort(displacements[:, 0]), np.sort([20.0, -20.0, 10.0] * 20), atol=1e-12)
+    np.testing.assert_allclose(
+        np.sort(displacements[:, 0]), np.sort([20.0, -20.0, 10.0] * 20), atol=1e-12
+    )
     assert sum(s.size for s in stretches(data, space, block_edges(data, 1), Windows(3))) == 20
 
 
@@ -169,9 +188,15 @@ def test_errors_under_persistent_residuals_are_never_below_the_models() -> None:
     information = np.einsum("bmi,bmj->bij", design, design)
     # Noise with nine times the variance along the first coefficient, and almost none along the last.
     score = np.sqrt(40) * rng.standard_normal((n_blocks, size)) * [3, 1, 0.1]
-    equations = NormalEquations(information.sum(axis=0), score.sum(axis=0), information, score, np.eye(size))
+    equations = NormalEquations(
+        information.sum(axis=0), score.sum(axis=0), information, score, np.eye(size)
+    )
     before = np.diag(solve(equations, np.eye(size)).covariance)
-    after = np.diag(solve(with_block_errors(equations, at_least_model=True), np.eye(size)).covariance)
+    after = np.diag(
+        solve(with_block_errors(equations, at_least_model=True), np.eye(size)).covariance
+    )
     assert after[0] > 4 * before[0]
     assert (after > 0.999 * before).all()
-    assert np.diag(solve(with_block_errors(equations), np.eye(size)).covariance)[2] < 0.1 * before[2]
+    assert (
+        np.diag(solve(with_block_errors(equations), np.eye(size)).covariance)[2] < 0.1 * before[2]
+    )

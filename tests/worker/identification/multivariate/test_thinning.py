@@ -38,7 +38,13 @@ def test_the_long_time_model_is_found_at_steps_where_residuals_are_uncorrelated(
     [finding] = [f for f in joint_findings(fit, problem) if f.code == "persistent-increments"]
     assert f"{fit.least_step:.4g}" in finding.message
     got = coefficients(fitted)
-    assert {key: set(terms) for key, terms in got.items()} == {"x": {"x"}, "y": {"y"}, "x,x": {"1"}, "x,y": set(), "y,y": {"1"}}
+    assert {key: set(terms) for key, terms in got.items()} == {
+        "x": {"x"},
+        "y": {"y"},
+        "x,x": {"1"},
+        "x,y": set(),
+        "y,y": {"1"},
+    }
     for v in "xy":
         value, error = got[v][v]
         assert abs(value + 0.5) < 4 * error
@@ -48,7 +54,9 @@ def test_the_long_time_model_is_found_at_steps_where_residuals_are_uncorrelated(
 
 
 @pytest.mark.slow
-def test_a_sampling_rule_that_is_named_is_taken_at_its_word(persistent_paths, fit_jointly, as_data, coefficients) -> None:
+def test_a_sampling_rule_that_is_named_is_taken_at_its_word(
+    persistent_paths, fit_jointly, as_data, coefficients
+) -> None:
     fitted = fit_jointly(as_data(persistent_paths, 0.02), rule="trapezoid", polynomial_degree=2)
     fit, problem = fitted
     assert fit.least_step == 0
@@ -66,11 +74,16 @@ def test_a_diffusion_is_fitted_at_every_step(system_paths, fit_jointly, as_data)
 
 
 def test_thinned_samples_are_at_least_so_far_apart_and_no_step_spans_two_segments() -> None:
-    times = np.concatenate([np.cumsum(np.random.default_rng(0).exponential(1, 500)), np.arange(100.0)])
+    times = np.concatenate(
+        [np.cumsum(np.random.default_rng(0).exponential(1, 500)), np.arange(100.0)]
+    )
     data = Trajectories(np.arange(600.0)[:, None], times, np.array([[0, 500, 0], [500, 600, 1]]))
     fewer = thinned(data, 3.0)
     first, second = (fewer.times[a:b] for a, b, _ in fewer.segments)
     assert np.diff(first).min() >= 3
     # Every third of an even record, and never later than the first sample that is far enough.
     np.testing.assert_array_equal(second, np.arange(0, 100, 3.0))
-    assert all(np.sum((times[:500] > a) & (times[:500] < b) & (times[:500] >= a + 3)) == 0 for a, b in pairwise(first))
+    assert all(
+        np.sum((times[:500] > a) & (times[:500] < b) & (times[:500] >= a + 3)) == 0
+        for a, b in pairwise(first)
+    )

@@ -48,16 +48,24 @@ def supports_of(fitted) -> tuple[list[str], list[str]]:
 def drift_equations(data: Trajectories, degree: int = 4) -> tuple[NormalEquations, Library, int]:
     """By Euler's rule, with first weights."""
     scales = measure_scales(data)
-    problem = Problem(data, scales, make_library(scales, polynomial_degree=degree), make_kernels(scales))
+    problem = Problem(
+        data, scales, make_library(scales, polynomial_degree=degree), make_kernels(scales)
+    )
     statistics = gather_for(problem, Euler())
     weights = first_weights(statistics, problem.kernels)
     covariance = noise_covariance(problem.kernels.at(statistics.nodes), weights.drift)
-    return whitened(Euler().drift_system(statistics, problem.library), covariance), problem.library, statistics.n_windows
+    return (
+        whitened(Euler().drift_system(statistics, problem.library), covariance),
+        problem.library,
+        statistics.n_windows,
+    )
 
 
 @pytest.fixture(scope="module")
 def of_double_well(paths) -> tuple[NormalEquations, Library, int]:
-    return drift_equations(from_arrays(list(paths("double-well", 20, 0.01, 10_000)), 0.01), degree=7)
+    return drift_equations(
+        from_arrays(list(paths("double-well", 20, 0.01, 10_000)), 0.01), degree=7
+    )
 
 
 @pytest.mark.slow
@@ -83,10 +91,17 @@ def test_cross_validation_loses_no_true_term_and_keeps_few_others(system: str, p
 @pytest.mark.parametrize("method", ["pastis", "stlsq", "lasso_cv"])
 @given(scale=st.sampled_from([1e-9, 1e-3, 7.3, 1e6]), time=st.sampled_from([1e-6, 1.0, 3600.0]))
 @settings(max_examples=4, deadline=None)
-def test_changing_units_changes_no_support(paths, fit, method: str, scale: float, time: float) -> None:
+def test_changing_units_changes_no_support(
+    paths, fit, method: str, scale: float, time: float
+) -> None:
     x, criterion = paths("double-well", 20, 0.01, 10_000)[:8, ::5], Criterion(method)  # type: ignore[arg-type]
     plain = supports_of(fit(from_arrays(list(x), 0.05), criterion=criterion, rule="trapezoid"))
-    assert supports_of(fit(from_arrays(list(scale * x), 0.05 * time), criterion=criterion, rule="trapezoid")) == plain
+    assert (
+        supports_of(
+            fit(from_arrays(list(scale * x), 0.05 * time), criterion=criterion, rule="trapezoid")
+        )
+        == plain
+    )
 
 
 def test_a_threshold_on_raw_coefficients_would_depend_on_units(of_double_well) -> None:
@@ -120,12 +135,18 @@ def random_walks() -> list[tuple[NormalEquations, Library, int]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("method", "promised"), [("bic", 5 * 0.0021), ("pastis", 1e-3), ("stlsq", 5 * 6.3e-5), ("lasso_cv", 0.15)]
+    ("method", "promised"),
+    [("bic", 5 * 0.0021), ("pastis", 1e-3), ("stlsq", 5 * 6.3e-5), ("lasso_cv", 0.15)],
 )
-def test_a_random_walk_has_a_drift_as_rarely_as_promised(method: str, promised: float, random_walks) -> None:
+def test_a_random_walk_has_a_drift_as_rarely_as_promised(
+    method: str, promised: float, random_walks
+) -> None:
     """bic: |z| > √log n has probability 0.0021 a term; pastis: p0; stlsq: |z| > 4; lasso_cv: what was measured."""
     n, criterion = len(random_walks), Criterion(method)  # type: ignore[arg-type]
-    false = sum(bool(choose(e, None, library, m, criterion).estimate.support) for e, library, m in random_walks)
+    false = sum(
+        bool(choose(e, None, library, m, criterion).estimate.support)
+        for e, library, m in random_walks
+    )
     # Four standard deviations of a Poisson number above its mean.
     assert false <= n * promised + 4 * np.sqrt(n * promised)
 
@@ -139,13 +160,19 @@ def test_a_drift_of_ten_standard_errors_is_never_taken_for_a_random_walk(method:
 
 def test_pastis_asks_more_the_more_terms_there_are_and_bic_the_more_data(of_double_well) -> None:
     equations, library, n = of_double_well
-    for method, cost in (("pastis", np.log(8 / 1e-3)), ("bic", 0.5 * np.log(n)), ("stlsq", 0.5 * 4**2)):
+    for method, cost in (
+        ("pastis", np.log(8 / 1e-3)),
+        ("bic", 0.5 * np.log(n)),
+        ("stlsq", 0.5 * 4**2),
+    ):
         for candidate in choose(equations, None, library, n, Criterion(method)).path:  # type: ignore[arg-type]
             assert candidate.gain - candidate.score == pytest.approx(cost * len(candidate.support))
 
 
 @pytest.mark.parametrize("threshold", [1.0, 2.0, 4.0, 15.0, 100.0])
-def test_thresholding_stops_where_every_term_is_above_the_threshold(of_double_well, threshold: float) -> None:
+def test_thresholding_stops_where_every_term_is_above_the_threshold(
+    of_double_well, threshold: float
+) -> None:
     equations, library, n = of_double_well
     selected = choose(equations, None, library, n, Criterion("stlsq", threshold))
     supports = [c.support for c in selected.path]
@@ -163,7 +190,9 @@ def test_thresholding_stops_where_every_term_is_above_the_threshold(of_double_we
         assert weakest(larger) < threshold
 
 
-def test_dropping_all_terms_below_the_threshold_at_once_would_lose_true_ones(of_double_well) -> None:
+def test_dropping_all_terms_below_the_threshold_at_once_would_lose_true_ones(
+    of_double_well,
+) -> None:
     equations, library, n = of_double_well
     everything = estimate_on(equations, library, tuple(range(8)))
     assert everything is not None
@@ -185,7 +214,11 @@ def test_supports_along_the_path_are_the_lassos(of_double_well) -> None:
     z = np.abs(covariance @ design.T @ response) / np.sqrt(np.diag(covariance))
     weights = z.clip(min=0.1) ** 2
     _, coefficients, _ = by_coordinate_descent(
-        design * weights, response, alphas=curve.penalties**3 / len(response), tol=1e-12, max_iter=100_000
+        design * weights,
+        response,
+        alphas=curve.penalties**3 / len(response),
+        tol=1e-12,
+        max_iter=100_000,
     )
     starts = [c.penalty for c in path]
     for penalty, theta in zip(curve.penalties[::4], coefficients.T[::4], strict=True):
@@ -195,7 +228,9 @@ def test_supports_along_the_path_are_the_lassos(of_double_well) -> None:
     assert len(path[-1].support) >= 7
 
 
-def test_the_curve_has_its_minimum_inside_and_the_true_model_an_error_of_one(of_double_well) -> None:
+def test_the_curve_has_its_minimum_inside_and_the_true_model_an_error_of_one(
+    of_double_well,
+) -> None:
     equations, library, _ = of_double_well
     _, support, curve = lasso_cv.lasso_path(equations, library)
     assert 0 < curve.chosen <= curve.lowest < len(curve.penalties) - 1
@@ -208,7 +243,9 @@ def test_the_curve_has_its_minimum_inside_and_the_true_model_an_error_of_one(of_
 def test_only_what_was_held_out_tells_that_a_term_is_false(of_double_well) -> None:
     equations, library, _ = of_double_well
     whole, folds = lasso_cv._folds(equations)
-    np.testing.assert_allclose(sum(f.response for f in folds), whole.response, atol=1e-6 * np.abs(whole.response).max())
+    np.testing.assert_allclose(
+        sum(f.response for f in folds), whole.response, atol=1e-6 * np.abs(whole.response).max()
+    )
     assert sum(f.share for f in folds) == pytest.approx(1)
     # Negative control: judged on the data that it was fitted to, the model of all terms is the best.
     columns, penalties = library.scaled_terms, np.array([100.0, 0.001])
@@ -235,7 +272,9 @@ def test_too_few_blocks_cannot_be_cross_validated(of_double_well) -> None:
     equations, library, n = of_double_well
     few = replace(
         equations,
-        block_information=np.stack([b.sum(axis=0) for b in np.array_split(equations.block_information, 3)]),
+        block_information=np.stack(
+            [b.sum(axis=0) for b in np.array_split(equations.block_information, 3)]
+        ),
         block_score=np.stack([b.sum(axis=0) for b in np.array_split(equations.block_score, 3)]),
     )
     with pytest.raises(TooFewSamples, match="hold out"):
@@ -247,24 +286,37 @@ def test_too_few_blocks_cannot_be_cross_validated(of_double_well) -> None:
 def test_collinear_terms_stop_no_method(paths, fit) -> None:
     data = from_arrays(list(paths("ornstein-uhlenbeck", 20, 0.01, 10_000)), 0.01)
     for method in METHODS:
-        drift, _ = supports_of(fit(data, criterion=Criterion(method), library={"extra_terms": ("x*(1+x)", "(1+x)^2")}))  # type: ignore[arg-type]
+        drift, _ = supports_of(
+            fit(data, criterion=Criterion(method), library={"extra_terms": ("x*(1+x)", "(1+x)^2")})
+        )  # type: ignore[arg-type]
         assert drift
 
 
 @pytest.mark.slow
 def test_scikit_learn_is_imported_where_it_is_used_only() -> None:
     code = "import sys, worker.identification.selection.support_selection; print('sklearn' in sys.modules)"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
     assert out.strip() == "False"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_trajectories", [10, 40])
-def test_correlated_windows_of_a_few_trajectories_are_not_taken_for_a_drift(n_trajectories: int, fit) -> None:
+def test_correlated_windows_of_a_few_trajectories_are_not_taken_for_a_drift(
+    n_trajectories: int, fit
+) -> None:
     false, n = 0, 20
     for seed in range(n):
-        steps = np.random.default_rng([seed, 9]).standard_normal((n_trajectories, 10_000 // n_trajectories)) * 0.1
-        identified, _, _ = fit(from_arrays(list(np.cumsum(steps, axis=1)), 0.01), rule="simpson", noise="none")
+        steps = (
+            np.random.default_rng([seed, 9]).standard_normal(
+                (n_trajectories, 10_000 // n_trajectories)
+            )
+            * 0.1
+        )
+        identified, _, _ = fit(
+            from_arrays(list(np.cumsum(steps, axis=1)), 0.01), rule="simpson", noise="none"
+        )
         false += bool(identified.fit.drift.estimate.support)
     # |z| > √log n has probability 0.0024 a term, and errors are from 200 blocks: 2 to 5 % of walks, so 5 of 20 is 1 in 400 or
     # less. With a block a trajectory, ten or forty of them, it is 25 and 15 of 60.

@@ -28,8 +28,13 @@ origins = st.lists(st.sampled_from([0.0, 0.25, -3.0, 40.0, 1e3, -1e6]), min_size
 
 
 def library_of(origins: Sequence[float], degree: int, extra_terms: tuple[str, ...] = ()) -> Library:
-    scales = [Scales(o, 0.5, (o - 0.5, o + 0.5), o - 0.5, o + 0.5, o, 0.25, 1.0, np.ones(1), 100.0) for o in origins]
-    return make_joint_library(scales, polynomial_degree=degree, extra_terms=extra_terms, periods=(None,) * len(origins))
+    scales = [
+        Scales(o, 0.5, (o - 0.5, o + 0.5), o - 0.5, o + 0.5, o, 0.25, 1.0, np.ones(1), 100.0)
+        for o in origins
+    ]
+    return make_joint_library(
+        scales, polynomial_degree=degree, extra_terms=extra_terms, periods=(None,) * len(origins)
+    )
 
 
 def equations_of(design: Floats, seed: int) -> NormalEquations:
@@ -49,7 +54,9 @@ def on_states(library: Library, seed: int, n: int = 400) -> NormalEquations:
 @pytest.mark.slow
 @given(origins, st.integers(0, 10_000), st.data())
 @settings(max_examples=60, deadline=None)
-def test_one_term_more_or_less_gains_what_the_support_gains_by_itself(where: list[float], seed: int, data: st.DataObject) -> None:
+def test_one_term_more_or_less_gains_what_the_support_gains_by_itself(
+    where: list[float], seed: int, data: st.DataObject
+) -> None:
     library = library_of(where, 5 if len(where) == 1 else 3, ("x^6",))
     equations = on_states(library, seed)
     gains, order = Gains(equations, library), data.draw(st.permutations(range(library.size)))
@@ -62,7 +69,10 @@ def test_one_term_more_or_less_gains_what_the_support_gains_by_itself(where: lis
         shrunk = shrunk.without_term(term)
     assert grown.inside == shrunk.inside == tuple(sorted(order[:n]))
     more = [gain_on(equations, library, tuple(sorted((*grown.inside, t)))) for t in grown.outside]
-    less = [gain_on(equations, library, tuple(t for t in shrunk.inside if t != out)) for out in shrunk.inside]
+    less = [
+        gain_on(equations, library, tuple(t for t in shrunk.inside if t != out))
+        for out in shrunk.inside
+    ]
     # The information's eigenvalues are above 10⁻⁶ here, so that float64 leaves 10⁻⁹ of a gain.
     np.testing.assert_allclose(gains.with_one_more(grown), more, rtol=1e-8)
     np.testing.assert_allclose(gains.with_one_less(shrunk), less, rtol=1e-8, atol=1e-8)
@@ -70,21 +80,28 @@ def test_one_term_more_or_less_gains_what_the_support_gains_by_itself(where: lis
 
 @given(st.integers(0, 10_000), st.integers(1, 3), st.data())
 @settings(max_examples=40, deadline=None)
-def test_what_cannot_be_told_apart_is_the_same_by_either_way(seed: int, n_copies: int, data: st.DataObject) -> None:
+def test_what_cannot_be_told_apart_is_the_same_by_either_way(
+    seed: int, n_copies: int, data: st.DataObject
+) -> None:
     library = library_of([0.25], 7)
     design = on_states(library, seed).design.copy()
     # Some functions are combinations of others on these data, exactly or but for 10⁻⁹ or a tenth of them.
     for copy in range(n_copies):
         size = data.draw(st.sampled_from([0.0, 1e-9, 0.1]))
         j = data.draw(st.integers(1, library.internal_size - 1))
-        design[:, j] = design[:, :j].sum(axis=1) + size * np.random.default_rng([seed, copy]).normal(size=len(design))
+        design[:, j] = design[:, :j].sum(axis=1) + size * np.random.default_rng(
+            [seed, copy]
+        ).normal(size=len(design))
     equations = equations_of(design, seed)
     gains, order = Gains(equations, library), data.draw(st.permutations(range(library.size)))
     grown, shrunk = growing(library), shrinking(library)
     for add, drop in zip(order[:-1], order[::-1][:-1], strict=True):
         more = gains.of([tuple(sorted((*grown.inside, t))) for t in grown.outside])
         less = gains.of([tuple(t for t in shrunk.inside if t != out) for out in shrunk.inside])
-        for found, direct in ((gains.with_one_more(grown), more), (gains.with_one_less(shrunk), less)):
+        for found, direct in (
+            (gains.with_one_more(grown), more),
+            (gains.with_one_less(shrunk), less),
+        ):
             assert list(np.isfinite(found)) == list(np.isfinite(direct))
             finite = np.isfinite(found)
             # 10⁻⁹ of a function leaves an eigenvalue of 10⁻¹⁸, which is none; a tenth one of 10⁻² or, of several such, 10⁻⁸.
@@ -92,7 +109,9 @@ def test_what_cannot_be_told_apart_is_the_same_by_either_way(seed: int, n_copies
         grown, shrunk = grown.with_term(add), shrunk.without_term(drop)
 
 
-def plain_stepwise(equations: NormalEquations, library: Library) -> list[dict[tuple[int, ...], float]]:
+def plain_stepwise(
+    equations: NormalEquations, library: Library
+) -> list[dict[tuple[int, ...], float]]:
     """Forward and backward steps as they are defined, every support by itself."""
 
     def of(supports: list[tuple[int, ...]]) -> dict[tuple[int, ...], float]:
@@ -101,7 +120,9 @@ def plain_stepwise(equations: NormalEquations, library: Library) -> list[dict[tu
     size, current = library.size, ()
     levels: list[dict[tuple[int, ...], float]] = [{(): 0.0}, *({} for _ in range(size))]
     for k in range(1, size + 1):
-        levels[k].update(of([tuple(sorted((*current, t))) for t in range(size) if t not in current]))
+        levels[k].update(
+            of([tuple(sorted((*current, t))) for t in range(size) if t not in current])
+        )
         current = max(levels[k], key=levels[k].__getitem__)
     for k in range(size - 1, 0, -1):
         shrunk = of([tuple(t for t in current if t != out) for out in current])
@@ -112,7 +133,9 @@ def plain_stepwise(equations: NormalEquations, library: Library) -> list[dict[tu
 
 @pytest.mark.slow
 @pytest.mark.parametrize("where", [[0.0, 0.0], [40.0, -1e3], [1e6, 0.25]])
-def test_forward_and_backward_steps_are_those_of_every_support_by_itself(where: list[float]) -> None:
+def test_forward_and_backward_steps_are_those_of_every_support_by_itself(
+    where: list[float],
+) -> None:
     library = library_of(where, 4)
     for seed in range(4):
         equations = on_states(library, seed)
@@ -122,7 +145,9 @@ def test_forward_and_backward_steps_are_those_of_every_support_by_itself(where: 
             assert by_support == pytest.approx(plain, rel=1e-8)
 
 
-def test_a_path_costs_one_step_of_elimination_a_support_and_no_support_is_evaluated_by_itself() -> None:
+def test_a_path_costs_one_step_of_elimination_a_support_and_no_support_is_evaluated_by_itself() -> (
+    None
+):
     library = library_of([40.0, 3.0, -7.0], 4)
     equations = on_states(library, 0, 2000)
     gains = Gains(equations, library)

@@ -33,7 +33,10 @@ def _moments(cells: Cells, y: np.ndarray, weights: np.ndarray) -> CellMoments:
 
 
 def test_kernel_sums_from_cells_equal_direct_sums_to_1e_9() -> None:
-    y, weights = GENERATOR.normal(0, 0.4, 5000).clip(-1.9, 1.9), GENERATOR.standard_normal((5000, 2))
+    y, weights = (
+        GENERATOR.normal(0, 0.4, 5000).clip(-1.9, 1.9),
+        GENERATOR.standard_normal((5000, 2)),
+    )
     cells = Cells(-2.0, 0.045, 89)
     f = KERNELS.at(cells.nodes()) * cells.nodes() ** 4
     from_cells = f @ _moments(cells, y, weights).at_nodes().T
@@ -46,7 +49,10 @@ def test_wide_cells_are_visibly_wrong() -> None:
     y, weights = GENERATOR.normal(0, 0.4, 5000).clip(-1.9, 1.9), np.ones((5000, 1))
     cells = Cells(-2.0, 0.36, 12)
     direct = KERNELS.at(y) @ weights
-    assert np.abs(KERNELS.at(cells.nodes()) @ _moments(cells, y, weights).at_nodes().T - direct).max() > 1e-9 * direct.max()
+    assert (
+        np.abs(KERNELS.at(cells.nodes()) @ _moments(cells, y, weights).at_nodes().T - direct).max()
+        > 1e-9 * direct.max()
+    )
 
 
 @given(st.integers(1, 999))
@@ -59,7 +65,9 @@ def test_moments_of_a_split_record_add_up_to_those_of_the_whole(cut: int) -> Non
 
 
 def test_moments_on_different_cells_do_not_add() -> None:
-    one, other = (_moments(Cells(0.0, width, 2), np.zeros(1), np.ones((1, 1))) for width in (1.0, 2.0))
+    one, other = (
+        _moments(Cells(0.0, width, 2), np.zeros(1), np.ones((1, 1))) for width in (1.0, 2.0)
+    )
     with pytest.raises(ValueError, match="different cells"):
         one + other
 
@@ -81,5 +89,7 @@ def test_statistics_of_split_trajectories_add_up_to_those_of_the_whole() -> None
     total, merged = statistics(x), statistics(x[:1]) + statistics(x[1:])
     assert total.n_windows == merged.n_windows == 4 * 399
     for name in ("at_instrument", "sums", "time_squared"):
-        np.testing.assert_allclose(getattr(total, name).sum(axis=0), getattr(merged, name).sum(axis=0), atol=1e-9)
+        np.testing.assert_allclose(
+            getattr(total, name).sum(axis=0), getattr(merged, name).sum(axis=0), atol=1e-9
+        )
     np.testing.assert_allclose(total.totals, merged.totals, atol=1e-9)

@@ -25,7 +25,11 @@ def _walks(irregular: bool) -> Trajectories:
     times = np.concatenate([np.arange(n) * 0.1 for n in lengths])
     if irregular:
         times[stops[-1] - 5 :] += 0.05
-    return Trajectories(x[:, None], times, np.stack([stops - lengths, stops, np.arange(12)], axis=1).astype(np.int64))
+    return Trajectories(
+        x[:, None],
+        times,
+        np.stack([stops - lengths, stops, np.arange(12)], axis=1).astype(np.int64),
+    )
 
 
 @pytest.mark.parametrize("stride", [1, 2, 7])
@@ -33,10 +37,20 @@ def _walks(irregular: bool) -> Trajectories:
 def test_sums_by_powers_equal_the_trapezoids_sums(stride: int, n_blocks: int) -> None:
     data, rule = _walks(irregular=False), Trapezoid(stride)
     scales = measure_scales(data)
-    library, kernels, edges = make_library(scales), make_kernels(scales), block_edges(data, n_blocks)
+    library, kernels, edges = (
+        make_library(scales),
+        make_kernels(scales),
+        block_edges(data, n_blocks),
+    )
     cells = make_cells(kernels, scales)
     fast = gather_by_powers(data, scales, edges, library, kernels, cells, stride)
-    plain = gather(chunks(data, scales, edges, rule.windows), library, kernels, cells, lambda c: rule.weights(c, library))
+    plain = gather(
+        chunks(data, scales, edges, rule.windows),
+        library,
+        kernels,
+        cells,
+        lambda c: rule.weights(c, library),
+    )
     assert fast is not None
     assert fast.n_windows == plain.n_windows
     for name in ("time", "time_squared", "at_instrument", "sums", "totals"):
@@ -49,7 +63,9 @@ def test_an_irregular_clock_is_left_to_the_plain_way() -> None:
     scales = measure_scales(data)
     library, kernels = make_library(scales), make_kernels(scales)
     edges = block_edges(data, 3)
-    assert gather_by_powers(data, scales, edges, library, kernels, make_cells(kernels, scales)) is None
+    assert (
+        gather_by_powers(data, scales, edges, library, kernels, make_cells(kernels, scales)) is None
+    )
 
 
 def test_disjoint_increments_are_those_of_the_thinned_record() -> None:
@@ -59,6 +75,8 @@ def test_disjoint_increments_are_those_of_the_thinned_record() -> None:
     cells, edges = make_cells(kernels, scales), block_edges(data, 1)
     got = gather_by_powers(data, scales, edges, library, kernels, cells, stride=3, hop=3)
     assert got is not None
-    differences = np.concatenate([np.diff(data.states[a:b:3, 0]) for a, b, _ in data.segments]) / scales.unit
+    differences = (
+        np.concatenate([np.diff(data.states[a:b:3, 0]) for a, b, _ in data.segments]) / scales.unit
+    )
     assert got.n_windows == differences.size
     assert got.totals[:2] == pytest.approx([differences.sum(), (differences**2).sum()], rel=1e-9)

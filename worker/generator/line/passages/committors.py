@@ -8,7 +8,10 @@ import numpy as np
 from worker.generator.line.boundaries import End
 from worker.generator.line.fixed_points import FixedPoint
 from worker.generator.line.landscape import Landscape
-from worker.generator.line.passages.scale_function import log_resistance_between, log_resistances_of_many
+from worker.generator.line.passages.scale_function import (
+    log_resistance_between,
+    log_resistances_of_many,
+)
 from worker.generator.process import FloatArray, read_only
 from worker.generator.quantities.committor import Committed, Committor
 from worker.generator.quantities.regions import Pair, facing_numbers
@@ -19,11 +22,16 @@ NUMBERS = "in one variable a committor is between two numbers or two disjoint in
 
 
 def committors_on_the_line(
-    landscape: Landscape, ends: tuple[End, End], asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]
+    landscape: Landscape,
+    ends: tuple[End, End],
+    asked: Sequence[Pair],
+    fixed: tuple[FixedPoint, ...],
 ) -> tuple[Committor, ...]:
     """Those asked for, then those from each well to the next. Both places, or ends of the domain that are reached, are inside the
     panels; what happens outside the two does not matter, and there may be no stationary law."""
-    return tuple(committor_on_the_line(landscape, ends, pair) for pair in with_neighbours(asked, fixed))
+    return tuple(
+        committor_on_the_line(landscape, ends, pair) for pair in with_neighbours(asked, fixed)
+    )
 
 
 def with_neighbours(asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]) -> list[Pair]:
@@ -40,14 +48,25 @@ def committor_on_the_line(landscape: Landscape, ends: tuple[End, End], pair: Pai
     low, high = sorted(numbers)
     for point in (low, high):
         if not ends[0].at <= point <= ends[1].at:
-            return Committor(*pair, None, f"x = {point:g} lies outside the domain [{ends[0].at:g}, {ends[1].at:g}]")
+            return Committor(
+                *pair,
+                None,
+                f"x = {point:g} lies outside the domain [{ends[0].at:g}, {ends[1].at:g}]",
+            )
         for end in ends:
             if point == end.at and end.kind in ("natural", "entrance"):
-                return Committor(*pair, None, f"the end x = {point:g} of the domain is never reached")
-        if not landscape.edges[0] <= point <= landscape.edges[-1] and point not in (ends[0].at, ends[1].at):
+                return Committor(
+                    *pair, None, f"the end x = {point:g} of the domain is never reached"
+                )
+        if not landscape.edges[0] <= point <= landscape.edges[-1] and point not in (
+            ends[0].at,
+            ends[1].at,
+        ):
             return Committor(*pair, None, "the density on the way is below e^-2000 of its peak")
     grid = np.linspace(low, high, N_POINTS)
-    between = log_resistance_between(landscape, np.clip(grid, landscape.edges[0], landscape.edges[-1]))
+    between = log_resistance_between(
+        landscape, np.clip(grid, landscape.edges[0], landscape.edges[-1])
+    )
     if low < landscape.edges[0]:
         between[0] = np.logaddexp(between[0], landscape.gaps[0])
     if high > landscape.edges[-1]:
@@ -67,10 +86,16 @@ def committors_of_many(landscape: Landscape, pair: Pair, grid: FloatArray) -> Fl
     """(m, n) the committor of each of m models on the same panels, on a grid (n,) inside them."""
     between = log_resistances_of_many(landscape, grid)
     numbers = facing_numbers(pair)
-    return shares(between) if numbers is None or numbers[0] < numbers[1] else shares(between[..., ::-1])[..., ::-1]
+    return (
+        shares(between)
+        if numbers is None or numbers[0] < numbers[1]
+        else shares(between[..., ::-1])[..., ::-1]
+    )
 
 
-def round_the_circle(landscape: Landscape, pair: Pair, start: float, to: float, period: float) -> Committor:
+def round_the_circle(
+    landscape: Landscape, pair: Pair, start: float, to: float, period: float
+) -> Committor:
     """On the landscape of the turn from `start` on, where `to` is an edge: up the way ahead, and down the way behind."""
     turn = start + period
     ahead, behind = np.linspace(start, to, N_POINTS), np.linspace(to, turn, N_POINTS)

@@ -62,7 +62,10 @@ class PassageCurve:
         spline = CubicHermiteSpline(self.times, self.cumulative, self.density)
         found = (spline.solve(p, extrapolate=False) for p in PROBABILITIES)
         rough = np.interp(PROBABILITIES, self.cumulative, self.times)
-        return tuple(float(roots[0] if len(roots) else guess) for roots, guess in zip(found, rough, strict=True))
+        return tuple(
+            float(roots[0] if len(roots) else guess)
+            for roots, guess in zip(found, rough, strict=True)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,26 +109,44 @@ def passage_curve(
         return NoCurve(mean.reason or "the passage takes no time")
     chains = chain_of(cells), chain_of(cells.halved())
     if len(chains[0].ahead) > MOST_EDGES:
-        return NoCurve("the potential along the passage is too steep for the distribution to be resolved")
+        return NoCurve(
+            "the potential along the passage is too steep for the distribution to be resolved"
+        )
     points = points_for(chains[0].log_amplification)
-    if points is None and deviation is not None and deviation.value is not None and deviation.value < NARROW * mean.value:
+    if (
+        points is None
+        and deviation is not None
+        and deviation.value is not None
+        and deviation.value < NARROW * mean.value
+    ):
         fine, coarse = (_narrow(chain, mean.value, deviation.value) for chain in chains)
-        first_look = mean.value + deviation.value * np.linspace(-WINDOW / 2, WINDOW / 2, N_TIMES)[1:-1]
+        first_look = (
+            mean.value + deviation.value * np.linspace(-WINDOW / 2, WINDOW / 2, N_TIMES)[1:-1]
+        )
         first_look = first_look[first_look > 0]
     else:
         fine, coarse = (_relaxing(chain, points or MOST_POINTS) for chain in chains)
-        soonest = min(LOWEST * mean.value, 1 / float(chains[0].ahead[chains[0].start] + chains[0].back[chains[0].start]))
+        soonest = min(
+            LOWEST * mean.value,
+            1 / float(chains[0].ahead[chains[0].start] + chains[0].back[chains[0].start]),
+        )
         decades = np.log10(HIGHEST * mean.value) - np.log10(soonest)
         first_look = np.geomspace(soonest, HIGHEST * mean.value, int(PER_DECADE * decades) + 2)
     times = _times(fine, first_look)
     law, rougher = fine(times), coarse(times)
     if np.max(np.abs(law - rougher)[0]) > RESOLVED * np.max(law[0]):
         return NoCurve("the passage is so short that its distribution is not resolved")
-    if abs(law[1, 0] - TAIL) > TAIL or abs(law[1, -1] - (1 - TAIL)) > TAIL or np.any(np.diff(law[1]) < -TAIL / 10):
+    if (
+        abs(law[1, 0] - TAIL) > TAIL
+        or abs(law[1, -1] - (1 - TAIL)) > TAIL
+        or np.any(np.diff(law[1]) < -TAIL / 10)
+    ):
         return NoCurve((None if deviation is None else deviation.reason) or RARE)
     # The error goes with the square of the cells' length.
     density, cumulative = (4 * law - rougher) / 3
-    return PassageCurve(read_only(times), read_only(np.maximum(density, 0)), read_only(np.clip(cumulative, 0, 1)))
+    return PassageCurve(
+        read_only(times), read_only(np.maximum(density, 0)), read_only(np.clip(cumulative, 0, 1))
+    )
 
 
 def _times(law: Law, look: FloatArray) -> FloatArray:
@@ -140,7 +161,15 @@ def _times(law: Law, look: FloatArray) -> FloatArray:
     over = np.maximum.accumulate(law(look)[1])
     equal = np.exp(np.interp(levels, over, np.log(look)))
     first, last = equal[0], equal[-1]
-    return np.unique(np.concatenate([equal, np.linspace(first, last, N_CURVE)[1:-1], np.geomspace(first, last, N_CURVE)[1:-1]]))
+    return np.unique(
+        np.concatenate(
+            [
+                equal,
+                np.linspace(first, last, N_CURVE)[1:-1],
+                np.geomspace(first, last, N_CURVE)[1:-1],
+            ]
+        )
+    )
 
 
 def _between(look: FloatArray, over: FloatArray, probability: float) -> FloatArray:
@@ -167,7 +196,9 @@ def _narrow(chain: Chain, mean: float, deviation: float) -> Law:
     values = np.zeros(0, np.complex128)
     while not (len(values) and abs(values[-1]) < SMALLEST_WAVE) and len(values) < N_WAVES:
         k = len(values) + 1 + np.arange(N_BLOCK)
-        values = np.append(values, chain.transform(np.asarray(2j * np.pi * k / window, dtype=np.complex128)))
+        values = np.append(
+            values, chain.transform(np.asarray(2j * np.pi * k / window, dtype=np.complex128))
+        )
     rate = 2j * np.pi * (1 + np.arange(len(values))) / window
     values = values * np.exp(rate * begin)
 

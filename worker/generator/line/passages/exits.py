@@ -40,26 +40,38 @@ def exit_on_the_line(cells: Cells, ends: tuple[End, End], asked: Triple) -> Exit
     not matter, and there may be no stationary law."""
     start, low, high = asked
     if not low <= start <= high or low == high:
-        return Exit.without(asked, f"x = {start:g} does not lie between {low:g} and {high:g}; give low ≤ from ≤ high")
+        return Exit.without(
+            asked,
+            f"x = {start:g} does not lie between {low:g} and {high:g}; give low ≤ from ≤ high",
+        )
     for point, end in ((low, ends[0]), (high, ends[1])):
         if not ends[0].at <= point <= ends[1].at:
-            return Exit.without(asked, f"x = {point:g} lies outside the domain [{ends[0].at:g}, {ends[1].at:g}]")
+            return Exit.without(
+                asked, f"x = {point:g} lies outside the domain [{ends[0].at:g}, {ends[1].at:g}]"
+            )
         if point == end.at and end.kind in ("natural", "entrance"):
             return Exit.without(
-                asked, f"the end x = {point:g} of the domain is never reached; request the first-passage time to the other end"
+                asked,
+                f"the end x = {point:g} of the domain is never reached; request the first-passage time to the other end",
             )
         if not cells.edges[0] <= point <= cells.edges[-1] and point != end.at:
-            return Exit.without(asked, "the density at an end of the interval is below e^-2000 of its peak")
+            return Exit.without(
+                asked, "the density at an end of the interval is below e^-2000 of its peak"
+            )
     return exit_between(cells, asked, gaps_beyond(cells, asked))
 
 
 def gaps_beyond(cells: Cells, asked: Triple) -> tuple[float, float]:
     """Log resistances from the cells to those ends of the domain at which the process leaves."""
     _, low, high = asked
-    return cells.gaps[0] if low < cells.edges[0] else -np.inf, cells.gaps[1] if high > cells.edges[-1] else -np.inf
+    return cells.gaps[0] if low < cells.edges[0] else -np.inf, cells.gaps[1] if high > cells.edges[
+        -1
+    ] else -np.inf
 
 
-def exit_between(cells: Cells, asked: Triple, gaps: tuple[float, float] = (-np.inf, -np.inf)) -> Exit:
+def exit_between(
+    cells: Cells, asked: Triple, gaps: tuple[float, float] = (-np.inf, -np.inf)
+) -> Exit:
     """The exit through edges of the cells; `gaps` are log resistances beyond them to where the process leaves."""
     start, low, high = asked
     if start in (low, high):
@@ -68,7 +80,9 @@ def exit_between(cells: Cells, asked: Triple, gaps: tuple[float, float] = (-np.i
     return Exit(*asked, float(np.exp(probability)), Timing.from_log(float(mean)))
 
 
-def log_exit(cells: Cells, asked: Triple, gaps: tuple[float, float] = (-np.inf, -np.inf)) -> tuple[FloatArray, FloatArray]:
+def log_exit(
+    cells: Cells, asked: Triple, gaps: tuple[float, float] = (-np.inf, -np.inf)
+) -> tuple[FloatArray, FloatArray]:
     """(...) logs of the probability to leave at the upper end and of the mean time, of all models on the cells, from a start
     between the ends."""
     start, low, high = asked
@@ -79,7 +93,11 @@ def log_exit(cells: Cells, asked: Triple, gaps: tuple[float, float] = (-np.inf, 
 
 
 def log_exit_time(
-    cells: Cells, at: int, first: int = 0, last: int | None = None, gaps: tuple[float, float] = (-np.inf, -np.inf)
+    cells: Cells,
+    at: int,
+    first: int = 0,
+    last: int | None = None,
+    gaps: tuple[float, float] = (-np.inf, -np.inf),
 ) -> FloatArray:
     """(...) log of the mean time to leave the cells between edges `first` and `last` at either end, from edge `at`, equation
     (G19)."""
@@ -98,5 +116,7 @@ def _resistances(r: FloatArray, gaps: tuple[float, float]) -> tuple[FloatArray, 
     """(..., n + 1) log of the resistance from the lower end up to each edge, and from each edge to the upper end."""
     low, high = (np.full((*r.shape[:-1], 1), gap) for gap in gaps)
     before = np.logaddexp.accumulate(np.concatenate([low, r], axis=-1), axis=-1)
-    after = np.logaddexp.accumulate(np.concatenate([high, r[..., ::-1]], axis=-1), axis=-1)[..., ::-1]
+    after = np.logaddexp.accumulate(np.concatenate([high, r[..., ::-1]], axis=-1), axis=-1)[
+        ..., ::-1
+    ]
     return before, after

@@ -33,16 +33,23 @@ class Extrema:
     log_width: FloatArray
 
 
-def extrema_of(model: ScalarProcess, landscape: Landscape, fixed: tuple[FixedPoint, ...]) -> Extrema:
+def extrema_of(
+    model: ScalarProcess, landscape: Landscape, fixed: tuple[FixedPoint, ...]
+) -> Extrema:
     """The fixed points with what the formula needs of each."""
     at = np.array([point.at[0] for point in fixed])
     inside = (at >= landscape.edges[0]) & (at <= landscape.edges[-1])
     psi = np.where(inside, landscape.psi_and_log_a(at)[0], np.nan)
-    stable, slope = np.array([point.stable for point in fixed], bool), np.array([point.slope for point in fixed])
+    stable, slope = (
+        np.array([point.stable for point in fixed], bool),
+        np.array([point.slope for point in fixed]),
+    )
     return with_widths(at, stable, psi, np.log(values(model.a, at)), slope)
 
 
-def with_widths(at: FloatArray, stable: NDArray[np.bool_], psi: FloatArray, log_a: FloatArray, slope: FloatArray) -> Extrema:
+def with_widths(
+    at: FloatArray, stable: NDArray[np.bool_], psi: FloatArray, log_a: FloatArray, slope: FloatArray
+) -> Extrema:
     """The extrema, their widths from `slope`, b' at each of them (..., n) [1/time]."""
     with np.errstate(divide="ignore"):
         log_width = 0.5 * (np.log(np.pi) + log_a - np.log(np.abs(slope)))
@@ -61,12 +68,24 @@ def kramers_time(extrema: Extrema, start: float, to: float) -> Timing:
         return Timing.from_log(log_value)
     tops, wells = _on_the_way(extrema, start, to)
     if not tops.any():
-        return Timing(None, f"no barrier lies between x = {start:g} and x = {to:g}; the formula does not apply")
+        return Timing(
+            None,
+            f"no barrier lies between x = {start:g} and x = {to:g}; the formula does not apply",
+        )
     if not wells.any() or not _starts_in_a_well(extrema, tops, wells, start, to):
-        return Timing(None, f"no well holds the process at x = {start:g} before the barrier; the formula does not apply")
+        return Timing(
+            None,
+            f"no well holds the process at x = {start:g} before the barrier; the formula does not apply",
+        )
     if not np.isfinite(extrema.log_width[tops | wells]).all():
-        return Timing(None, "the drift is too flat at a well or a barrier, or the noise too strong; the formula does not apply")
-    return Timing(None, "the density at a well or barrier is below e^-2000 of its peak; the formula does not apply")
+        return Timing(
+            None,
+            "the drift is too flat at a well or a barrier, or the noise too strong; the formula does not apply",
+        )
+    return Timing(
+        None,
+        "the density at a well or barrier is below e^-2000 of its peak; the formula does not apply",
+    )
 
 
 def log_kramers_time(extrema: Extrema, start: float, to: float) -> FloatArray:
@@ -80,18 +99,28 @@ def log_kramers_time(extrema: Extrema, start: float, to: float) -> FloatArray:
     at = extrema.at if to > start else -extrema.at
     tops, wells = _on_the_way(extrema, start, to)
     known = np.isfinite(extrema.log_width) & np.isfinite(extrema.psi)
-    applies = np.all(known | ~(tops | wells), axis=-1) & tops.any(axis=-1) & _starts_in_a_well(extrema, tops, wells, start, to)
+    applies = (
+        np.all(known | ~(tops | wells), axis=-1)
+        & tops.any(axis=-1)
+        & _starts_in_a_well(extrema, tops, wells, start, to)
+    )
     log_width, psi = np.where(known, extrema.log_width, 0.0), np.where(known, extrema.psi, 0.0)
     from_the_edge = np.minimum(np.abs(extrema.at - start), np.abs(extrema.at - to))
     half = np.where(from_the_edge < 1e-6 * np.exp(log_width), np.log(0.5), 0.0)
     outer = np.where(tops, log_width - psi + half, -np.inf)
     inner = np.where(wells, log_width + psi - extrema.log_a, -np.inf)
-    pairs = np.where(at[..., None, :] < at[..., :, None], outer[..., :, None] + inner[..., None, :], -np.inf)
+    pairs = np.where(
+        at[..., None, :] < at[..., :, None], outer[..., :, None] + inner[..., None, :], -np.inf
+    )
     rows = pairs.reshape(*pairs.shape[:-2], -1)
-    return np.where(applies, np.log(2) + np.logaddexp.reduce(rows, axis=-1, initial=-np.inf), np.nan)
+    return np.where(
+        applies, np.log(2) + np.logaddexp.reduce(rows, axis=-1, initial=-np.inf), np.nan
+    )
 
 
-def _on_the_way(extrema: Extrema, start: float, to: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _on_the_way(
+    extrema: Extrema, start: float, to: float
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which of the extrema (..., n) are the tops between start and to, and which the wells before the last of those tops."""
     side = 1 if to > start else -1
     at = side * extrema.at

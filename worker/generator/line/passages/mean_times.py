@@ -33,16 +33,24 @@ def mean_time(cells: Cells, ends: tuple[End, End], start: float, to: float) -> T
     """Mean first-passage time from `start` to `to`, in either direction; both are edges of the cells, or beyond them."""
     for point in (start, to):
         if not ends[0].at <= point <= ends[1].at:
-            return Timing(None, f"x = {point:g} lies outside the domain [{ends[0].at:g}, {ends[1].at:g}]")
+            return Timing(
+                None, f"x = {point:g} lies outside the domain [{ends[0].at:g}, {ends[1].at:g}]"
+            )
     if start == to:
         return Timing(0.0)
     behind, ahead = ends if start < to else ends[::-1]
     if to == ahead.at and ahead.kind in ("natural", "entrance"):
         return Timing(None, f"the end x = {to:g} of the domain is never reached")
     if behind.problem is not None:
-        return Timing(None, f"the mean time is infinite, or x = {to:g} may never be reached: {behind.problem} {behind.place}")
+        return Timing(
+            None,
+            f"the mean time is infinite, or x = {to:g} may never be reached: {behind.problem} {behind.place}",
+        )
     # Points beyond the cells: the density there is below any floating number, or they are the open ends themselves.
-    if not all(cells.edges[0] <= point <= cells.edges[-1] or point in (ends[0].at, ends[1].at) for point in (start, to)):
+    if not all(
+        cells.edges[0] <= point <= cells.edges[-1] or point in (ends[0].at, ends[1].at)
+        for point in (start, to)
+    ):
         return Timing(
             None,
             "the passage leaves the range where the density is above e^-2000 of its peak; its time exceeds any floating-point "
@@ -50,7 +58,9 @@ def mean_time(cells: Cells, ends: tuple[End, End], start: float, to: float) -> T
         )
     log_time = log_mean_time(cells, start, to)
     if to == ahead.at:
-        log_time = np.logaddexp(log_time, np.logaddexp.reduce(cells.log_node_mass) + cells.gaps[ends.index(ahead)])
+        log_time = np.logaddexp(
+            log_time, np.logaddexp.reduce(cells.log_node_mass) + cells.gaps[ends.index(ahead)]
+        )
     return Timing.from_log(float(log_time))
 
 

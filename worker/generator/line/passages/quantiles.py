@@ -35,7 +35,9 @@ SETTLED = 3e-3
 LARGEST_LOG = 690.0
 
 
-def log_quantiles_of_many(landscape: Landscape, reference: Landscape, passage: Passage, log_means: FloatArray) -> FloatArray:
+def log_quantiles_of_many(
+    landscape: Landscape, reference: Landscape, passage: Passage, log_means: FloatArray
+) -> FloatArray:
     """(m, k) log of the times by which the passage is over with each of `PROBABILITIES`, for each model on the panels: the
     reference's, times the ratio of both on the same cells; nan where there is none. Both points are edges of panels.
 
@@ -55,7 +57,9 @@ def log_quantiles_of_many(landscape: Landscape, reference: Landscape, passage: P
     return np.asarray(exact + found[1:] - found[0])
 
 
-def log_quantiles_alone(landscape: Landscape, passage: Passage, log_mean: float) -> FloatArray | None:
+def log_quantiles_alone(
+    landscape: Landscape, passage: Passage, log_mean: float
+) -> FloatArray | None:
     """(k,) likewise of one model on a landscape of its own, to 1e-4; inf where the mean is. None where the reference has none,
     or the passage is not inside the panels."""
     exact, mean = _log_quantiles(passage), passage.mean_time.log_value
@@ -77,7 +81,9 @@ def log_quantiles_alone(landscape: Landscape, passage: Passage, log_mean: float)
     return np.asarray((4 * fine - coarse)[0] / 3)
 
 
-def log_quantiles_round(landscape: Landscape, at: float, passage: Passage, log_mean: float) -> FloatArray | None:
+def log_quantiles_round(
+    landscape: Landscape, at: float, passage: Passage, log_mean: float
+) -> FloatArray | None:
     """(k,) likewise of a model on a circle, from `at` until either end of the landscape is reached; None where the reference
     has none, or the landscape is too steep."""
     exact, mean = _log_quantiles(passage), passage.mean_time.log_value
@@ -106,12 +112,16 @@ def _few_cells(landscape: Landscape, start: float, to: float) -> tuple[NDArray[n
     edges, width = landscape.edges, 2 * landscape.half
     low, high = sorted((start, to))
     on_the_way = (edges[:-1] + edges[1:] > 2 * low) & (edges[:-1] + edges[1:] < 2 * high)
-    behind = (edges[1:] + edges[:-1] < 2 * low) if start < to else (edges[1:] + edges[:-1] > 2 * high)
+    behind = (
+        (edges[1:] + edges[:-1] < 2 * low) if start < to else (edges[1:] + edges[:-1] > 2 * high)
+    )
     masses = (landscape.psi - landscape.log_a).max(axis=-1) + np.log(width)
     most = np.where(behind, masses, -np.inf).max(axis=1, keepdims=True, initial=-np.inf)
     seen = np.flatnonzero(on_the_way | np.any(behind & (masses > most - NEGLIGIBLE), axis=0))
     away = np.maximum(np.maximum(low - edges[1:], edges[:-1] - high), high - low)
-    parts = 2 ** np.ceil(np.log2(np.clip(PER_DISTANCE * width / away, 1, PER_DISTANCE))).astype(np.int64)
+    parts = 2 ** np.ceil(np.log2(np.clip(PER_DISTANCE * width / away, 1, PER_DISTANCE))).astype(
+        np.int64
+    )
     rows = slice(int(seen[0]), int(seen[-1]) + 1)
     return parts[rows], rows
 
@@ -122,7 +132,10 @@ def _log_quantiles(passage: Passage) -> FloatArray | None:
 
 def _stacked(cells: Cells) -> Cells:
     return replace(
-        cells, log_resistance=cells.log_resistance[None], log_left=cells.log_left[None], log_right=cells.log_right[None]
+        cells,
+        log_resistance=cells.log_resistance[None],
+        log_left=cells.log_left[None],
+        log_right=cells.log_right[None],
     )
 
 
@@ -135,11 +148,15 @@ def _on_cells(cells: Cells, start: float, to: float, guess: FloatArray) -> Float
     begin = min(first, int(np.argmax((gathered > gathered[:, first, None] - UNSEEN).any(axis=0))))
     mass, between = mass[:, begin:last], resistance[:, begin:last]
     behind = np.concatenate([np.full((len(mass), 1), np.inf), between[:, :-1]], axis=1)
-    points = points_for(float(np.max(np.logaddexp.reduce(mass, axis=1) - mass[:, first - begin])) / 2)
+    points = points_for(
+        float(np.max(np.logaddexp.reduce(mass, axis=1) - mass[:, first - begin])) / 2
+    )
     if points is None or np.max(-mass - between) > LARGEST_LOG:
         return np.full(guess.shape, np.nan)
     ahead, back = np.exp(-mass - between), np.exp(-mass - behind)
-    return np.asarray(_solved(ahead, back, first - begin, np.array(PROBABILITIES), guess, *contour(points)))
+    return np.asarray(
+        _solved(ahead, back, first - begin, np.array(PROBABILITIES), guess, *contour(points))
+    )
 
 
 @nb.njit(cache=True, nogil=True)

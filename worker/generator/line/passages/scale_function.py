@@ -45,7 +45,10 @@ def log_resistances_of_many(landscape: Landscape, points: FloatArray) -> FloatAr
     first, last = landscape.panel_of(points[[0, -1]])
     psi = landscape.psi[:, first : last + 1]
     if np.ptp(psi, axis=-1).max() > GENTLE:
-        alone = (replace(landscape, psi=psi, log_a=log_a) for psi, log_a in zip(landscape.psi, landscape.log_a, strict=True))
+        alone = (
+            replace(landscape, psi=psi, log_a=log_a)
+            for psi, log_a in zip(landscape.psi, landscape.log_a, strict=True)
+        )
         return np.array([log_resistance_between(model, points) for model in alone])
     bottom = psi.min(axis=(1, 2), keepdims=True)
     weight = landscape.half[first : last + 1, None] * np.exp(bottom - psi)
@@ -56,7 +59,9 @@ def log_resistances_of_many(landscape: Landscape, points: FloatArray) -> FloatAr
         reached = np.flatnonzero(np.diff(inside) > 0)
         if not len(reached):
             continue
-        t = np.clip((inside[reached[0] : reached[-1] + 2] - edges[panel]) / landscape.half[panel] - 1, -1, 1)
+        t = np.clip(
+            (inside[reached[0] : reached[-1] + 2] - edges[panel]) / landscape.half[panel] - 1, -1, 1
+        )
         # ∫ up to the nodes, and at −1, is a polynomial of degree 12; its differences are integrals between the points.
         pieces = np.diff(_integral_to(t), axis=0)
         between[:, reached[0] : reached[-1] + 1] += weight[:, panel - first] @ pieces.T

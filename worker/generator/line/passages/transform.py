@@ -24,7 +24,11 @@ def oriented(cells: Cells, start: float, to: float) -> tuple[int, int, list[Floa
     belongs to its near edge, and of all of it, (..., n) in the direction of the passage."""
     first, last = sorted((cells.edge_at(start), cells.edge_at(to)))
     if start < to:
-        return first, last, [cells.log_resistance, cells.log_below[..., :-1], cells.log_left, cells.log_mass]
+        return (
+            first,
+            last,
+            [cells.log_resistance, cells.log_below[..., :-1], cells.log_left, cells.log_mass],
+        )
     n = cells.log_resistance.shape[-1]
     arrays = cells.log_resistance, cells.log_above[..., 1:], cells.log_right, cells.log_mass
     return n - last, n - first, [array[..., ::-1] for array in arrays]
@@ -65,7 +69,10 @@ class Chain:
     def _of(cls, log_mass: FloatArray, log_resistance: FloatArray, start: int) -> "Chain":
         """From the masses (n,) and the resistances around and between them (n + 1,), inf where there is no way."""
         amplification = (np.logaddexp.reduce(log_mass) - log_mass[start]) / 2
-        ahead, back = np.exp(-log_mass - log_resistance[1:]), np.exp(-log_mass - log_resistance[:-1])
+        ahead, back = (
+            np.exp(-log_mass - log_resistance[1:]),
+            np.exp(-log_mass - log_resistance[:-1]),
+        )
         return cls(ahead, back, start, float(amplification))
 
     def transform(self, s: ComplexArray) -> ComplexArray:
@@ -78,7 +85,9 @@ class Chain:
 
 
 @nb.njit(cache=True, nogil=True)
-def _seen(outward: FloatArray, inward: FloatArray, s: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
+def _seen(
+    outward: FloatArray, inward: FloatArray, s: ComplexArray
+) -> tuple[ComplexArray, ComplexArray]:
     """Admittance and current, per mass of the start, that the start sees on one side (k,).
 
     outward, inward   (m,) rates of the steps towards the end on that side and away from it, those of the start last

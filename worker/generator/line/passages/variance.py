@@ -15,7 +15,9 @@ RESOLVED = 0.1
 """Change of the logarithm of a variance on doubling the cells up to which its error can be extrapolated."""
 
 
-def standard_deviation(cells: Cells, ends: tuple[End, End], start: float, to: float, mean: Timing) -> Timing:
+def standard_deviation(
+    cells: Cells, ends: tuple[End, End], start: float, to: float, mean: Timing
+) -> Timing:
     """Of the passage whose mean time is given, equation (G28), to 1e-6; `cells` are an even number.
 
     Both points are edges of the cells, or a reached end of the domain.
@@ -24,8 +26,12 @@ def standard_deviation(cells: Cells, ends: tuple[End, End], start: float, to: fl
         return mean
     behind = ends[0] if start < to else ends[1]
     if variance_diverges(behind):
-        return Timing(None, f"the variance is infinite: excursions towards {behind.place} are too long")
-    fine, coarse = (float(_log_variance(level, ends, start, to)) for level in (cells, cells.halved()))
+        return Timing(
+            None, f"the variance is infinite: excursions towards {behind.place} are too long"
+        )
+    fine, coarse = (
+        float(_log_variance(level, ends, start, to)) for level in (cells, cells.halved())
+    )
     if not abs(coarse - fine) < RESOLVED:
         return Timing(None, "the potential is too steep for the standard deviation to be resolved")
     return Timing.from_log(float(_extrapolated(fine, coarse)) / 2)
@@ -34,7 +40,9 @@ def standard_deviation(cells: Cells, ends: tuple[End, End], start: float, to: fl
 def cells_for_deviation(landscape: Landscape, start: float, to: float) -> Cells:
     """Cells that resolve it, an even number; both points are edges of panels."""
     rise = rise_on_the_way(landscape, min(start, to), max(start, to))
-    return cut_into_cells(landscape, 2 ** np.ceil(np.log2(np.clip(rise / RISE, 32, 1024))).astype(np.int64))
+    return cut_into_cells(
+        landscape, 2 ** np.ceil(np.log2(np.clip(rise / RISE, 32, 1024))).astype(np.int64)
+    )
 
 
 def log_deviations(cells: Cells, start: float, to: float) -> FloatArray:
@@ -56,20 +64,33 @@ def variance_diverges(behind: End) -> bool:
     return exponent > -TOLERANCE if np.isinf(behind.at) else exponent < TOLERANCE
 
 
-def _log_variance(cells: Cells, ends: tuple[End, End] | None, start: float, to: float) -> FloatArray:
+def _log_variance(
+    cells: Cells, ends: tuple[End, End] | None, start: float, to: float
+) -> FloatArray:
     """(...) log of 2 ∫ r V over the passage with V = ∫ r M² up to there, M the mass before; r and π are taken for even within a
     cell. Without `ends` both points are edges of the cells."""
     first, last, (r, before, near, mass) = oriented(cells, start, to)
     ahead = None if ends is None else ends[1] if start < to else ends[0]
-    gap = -np.inf if ends is None or ahead is None or to != ahead.at else cells.gaps[ends.index(ahead)]
-    log_r, log_near, log_mass = (np.ascontiguousarray(array[..., :last]).reshape(-1, last) for array in (r, near, mass))
+    gap = (
+        -np.inf
+        if ends is None or ahead is None or to != ahead.at
+        else cells.gaps[ends.index(ahead)]
+    )
+    log_r, log_near, log_mass = (
+        np.ascontiguousarray(array[..., :last]).reshape(-1, last) for array in (r, near, mass)
+    )
     found = _log_double_integrals(log_r, log_near, log_mass, before[..., 0].reshape(-1), first, gap)
     return np.asarray(found).reshape(r.shape[:-1])
 
 
 @nb.njit(cache=True, nogil=True)
 def _log_double_integrals(
-    log_r: FloatArray, log_near: FloatArray, log_mass: FloatArray, log_before: FloatArray, first: int, log_gap: float
+    log_r: FloatArray,
+    log_near: FloatArray,
+    log_mass: FloatArray,
+    log_before: FloatArray,
+    first: int,
+    log_gap: float,
 ) -> FloatArray:
     """(m,) log of 2 ∫ r V from cell `first` on, from what each cell (m, n) has, in the direction of the passage.
 
@@ -92,9 +113,14 @@ def _log_double_integrals(
                 continue
             time = np.exp(log_r[k, j] + below[j + 1] - longest)
             share = np.exp(below[j] - below[j + 1])
-            near, mass = np.exp(log_near[k, j] - below[j + 1]), np.exp(log_mass[k, j] - below[j + 1])
+            near, mass = (
+                np.exp(log_near[k, j] - below[j + 1]),
+                np.exp(log_mass[k, j] - below[j + 1]),
+            )
             if j >= first:
-                total += float(time * share * v + time**2 * (share**2 / 2 + share * mass / 3 + mass**2 / 12))
+                total += float(
+                    time * share * v + time**2 * (share**2 / 2 + share * mass / 3 + mass**2 / 12)
+                )
             v = float(share * v + time * ((share + near) ** 2 + mass**2 / 12))
         total += float(np.exp(log_gap + below[n] - longest) * v)
         found[k] = np.log(2 * total) + 2 * longest if total > 0 else -np.inf

@@ -55,9 +55,15 @@ def first_box(process: DiffusionProcess, rectangle: FloatArray) -> Box:
     noise = process.diffusion(middle + half * points(side, side))
     noise = noise[np.isfinite(noise).all(axis=(1, 2))]
     if not len(noise):
-        raise UndefinedCoefficientsError(f"the diffusion is not a finite number near {words(middle)}; check the terms")
+        raise UndefinedCoefficientsError(
+            f"the diffusion is not a finite number near {words(middle)}; check the terms"
+        )
     chart = make_chart(
-        process, middle, np.diag((half / 3) ** 2), without_negative_part(noise).mean(axis=0), free=is_free(process)
+        process,
+        middle,
+        np.diag((half / 3) ** 2),
+        without_negative_part(noise).mean(axis=0),
+        free=is_free(process),
     )
     if not is_free(process):
         return _boxed(chart, rectangle)
@@ -89,7 +95,11 @@ def _boxed(chart: Chart, rectangle: FloatArray) -> Box:
         if period is None:
             spans.append(Span(low, high, (low + high) / 2, high - low))
             continue
-        low = float(walls[axis, 0]) if np.isfinite(walls[axis, 0]) else float((-period / 2 - chart.origin[axis]) * scale[axis])
+        low = (
+            float(walls[axis, 0])
+            if np.isfinite(walls[axis, 0])
+            else float((-period / 2 - chart.origin[axis]) * scale[axis])
+        )
         spans.append(Span(low, low + float(period * scale[axis]), low, 1.0, circle=True))
         walls[axis] = -np.inf, np.inf
     return Box(chart, (spans[0], spans[1]), walls, np.zeros(0))

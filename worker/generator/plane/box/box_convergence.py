@@ -61,7 +61,11 @@ def _widened_along(box: Box, axis: int, observed: bool) -> Widened:
     effect = Effect(0.0, 0.0, 0.0)
     for _ in range(ROUNDS):
         span = box.spans[axis]
-        longer = span if span.circle else _longer(span, float(box.walls[axis, 0]), float(box.walls[axis, 1]))
+        longer = (
+            span
+            if span.circle
+            else _longer(span, float(box.walls[axis, 0]), float(box.walls[axis, 1]))
+        )
         if longer == span:
             return Widened(box)
         try:
@@ -96,7 +100,9 @@ def _graded(span: Span, added: int) -> FloatArray:
     """The edges of the span's TRIED cells, and of as many more on either side as are added."""
     ends = np.arcsinh((np.array([span.low, span.high]) - span.middle) / span.core)
     step = (ends[1] - ends[0]) / TRIED
-    return np.asarray(span.middle + span.core * np.sinh(ends[0] + step * np.arange(-added, TRIED + added + 1)))
+    return np.asarray(
+        span.middle + span.core * np.sinh(ends[0] + step * np.arange(-added, TRIED + added + 1))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +128,28 @@ def _effect(box: Box, axis: int, longer: Span) -> Effect:
     schemes: Schemes = ("upwind", "upwind") if upwind else ("exponential", "exponential")
     rate = typical_rate(box)
     near, far = (
-        slow_modes(generator_matrix(grid, Coefficients.of(box.chart, grid), schemes), 1, rate, grid.volumes.ravel())
+        slow_modes(
+            generator_matrix(grid, Coefficients.of(box.chart, grid), schemes),
+            1,
+            rate,
+            grid.volumes.ravel(),
+        )
         for grid in (inner, outer)
     )
     at = outer.centres[:, axis]
     beyond = np.abs(far.masses[(at < box.spans[axis].low) | (at > box.spans[axis].high)]).sum()
-    before, after = (float(modes.rates[0].real) if len(modes.rates) else np.nan for modes in (near, far))
+    before, after = (
+        float(modes.rates[0].real) if len(modes.rates) else np.nan for modes in (near, far)
+    )
     # Two rates below what the factorisation tells from zero are alike.
     least = SMALLEST_RATE * rate
-    narrow, wide = (float(moments(grid.centres, modes.masses)[1][axis, axis]) for grid, modes in ((inner, near), (outer, far)))
-    return Effect(abs(max(after, least) / max(before, least) - 1), abs(wide / narrow - 1), float(beyond))
+    narrow, wide = (
+        float(moments(grid.centres, modes.masses)[1][axis, axis])
+        for grid, modes in ((inner, near), (outer, far))
+    )
+    return Effect(
+        abs(max(after, least) / max(before, least) - 1), abs(wide / narrow - 1), float(beyond)
+    )
 
 
 def _continued(axis: Axis, span: Span, longer: Span) -> Axis:

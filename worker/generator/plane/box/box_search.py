@@ -75,10 +75,16 @@ def settled_box(box: Box, shrink: bool = True) -> Box:
             if (box.lengths < smallest).any():
                 raise UnresolvedLandscapeError(TOO_STEEP)
             if (box.lengths > largest).any():
-                return replace(box, open_towards=_far_side(box, int(np.argmax(box.lengths / largest))))
+                return replace(
+                    box, open_towards=_far_side(box, int(np.argmax(box.lengths / largest)))
+                )
             continue
         covariance = box.covariance
-        if not is_free(process) or turns == TURNS or abs(covariance[0, 1]) < TILT * np.sqrt(covariance[0, 0] * covariance[1, 1]):
+        if (
+            not is_free(process)
+            or turns == TURNS
+            or abs(covariance[0, 1]) < TILT * np.sqrt(covariance[0, 0] * covariance[1, 1])
+        ):
             return box
         box, turns = _turned(box), turns + 1
         largest, smallest = LARGEST * box.lengths, SMALLEST * box.lengths
@@ -148,7 +154,13 @@ def _turned(box: Box) -> Box:
     noise = np.einsum("n,nij->ij", box.masses, box.chart.diffusion(centres))
     inverse = box.chart.inverse
     origin = box.chart.state(mean[None])[0]
-    chart = make_chart(box.chart.process, origin, inverse @ covariance @ inverse.T, inverse @ noise @ inverse.T, free=True)
+    chart = make_chart(
+        box.chart.process,
+        origin,
+        inverse @ covariance @ inverse.T,
+        inverse @ noise @ inverse.T,
+        free=True,
+    )
     seen = chart.coordinates(box.chart.state(centres[box.masses > LOW * box.masses.max()]))
     reach = [max(float(r), 1.0) for r in np.abs(seen).max(axis=0)]
     spans = Span(-reach[0], reach[0], 0.0, CORE), Span(-reach[1], reach[1], 0.0, CORE)

@@ -50,7 +50,11 @@ def sharp_law(box: Box) -> Law:
     first, second = (dominated(coefficients.peclet(grid, axis), box.masses) for axis in (0, 1))
     if not (first or second):
         return Law(grid, box.masses.reshape(grid.shape))
-    return _solved(box, box.grid(FINE), ("upwind" if first else "exponential", "upwind" if second else "exponential"))
+    return _solved(
+        box,
+        box.grid(FINE),
+        ("upwind" if first else "exponential", "upwind" if second else "exponential"),
+    )
 
 
 def dominated(peclet: FloatArray, masses: FloatArray) -> bool:
@@ -62,7 +66,9 @@ def _solved(box: Box, grid: Grid, schemes: tuple[Scheme, Scheme]) -> Law:
     coefficients = Coefficients.of(box.chart, grid)
     matrix = generator_matrix(grid, coefficients, schemes)
     if not np.all(np.isfinite(matrix.data)):
-        known = np.isfinite(coefficients.drift).all(axis=1) & np.isfinite(coefficients.diffusion).all(axis=(1, 2))
+        known = np.isfinite(coefficients.drift).all(axis=1) & np.isfinite(
+            coefficients.diffusion
+        ).all(axis=(1, 2))
         at = box.chart.state(grid.centres[[int(np.argmin(known))]])[0]
         raise UndefinedCoefficientsError(
             f"drift or diffusion is not a finite number near {words(at)}; check the terms, or give a domain that ends before"
@@ -76,7 +82,11 @@ def _solved(box: Box, grid: Grid, schemes: tuple[Scheme, Scheme]) -> Law:
         if np.all(np.isfinite(masses)) and masses[np.argmax(usual)] > 1e-6 * masses.max():
             break
         # Pinned where the law is not, its digits are lost; the next pin stands where it has its peak.
-        usual = masses if np.all(np.isfinite(masses)) else np.random.default_rng(attempt).random(len(usual))
+        usual = (
+            masses
+            if np.all(np.isfinite(masses))
+            else np.random.default_rng(attempt).random(len(usual))
+        )
         masses = stationary_masses(matrix, int(np.argmax(usual)))
     if not np.all(np.isfinite(masses)):
         raise UnresolvedLandscapeError(TOO_STEEP)

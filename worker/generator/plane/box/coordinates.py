@@ -43,14 +43,25 @@ class Chart:
 
     def raw_diffusion(self, u: FloatArray) -> FloatArray:
         """(n, 2) → (n, 2, 2): diffusion of u as the model has it [1/time]."""
-        return np.asarray(self.matrix @ self.process.diffusion(self.state(u)) @ self.matrix.T, dtype=np.float64)
+        return np.asarray(
+            self.matrix @ self.process.diffusion(self.state(u)) @ self.matrix.T, dtype=np.float64
+        )
 
     def jacobian(self, u: FloatArray) -> FloatArray:
         """(n, 2) → (n, 2, 2): ∂(drift of u)/∂u [1/time]."""
-        return np.asarray(self.matrix @ self.process.drift_jacobian(self.state(u)) @ self.inverse, dtype=np.float64)
+        return np.asarray(
+            self.matrix @ self.process.drift_jacobian(self.state(u)) @ self.inverse,
+            dtype=np.float64,
+        )
 
 
-def make_chart(process: DiffusionProcess, origin: FloatArray, covariance: FloatArray, noise: FloatArray, free: bool) -> Chart:
+def make_chart(
+    process: DiffusionProcess,
+    origin: FloatArray,
+    covariance: FloatArray,
+    noise: FloatArray,
+    free: bool,
+) -> Chart:
     """The chart in which `covariance` is the unit matrix and `noise`, a mean diffusion tensor, is diagonal (both (2, 2)).
 
     free  the axes may be turned; otherwise only their units change
@@ -64,7 +75,12 @@ def make_chart(process: DiffusionProcess, origin: FloatArray, covariance: FloatA
         matrix = matrix[np.argsort(-np.abs(matrix[:, 0]) * scale[0], kind="stable")]
     else:
         matrix = np.diag(1 / np.sqrt(np.diag(covariance)))
-    return Chart(process, read_only(origin.astype(float)), read_only(matrix), read_only(np.linalg.inv(matrix)))
+    return Chart(
+        process,
+        read_only(origin.astype(float)),
+        read_only(matrix),
+        read_only(np.linalg.inv(matrix)),
+    )
 
 
 def lowest_diffusion(a: FloatArray) -> FloatArray:

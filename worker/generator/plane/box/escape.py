@@ -39,7 +39,16 @@ def escape(
     far        growth of the distance that counts as escape
     steps      length of a path; one that has neither come back nor escaped after that is taken to stay
     """
-    return escapes(chart, (chart.process,), spans, walls, distances=distances, starts=starts, far=far, steps=steps)[0]
+    return escapes(
+        chart,
+        (chart.process,),
+        spans,
+        walls,
+        distances=distances,
+        starts=starts,
+        far=far,
+        steps=steps,
+    )[0]
 
 
 def escapes(
@@ -59,8 +68,15 @@ def escapes(
     open_axis = np.array([not span.circle for span in spans])
     side = np.linspace(-1, 1, starts)
     edge, other = np.ones_like(side), side
-    square = np.concatenate([np.column_stack(pair) for pair in ((edge, other), (-edge, other), (other, edge), (other, -edge))])
-    start = np.concatenate([middle + half * np.where(open_axis, distance, 1.0) * square for distance in distances])
+    square = np.concatenate(
+        [
+            np.column_stack(pair)
+            for pair in ((edge, other), (-edge, other), (other, edge), (other, -edge))
+        ]
+    )
+    start = np.concatenate(
+        [middle + half * np.where(open_axis, distance, 1.0) * square for distance in distances]
+    )
     start = np.clip(start, walls[:, 0], walls[:, 1])
     found: list[FloatArray | None] = [None] * len(processes)
     owner = np.repeat(np.arange(len(processes)), len(start))
@@ -79,10 +95,17 @@ def escapes(
             k2 = whose.drift(chart, processes, here + step / 2 * b)
             k3 = whose.drift(chart, processes, here + step / 2 * k2)
             k4 = whose.drift(chart, processes, here + step * k3)
-            curved = np.max(np.abs(step * (b - k2 - k3 + k4)) / half, axis=1, keepdims=True) / away[:, None]
+            curved = (
+                np.max(np.abs(step * (b - k2 - k3 + k4)) / half, axis=1, keepdims=True)
+                / away[:, None]
+            )
             good = curved < CURVED
             trust[live] = np.where(good, np.minimum(1.5 * trust[live], 1.0), trust[live] / 4)
-            u[live] = np.where(good, np.clip(here + step / 6 * (b + 2 * k2 + 2 * k3 + k4), walls[:, 0], walls[:, 1]), here)
+            u[live] = np.where(
+                good,
+                np.clip(here + step / 6 * (b + 2 * k2 + 2 * k3 + k4), walls[:, 0], walls[:, 1]),
+                here,
+            )
             now = _distance(u[live], middle, half, open_axis)
             for path in live[now > far * first[live]][::-1]:
                 # The first of a process's paths is the one that is named, whichever goes with it.
@@ -102,9 +125,17 @@ class _Runs:
     def of(cls, owner: IndexArray) -> "_Runs":
         """Of rows in the order of their owners."""
         names, firsts = np.unique(owner, return_index=True)
-        return cls(tuple(zip(names.tolist(), firsts.tolist(), [*firsts[1:].tolist(), len(owner)], strict=True)))
+        return cls(
+            tuple(
+                zip(
+                    names.tolist(), firsts.tolist(), [*firsts[1:].tolist(), len(owner)], strict=True
+                )
+            )
+        )
 
-    def drift(self, chart: Chart, processes: Sequence[DiffusionProcess], u: FloatArray) -> FloatArray:
+    def drift(
+        self, chart: Chart, processes: Sequence[DiffusionProcess], u: FloatArray
+    ) -> FloatArray:
         """(n, 2) → (n, 2): at each row the drift of its process, in the chart's coordinates."""
         x, b = chart.state(u), np.empty_like(u)
         for process, first, end in self.runs:
@@ -120,5 +151,7 @@ def _half(span: Span) -> float:
     return (span.high - span.low) / 2
 
 
-def _distance(u: FloatArray, middle: FloatArray, half: FloatArray, open_axis: FloatArray) -> FloatArray:
+def _distance(
+    u: FloatArray, middle: FloatArray, half: FloatArray, open_axis: FloatArray
+) -> FloatArray:
     return np.asarray(np.max(np.where(open_axis, np.abs(u - middle) / half, 0.0), axis=1))

@@ -61,9 +61,14 @@ def escape_of(box: Box, questions: Questions, starts: int = STARTS) -> Escape | 
         "density is not normalisable"
     )
     ranges = questions.observed_ranges
-    if ranges is None or all(low <= x <= high for x, (low, high) in zip(start, ranges, strict=True)):
+    if ranges is None or all(
+        low <= x <= high for x, (low, high) in zip(start, ranges, strict=True)
+    ):
         return Escape(reason, False)
-    return Escape(f"{reason}. This lies beyond the observed ranges: the data never reached it, so this is extrapolation", True)
+    return Escape(
+        f"{reason}. This lies beyond the observed ranges: the data never reached it, so this is extrapolation",
+        True,
+    )
 
 
 def hold_problem(box: Box) -> str | None:
@@ -76,7 +81,9 @@ def hold_problem(box: Box) -> str | None:
 
 def negative_share(box: Box) -> float:
     """Share of its time that the process would spend where the model's diffusion is not positive, its negative part cut off."""
-    return float(box.masses[lowest_diffusion(box.chart.raw_diffusion(box.grid(CELLS).centres)) < -1e-9].sum())
+    return float(
+        box.masses[lowest_diffusion(box.chart.raw_diffusion(box.grid(CELLS).centres)) < -1e-9].sum()
+    )
 
 
 def negative_problem(box: Box) -> str | None:

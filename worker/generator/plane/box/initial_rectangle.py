@@ -14,7 +14,9 @@ TOGETHER = 100.0
 """Distance between fixed points, in the reach of the first, up to which both are looked at."""
 
 
-def first_rectangle(process: DiffusionProcess, observed: tuple[tuple[float, float], ...] | None) -> FloatArray:
+def first_rectangle(
+    process: DiffusionProcess, observed: tuple[tuple[float, float], ...] | None
+) -> FloatArray:
     """(d, 2) low and high of each coordinate, inside the domain [state]."""
     domain = np.array(process.domain, dtype=float)
     if observed is not None:
@@ -33,12 +35,16 @@ def first_rectangle(process: DiffusionProcess, observed: tuple[tuple[float, floa
             length = ranges[axis, 1] - ranges[axis, 0]
             # A half-line is looked at from its end on.
             ranges[axis, 0] = max(ranges[axis, 0], domain[axis, 0])
-            ranges[axis, 1] = min(max(ranges[axis, 1], ranges[axis, 0] + length / 2), domain[axis, 1])
+            ranges[axis, 1] = min(
+                max(ranges[axis, 1], ranges[axis, 0] + length / 2), domain[axis, 1]
+            )
             ranges[axis, 0] = min(ranges[axis, 0], ranges[axis, 1] - length / 2)
     return ranges
 
 
-def fixed_points_in(process: DiffusionProcess, rectangle: FloatArray, per_axis: int) -> tuple[FixedPoint, ...]:
+def fixed_points_in(
+    process: DiffusionProcess, rectangle: FloatArray, per_axis: int
+) -> tuple[FixedPoint, ...]:
     """The fixed points that Newton's method finds from a lattice over the rectangle (d, 2) and a margin around it."""
     middle, half = rectangle.mean(axis=1), np.diff(rectangle, axis=1)[:, 0] / 2
     sides = np.meshgrid(*[np.linspace(-1.3, 1.3, per_axis)] * len(half), indexing="ij")
@@ -49,23 +55,43 @@ def fixed_points_in(process: DiffusionProcess, rectangle: FloatArray, per_axis: 
 def _around_fixed_points(process: DiffusionProcess) -> FloatArray:
     d = process.dimension
     domain = np.array(process.domain, dtype=float)
-    origin = np.where(np.isfinite(domain[:, 0]), domain[:, 0], np.where(np.isfinite(domain[:, 1]), domain[:, 1], 0.0))
+    origin = np.where(
+        np.isfinite(domain[:, 0]),
+        domain[:, 0],
+        np.where(np.isfinite(domain[:, 1]), domain[:, 1], 0.0),
+    )
     sizes = 10.0 ** np.arange(-12, 12.1, 0.5)
-    directions = np.random.default_rng(1).choice([-1.0, 1.0], (8, d)) * np.random.default_rng(2).uniform(0.2, 1, (8, d))
+    directions = np.random.default_rng(1).choice([-1.0, 1.0], (8, d)) * np.random.default_rng(
+        2
+    ).uniform(0.2, 1, (8, d))
     units = _units(process, origin)
     offsets = (sizes[:, None, None] * directions).reshape(-1, d)
-    found = fixed_points_near(process, origin + units * offsets, units * np.max(np.abs(offsets), axis=1, keepdims=True))
+    found = fixed_points_near(
+        process, origin + units * offsets, units * np.max(np.abs(offsets), axis=1, keepdims=True)
+    )
     reaches = [REACH * _reach(process, np.array(point.at)) for point in found]
     usable = [
-        (point, reach) for point, reach in zip(found, reaches, strict=True) if np.all(reach > 0) and np.all(np.isfinite(reach))
+        (point, reach)
+        for point, reach in zip(found, reaches, strict=True)
+        if np.all(reach > 0) and np.all(np.isfinite(reach))
     ]
     if not usable:
         return np.column_stack([origin - 1, origin + 1])
     first, length = min(
-        usable, key=lambda pair: (not pair[0].stable, float(np.max(np.abs(np.array(pair[0].at) - origin) / pair[1])))
+        usable,
+        key=lambda pair: (
+            not pair[0].stable,
+            float(np.max(np.abs(np.array(pair[0].at) - origin) / pair[1])),
+        ),
     )
-    near = [(np.array(p.at), r) for p, r in usable if np.all(np.abs(np.array(p.at) - first.at) <= TOGETHER * length)]
-    return np.column_stack([np.min([at - r for at, r in near], axis=0), np.max([at + r for at, r in near], axis=0)])
+    near = [
+        (np.array(p.at), r)
+        for p, r in usable
+        if np.all(np.abs(np.array(p.at) - first.at) <= TOGETHER * length)
+    ]
+    return np.column_stack(
+        [np.min([at - r for at, r in near], axis=0), np.max([at + r for at, r in near], axis=0)]
+    )
 
 
 def _units(process: DiffusionProcess, at: FloatArray) -> FloatArray:
@@ -90,4 +116,6 @@ def _reach(process: DiffusionProcess, at: FloatArray) -> FloatArray:
     if excess >= 0:
         jacobian = jacobian - (excess + float(np.max(np.abs(rates)))) * np.eye(len(at))
     covariance = gaussian_covariance(jacobian, noise)
-    return np.zeros(len(at)) if covariance is None else np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    return (
+        np.zeros(len(at)) if covariance is None else np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    )

@@ -37,14 +37,18 @@ class Narrowed:
     sentence: str
 
 
-def narrowed_to_positive_plane(process: DiffusionProcess, questions: Questions) -> Narrowed | str | None:
+def narrowed_to_positive_plane(
+    process: DiffusionProcess, questions: Questions
+) -> Narrowed | str | None:
     """The process on the connected part of the observed rectangle where its diffusion is positive definite, reflected at the
     edge; the reason where nothing holds the process back there, None without observed ranges and where it would not stay."""
     if questions.observed_ranges is None:
         return None
     domain = tuple(
         ends if period is not None else (max(low, ends[0]), min(high, ends[1]))
-        for (low, high), ends, period in zip(questions.observed_ranges, process.domain, process.periods, strict=True)
+        for (low, high), ends, period in zip(
+            questions.observed_ranges, process.domain, process.periods, strict=True
+        )
     )
     inside = WithDomain(process, domain)
     box = with_law(first_box(inside, first_rectangle(inside, questions.observed_ranges)))
@@ -73,7 +77,9 @@ def _pressed(box: Box, process: DiffusionProcess) -> str | None:
     grid, masses = box.grid(CELLS), box.masses.reshape(CELLS, CELLS)
     for axis, ((low, high), period) in enumerate(zip(process.domain, process.periods, strict=True)):
         density = masses.sum(axis=1 - axis) / grid.axes[axis].widths
-        open_sides = [side for side, end in ((0, low), (-1, high)) if period is None and not np.isfinite(end)]
+        open_sides = [
+            side for side, end in ((0, low), (-1, high)) if period is None and not np.isfinite(end)
+        ]
         if any(density[side] > HELD * density.max() for side in open_sides):
             return ("x", "y")[axis]
     return None

@@ -67,7 +67,9 @@ def absorbing_generator(
     free = np.flatnonzero(owner == 0)
     place = np.zeros(owner.size, dtype=np.int64)
     place[free] = np.arange(len(free))
-    matrix = coo_array((rate / volumes[column], (place[row], place[column])), shape=(len(free), len(free)))
+    matrix = coo_array(
+        (rate / volumes[column], (place[row], place[column])), shape=(len(free), len(free))
+    )
     return Absorbing(free, csc_array(matrix), exits[free] / volumes[free, None])
 
 
@@ -81,7 +83,10 @@ def _between_free_cells(
 ) -> list[tuple[IndexArray, IndexArray, FloatArray]]:
     """Rows, columns and rates, per unit of the column's density, of an axis's faces with no absorbing cell beside them."""
     inner = np.flatnonzero((owner[before] == 0) & (owner[after] == 0))
-    widths = [np.broadcast_to(w, grid.shape).ravel() for w in (grid.axes[0].widths[:, None], grid.axes[1].widths)]
+    widths = [
+        np.broadcast_to(w, grid.shape).ravel()
+        for w in (grid.axes[0].widths[:, None], grid.axes[1].widths)
+    ]
     pieces: list[tuple[IndexArray, IndexArray, FloatArray]] = []
     for cells, coefficient, nearest, along in terms:
         column, own = cells.ravel()[inner], nearest.ravel()[inner]

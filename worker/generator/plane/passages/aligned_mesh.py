@@ -41,7 +41,9 @@ class AlignedSpan:
 def aligned(span: Span, lines: list[float]) -> AlignedSpan | None:
     """The span with those of the lines that lie inside it; None where there are too many to be told apart."""
     length = span.high - span.low
-    inside = sorted({line for line in lines if SAME * length < line - span.low < (1 - SAME) * length})
+    inside = sorted(
+        {line for line in lines if SAME * length < line - span.low < (1 - SAME) * length}
+    )
     apart = [line for k, line in enumerate(inside) if not k or line - inside[k - 1] > SAME * length]
     if len(apart) > BASE // 2:
         return None

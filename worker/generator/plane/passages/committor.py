@@ -48,16 +48,26 @@ def committed(scene: Scene, start: Region) -> SolvedCommittor | str:
     if not known.any() or not np.max(np.abs(values - fine)[known]) < LARGEST_ERROR:
         return "the committor does not converge on the finest cells: a region is too narrow for them, or the noise too weak"
     grid = scene.grid(LEVELS[0])
-    x, y = (scene.chart.state(np.column_stack([axis.edges] * 2))[:, k] for k, axis in enumerate(grid.axes))
+    x, y = (
+        scene.chart.state(np.column_stack([axis.edges] * 2))[:, k]
+        for k, axis in enumerate(grid.axes)
+    )
     return SolvedCommittor(
-        (read_only(x), read_only(y)), read_only(np.clip(values, 0.0, 1.0)), coarse=read_only(coarse), schemes=schemes
+        (read_only(x), read_only(y)),
+        read_only(np.clip(values, 0.0, 1.0)),
+        coarse=read_only(coarse),
+        schemes=schemes,
     )
 
 
 def moved_committor(scene: Scene, start: Region, solved: SolvedCommittor) -> FloatArray:
     """(n₀, n₁) the committor of the scene's process, near the one that was solved, on its grid: by the difference on the coarsest
     cells; nan where the cells cannot tell."""
-    return np.clip(solved.values + _at_corners(scene, start, LEVELS[0], solved.schemes) - solved.coarse, 0.0, 1.0)
+    return np.clip(
+        solved.values + _at_corners(scene, start, LEVELS[0], solved.schemes) - solved.coarse,
+        0.0,
+        1.0,
+    )
 
 
 def _at_corners(scene: Scene, start: Region, cells: int, schemes: Schemes) -> FloatArray:

@@ -30,13 +30,22 @@ def stage_of(solution: Solution) -> Stage:
     spans = []
     for axis, ((low, high), period) in enumerate(zip(process.domain, process.periods, strict=True)):
         if period is not None:
-            first = float(chart.state(np.array([[span.low for span in solution.box.spans]]))[0, axis])
+            first = float(
+                chart.state(np.array([[span.low for span in solution.box.spans]]))[0, axis]
+            )
             spans.append(Span(first, first + period, first, 1.0, circle=True))
             continue
         first, last = float(used[:, axis].min()), float(used[:, axis].max())
         margin = MARGIN * (last - first)
         # A wall nearer than the margin is where the stage ends: the outermost centres lie half a cell before it.
-        spans.append(Span(max(first - margin, low), min(last + margin, high), float(mean[axis]), CORE * float(deviation[axis])))
+        spans.append(
+            Span(
+                max(first - margin, low),
+                min(last + margin, high),
+                float(mean[axis]),
+                CORE * float(deviation[axis]),
+            )
+        )
     return Stage(process, (spans[0], spans[1]), states[int(np.argmax(density))], chart.cut)
 
 
@@ -44,6 +53,7 @@ def gaussian_stage(process: DiffusionProcess, mean: FloatArray, covariance: Floa
     """The rectangle of states around a Gaussian law."""
     deviation = np.sqrt(np.diag(covariance))
     spans = [
-        Span(float(m - REACH * s), float(m + REACH * s), float(m), CORE * float(s)) for m, s in zip(mean, deviation, strict=True)
+        Span(float(m - REACH * s), float(m + REACH * s), float(m), CORE * float(s))
+        for m, s in zip(mean, deviation, strict=True)
     ]
     return Stage(process, (spans[0], spans[1]), mean)

@@ -55,7 +55,9 @@ class Scene:
 
     def cells_of(self, region: Region, grid: Grid) -> NDArray[np.bool_]:
         """(n₀, n₁) which cells belong to the region."""
-        return region.holds(self.chart.state(grid.centres), self.chart.process.periods).reshape(grid.shape)
+        return region.holds(self.chart.state(grid.centres), self.chart.process.periods).reshape(
+            grid.shape
+        )
 
     def around(self, point: Point, grid: Grid) -> FloatArray:
         """(n₀ · n₁,) weights with which the values of the cells around a point give the value there."""
@@ -77,9 +79,13 @@ def scene_of(stage: Stage, start: Point | Region, goal: Region) -> Scene | str:
         else:
             wide = _reaching(span, lines, process.domain[axis])
             if wide is None:
-                return "a region of the passage lies so far out that the process never comes near it"
+                return (
+                    "a region of the passage lies so far out that the process never comes near it"
+                )
             span = wide
-        low, high, middle = (float((end - origin[axis]) / scale[axis]) for end in (span.low, span.high, span.middle))
+        low, high, middle = (
+            float((end - origin[axis]) / scale[axis]) for end in (span.low, span.high, span.middle)
+        )
         scaled = Span(low, high, middle, float(span.core / scale[axis]), span.circle)
         fitted = aligned(scaled, [float((line - origin[axis]) / scale[axis]) for line in lines])
         if fitted is None:

@@ -32,7 +32,8 @@ CORNERED = (4 / 3, 2)
 """Likewise where the goal has corners, from which the time grows like the distance to the power 2/3."""
 FITTED: Schemes = ("exponential", "exponential")
 UNSETTLED = (
-    "the time does not converge on the finest cells: a region is too narrow for them, the noise too weak, or the time too long"
+    "the time does not converge on the finest cells: "
+    "a region is too narrow for them, the noise too weak, or the time too long"
 )
 UPWIND: Schemes = ("upwind", "upwind")
 LIGHT = 1e-12
@@ -61,8 +62,13 @@ def hit(scene: Scene) -> Hit | str:
     tried = []
     for schemes in (UPWIND,) if weak_noise(scene) else (FITTED, UPWIND):
         orders = orders_of(scene.goal, schemes)
-        logs = np.array([log_moments(scene, Ground.of(scene, cells, schemes)) for cells in LEVELS[:3]])
-        before, now = _extrapolated(logs[:2], LEVELS[:2], orders), _extrapolated(logs, LEVELS[:3], orders)
+        logs = np.array(
+            [log_moments(scene, Ground.of(scene, cells, schemes)) for cells in LEVELS[:3]]
+        )
+        before, now = (
+            _extrapolated(logs[:2], LEVELS[:2], orders),
+            _extrapolated(logs, LEVELS[:3], orders),
+        )
         change = abs(now[0] - before[0])
         tried.append((change if np.isfinite(change) else np.inf, schemes, logs, now))
     change, schemes, logs, now = min(tried, key=lambda attempt: attempt[0])
@@ -91,7 +97,12 @@ class Ground:
     def of(cls, scene: Scene, cells: int, schemes: Schemes) -> "Ground":
         """The scene in cells × cells cells."""
         grid = scene.grid(cells)
-        return cls(grid, Coefficients.of(scene.chart, grid), schemes, scene.chart.coordinates(scene.peak[None]))
+        return cls(
+            grid,
+            Coefficients.of(scene.chart, grid),
+            schemes,
+            scene.chart.coordinates(scene.peak[None]),
+        )
 
     @cached_property
     def law(self) -> FloatArray:
@@ -102,7 +113,9 @@ class Ground:
     @cached_property
     def terms(self) -> tuple[list[FaceTerm], list[FaceTerm]]:
         """What flows through the faces of either axis."""
-        first, second = (face_terms(self.grid, self.coefficients, axis, self.schemes[axis]) for axis in (0, 1))
+        first, second = (
+            face_terms(self.grid, self.coefficients, axis, self.schemes[axis]) for axis in (0, 1)
+        )
         return first, second
 
     def until(self, scene: Scene, sets: tuple[Region, ...]) -> Absorbing:
@@ -155,9 +168,13 @@ def orders_of(goal: Region, schemes: Schemes) -> tuple[float, float]:
     return ORDERS["upwind" if "upwind" in schemes else "exponential"]
 
 
-def _extrapolated(logs: FloatArray, levels: tuple[int, ...], orders: tuple[float, float]) -> FloatArray:
+def _extrapolated(
+    logs: FloatArray, levels: tuple[int, ...], orders: tuple[float, float]
+) -> FloatArray:
     """(levels, …) → (…): without the leading powers of the cells' length in the error."""
     n = len(levels)
     lengths = levels[0] / np.array(levels, dtype=float)
-    weights = np.linalg.solve(np.array([np.ones(n), *(lengths**order for order in orders[: n - 1])]), np.eye(n)[0])
+    weights = np.linalg.solve(
+        np.array([np.ones(n), *(lengths**order for order in orders[: n - 1])]), np.eye(n)[0]
+    )
     return np.asarray(weights @ logs)

@@ -18,8 +18,12 @@ from worker.generator.quantities.regions import Pair, Place, Region
 
 MOST_WELLS = 6
 """Stable fixed points above which no passages are timed unless they are asked for."""
-NOT_HIT = "a process of two variables with noise never hits a single point; give a region as the target"
-NUMBERS = "two numbers name no states of a process of {dimension} coordinates; give points or regions"
+NOT_HIT = (
+    "a process of two variables with noise never hits a single point; give a region as the target"
+)
+NUMBERS = (
+    "two numbers name no states of a process of {dimension} coordinates; give points or regions"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,17 +54,26 @@ class SpatialCommittor(Committor):
     solved: SolvedCommittor
 
 
-def passages_between(stage: Stage, asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]) -> tuple[SpatialPassage, ...]:
+def passages_between(
+    stage: Stage, asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]
+) -> tuple[SpatialPassage, ...]:
     """The passages asked for, then those between neighbouring wells in both directions."""
     wells = wells_of(stage.process, fixed)
     around = [pair for a, b in neighbours(wells) for pair in ((a, b), (b, a))]
-    return tuple(_passage(stage, *pair) for pair in (*asked, *(pair for pair in around if pair not in asked)))
+    return tuple(
+        _passage(stage, *pair) for pair in (*asked, *(pair for pair in around if pair not in asked))
+    )
 
 
-def committors_between(stage: Stage, asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]) -> tuple[Committor, ...]:
+def committors_between(
+    stage: Stage, asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]
+) -> tuple[Committor, ...]:
     """The committors asked for, then those between neighbouring wells."""
     around = neighbours(wells_of(stage.process, fixed))
-    return tuple(_committor(stage, *pair) for pair in (*asked, *(pair for pair in around if pair not in asked)))
+    return tuple(
+        _committor(stage, *pair)
+        for pair in (*asked, *(pair for pair in around if pair not in asked))
+    )
 
 
 def wells_of(process: DiffusionProcess, fixed: tuple[FixedPoint, ...]) -> list[Region]:
@@ -71,10 +84,15 @@ def wells_of(process: DiffusionProcess, fixed: tuple[FixedPoint, ...]) -> list[R
         at = np.array(point.at)
         if not point.stable:
             continue
-        covariance = gaussian_covariance(process.drift_jacobian(at[None])[0], process.diffusion(at[None])[0])
+        covariance = gaussian_covariance(
+            process.drift_jacobian(at[None])[0], process.diffusion(at[None])[0]
+        )
         if covariance is not None and (np.diag(covariance) > 0).all():
             reach = np.sqrt(np.diag(covariance))
-            ends = np.clip(np.column_stack([at - reach, at + reach]), *np.array(process.domain, dtype=float).T[:, :, None])
+            ends = np.clip(
+                np.column_stack([at - reach, at + reach]),
+                *np.array(process.domain, dtype=float).T[:, :, None],
+            )
             found.append(Region(tuple((float(low), float(high)) for low, high in ends)))
     return found if len(found) <= MOST_WELLS else []
 
@@ -87,7 +105,11 @@ def neighbours(wells: list[Region]) -> list[tuple[Region, Region]]:
     pairs = []
     for i, j in combinations(range(len(wells)), 2):
         centre, radius = (middles[i] + middles[j]) / 2, _distance(middles[i], middles[j], size) / 2
-        between = any(_distance(middles[k], centre, size) < radius * (1 - 1e-9) for k in range(len(wells)) if k not in (i, j))
+        between = any(
+            _distance(middles[k], centre, size) < radius * (1 - 1e-9)
+            for k in range(len(wells))
+            if k not in (i, j)
+        )
         if not between and not _overlap(wells[i], wells[j]):
             pairs.append((wells[i], wells[j]))
     return pairs
@@ -107,13 +129,29 @@ def _passage(stage: Stage, start: Place, to: Place) -> SpatialPassage:
     found = hit(scene)
     if isinstance(found, str):
         return SpatialPassage(start, to, Timing(None, found))
-    return SpatialPassage(start, to, Timing.from_log(found.log_mean), Timing.from_log(found.log_deviation), scene, found)
+    return SpatialPassage(
+        start,
+        to,
+        Timing.from_log(found.log_mean),
+        Timing.from_log(found.log_deviation),
+        scene,
+        found,
+    )
 
 
 def _committor(stage: Stage, start: Place, to: Place) -> Committor:
     if not isinstance(start, Region) or not isinstance(to, Region):
-        return Committor(start, to, None, "a committor of two variables is between two regions; a single point is never hit")
-    problem = _problem(start) or _problem(to) or ("the two regions overlap" if _overlap(start, to) else None)
+        return Committor(
+            start,
+            to,
+            None,
+            "a committor of two variables is between two regions; a single point is never hit",
+        )
+    problem = (
+        _problem(start)
+        or _problem(to)
+        or ("the two regions overlap" if _overlap(start, to) else None)
+    )
     scene = problem if problem is not None else scene_of(stage, start, to)
     found = scene if isinstance(scene, str) else committed(scene, start)
     if isinstance(scene, str) or isinstance(found, str):
@@ -126,11 +164,16 @@ def _problem(place: Place) -> str | None:
         return NUMBERS.format(dimension=2)
     if isinstance(place, Region):
         return place.problem
-    return None if len(place) == 2 else f"a point in two variables has two numbers, not {len(place)}"
+    return (
+        None if len(place) == 2 else f"a point in two variables has two numbers, not {len(place)}"
+    )
 
 
 def _overlap(first: Region, second: Region) -> bool:
-    return all(max(a, c) < min(b, d) for (a, b), (c, d) in zip(first.intervals, second.intervals, strict=True))
+    return all(
+        max(a, c) < min(b, d)
+        for (a, b), (c, d) in zip(first.intervals, second.intervals, strict=True)
+    )
 
 
 def _distance(a: FloatArray, b: FloatArray, size: FloatArray) -> float:

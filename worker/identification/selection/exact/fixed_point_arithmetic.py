@@ -33,7 +33,9 @@ def to_digits(values: Iterable[Fraction], length: int) -> Digits:
     """Numbers below 2²⁶, rounded; (length, n)."""
     point = BITS * (length - 1)
     return (
-        np.array([_digits_of(round(value * 2**point), length) for value in values], dtype=np.int64).reshape(-1, length).T.copy()
+        np.array([_digits_of(round(value * 2**point), length) for value in values], dtype=np.int64)
+        .reshape(-1, length)
+        .T.copy()
     )
 
 
@@ -84,7 +86,9 @@ def _eliminated(rows: Digits, factors: Digits, pivot: int) -> Digits:
     # The row is first brought to order one, so that the reciprocal is of order one as well.
     raised = max(0, point - abs(number).bit_length())
     reciprocal = (1 << (2 * point - raised)) // abs(number) * (1 if number > 0 else -1)
-    row = _times(_raised(rows[pivot], raised), np.array(_digits_of(reciprocal, length), dtype=np.int64))
+    row = _times(
+        _raised(rows[pivot], raised), np.array(_digits_of(reciprocal, length), dtype=np.int64)
+    )
     _subtract_multiples(rows, factors, row, pivot)
     rows[pivot] = row
     return rows

@@ -68,7 +68,9 @@ class Reduction:
         at = int(self.free[np.argmax(np.abs(self.left(np.array([row]))[0]))])
         pivots = self.pivots.copy()
         pivots[row] = self.columns[at]
-        reduced = Reduction(eliminated(self.digits, row, at), np.delete(self.columns, at), pivots, self.width)
+        reduced = Reduction(
+            eliminated(self.digits, row, at), np.delete(self.columns, at), pivots, self.width
+        )
         return reduced._with_smaller_entries()
 
     def with_rows(self, rows: Iterable[int]) -> "Reduction":

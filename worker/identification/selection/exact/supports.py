@@ -40,7 +40,10 @@ class Exact:
 
     def floats(self) -> Floats:
         """Rounded."""
-        columns = [[_scaled_by(v, power) for v in column] for column, power in zip(self.integers.T, self.powers, strict=True)]
+        columns = [
+            [_scaled_by(v, power) for v in column]
+            for column, power in zip(self.integers.T, self.powers, strict=True)
+        ]
         return np.array(columns).reshape(self.integers.shape[::-1]).T
 
 
@@ -65,7 +68,12 @@ class SupportBasis:
         exact = np.array([above * (common // below) for above, below in ratios], dtype=object)
         sums = (self.transform.integers * exact[:, None]).sum(axis=0) if len(exact) else []
         lower = common.bit_length() - 1
-        return np.array([_scaled_by(v, power - lower) for v, power in zip(sums, self.transform.powers, strict=True)])
+        return np.array(
+            [
+                _scaled_by(v, power - lower)
+                for v, power in zip(sums, self.transform.powers, strict=True)
+            ]
+        )
 
     def raw_covariance(self, covariance: Floats) -> Floats:
         """Mᵀ Σ M."""
@@ -88,7 +96,11 @@ def support_basis(library: Library, support: Support) -> SupportBasis:
         rows = library.scaled_terms[list(support)].reshape(len(support), library.internal_size)
         return SupportBasis(rows, 1 / library.term_scales[list(support)])
     # Of a large library all would be gigabytes.
-    return _kept(library, support) if library.size <= EXHAUSTIVE_UP_TO else _reduced_basis(library, support)
+    return (
+        _kept(library, support)
+        if library.size <= EXHAUSTIVE_UP_TO
+        else _reduced_basis(library, support)
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +132,14 @@ def growing(library: Library) -> Growing:
 def _growing(library: Library, inside: Support, reduced: Reduction | None) -> Growing:
     outside = tuple(k for k in range(library.size) if k not in inside)
     if reduced is None:
-        return Growing(library, inside, outside, library.scaled_terms[list(inside)], library.scaled_terms[list(outside)], None)
+        return Growing(
+            library,
+            inside,
+            outside,
+            library.scaled_terms[list(inside)],
+            library.scaled_terms[list(outside)],
+            None,
+        )
     others = np.zeros((len(outside), library.internal_size))
     others[:, reduced.columns] = reduced.left(np.array(outside, dtype=int))
     return Growing(library, inside, outside, _with_identity(reduced), others, reduced)
@@ -150,12 +169,16 @@ class Shrinking:
 def shrinking(library: Library) -> Shrinking:
     """From all terms."""
     everything = tuple(range(library.size))
-    return _shrinking(library, everything, None if library.near_origin else _functionals_of_terms(library))
+    return _shrinking(
+        library, everything, None if library.near_origin else _functionals_of_terms(library)
+    )
 
 
 def _shrinking(library: Library, inside: Support, reduced: Reduction | None) -> Shrinking:
     if reduced is None:
-        return Shrinking(library, inside, library.scaled_terms[list(inside)], np.eye(len(inside)), None)
+        return Shrinking(
+            library, inside, library.scaled_terms[list(inside)], np.eye(len(inside)), None
+        )
     # Coefficients along functions of no pivot are free; constraints say what the others are then.
     rows = np.zeros((len(reduced.columns), library.internal_size))
     rows[:, reduced.columns] = np.eye(len(reduced.columns))
@@ -182,13 +205,17 @@ def _reduced_basis(library: Library, support: Support) -> SupportBasis:
     """By elimination of the terms [R_S | I], or of the functionals of the terms that are not there, whichever is fewer."""
     if 2 * len(support) <= library.internal_size:
         return _from_terms(library, support)
-    reduced = _functionals_of_terms(library).with_rows(library.places[k] for k in range(library.size) if k not in support)
+    reduced = _functionals_of_terms(library).with_rows(
+        library.places[k] for k in range(library.size) if k not in support
+    )
     shrunk = _shrinking(library, support, reduced)
     places = np.array([library.places[k] for k in support], dtype=int)
     integers = to_integers(reduced.digits[places][:, :, reduced.free]).T
     powers = _powers_below(library)[1]
     point = BITS * (reduced.digits.shape[1] - 1)
-    return SupportBasis(shrunk.rows, Exact(integers, tuple(powers[place] - point for place in places)))
+    return SupportBasis(
+        shrunk.rows, Exact(integers, tuple(powers[place] - point for place in places))
+    )
 
 
 def _from_terms(library: Library, support: Support) -> SupportBasis:
@@ -204,14 +231,19 @@ def _from_terms(library: Library, support: Support) -> SupportBasis:
     reduced = Reduction(digits, np.arange(width + k), np.full(k, -1), width).with_rows(range(k))
     integers = to_integers(reduced.digits[:, :, reduced.columns >= width])
     powers = _powers_below(library)[0]
-    return SupportBasis(_with_identity(reduced), Exact(integers, tuple(lost - point - powers[term] for term in support)))
+    return SupportBasis(
+        _with_identity(reduced),
+        Exact(integers, tuple(lost - point - powers[term] for term in support)),
+    )
 
 
 @lru_cache(maxsize=8)
 def _precise_terms(library: Library) -> Digits:
     """R, its rows scaled, with twice the digits that can be lost."""
     rows = [_scaled(row) for row in library.change_of_basis]
-    return nothing_in(rows, SPARE_BITS + 2 * library.lost_bits, len(rows), library.internal_size).digits
+    return nothing_in(
+        rows, SPARE_BITS + 2 * library.lost_bits, len(rows), library.internal_size
+    ).digits
 
 
 @lru_cache(maxsize=8)
