@@ -1,4 +1,4 @@
-"""What is asked for: the fields that every job has, and the two kinds that give one model."""
+"""Jobs as they are asked for: the fields that every job has, and the two kinds that give one model."""
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -55,7 +55,7 @@ class Job(Document):
 
     @property
     def analyses(self) -> float:
-        """The number of models that the job analyses, by which its computing time is estimated."""
+        """Number of models that the job analyses, by which its computing time is estimated."""
         return 1.0
 
 
@@ -87,7 +87,7 @@ class IdentificationJob(DataJob):
 
     @property
     def analyses(self) -> float:
-        """One, or none where the model alone is asked for."""
+        """Number of analysed models: one, or none where the model alone is asked for."""
         return 0.0 if self.analysis.model_only else 1.0
 
     @model_validator(mode="before")

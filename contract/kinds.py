@@ -21,7 +21,7 @@ class Kind:
     name      value of the field `kind` in its job and in its result
     job       what is asked for
     result    what comes back
-    example   what the interface shows: a title, and the fields of a job besides its kind and dataset
+    example   title and fields, besides kind and dataset, of the job that the interface shows
     """
 
     name: str

@@ -33,7 +33,7 @@ class RollingJob(DataJob):
 
     @property
     def analyses(self) -> float:
-        """A hundredth of an analysis for each window, which is what a window costs."""
+        """Cost in analyses of a model: a hundredth for each window."""
         return 0.01 * self.windows.count
 
     @model_validator(mode="after")

@@ -40,7 +40,7 @@ class SweepJob(DataJob):
 
     @property
     def analyses(self) -> float:
-        """One for each set of parameters, or none where the models alone are asked for."""
+        """Number of analysed models: one for each set, or none where the models alone are asked for."""
         return 0.0 if self.analysis.model_only else float(len(self.variants))
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""Logs of service and worker: events with fields, one JSON object a line on standard error, ours and the libraries' alike."""
+"""Logs of service and worker: one JSON object a line on standard error, for libraries' events, too."""
 
 import logging
 import logging.config
@@ -8,7 +8,7 @@ import structlog
 
 
 def configure(level: str = "INFO") -> None:
-    """Send structlog's and the standard library's events to standard error as JSON lines, with what is bound to the context."""
+    """Send structlog's and the standard library's events to standard error, with their context."""
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -43,6 +43,6 @@ def configure(level: str = "INFO") -> None:
 
 
 def _without_colours(_logger: Any, _method: str, event: Any) -> Any:
-    """The event without its second message, with codes for a terminal, which uvicorn adds."""
+    """Drop uvicorn's second message, which holds codes for a terminal."""
     event.pop("color_message", None)
     return event

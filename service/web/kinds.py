@@ -1,4 +1,4 @@
-"""The table of views: how the result of each kind of job is shown."""
+"""The table of views, one for the result of each kind of job."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

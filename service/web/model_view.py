@@ -12,7 +12,7 @@ from service.web.tables import tables
 
 
 def model_view(result: ModelResult) -> ResultView:
-    """The view of an identification, or of the analysis of a model."""
+    """Show an identification, or the analysis of a model."""
     units = sentences.units_of_result(result)
     source = (
         words_of_data(result.data)
@@ -43,7 +43,7 @@ def model_view(result: ModelResult) -> ResultView:
 
 
 def plots_of(result: ModelResult) -> list[Plot]:
-    """Every plot of a result, what matters most first."""
+    """Draw every plot of a result, the most important first."""
     units, variables = sentences.units_of_result(result), list(result.model.drift)
     plots: list[Plot] = []
     if len(variables) == 1:

@@ -1,4 +1,4 @@
-"""What the page and the report show of one result, whatever its kind."""
+"""The view of one result, of whatever kind, on the page and in the report."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from service.web.tables import Table
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultView:
-    """The pieces of a result's page, in the order in which they are shown; what is empty is left out.
+    """Pieces of a result's page in the order in which they are shown; empty ones are left out.
 
     subtitle   what the result was computed from
     sentence   the answer in words
@@ -34,7 +34,7 @@ class ResultView:
 
 
 def words_of_data(data: DataSummary) -> str:
-    """Increments, trajectories, sampling interval and duration of the data, in words."""
+    """Say how many increments and trajectories there are, and the sampling interval and duration."""
     time = f" {data.time_unit}" if data.time_unit else ""
     tracks = (
         "one trajectory"

@@ -1,4 +1,4 @@
-"""A window moved along the data: the trend of the spectral gap, and every window's numbers over time."""
+"""The view of a rolling job: the trend of the spectral gap, and each window's numbers over time."""
 
 from contract.rolling import RollingResult
 from service.web import headline, sentences
@@ -8,7 +8,7 @@ from service.web.result_view import ResultView, words_of_data
 
 
 def rolling_view(result: RollingResult) -> ResultView:
-    """The view of a rolling job."""
+    """Show the windows along a record."""
     units = sentences.units_of_data(result.data)
     return ResultView(
         subtitle=f"{count(len(result.windows))} windows of {words_of_data(result.data)}",

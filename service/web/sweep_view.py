@@ -1,4 +1,4 @@
-"""Several sets of parameters on the same data: a model a row."""
+"""The view of a sweep: a table with one row for each set of parameters."""
 
 import json
 
@@ -12,7 +12,7 @@ from service.web.tables import Table
 
 
 def sweep_view(result: SweepResult) -> ResultView:
-    """The view of a sweep."""
+    """Show the model of each set of parameters."""
     passes = (
         f"{count(result.passes_taken)} passes over the data, {count(result.passes_shared)} saved"
     )
@@ -22,7 +22,7 @@ def sweep_view(result: SweepResult) -> ResultView:
 
 
 def sets_of_parameters(result: SweepResult) -> Table:
-    """One row for each set: what it put in place, the equations, the slowest relaxation time."""
+    """Tabulate what each set put in place, its equations and its slowest relaxation time."""
     rows: list[tuple[str | Markup, ...]] = []
     for item in result.items:
         put = json.dumps(item.parameters, ensure_ascii=False) if item.parameters else "unchanged"

@@ -46,7 +46,7 @@ def result_view(finished: Finished) -> str:
 
 
 def result_values(finished: Finished) -> dict[str, Any]:
-    """What the template of a result asks for, and which that is."""
+    """Return the name of a result's template, and the values that it asks for."""
     record, result = finished.record, finished.result
     view = VIEWS[result.kind](result)
     return {

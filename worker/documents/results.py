@@ -1,4 +1,4 @@
-"""Parts that the results of several kinds of job share. Numbers stay finite; what is missing is null, with a reason."""
+"""Parts of results that several kinds of job share. What is missing is null, with a reason."""
 
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -17,7 +17,7 @@ from worker.pipeline import MODEL_ONLY, Analysed
 
 
 def generator_of(analysed: Analysed | None) -> results.GeneratorAnalysis:
-    """What was read off a model; where nothing was asked for, that."""
+    """Write the analysis of a model, or that none was asked for."""
     if analysed is None:
         return results.GeneratorAnalysis(ergodic=None, reason=MODEL_ONLY)
     return analysis_of(analysed.generator, analysed.spread)
@@ -26,7 +26,7 @@ def generator_of(analysed: Analysed | None) -> results.GeneratorAnalysis:
 def all_findings(
     answer: Answer | JointAnswer, comparison: Comparison, analysed: Analysed | None
 ) -> tuple[Finding, ...]:
-    """All that the reader of a model should know."""
+    """Collect every finding about a model, of the fit, the comparison and the analysis."""
     of_generator = (
         () if analysed is None else (*analysed.findings, *findings_of(analysed.generator))
     )
@@ -36,7 +36,7 @@ def all_findings(
 def provenance_of(
     dataset: Dataset, parameters: IdentificationParameters, analysis: dict[str, Any], seconds: float
 ) -> results.Provenance:
-    """Of what was computed from data."""
+    """Write the provenance of a result computed from data."""
     return results.Provenance(
         version=version_of_this(),
         dataset=dataset.id,
@@ -48,7 +48,7 @@ def provenance_of(
 
 
 def warning_of(finding: Finding) -> results.Notice:
-    """A warning, as a document."""
+    """Write a finding as a warning."""
     return results.Notice(
         code=finding.code, message=finding.message, details=plain(dict(finding.details))
     )
@@ -56,7 +56,7 @@ def warning_of(finding: Finding) -> results.Notice:
 
 @cache
 def version_of_this() -> str:
-    """Of the program."""
+    """Return the version of Itoscope."""
     try:
         return version("itoscope")
     except PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""A claimed job, done: load, compute, describe. Everything a job needs besides the queue."""
+"""Execution of a claimed job by the procedure of its kind, and help with the sums of another."""
 
 import time
 from collections.abc import Iterator
@@ -22,7 +22,9 @@ from worker.progress import Report
 def execute(
     claim: Claim, stores: Stores, report: Report, share: Share, fan_out_increments: float
 ) -> Result:
-    """The result of a job. Raises JobProblem where data or model cannot answer it, and whatever `report` and `share` raise.
+    """Compute a job's result.
+
+    Raises JobProblem where data or model cannot answer it, and whatever `report` and `share` raise.
 
     fan_out_increments   a pass over more of them is shared out
     """
@@ -39,7 +41,7 @@ def execute(
 
 @contextmanager
 def helper(claim: Claim, stores: Stores, work: bytes, shards: int) -> Iterator[Sum]:
-    """How to sum shards of another worker's job. Raises JobProblem where its data are gone."""
+    """Yield what sums shards of another worker's job. Raises JobProblem where its data are gone."""
     assert isinstance(claim.job, DataJob), "no other job has data"
     with record_of(claim.tenant, claim.job, stores) as record:
         yield partial(packed_sums, unpack(work, record.data), shards)

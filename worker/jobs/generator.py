@@ -1,4 +1,4 @@
-"""A model → what its generator says → the document."""
+"""The kind `generator`: a model → the analysis of its generator → the document."""
 
 import json
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ from worker.progress import Report
 
 @contextmanager
 def model_of(tenant: str, job: GeneratorJob, stores: Stores) -> Iterator[ModelTerms]:
-    """Yield the job's model, by its terms. Raises JobProblem where it is not there, or names a variable that it has not."""
+    """Yield the terms of the job's model. Raises JobProblem where there is none, or a name is unknown."""
     model = (
         _model_of_job(tenant, job.model, stores) if isinstance(job.model, ModelOfJob) else job.model
     )

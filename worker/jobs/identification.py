@@ -1,4 +1,4 @@
-"""Data → a model → what its generator says → the document."""
+"""The kind `identification`: data → a model → the analysis of its generator → the document."""
 
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ from worker.progress import Report
 
 
 class Identified(NamedTuple):
-    """A model, its analysis (None where the model alone is asked for), its comparison with the data, and curves to draw."""
+    """Model, analysis (None where the model alone is asked for), comparison with the data, curves."""
 
     answer: Answer | JointAnswer
     analysed: Analysed | None

@@ -1,4 +1,4 @@
-"""The table of procedures: how a worker does each kind of job."""
+"""The table of procedures, one for each kind of job."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -20,7 +20,7 @@ F = TypeVar("F")
 
 @dataclass(frozen=True, slots=True)
 class Procedure(Generic[J, S, F]):
-    """How a kind of job is done, from the stores to the result document. Each step raises JobProblem or an error of the core.
+    """Steps from the stores to the result document. Each raises JobProblem or an error of the core.
 
     load       (tenant, job, stores) → what the job starts from, open as long as it is computed
     compute    (job, source, report, summing) → values of the core

@@ -1,4 +1,4 @@
-"""One record → a model for every window along it → the document."""
+"""The kind `rolling`: one record → a model for every window along it → the document."""
 
 import numpy as np
 from scipy.special import ndtri

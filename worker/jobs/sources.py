@@ -1,4 +1,4 @@
-"""What a job starts from: its dataset, opened as memory maps, with every variable that its parameters name."""
+"""The dataset that a job starts from, opened as memory maps."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,7 +25,10 @@ class Record:
 
 @contextmanager
 def record_of(tenant: str, job: DataJob, stores: Stores) -> Iterator[Record]:
-    """Open the job's dataset; memory does not grow with it. Raises JobProblem where data or a variable is not there."""
+    """Open the job's dataset; memory does not grow with it.
+
+    Raises JobProblem where the dataset is gone, or has no variable that the parameters name.
+    """
     dataset = stores.datasets.get(tenant, job.dataset) if job.dataset is not None else None
     if dataset is None:
         raise JobProblem(_dataset_gone(job.dataset))
@@ -46,7 +49,7 @@ def record_of(tenant: str, job: DataJob, stores: Stores) -> Iterator[Record]:
 
 
 def check_variables(where: str, given: Mapping[str, object], known: Sequence[str]) -> None:
-    """Raise JobProblem where a name in `given`, at that place of the job, is not a variable."""
+    """Check that the names given at a place of the job are known variables. Raises JobProblem."""
     unknown = sorted(set(given) - set(known))
     if unknown:
         detail = f"there is no {unknown[0]!r} here; known: {', '.join(known)}"
@@ -54,7 +57,7 @@ def check_variables(where: str, given: Mapping[str, object], known: Sequence[str
 
 
 def invalid(pointer: str, detail: str, hint: str) -> Problem:
-    """The problem of a job that does not fit its data or model, at a place of the job."""
+    """Write the problem of a job that does not fit its data or model, at a place of the job."""
     return problem(
         422,
         "invalid-request",

@@ -1,4 +1,4 @@
-"""The same data under several sets of parameters → a model for each → the document."""
+"""The kind `sweep`: data and several sets of parameters → a model for each → the document."""
 
 from collections.abc import Mapping
 from typing import Any

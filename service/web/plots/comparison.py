@@ -71,7 +71,7 @@ def _joined(one: Axis, other: Axis) -> Axis:
 
 
 def both(first: ModelResult, second: ModelResult) -> Table:
-    """The coefficients of two models side by side, and how far apart they are in units of their errors."""
+    """Tabulate the coefficients of two models side by side, and their difference over its error."""
     rows: list[tuple[str | Markup, ...]] = []
     one, other = _by_term(first), _by_term(second)
     for of, name in dict.fromkeys((*one, *other)):

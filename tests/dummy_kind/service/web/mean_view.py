@@ -7,7 +7,7 @@ from service.web.result_view import ResultView
 
 
 def mean_view(result: MeanResult) -> ResultView:
-    """The view of a mean."""
+    """Show the means."""
     return ResultView(
         subtitle=f"{len(result.means)} variable",
         sentence="The mean is all there is.",
