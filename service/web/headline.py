@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from contract.results import ModelResult
 from contract.rolling import RollingResult
 from service.web import mathml
 from service.web.derived import inverted, mean_of, period_ends
 from service.web.numbers import plain, with_interval
 from service.web.plots.dynamics import place
-from service.web.plots.model import Result
 from service.web.units import Units
 
 FEW_PASSAGES = 6
@@ -29,7 +29,7 @@ class Figure:
     note: str = ""
 
 
-def equations(result: Result) -> list[mathml.Equation]:
+def equations(result: ModelResult) -> list[mathml.Equation]:
     """Drift, then diffusion; of the diffusion's pairs the zero ones are left out."""
     alone = len(result.model.drift) == 1
     made = [
@@ -43,7 +43,7 @@ def equations(result: Result) -> list[mathml.Equation]:
     return made
 
 
-def figures(result: Result, units: Units) -> Iterator[Figure]:
+def figures(result: ModelResult, units: Units) -> Iterator[Figure]:
     """Relaxation and escape times, what turns, and the stationary mean and spread."""
     generator, time = result.generator, units.time or ""
     if generator.spectrum is not None and generator.spectrum.eigenvalues:

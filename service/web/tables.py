@@ -6,17 +6,12 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from contract.base import Interval
-from contract.results import Component, Estimate, FixedPoint, IdentificationResult
+from contract.results import Component, Estimate, FixedPoint, IdentificationResult, ModelResult
 from service.web import mathml
 from service.web.derived import Ends, inverted, mean_of
 from service.web.numbers import measured, percent, plain, power_of_ten, with_interval
 from service.web.plots.dynamics import place
-from service.web.plots.model import (
-    ROUNDING,
-    Result,
-    cleaned,
-    smallest,
-)
+from service.web.plots.model import ROUNDING, cleaned, smallest
 from service.web.units import Units
 
 
@@ -31,7 +26,7 @@ class Table:
     note: str = ""
 
 
-def tables(result: Result, units: Units) -> Iterator[Table]:
+def tables(result: ModelResult, units: Units) -> Iterator[Table]:
     """Those that there is something for."""
     yield _coefficients(result)
     yield from _rates(result, units)
@@ -43,7 +38,7 @@ def tables(result: Result, units: Units) -> Iterator[Table]:
         yield _checks(result)
 
 
-def _coefficients(result: Result) -> Table:
+def _coefficients(result: ModelResult) -> Table:
     rows: list[tuple[str | Markup, ...]] = []
     for kind, components in (("drift", result.model.drift), ("diffusion", result.model.diffusion)):
         for key, component in components.items():
@@ -79,7 +74,7 @@ def _terms(of: str, component: Component) -> Iterator[tuple[str | Markup, ...]]:
             yield of, mathml.term(t.term), plain(t.value), "–", "–", "–"
 
 
-def _rates(result: Result, units: Units) -> Iterator[Table]:
+def _rates(result: ModelResult, units: Units) -> Iterator[Table]:
     spectrum = result.generator.spectrum
     if spectrum is None or not spectrum.eigenvalues:
         return
@@ -102,7 +97,7 @@ def _rates(result: Result, units: Units) -> Iterator[Table]:
     yield Table("rates", "Relaxation rates", headings, tuple(rows), spectrum.reason or "")
 
 
-def _passages(result: Result, units: Units) -> Iterator[Table]:
+def _passages(result: ModelResult, units: Units) -> Iterator[Table]:
     if not result.generator.passages:
         return
     unit = f" ({units.time})" if units.time else ""
@@ -133,7 +128,7 @@ def _passages(result: Result, units: Units) -> Iterator[Table]:
     yield Table("passages", "First-passage times", headings, tuple(rows))
 
 
-def _exits(result: Result, units: Units) -> Iterator[Table]:
+def _exits(result: ModelResult, units: Units) -> Iterator[Table]:
     rows = []
     for e in result.generator.exits:
         share, share_interval = with_interval(e.probability_high.value, e.probability_high.ci)
@@ -156,7 +151,7 @@ def _exits(result: Result, units: Units) -> Iterator[Table]:
         yield Table("exits", "Exit from intervals", headings, tuple(rows))
 
 
-def _places(result: Result) -> Iterator[Table]:
+def _places(result: ModelResult) -> Iterator[Table]:
     points, barriers = result.generator.fixed_points, result.generator.barriers
     if points:
         least = smallest(result)
@@ -200,7 +195,7 @@ def _cleaned(ci: Interval | None, least: float) -> Ends | None:
     return None if ci is None else (low and cleaned(low, least), high and cleaned(high, least))
 
 
-def _moments(result: Result) -> Iterator[Table]:
+def _moments(result: ModelResult) -> Iterator[Table]:
     law = result.generator.stationary
     if law is None:
         return

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from contract.results import IdentificationResult
+from contract.results import IdentificationResult, ModelResult
 from service.web.numbers import plain
-from service.web.plots.model import Result, confidence_of
+from service.web.plots.model import confidence_of
 from service.web.plots.plot import (
     SERIES,
     Axis,
@@ -18,7 +18,7 @@ from service.web.plots.plot import (
 from service.web.units import Units
 
 
-def law_plots(result: Result, units: Units) -> Iterator[Plot]:
+def law_plots(result: ModelResult, units: Units) -> Iterator[Plot]:
     """Autocorrelation by variable, eigenfunctions, committors of one variable, laws of the passage times, power spectrum."""
     yield from _autocorrelations(result, units)
     yield from _eigenfunctions(result, units)
@@ -27,7 +27,7 @@ def law_plots(result: Result, units: Units) -> Iterator[Plot]:
     yield from _power_spectrum(result, units)
 
 
-def _autocorrelations(result: Result, units: Units) -> Iterator[Plot]:
+def _autocorrelations(result: ModelResult, units: Units) -> Iterator[Plot]:
     model = result.generator.autocorrelation
     observed = (
         result.diagnostics.autocorrelation if isinstance(result, IdentificationResult) else {}
@@ -82,7 +82,7 @@ def _autocorrelations(result: Result, units: Units) -> Iterator[Plot]:
         )
 
 
-def _eigenfunctions(result: Result, units: Units) -> Iterator[Plot]:
+def _eigenfunctions(result: ModelResult, units: Units) -> Iterator[Plot]:
     spectrum, law = result.generator.spectrum, result.generator.stationary
     if spectrum is None or law is None or not spectrum.eigenfunctions or len(law.density.grid) != 1:
         return
@@ -121,7 +121,7 @@ def _eigenfunctions(result: Result, units: Units) -> Iterator[Plot]:
     )
 
 
-def _committors(result: Result, units: Units) -> Iterator[Plot]:
+def _committors(result: ModelResult, units: Units) -> Iterator[Plot]:
     layers, said, seen = Layers(), [], list[float]()
     known = [c for c in result.generator.committors if len(c.grid) == 1]
     for committor, style in zip(known, SERIES, strict=False):
@@ -149,7 +149,7 @@ def _committors(result: Result, units: Units) -> Iterator[Plot]:
         )
 
 
-def _passages(result: Result, units: Units) -> Iterator[Plot]:
+def _passages(result: ModelResult, units: Units) -> Iterator[Plot]:
     layers, said = Layers(log=True), []
     known = [
         p for p in result.generator.passages if p.distribution is not None and p.distribution.times
@@ -173,7 +173,7 @@ def _passages(result: Result, units: Units) -> Iterator[Plot]:
         )
 
 
-def _power_spectrum(result: Result, units: Units) -> Iterator[Plot]:
+def _power_spectrum(result: ModelResult, units: Units) -> Iterator[Plot]:
     spectrum = result.generator.power_spectrum
     if spectrum is None:
         return

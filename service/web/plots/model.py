@@ -17,15 +17,13 @@ from service.web.plots.plot import (
 )
 from service.web.units import Units
 
-Result = ModelResult
-
 FLAT = 1e-6
 """Of a potential in kT: no more than rounding."""
 ROUNDING = 1e-9
 """What is nearer to zero than so much of a scale is zero by symmetry."""
 
 
-def model_plots(result: Result, units: Units) -> Iterator[Plot]:
+def model_plots(result: ModelResult, units: Units) -> Iterator[Plot]:
     """Drift, diffusion, effective potential and stationary density, as far as they are known."""
     if result.curves is None:
         return
@@ -59,7 +57,7 @@ def _curve(
     x: np.ndarray,
     curve: Curve,
     moments: KramersMoyal | None,
-    result: Result,
+    result: ModelResult,
 ) -> Plot:
     layers = Layers()
     values = numbers(curve.values)
@@ -107,7 +105,7 @@ def _curve(
     return Plot(name, title, across, Axis(title, unit, span), layers.tuple(), summary, note)
 
 
-def _potential(result: Result, across: Axis) -> Iterator[Plot]:
+def _potential(result: ModelResult, across: Axis) -> Iterator[Plot]:
     potential = result.generator.effective_potential
     if potential is None or across.range is None:
         return
@@ -154,7 +152,9 @@ def _potential(result: Result, across: Axis) -> Iterator[Plot]:
     )
 
 
-def _density(result: Result, across: Axis, units: Units, histogram: Bins | None) -> Iterator[Plot]:
+def _density(
+    result: ModelResult, across: Axis, units: Units, histogram: Bins | None
+) -> Iterator[Plot]:
     law = result.generator.stationary
     layers, top = Layers(), [0.0]
     if histogram is not None:
@@ -200,12 +200,12 @@ def _density(result: Result, across: Axis, units: Units, histogram: Bins | None)
     )
 
 
-def confidence_of(result: Result) -> str:
+def confidence_of(result: ModelResult) -> str:
     """Coverage of the result's intervals, as `95 %`."""
     return f"{plain(100 * float(result.provenance.analysis.get('confidence', 0.95)), 3).rstrip('0').rstrip('.')} %"
 
 
-def smallest(result: Result) -> float:
+def smallest(result: ModelResult) -> float:
     """What is nearer to zero than this is zero but for rounding [state]."""
     law = result.generator.stationary
     widths = (
@@ -231,7 +231,7 @@ def _within(interval: Interval | None) -> str:
     )
 
 
-def _roots(result: Result) -> str:
+def _roots(result: ModelResult) -> str:
     least = smallest(result)
     stable = [plain(cleaned(p.at[0], least), 3) for p in result.generator.fixed_points if p.stable]
     unstable = [

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from contract.curves import Bins, DriftField
-from contract.results import Committor, IdentificationResult, Stationary
+from contract.results import Committor, IdentificationResult, ModelResult, Stationary
 from service.web.numbers import plain
 from service.web.plots.dynamics import place
-from service.web.plots.model import Result, confidence_of
+from service.web.plots.model import confidence_of
 from service.web.plots.plot import (
     Axis,
     Floats,
@@ -22,7 +22,7 @@ from service.web.units import Units
 FEW_COMMITTORS = 4
 
 
-def plane_plots(result: Result, units: Units, variables: Sequence[str]) -> Iterator[Plot]:
+def plane_plots(result: ModelResult, units: Units, variables: Sequence[str]) -> Iterator[Plot]:
     """Of two variables the density with the drift, with the current, and of the data, and the committors; of any number the
     marginals.
     """
@@ -31,7 +31,7 @@ def plane_plots(result: Result, units: Units, variables: Sequence[str]) -> Itera
     yield from _marginals(result, units, variables)
 
 
-def _maps(result: Result, units: Units, variables: Sequence[str]) -> Iterator[Plot]:
+def _maps(result: ModelResult, units: Units, variables: Sequence[str]) -> Iterator[Plot]:
     law, field = result.generator.stationary, result.drift_field
     observed = result.observed if isinstance(result, IdentificationResult) else None
     joint = None if observed is None else observed.joint_histogram
@@ -98,7 +98,7 @@ def _heat(layers: Layers, law: Stationary | None, *, with_interval: bool = False
     )
 
 
-def _highest(law: Stationary, result: Result) -> str:
+def _highest(law: Stationary, result: ModelResult) -> str:
     """The density where it is highest, and how sure that is."""
     values = array(law.density.values)
     at = np.unravel_index(np.nanargmax(values), values.shape)
@@ -112,7 +112,7 @@ def _highest(law: Stationary, result: Result) -> str:
 def _committor(
     number: int,
     committor: Committor,
-    result: Result,
+    result: ModelResult,
     axes: Sequence[Axis],
     points: tuple[list[float], list[float], list[str]],
 ) -> Plot:
@@ -174,7 +174,7 @@ def _current(law: Stationary, axes: Sequence[Axis], units: Units) -> Plot:
     )
 
 
-def _fixed_points(result: Result) -> tuple[list[float], list[float], list[str]]:
+def _fixed_points(result: ModelResult) -> tuple[list[float], list[float], list[str]]:
     found = [p for p in result.generator.fixed_points if len(p.at) == 2]
     return (
         [p.at[0] for p in found],
@@ -183,7 +183,7 @@ def _fixed_points(result: Result) -> tuple[list[float], list[float], list[str]]:
     )
 
 
-def _marginals(result: Result, units: Units, variables: Sequence[str]) -> Iterator[Plot]:
+def _marginals(result: ModelResult, units: Units, variables: Sequence[str]) -> Iterator[Plot]:
     observed = result.observed if isinstance(result, IdentificationResult) else None
     for k, name in enumerate(variables):
         layers = Layers()
@@ -205,7 +205,7 @@ def _bars(layers: Layers, histogram: Bins | None) -> None:
     layers.bars("histogram of the data", edges, counts / counts.sum() / np.diff(edges))
 
 
-def _marginal(layers: Layers, result: Result, k: int) -> None:
+def _marginal(layers: Layers, result: ModelResult, k: int) -> None:
     law, simulated = result.generator.stationary, result.generator.simulated
     if law is not None and len(law.density.grid) == 2:
         grids = [numbers(g) for g in law.density.grid]
