@@ -30,9 +30,6 @@ class Picture:
     observed: Observed | None = None
 
 
-NOTHING = Picture()
-
-
 def of_answer(
     answer: Answer | JointAnswer,
     data: Trajectories,

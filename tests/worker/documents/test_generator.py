@@ -8,7 +8,7 @@ import pytest
 from contract import results
 from contract.generator import AnalysisParameters, ModelTerms
 from contract.jobs import GeneratorJob
-from worker.comparison.plot_data import NOTHING
+from worker.comparison.plot_data import Picture
 from worker.jobs.generator import describe
 from worker.pipeline import analyse_terms
 
@@ -19,7 +19,7 @@ def written(model: dict[str, object], **analysis: object) -> str:
     terms, wanted = ModelTerms.model_validate(model), AnalysisParameters.model_validate(analysis)
     job = GeneratorJob(kind="generator", model=terms, analysis=wanted)
     analysed = analyse_terms(terms, wanted, lambda fraction, stage, message: None)
-    return describe("job_1", job, terms, (analysed, NOTHING), 0.1).model_dump_json(by_alias=True)
+    return describe("job_1", job, terms, (analysed, Picture()), 0.1).model_dump_json(by_alias=True)
 
 
 def document(model: dict[str, object], **analysis: object) -> results.GeneratorAnalysis:

@@ -9,7 +9,7 @@ import pytest
 from contract import results
 from contract.generator import AnalysisParameters, ModelTerms
 from contract.jobs import GeneratorJob
-from worker.comparison.plot_data import NOTHING
+from worker.comparison.plot_data import Picture
 from worker.jobs.generator import describe
 from worker.pipeline import analyse_terms
 
@@ -21,7 +21,9 @@ def document(
     wanted = AnalysisParameters.model_validate(analysis)
     job = GeneratorJob(kind="generator", model=model, analysis=wanted)
     analysed = analyse_terms(model, wanted, lambda fraction, stage, message: None)
-    written = describe("job_1", job, model, (analysed, NOTHING), 0.1).model_dump_json(by_alias=True)
+    written = describe("job_1", job, model, (analysed, Picture()), 0.1).model_dump_json(
+        by_alias=True
+    )
     assert "NaN" not in written
     assert "Infinity" not in written
     return results.GeneratorResult.model_validate(json.loads(written)).generator

@@ -10,7 +10,7 @@ import pytest
 from contract.generator import ModelTerms
 from contract.jobs import GeneratorJob
 from worker import pipeline
-from worker.comparison.plot_data import NOTHING
+from worker.comparison.plot_data import Picture
 from worker.jobs.generator import describe
 
 Terms = dict[str, float]
@@ -57,7 +57,7 @@ def document(drift: Terms, diffusion: Terms, ends: Ends) -> dict[str, Any]:
     job = GeneratorJob.model_validate({"kind": "generator", "model": model})
     terms = ModelTerms.model_validate(model)
     analysed = pipeline.analyse_terms(terms, job.analysis, lambda *_: None)
-    result = describe("job", job, terms, (analysed, NOTHING), 0.1)
+    result = describe("job", job, terms, (analysed, Picture()), 0.1)
     assert not list(not_finite(result.model_dump()))
     generator: dict[str, Any] = json.loads(result.model_dump_json(by_alias=True))["generator"]
     return generator

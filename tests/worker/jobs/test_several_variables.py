@@ -14,7 +14,7 @@ from contract.identification import (
 from contract.jobs import GeneratorJob
 from contract.results import EncodedArray
 from worker import pipeline
-from worker.comparison.plot_data import NOTHING
+from worker.comparison.plot_data import Picture
 from worker.documents.generator import analysis_of
 from worker.documents.model import diagnostics_of, model_of, selection_of
 from worker.identification.data.trajectories import Trajectories, from_arrays
@@ -158,7 +158,7 @@ def test_passages_between_regions_are_described_with_the_regions() -> None:
     )
     assert isinstance(job.model, ModelTerms)
     analysed = pipeline.analyse_terms(job.model, job.analysis, _silent)
-    generator = describe("job", job, job.model, (analysed, NOTHING), 0.0).generator
+    generator = describe("job", job, job.model, (analysed, Picture()), 0.0).generator
     numbers, region, point, there, back = generator.passages
     assert numbers.mean_time.value is None
     assert "two numbers name no states" in str(numbers.mean_time.reason)
