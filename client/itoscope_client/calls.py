@@ -8,9 +8,6 @@ from urllib.parse import quote
 
 from itoscope_client.inputs.upload import Upload
 
-LONGEST_WAIT = 60
-"""Seconds that the service lets one request wait."""
-
 
 @dataclass(frozen=True, slots=True)
 class Call:

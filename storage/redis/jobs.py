@@ -24,7 +24,6 @@ Each transition is one Lua script (storage/redis/lua), so it happens wholly or n
 """
 
 import hashlib
-import secrets
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from math import isinf
@@ -63,7 +62,7 @@ from storage.stores import (
     Tally,
     TooManyJobs,
 )
-from storage.terminal_problems import timed_out, worker_lost
+from storage.terminal_problems import timed_out
 
 ATTEMPT_CAP = 5
 IDEMPOTENCY_SECONDS = 24 * 3600
@@ -213,16 +212,8 @@ class RedisJobStore(RedisShards):
     def claim(self, job_id: str, owner: str, lease_seconds: float) -> Claim | None:
         if not is_job_id(job_id):
             return None
-        answer = self._run(
-            "claim",
-            [_record_key(job_id), _DUE],
-            job_id,
-            owner,
-            secrets.token_hex(8),
-            lease_seconds,
-            self._attempt_cap,
-            worker_lost(self._attempt_cap).model_dump_json(by_alias=True),
-        )
+        keys = [_record_key(job_id), _DUE]
+        answer = self._run("claim", keys, *self._claimant(job_id, owner, lease_seconds))
         if not answer:
             return None
         attempt, tenant, request = answer

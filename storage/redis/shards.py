@@ -32,6 +32,11 @@ class RedisShards:
     def _run(self, transition: str, keys: Sequence[str], *args: str | float) -> Any:
         raise NotImplementedError
 
+    def _claimant(self, job_id: str, owner: str, lease_seconds: float) -> tuple[str | float, ...]:
+        """What the scripts are told of who claims a job or a shard, and of what happens if it vanishes."""
+        lost = worker_lost(self._attempt_cap).model_dump_json(by_alias=True)
+        return job_id, owner, secrets.token_hex(8), lease_seconds, self._attempt_cap, lost
+
     def fan_out(self, job_id: str, attempt: int, pass_name: str, shards: int) -> QueueName | None:
         keys = [f"job:{job_id}", f"job:{job_id}:shards", _SHARED, _PARTS]
         queue: QueueName | None = (
@@ -45,17 +50,9 @@ class RedisShards:
     ) -> ShardClaim | None:
         if not is_job_id(job_id):
             return None
-        answer = self._run(
-            "claim_shard",
-            [f"job:{job_id}", "jobs:due", f"job:{job_id}:shards"],
-            job_id,
-            owner,
-            secrets.token_hex(8),
-            lease_seconds,
-            self._attempt_cap,
-            worker_lost(self._attempt_cap).model_dump_json(by_alias=True),
-            "last" if last else "",
-        )
+        keys = [f"job:{job_id}", "jobs:due", f"job:{job_id}:shards"]
+        claimant = self._claimant(job_id, owner, lease_seconds)
+        answer = self._run("claim_shard", keys, *claimant, "last" if last else "")
         if not answer:
             return None
         shard, attempt, of_job, tenant, request, pass_name, shards = answer

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from worker.identification.checks.diagnostics import Finding, check_smoothness
 from worker.identification.data.library import Library
@@ -22,8 +21,6 @@ from worker.rolling.perturbed_models import neighbourhoods_of
 from worker.rolling.spectral_gaps import Gap, gaps_of
 from worker.rolling.trend import Trend, trend_of
 from worker.rolling.windows import MovingWindows
-
-Floats = NDArray[np.float64]
 
 SIGNIFICANT = 3.0
 """Standard errors of the slope from which the gap is said to change: by chance once in 370 stationary records."""

@@ -1,7 +1,7 @@
 """Choice of the conversion by the kind of object that holds the data."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,14 @@ KNOWN = (
     "an array, a list of trajectories, a dict of arrays, "
     "a pandas, polars, pyarrow or xarray object, a path, or bytes"
 )
+
+_TABLES: Mapping[str, Callable[[Any, LayoutOptions], Upload]] = {
+    "pandas": upload_of_frame,
+    "xarray": upload_of_labelled,
+    "polars": upload_of_polars,
+    "pyarrow": upload_of_arrow,
+}
+"""What reads the objects of a package that names its columns."""
 
 
 def upload_of(data: Any, t: Any = None, layout: LayoutOptions | None = None) -> Upload:
@@ -42,18 +50,10 @@ def upload_of(data: Any, t: Any = None, layout: LayoutOptions | None = None) -> 
     if isinstance(data, str | os.PathLike):
         _no_times(t)
         return upload_of_file(Path(data), layout)
-    if is_of(data, "pandas"):
-        _no_times(t)
-        return upload_of_frame(data, layout)
-    if is_of(data, "xarray"):
-        _no_times(t)
-        return upload_of_labelled(data, layout)
-    if is_of(data, "polars"):
-        _no_times(t)
-        return upload_of_polars(data, layout)
-    if is_of(data, "pyarrow"):
-        _no_times(t)
-        return upload_of_arrow(data, layout)
+    for package, upload_of_table in _TABLES.items():
+        if is_of(data, package):
+            _no_times(t)
+            return upload_of_table(data, layout)
     if isinstance(data, Mapping):
         arrays = {str(name): np.asarray(array) for name, array in data.items()}
         return upload_of_named(
