@@ -165,11 +165,11 @@ def _tree(tree: Tree, outside: int) -> Markup:
                 _tree(argument, 0), True
             )
         case Binary("*", Number(-1.0), operand):
-            return Markup("<mrow><mo>−</mo>{}</mrow>").format(_tree(operand, 2))
+            inner = _bracketed(_tree(operand, 2), _is_negative(operand))
+            return Markup("<mrow><mo>−</mo>{}</mrow>").format(inner)
         case Binary("^", left, right):
-            return Markup("<msup><mrow>{}</mrow><mrow>{}</mrow></msup>").format(
-                _tree(left, 5), _tree(right, 0)
-            )
+            base = _bracketed(_tree(left, 0), isinstance(left, Binary) or _is_exponential(left))
+            return Markup("<msup>{}<mrow>{}</mrow></msup>").format(base, _tree(right, 0))
         case Binary("/", left, right):
             return Markup("<mfrac><mrow>{}</mrow><mrow>{}</mrow></mfrac>").format(
                 _tree(left, 0), _tree(right, 0)
@@ -183,7 +183,16 @@ def _infix(left: Tree, operator: str, right: Tree, binding: int) -> Markup:
     sign = {"+": "<mo>+</mo>", "-": "<mo>−</mo>"}.get(operator)
     if sign is None:
         sign = "<mo>·</mo>" if isinstance(right, Number) else "<mspace width='0.1em'></mspace>"
-    return _tree(left, binding) + Markup(sign) + _tree(right, binding + (operator == "-"))
+    after = _bracketed(_tree(right, binding + (operator == "-")), _is_negative(right))
+    return _tree(left, binding) + Markup(sign) + after
+
+
+def _is_negative(tree: Tree) -> bool:
+    return isinstance(tree, Binary) and tree.operator == "*" and tree.left == Number(-1.0)
+
+
+def _is_exponential(tree: Tree) -> bool:
+    return isinstance(tree, Call) and tree.function == "exp"
 
 
 def _bracketed(inside: Markup, needed: bool) -> Markup:

@@ -29,6 +29,15 @@ def text_of(markup: str) -> str:
         ("(1+x)*y", "(1+x)y"),
         ("x-(y-z)", "x−(y−z)"),
         ("0.5*x", "0.5x"),
+        ("-x^2", "−x2"),
+        ("(-x)^2", "(−x)2"),
+        ("(x^2)^3", "(x2)3"),
+        ("(x+y)^2", "(x+y)2"),
+        ("sin(x)^2", "sin\u2061(x)2"),
+        ("exp(x)^2", "(ex)2"),
+        ("x*-y", "x(−y)"),
+        ("x - -y", "x−(−y)"),
+        ("-x*y", "−xy"),
     ],
 )
 def test_a_term_is_typeset(term: str, text: str) -> None:
