@@ -66,9 +66,9 @@ class KramersMoyal(Document):
     diffusion_std_error: tuple[float | None, ...]
     """Standard error of `diffusion`, in the same unit."""
     noise_corrected: bool = False
-    """Whether the estimates are corrected for measurement noise of variance s². If so, each
-    state is paired with the increment of the following step, which is independent of the noise
-    in that state, and 2s²/Δt is subtracted from the diffusion."""
+    """True if the estimates are corrected for measurement noise of variance s². Each state is
+    then paired with the increment of the following step, which is independent of the noise in
+    that state, and 2s²/Δt is subtracted from the diffusion."""
 
 
 class JointBins(Document):

@@ -13,8 +13,8 @@ PositiveFinite = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Layout(Document):
-    """How to read an upload. Every field is optional; whatever is left out is inferred, and the
-    report says what was inferred."""
+    """Layout of an uploaded file. Every field is optional; whatever is left out is inferred, and
+    the report says what was inferred."""
 
     dt: Annotated[PositiveFinite | None, Field(examples=[0.01])] = None
     """Sampling interval, for files without a time column [time]."""
@@ -71,8 +71,8 @@ class SamplingReport(Document):
     jitter: float
     """Standard deviation of the time steps divided by their median; 0 for regular sampling."""
     source: Literal["time_column", "given", "assumed"]
-    """Where the sampling interval comes from: a time column, the layout's `dt`, or an assumed
-    value of 1."""
+    """Source of the sampling interval: a time column, the layout's `dt`, or an assumed value of
+    1."""
 
 
 class LengthReport(Document):
@@ -87,7 +87,7 @@ class LengthReport(Document):
 
 
 class DatasetReport(Document):
-    """What was read from an upload, and which assumptions were made."""
+    """Content read from an upload, and the assumptions that were made."""
 
     format: str
     """File format: csv, json, npy, npz, parquet, arrow or mat."""
@@ -140,7 +140,7 @@ class Dataset(Document):
     label: Annotated[str, Field(max_length=200)] | None = None
     """Name of the uploaded file. It is only a label, never a path."""
     report: DatasetReport
-    """What was read from the upload."""
+    """Content read from the upload, and the assumptions that were made."""
 
 
 class DatasetList(Document):

@@ -132,7 +132,7 @@ class AnalysisParameters(Document):
     eigenpairs: Annotated[int, Field(ge=1, le=50)] = 5
     """Number of non-zero eigenvalues to compute."""
     eigenfunctions: bool = False
-    """Whether to return the eigenfunctions on the grid of the stationary density."""
+    """If true, the eigenfunctions are returned on the grid of the stationary density."""
     lags: Annotated[int, Field(ge=2, le=2_000)] = 100
     """Number of lags of the model's autocorrelation function, from 0 to five relaxation times."""
     frequencies: Annotated[int, Field(ge=2, le=2_000)] = 100

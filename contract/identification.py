@@ -51,7 +51,7 @@ def _spelled_out(given: Any) -> Any:
 
 
 class SelectionParameters(Document):
-    """How terms of the library are selected."""
+    """Selection of terms from the library."""
 
     method: Literal["bic", "pastis", "lasso_cv", "stlsq", "none"] = "bic"
     """Selection method. `bic`: Bayesian information criterion over all sets of terms. `pastis`:

@@ -9,7 +9,7 @@ class ProblemError(Document):
     """One error and its location."""
 
     detail: str
-    """Explanation of the error for people."""
+    """Explanation of the error, for people."""
     pointer: str | None = None
     """JSON Pointer to the invalid field, e.g. `#/parameters/kernels/count`."""
     code: str | None = None
@@ -28,13 +28,13 @@ class Problem(Document):
     code: str
     """Stable, machine-readable code; see docs/problems.md."""
     detail: str
-    """What is wrong in this case."""
+    """Explanation of this case, for people."""
     instance: str | None = None
     """The request that caused this problem."""
     errors: tuple[ProblemError, ...] = ()
     """Each error and its location."""
     hints: tuple[str, ...] = ()
-    """What to try next."""
+    """Suggestions for what to try next."""
 
 
 def problem(

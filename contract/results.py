@@ -48,7 +48,7 @@ class Estimate(Document):
     ci: Interval | None = None
     """Confidence interval; null for an unbounded end."""
     reason: str | None = None
-    """Why there is no value."""
+    """Reason why there is no value."""
 
 
 class Term(Document):
@@ -60,7 +60,7 @@ class Term(Document):
     value: float
     """Coefficient; 0 if the term was not selected."""
     active: bool
-    """Whether the term was selected."""
+    """True if the term was selected."""
     std_error: float | None = None
     """Model-based standard error."""
     robust_std_error: float | None = None
@@ -146,7 +146,7 @@ class SelectionPath(Document):
 
 
 class Selection(Document):
-    """How the terms were selected."""
+    """Selection of the terms."""
 
     drift: dict[str, SelectionPath]
     """Selection path of each drift component, by variable."""
@@ -206,7 +206,7 @@ class Spectrum(Document):
     """Pointwise lower and upper confidence limits of each eigenfunction, from a hundred sampled
     models."""
     reason: str | None = None
-    """Why there are fewer eigenvalues than requested."""
+    """Reason why there are fewer eigenvalues than requested."""
 
 
 class Density(Document):
@@ -243,7 +243,7 @@ class Stationary(Document):
     density: Density
     """The stationary density."""
     reason: str | None = None
-    """Which of these numbers do not exist or are only approximate, and why."""
+    """Reason why some of these numbers do not exist or are only approximate."""
     current: EncodedArray | None = None
     """Probability current of two variables on the grid of the density, shape (n₀, n₁, 2)
     [1/(state·time)]."""
@@ -282,7 +282,7 @@ class Autocorrelation(Document):
     """Integrated autocorrelation time of each variable: the integral over all lags from 0
     [time]."""
     reason: str | None = None
-    """Why there is no autocorrelation function, or for which variable."""
+    """Reason why there is no autocorrelation function, or for which variable."""
 
 
 class PowerSpectrum(Document):
@@ -308,7 +308,7 @@ class FixedPoint(Document):
     """Confidence interval of each coordinate, from the sampled models that have the same number
     of fixed points in the region the process visits."""
     stable: bool
-    """Whether the fixed point is stable: noise-free paths that start nearby return to it."""
+    """True if the fixed point is stable: noise-free paths that start nearby return to it."""
     jacobian_eigenvalues: tuple[Eigenvalue, ...] = ()
     """Eigenvalues of the drift's Jacobian at the fixed point, largest real part first; in two or
     more variables [1/time]."""
@@ -363,7 +363,7 @@ class PassageDistribution(Document):
     cumulative: Array = ()
     """Cumulative distribution: probability that the passage is complete by this time."""
     reason: str | None = None
-    """Why there is no distribution."""
+    """Reason why there is no distribution."""
 
 
 class Passage(Document):
@@ -407,7 +407,7 @@ class Committor(Document):
     values_ci: tuple[Values, Values] | None = None
     """Pointwise lower and upper confidence limits of `values`, in the same form."""
     reason: str | None = None
-    """Why there are no values."""
+    """Reason why there are no values."""
 
 
 class Exit(Document):
@@ -449,7 +449,7 @@ class End(Document):
     never reached, but the process can start there. `regular`: reached and left again. `exit`:
     reached and never left; at infinity, this means that the process explodes in finite time."""
     reason: str | None = None
-    """Why this boundary prevents a stationary distribution."""
+    """Reason why this boundary prevents a stationary distribution."""
 
 
 class LocalRelaxation(Document):
@@ -518,17 +518,17 @@ class SimulatedLaw(Document):
     marginals: tuple[SimulatedMarginal, ...] = ()
     """Marginal density of each variable."""
     reason: str | None = None
-    """Why there are no numbers."""
+    """Reason why there are no numbers."""
 
 
 class GeneratorAnalysis(Document):
     """Quantities derived from the generator L f = b·∇f + ½ a:∇²f of the model."""
 
     ergodic: bool | None
-    """Whether the model has a stationary distribution; null if derived quantities were skipped
+    """True if the model has a stationary distribution; null if derived quantities were skipped
     (`analysis.model_only`)."""
     reason: str | None = None
-    """Why there is no stationary distribution, or why its existence is unknown."""
+    """Reason why there is no stationary distribution, or why its existence is unknown."""
     domain: Interval = (None, None)
     """Interval on which one variable was analysed [state]."""
     domains: tuple[Interval, ...] = ()
@@ -538,7 +538,7 @@ class GeneratorAnalysis(Document):
     there. This applies to a declared bound at which the noise is positive and, if `ergodic` is
     false, to boundaries added on request because the model has no stationary distribution."""
     approximation: str | None = None
-    """Why the stationary distribution and the rates are those of a simpler process; null if they
+    """Reason why the stationary distribution and the rates are those of a simpler process; null if they
     are those of the model itself."""
     observed_ranges: tuple[Interval, ...] = ()
     """Range of the data of each variable [state], on which all derived quantities rest. Empty
@@ -632,9 +632,9 @@ class KernelCandidate(Document):
 
 
 class KernelChoice(Document):
-    """How the bandwidth and number of kernels were chosen: among the candidates within two
-    standard errors of the best score, the one with the smallest variance; in case of a tie, the
-    one with the fewest kernels."""
+    """Choice of the bandwidth and number of kernels: among the candidates within two standard
+    errors of the best score, the one with the smallest variance; in case of a tie, the one with
+    the fewest kernels."""
 
     count: int
     """Number of kernels."""
@@ -689,7 +689,7 @@ class DataAutocorrelation(Document):
     """p-value of the difference, at four lags jointly, under the null hypothesis that the model
     is correct."""
     reason: str | None = None
-    """Why there is no comparison."""
+    """Reason why there is no comparison."""
 
 
 class Diagnostics(Document):
@@ -718,11 +718,11 @@ class Diagnostics(Document):
     """Fraction of the samples that these comparisons used, in blocks spread over the time
     series."""
     comparison_reason: str | None = None
-    """Why `chapman_kolmogorov` is empty."""
+    """Reason why `chapman_kolmogorov` is empty."""
     coverage: Coverage | None = None
     """Coverage of the kernels by data."""
     kernel_choice: KernelChoice | None = None
-    """How the kernels were chosen, if `kernels.count` is `auto`."""
+    """Choice of the kernels, if `kernels.count` is `auto`."""
     condition_number: float | None = None
     """Condition number of the column-normalised, whitened design matrix of the drift."""
 
@@ -773,7 +773,7 @@ class ModelResult(Result):
     warnings: tuple[Notice, ...] = ()
     """Findings that the reader should know."""
     provenance: Provenance
-    """How the result was computed."""
+    """Data, version and parameters that produced the result."""
 
 
 class IdentificationResult(ModelResult):

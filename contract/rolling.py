@@ -65,7 +65,8 @@ class WindowFixedPoint(Document):
     std_error: float | None
     """Standard error of the position [state]."""
     stable: bool
-    """Whether the fixed point is stable (a well) or unstable (the top of a barrier)."""
+    """True if the fixed point is stable (a well), false if it is unstable (the top of a
+    barrier)."""
 
 
 class RollingWindow(Document):
@@ -108,7 +109,7 @@ class GapTrend(Document):
     n_windows: int = 0
     """Number of non-overlapping windows used."""
     reason: str | None = None
-    """Why there is no trend line."""
+    """Reason why there is no trend line."""
 
 
 class RollingResult(Result):
@@ -134,4 +135,4 @@ class RollingResult(Result):
     warnings: tuple[Notice, ...] = ()
     """Findings that the reader should know."""
     provenance: Provenance
-    """How the result was computed."""
+    """Data, version and parameters that produced the result."""

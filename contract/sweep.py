@@ -82,7 +82,7 @@ class SweepItem(Document):
     warnings: tuple[Notice, ...] = ()
     """Findings that the reader should know."""
     error: Problem | None = None
-    """Why this parameter set has no result."""
+    """Problem that left this parameter set without a result."""
 
 
 class SweepResult(Result):
@@ -103,4 +103,4 @@ class SweepResult(Result):
     passes_shared: int
     """Number of passes saved because another parameter set needed the same sums."""
     provenance: Provenance
-    """How the result was computed."""
+    """Data, version and parameters that produced the result."""

@@ -27,8 +27,8 @@ def page(document: dict[str, Any]) -> str:
     title = escape(document["info"]["title"])
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{title}: interface</title><style>{_STYLE}</style></head><body>
-<h1>{title}</h1>
+<title>{title} API</title><style>{_STYLE}</style></head><body>
+<h1>{title} API</h1>
 <p>{escape(document["info"]["summary"])}</p>
 <p>{escape(document["info"]["description"])}</p>
 <p>For programs: <a href="/openapi.json">openapi.json</a>, <a href="/v1/schemas">JSON Schemas</a>.</p>

@@ -6,8 +6,10 @@ from typing import Any
 
 HEAD = """# Reference: every field of every document
 
-Made from the JSON Schemas (`openapi/schemas/`, `/v1/schemas` of a running service) by `python -m service.openapi`. Requests: see
-[openapi.json](../openapi/openapi.json) and at `/docs` of a running service, errors in [problems.md](problems.md).
+Generated from the JSON Schemas (`openapi/schemas/`, `/v1/schemas` of a running service) by
+`python -m service.openapi`. Units in brackets refer to the data: [time] and [state] are the units of time and of the
+variables. Requests are described in [openapi.json](../openapi/openapi.json) and at `/docs` of a running service, errors in
+[problems.md](problems.md).
 """
 Schema = Mapping[str, Any]
 

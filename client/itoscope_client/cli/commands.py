@@ -17,8 +17,8 @@ from itoscope_client.sending import version
 
 ENVIRONMENT = """\b
 Environment:
-  ITOSCOPE_URL       the service's address (http://127.0.0.1:8000)
-  ITOSCOPE_API_KEY   the key, where the service asks for one; it is never given as an argument, where others could read it"""
+  ITOSCOPE_URL       address of the service (default http://127.0.0.1:8000)
+  ITOSCOPE_API_KEY   API key, if the service requires one; it is never an argument, which other users could read"""
 
 
 class Parsed(click.ParamType):  # type: ignore[type-arg]
@@ -73,7 +73,7 @@ def waits(command: Callable[..., None]) -> Callable[..., None]:
         "--timeout",
         type=click.FloatRange(min=0),
         metavar="SECONDS",
-        help="Stop waiting after so long.",
+        help="Stop waiting after this time.",
     )(command)
 
 
@@ -83,7 +83,7 @@ def waits(command: Callable[..., None]) -> Callable[..., None]:
 )
 @click.version_option(version(), prog_name="itoscope")
 def itoscope() -> None:
-    """Measured trajectories in, the stochastic differential equation behind them out.
+    """Identify the stochastic differential equation behind measured trajectories.
 
     \b
     Examples:
@@ -97,27 +97,31 @@ def itoscope() -> None:
 @itoscope.command(epilog=EXIT_STATUS)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
-    "--dt", type=float, metavar="TIME", help="Sampling interval, where the file has no times."
+    "--dt", type=float, metavar="TIME", help="Sampling interval, for files without a time column."
 )
-@click.option("--time-column", metavar="NAME", help="Column, dimension or array of sample times.")
 @click.option(
-    "--id-column", metavar="NAME", help="Column or dimension that tells trajectories apart."
+    "--time-column", metavar="NAME", help="Column, dimension or array that holds the sample times."
 )
-@click.option("--state-columns", metavar="NAMES", help="The state, with commas: x,y.")
+@click.option(
+    "--id-column", metavar="NAME", help="Column or dimension that identifies trajectories."
+)
+@click.option("--state-columns", metavar="NAMES", help="State variables, separated by commas: x,y.")
 @click.option(
     "--orientation",
     type=click.Choice(["columns", "rows"]),
     help="rows: each row of the table is one trajectory.",
 )
 @click.option(
-    "--axes", metavar="LETTERS", help="Axes of an array: n trajectory, t time, d state; e.g. ntd."
+    "--axes",
+    metavar="LETTERS",
+    help="Axes of an array: n trajectory, t time, d state variable; e.g. ntd.",
 )
 @click.option(
     "--time-unit",
     metavar="UNIT",
-    help="Label; calendar stamps are converted to it (s, min, h, day, year).",
+    help="Unit of time; calendar time stamps are converted to it (s, min, h, day, year).",
 )
-@click.option("--state-unit", metavar="UNIT", help="Label.")
+@click.option("--state-unit", metavar="UNIT", help="Unit of the state; a label.")
 @click.option("--degree", type=click.IntRange(0, 10), help="Highest degree of the candidate terms.")
 @click.option(
     "--periodic",
@@ -132,16 +136,16 @@ def itoscope() -> None:
     type=(float, float),
     multiple=True,
     metavar="FROM TO",
-    help="A mean first-passage time to give. May be repeated.",
+    help="A mean first-passage time to compute. May be repeated.",
 )
 @click.option(
     "--label",
     "labels",
     type=Label(),
     multiple=True,
-    help="A name of your own for the job. May be repeated.",
+    help="Your own label for the job. May be repeated.",
 )
-@click.option("--detach", is_flag=True, help="Only submit; print the job's id.")
+@click.option("--detach", is_flag=True, help="Submit the job, print its id and exit.")
 @click.option(
     "-o",
     "--output",
@@ -168,7 +172,7 @@ def identify(
     as_json: bool,
     **layout: Any,
 ) -> None:
-    """Find drift and diffusion behind the trajectories in FILE.
+    """Identify drift and diffusion from the trajectories in FILE.
 
     CSV, TXT, JSON, NPY, NPZ, Parquet and Arrow are sent as they are; HDF5, MATLAB, Zarr, netCDF, xvg and compressed files are
     converted here.
@@ -236,7 +240,7 @@ def watch(job: str, timeout: float | None, quiet: bool, url: str | None, as_json
 @common
 @told
 def result(job: str, output: Path | None, url: str | None, as_json: bool) -> None:
-    """Print the result of JOB, which has succeeded.
+    """Print the result of JOB, which must have succeeded.
 
     \b
     Example:
@@ -249,12 +253,12 @@ def result(job: str, output: Path | None, url: str | None, as_json: bool) -> Non
 @itoscope.command(epilog=EXIT_STATUS)
 @click.argument("job")
 @click.option(
-    "-o", "--output", metavar="FILE", help="Where to write it (JOB.html); - for standard output."
+    "-o", "--output", metavar="FILE", help="Output file (default JOB.html); - for standard output."
 )
 @click.option("--url", envvar="ITOSCOPE_URL", metavar="URL", help="The service's address.")
 @told
 def report(job: str, output: str | None, url: str | None) -> None:
-    """Save the report of JOB: one HTML file with plots that opens without a network.
+    """Save the report of JOB as one HTML file with plots, which opens offline.
 
     \b
     Example:
@@ -279,10 +283,18 @@ def report(job: str, output: str | None, url: str | None) -> None:
 @click.option("--kind", help="Only jobs of this kind: identification, generator, …")
 @click.option("--dataset", metavar="ID", help="Only jobs on this dataset.")
 @click.option(
-    "--label", "labels", type=Label(), multiple=True, help="Only jobs so labelled. May be repeated."
+    "--label",
+    "labels",
+    type=Label(),
+    multiple=True,
+    help="Only jobs with this label. May be repeated.",
 )
 @click.option(
-    "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many."
+    "--limit",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="Maximum number of jobs.",
 )
 @common
 @told

@@ -15,14 +15,14 @@ P = ParamSpec("P")
 REFUSED, FAILED, CANCELLED, NOT_YET, UNREACHABLE, INTERRUPTED = 1, 3, 4, 5, 6, 130
 EXIT_STATUS = """\b
 Exit status:
-  0    done
+  0    success
   1    refused: the file, the job or the key; the message says what to try
   2    wrong usage
   3    the job failed
   4    the job was cancelled
-  5    --timeout is over and the job goes on
-  6    no answer from the service
-  130  interrupted; a job that was submitted goes on"""
+  5    --timeout has passed; the job continues
+  6    no response from the service
+  130  interrupted; a submitted job continues"""
 
 
 def told(command: Callable[P, None]) -> Callable[P, None]:
