@@ -6,8 +6,9 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,13 +16,12 @@ import httpx
 import pytest
 
 from contract.jobs import IdentificationJob
-from service.__main__ import bind
+from service import logs as service_logs
+from service.__main__ import bind, main
 from service.settings import ServiceSettings
 from storage.redis.connection import connect
 from storage.redis.jobs import RedisJobStore
 from storage.results import LocalResultStore
-
-pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -38,21 +38,27 @@ def _environment(data: Path, **more: str) -> dict[str, str]:
     }
 
 
-def _refused(environment: dict[str, str]) -> str:
-    ended = subprocess.run(
-        [sys.executable, "-m", "service"],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
-    assert ended.returncode == 2, ended.stderr
-    complaint = [line for line in ended.stderr.splitlines() if not line.startswith("{")]
-    assert len(complaint) == 1, ended.stderr
+def _complaint(status: int, said: str) -> str:
+    assert status == 2, said
+    complaint = [line for line in said.splitlines() if not line.startswith("{")]
+    assert len(complaint) == 1, said
     assert complaint[0].startswith("itoscope: ")
     return complaint[0]
+
+
+@pytest.fixture
+def refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[[dict[str, str]], str]:
+    """What `python -m service` complains of, asked in this process: to start one takes a second."""
+    monkeypatch.setattr(service_logs, "configure", lambda: None)
+    monkeypatch.setattr(tempfile, "tempdir", None)
+
+    def ask(environment: dict[str, str]) -> str:
+        monkeypatch.setattr(os, "environ", environment)
+        return _complaint(main(), capsys.readouterr().err)
+
+    return ask
 
 
 @contextmanager
@@ -74,28 +80,47 @@ def _running(environment: dict[str, str]) -> Iterator[tuple[str, "subprocess.Pop
         process.stderr.close()
 
 
+@pytest.mark.slow
 def test_a_taken_port_is_one_clear_line(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        assert str(port) in _refused(_environment(tmp_path, ITOSCOPE_PORT=str(port)))
+        environment = _environment(tmp_path, ITOSCOPE_PORT=str(port))
+        command = [sys.executable, "-m", "service"]
+        ended = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+    assert str(port) in _complaint(ended.returncode, ended.stderr)
 
 
-def test_a_folder_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_one_clear_line(
+    refused: Callable[[dict[str, str]], str], tmp_path: Path
+) -> None:
     (tmp_path / "data").write_text("a file, not a folder")
-    assert "data" in _refused(_environment(tmp_path / "data"))
+    assert "data" in refused(_environment(tmp_path / "data"))
 
 
 @pytest.mark.parametrize(("name", "value"), [("ITOSCOPE_PORT", "http"), ("ITOSCOPE_READERS", "0")])
-def test_a_bad_setting_is_named(tmp_path: Path, name: str, value: str) -> None:
-    assert name in _refused(_environment(tmp_path, **{name: value}))
+def test_a_bad_setting_is_named(
+    refused: Callable[[dict[str, str]], str], tmp_path: Path, name: str, value: str
+) -> None:
+    assert name in refused(_environment(tmp_path, **{name: value}))
 
 
-def test_an_open_address_without_keys_is_refused(tmp_path: Path) -> None:
-    assert "python -m service.access.keys new" in _refused(
+def test_an_open_address_without_keys_is_refused(
+    refused: Callable[[dict[str, str]], str], tmp_path: Path
+) -> None:
+    assert "python -m service.access.keys new" in refused(
         _environment(tmp_path, ITOSCOPE_HOST="0.0.0.0")
     )
 
 
+@pytest.mark.slow
 def test_it_runs_without_redis_says_so_and_stops_when_asked(tmp_path: Path) -> None:
     with _running(_environment(tmp_path)) as (url, process):
         assert httpx.get(f"{url}/healthz").status_code == 200
@@ -113,6 +138,7 @@ def test_it_runs_without_redis_says_so_and_stops_when_asked(tmp_path: Path) -> N
         assert process.wait(15) in (0, -signal.SIGTERM)
 
 
+@pytest.mark.slow
 def test_serving_process_never_loads_the_numerical_libraries(tmp_path: Path) -> None:
     code = (
         "import sys, service.__main__; "
@@ -138,6 +164,7 @@ def test_the_body_of_an_answer_does_not_wait_for_its_header_to_be_acknowledged()
         assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
+@pytest.mark.slow
 def test_what_is_older_than_anyone_needs_is_deleted(empty_redis_url: str, tmp_path: Path) -> None:
     jobs, results = RedisJobStore(connect(empty_redis_url)), LocalResultStore(tmp_path)
 

@@ -18,11 +18,11 @@ from redis import Redis
 
 from contract.messages import Message
 from contract.results import GeneratorResult
+from storage.redis.connection import connect
+from storage.redis.jobs import RedisJobStore
 from storage.results import LocalResultStore
 from storage.stores import StoreUnavailable
-from worker.queue.app import publisher
-
-pytestmark = pytest.mark.slow
+from worker.queue.app import main, publisher
 
 ROOT = Path(__file__).resolve().parents[3]
 Surroundings = Any  # the class of tests/worker/conftest.py, which cannot be imported from here
@@ -181,6 +181,7 @@ def test_a_worker_waits_for_redis_and_survives_its_loss(
     assert worker.poll() is None
 
 
+@pytest.mark.slow
 def test_the_main_process_loads_no_numerical_library_and_none_that_a_forked_child_could_not_use() -> (
     None
 ):
@@ -204,37 +205,38 @@ sys.exit(bool({"numpy", "scipy", "sklearn", "numba", "pyarrow", "obstore"} & set
     ],
 )
 def test_wrong_settings_are_refused_in_one_line(
-    environment: dict[str, str], arguments: list[str], said: str
+    environment: dict[str, str],
+    arguments: list[str],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    answer = subprocess.run(
-        [sys.executable, "-m", "worker", *arguments],
-        cwd=ROOT,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        timeout=20,
-    )
-    assert answer.returncode == 2
-    assert said in answer.stderr
-    assert answer.stderr.count("\n") == 1
+    monkeypatch.setattr(os, "environ", os.environ | environment)
+    assert main(arguments) == 2
+    complaint = capsys.readouterr().err
+    assert said in complaint
+    assert complaint.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_alive_says_no_without_redis() -> None:
-    assert alive("redis://127.0.0.1:1/0") == 1
+    """As the health check of a worker's container asks."""
+    environment = os.environ | {"ITOSCOPE_REDIS_URL": "redis://127.0.0.1:1/0"}
+    assert (
+        subprocess.run(
+            [sys.executable, "-m", "worker", "alive"], env=environment, cwd=ROOT, timeout=20
+        ).returncode
+        == 1
+    )
 
 
-def test_alive_asks_for_a_worker_of_this_host(surroundings: Surroundings) -> None:
+def test_alive_asks_for_a_worker_of_this_host(
+    empty_redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # In a container that is this very one: a neighbour's life must not hide its own death.
-    surroundings.jobs.beat("itoscope-1@elsewhere")
-    assert alive(surroundings.url) == 1
-    surroundings.jobs.beat(f"itoscope-1@{socket.gethostname()}")
-    assert alive(surroundings.url) == 0
-
-
-def alive(redis_url: str) -> int:
-    """What the health check of a worker's container ends with."""
-    environment = os.environ | {"ITOSCOPE_REDIS_URL": redis_url}
-    command = [sys.executable, "-m", "worker", "alive"]
-    return subprocess.run(
-        command, env=environment, cwd=ROOT, capture_output=True, timeout=20
-    ).returncode
+    jobs = RedisJobStore(connect(empty_redis_url))
+    monkeypatch.setenv("ITOSCOPE_REDIS_URL", empty_redis_url)
+    jobs.beat("itoscope-1@elsewhere")
+    assert main(["alive"]) == 1
+    jobs.beat(f"itoscope-1@{socket.gethostname()}")
+    assert main(["alive"]) == 0
