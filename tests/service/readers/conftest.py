@@ -1,4 +1,4 @@
-"""Reading in the process of the test, as the child process does it."""
+"""Reading in this process: as the child does it, without starting one."""
 
 import json
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from service.readers.reading import read
 
 @dataclass(frozen=True)
 class Read:
-    """Results of one reading."""
+    """What a reading leaves behind."""
 
     report: DatasetReport
     states: np.ndarray

@@ -1,4 +1,4 @@
-"""Roles of columns: time, trajectory, count of samples, state."""
+"""Which column is what: time, identity, count, state."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""A file that cannot be read is refused with a code, a place and something to try."""
+"""What cannot be read is refused with a code, a place and something to try; never with a wrong number."""
 
 import pickle
 import re
