@@ -1,6 +1,7 @@
-"""`python -m tests.hostile [--examples 100]`: every hostile upload, and requests made up from the interface's own description.
+"""Every hostile upload, and requests generated from the description of the interface.
 
-Exit status 1 where an answer is 5xx or undeclared, memory grows, or an ordinary job does not run afterwards.
+`python -m tests.hostile [--examples 100]` has exit status 1 where an answer is 5xx or undeclared,
+memory grows, or an ordinary job does not run afterwards.
 """
 
 import argparse
@@ -14,23 +15,19 @@ from tests.acceptance.served import Served
 from tests.hostile.siege import besiege, memory, serving_process
 from tests.hostile.uploads import hostile_uploads
 
-CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
+CHECKS = (
+    "not_a_server_error,status_code_conformance,"
+    "content_type_conformance,response_schema_conformance"
+)
 MOST_MEMORY = 400e6
 
 
-def made_up_requests(url: str, examples: int, folder: Path) -> int:
-    """Exit status of schemathesis, which says what it sent."""
+def send_generated_requests(url: str, examples: int, folder: Path) -> int:
+    """Run schemathesis, which prints what it sends, and return its exit status."""
     program = Path(sys.executable).with_name("schemathesis")
-    command = [
-        program,
-        "run",
-        f"{url}/openapi.json",
-        "--checks",
-        CHECKS,
-        "--max-examples",
-        str(examples),
-    ]
-    more = ["--phases", "coverage,fuzzing", "--request-timeout", "70", "--seed", "1", "--no-color"]
+    command = [program, "run", f"{url}/openapi.json", "--checks", CHECKS]
+    more = ["--max-examples", str(examples)]
+    more += ["--phases", "coverage,fuzzing", "--request-timeout", "70", "--seed", "1", "--no-color"]
     return subprocess.run([*command, *more], cwd=folder).returncode
 
 
@@ -39,7 +36,10 @@ def main() -> int:
         prog="python -m tests.hostile", description="Send everything that is wrong."
     )
     parser.add_argument(
-        "--examples", type=int, default=100, help="made-up requests for each operation, at most"
+        "--examples",
+        type=int,
+        default=100,
+        help="largest number of generated requests for each operation",
     )
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
@@ -47,25 +47,20 @@ def main() -> int:
         try:
             service = serving_process(served)
             idle = memory(service)
-            refused = made_up_requests(served.url, chosen.examples, Path(folder))
+            refused = send_generated_requests(served.url, chosen.examples, Path(folder))
             siege = besiege(served, hostile_uploads())
             grown = memory(service) - idle
         finally:
             served.stop()
     print(
-        f"{siege.sent} hostile uploads, the slowest answer after {siege.slowest:.1f} s; canary: {siege.canary}"
+        f"{siege.sent} hostile uploads, the slowest answer after {siege.slowest:.1f} s; canary: "
+        f"{siege.canary}"
     )
     print(f"the service grew by {max(grown, siege.grown) / 1e6:.0f} MB")
     for breach in siege.breaches:
         print(breach)
-    return (
-        1
-        if refused
-        or siege.breaches
-        or siege.canary != "succeeded"
-        or max(grown, siege.grown) > MOST_MEMORY
-        else 0
-    )
+    too_much = max(grown, siege.grown) > MOST_MEMORY
+    return int(bool(refused or siege.breaches or siege.canary != "succeeded" or too_much))
 
 
 if __name__ == "__main__":

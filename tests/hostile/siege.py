@@ -1,4 +1,4 @@
-"""Hostile uploads against a running service, and what they did to it."""
+"""Hostile uploads sent to a running service, and their effects."""
 
 import time
 from collections.abc import Iterable
@@ -13,17 +13,17 @@ from tests.acceptance.served import Served, descendants, finished
 from tests.hostile.uploads import CSV, Upload
 
 TRACE = Path("/tmp/itoscope-was-here")
-"""Left by a pickle that was opened."""
+"""File that a pickle leaves where it is opened."""
 
 
 @dataclass(slots=True)
 class Siege:
-    """What happened.
+    """Effects of the uploads.
 
-    grown      bytes by which the serving process grew at most
-    slowest    seconds of the slowest answer
-    breaches   what should not have been, in words
-    canary     how an ordinary job ended afterwards
+    grown      largest growth of the serving process [byte]
+    slowest    time of the slowest answer [s]
+    breaches   sentences about answers and events that should not occur
+    canary     state in which an ordinary job ended afterwards
     """
 
     sent: int = 0
@@ -34,7 +34,7 @@ class Siege:
 
 
 def besiege(served: Served, uploads: Iterable[Upload]) -> Siege:
-    """Send them all, one after the other."""
+    """Send all uploads, one after the other."""
     siege, service = Siege(), serving_process(served)
     with served.client() as client:
         client.post(
@@ -62,7 +62,7 @@ def besiege(served: Served, uploads: Iterable[Upload]) -> Siege:
 
 
 def serving_process(served: Served) -> int:
-    """Process id of the HTTP process."""
+    """Return the id of the process that serves HTTP."""
     (pid,) = [
         pid
         for pid, command in descendants(served.process.pid).items()
@@ -72,7 +72,7 @@ def serving_process(served: Served) -> int:
 
 
 def memory(pid: int) -> float:
-    """Resident bytes of a process."""
+    """Return the resident memory of a process [byte]."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096.0
 
 
@@ -85,18 +85,11 @@ def _breach(upload: Upload, answer: httpx.Response) -> str | None:
         problem = Problem.model_validate_json(answer.content)
     except ValidationError:
         return "the refusal is no problem document"
-    return (
-        None
-        if problem.detail and problem.status == answer.status_code
-        else "the refusal says nothing"
-    )
+    explained = problem.detail and problem.status == answer.status_code
+    return None if explained else "the refusal says nothing"
 
 
 def _canary(client: httpx.Client) -> str:
     model = {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 1}}}
-    job = (
-        client.post("/v1/jobs", json={"kind": "generator", "model": model})
-        .raise_for_status()
-        .json()
-    )
-    return str(finished(client, job["id"])["state"])
+    answer = client.post("/v1/jobs", json={"kind": "generator", "model": model})
+    return str(finished(client, answer.raise_for_status().json()["id"])["state"])

@@ -1,4 +1,7 @@
-"""Hostile uploads are refused, each at the cost of one request. An eighth of them; `scripts/fuzz` sends them all, and more."""
+"""Hostile uploads are refused, and each costs one request.
+
+This test sends an eighth of the uploads; `scripts/fuzz` sends all, and generated requests.
+"""
 
 import subprocess
 import sys
@@ -45,7 +48,10 @@ def test_the_siege_sees_what_should_not_have_been(served: Served) -> None:
 
 
 def test_memory_that_is_held_is_seen() -> None:
-    code = "held = bytearray(500_000_000); held[::4096] = b'x' * len(held[::4096]); print(flush=True); input()"
+    code = (
+        "held = bytearray(500_000_000); held[::4096] = b'x' * len(held[::4096]); "
+        "print(flush=True); input()"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:

@@ -1,4 +1,4 @@
-"""Over three hundred uploads that nobody should have to survive: bombs, lies, pickles, torn and twisted files of every format."""
+"""Over 400 hostile uploads: bombs, lies, pickles, truncated and damaged files of every format."""
 
 import bz2
 import gzip
@@ -22,7 +22,10 @@ CSV = b"t,x\n" + b"".join(b"%d,%.3f\n" % (k, (k * 7919 % 1000) / 1000) for k in 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """What is sent, and what it says of itself. `harmless`: it may also be read. Bombs are made only when they are sent."""
+    """Upload with its declared media type and layout.
+
+    A `harmless` upload may also be read. Bombs are made only when they are sent.
+    """
 
     name: str
     content: bytes | Callable[[], bytes]
@@ -36,14 +39,14 @@ class Upload:
 
 
 class Deed:
-    """Unpickled, it would leave a trace."""
+    """Object that leaves a trace where it is unpickled."""
 
     def __reduce__(self) -> tuple[object, tuple[str, ...]]:
         return exec, ("open('/tmp/itoscope-was-here', 'w')",)
 
 
 def hostile_uploads() -> Iterator[Upload]:
-    """All of them."""
+    """Yield all hostile uploads."""
     for family in (
         _texts,
         _jsons,
@@ -61,9 +64,11 @@ def hostile_uploads() -> Iterator[Upload]:
 
 def _texts() -> Iterator[Upload]:
     cells = {
-        "1e999": b"1e999", "nan": b"nan", "inf": b"-inf", "hex": b"0x1F", "formula": b"=cmd|'/c calc'!A1", "long": b"9" * 5000,
-        "nul": b"\0", "quote": b'"', "bom": b"\xef\xbb\xbf", "utf16": "1".encode("utf-16"), "latin": b"\xff",
-        "script": b"<script>", "underscore": b"1_000", "arabic": "١٢".encode(), "denormal": b"5e-324", "minus": "−1".encode(),
+        "1e999": b"1e999", "nan": b"nan", "inf": b"-inf", "hex": b"0x1F", "long": b"9" * 5000,
+        "formula": b"=cmd|'/c calc'!A1", "nul": b"\0", "quote": b'"', "bom": b"\xef\xbb\xbf",
+        "utf16": "1".encode("utf-16"), "latin": b"\xff", "script": b"<script>",
+        "underscore": b"1_000", "arabic": "١٢".encode(), "denormal": b"5e-324",
+        "minus": "−1".encode(),
         "exp": b"1e", "sign": b"+-1",
     }  # fmt: skip
     for name, cell in cells.items():

@@ -1,4 +1,4 @@
-"""Reading in this process: as the child does it, without starting one."""
+"""Reading in the process of the test, as the child process does it."""
 
 import json
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from service.readers.reading import read
 
 @dataclass(frozen=True)
 class Read:
-    """What a reading leaves behind."""
+    """Results of one reading."""
 
     report: DatasetReport
     states: np.ndarray

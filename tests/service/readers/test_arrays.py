@@ -1,4 +1,4 @@
-"""NPY and NPZ: shapes, number types, and sizes that are not what they are said to be."""
+"""NPY and NPZ: shapes, types of numbers, and sizes that are not the declared ones."""
 
 import io
 import struct

@@ -1,4 +1,4 @@
-"""Calendar stamps: order of day and month, offsets, units."""
+"""Calendar time stamps: order of day and month, offsets, units."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

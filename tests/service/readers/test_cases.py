@@ -38,7 +38,7 @@ SAMPLES = {
     "first_passage_threshold": (60_000, 100, 5e-4),
     "doublewell_2d": (48_000, 16, 0.05),
 }
-"""Samples, trajectories and sampling interval of the cases whose reading is the difficulty."""
+"""Samples, trajectories and sampling interval of the cases that are difficult to read."""
 
 WARNINGS = {
     "ts_rounded_stamps": {"rounded-stamps"},
@@ -80,7 +80,8 @@ def test_public_case(case: dict[str, Any], read_data: Reads, refused: Reads) -> 
                 == n_trajectories
                 == case.get("n_trajectories", n_trajectories)
             )
-            # A rounded clock is known to one digit of its stamps (0.01) over the length of its record (207).
+            # A rounded clock is known to one digit of its stamps (0.01) over the length of its
+            # record (207).
             assert found.report.dt.median == pytest.approx(
                 dt, rel=0.01 / 207 if "rounded" in case["id"] else 1e-9
             )

@@ -1,4 +1,4 @@
-"""Which column is what: time, identity, count, state."""
+"""Roles of columns: time, trajectory, count of samples, state."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""MAT files of version 5, as SciPy writes them, against the arrays that went in; and those that nobody should have written."""
+"""MAT files of version 5 give the arrays that SciPy wrote; hostile and damaged ones are refused."""
 
 import io
 import struct

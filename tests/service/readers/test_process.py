@@ -1,4 +1,4 @@
-"""The reading child: what it may cost, and what the serving process never loads."""
+"""The reading child process: its limits, and what the serving process never loads."""
 
 import errno
 import json
@@ -109,7 +109,10 @@ def test_a_child_that_takes_too_long_is_ended(
     limits: Limits, upload: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, folder = upload(TABLE.encode())
-    stub = "import json,sys; from service.readers.__main__ import _bind; _bind(json.load(sys.stdin)['limits'])\nwhile True: pass"
+    stub = (
+        "import json,sys; from service.readers.__main__ import _bind; "
+        "_bind(json.load(sys.stdin)['limits'])\nwhile True: pass"
+    )
     monkeypatch.setattr(process, "_COMMAND", (sys.executable, "-c", stub))
     with pytest.raises(UnreadableData) as caught:
         read_upload(path, None, None, Layout(), folder, limits)
@@ -146,7 +149,8 @@ def test_a_child_does_not_outlive_its_service(tmp_path: Path) -> None:
         "folder": str(tmp_path),
         "limits": asdict(Limits()),
     }
-    code = f"import subprocess; subprocess.run({process._COMMAND!r}, input={json.dumps(request)!r}.encode())"
+    given = f"input={json.dumps(request)!r}.encode()"
+    code = f"import subprocess; subprocess.run({process._COMMAND!r}, {given})"
     parent = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stderr=subprocess.DEVNULL)
     with parent, never_ends.open("wb", buffering=0) as data:  # from here on the child reads
         child = int(Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text())

@@ -1,4 +1,4 @@
-"""What cannot be read is refused with a code, a place and something to try; never with a wrong number."""
+"""A file that cannot be read is refused with a code, a place and something to try."""
 
 import pickle
 import re

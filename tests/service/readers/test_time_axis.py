@@ -1,4 +1,4 @@
-"""What a time column may look like, and what is made of it."""
+"""Time columns of every kind, and the times that are read from them."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -46,7 +46,8 @@ def test_stamps_rounded_to_few_digits_get_their_uniform_clock_back(
     assert found.codes == {"rounded-stamps"}
     assert found.report.n_samples == n
     assert found.report.dt.jitter == 0.0
-    # The offset of the clock is known to one digit of the stamps, its step to that over the length of the record.
+    # The offset of the clock is known to one digit of the stamps, its step to that over the length
+    # of the record.
     assert abs(found.report.dt.median - step) < 10.0 ** (3 - digits) / n
 
 
