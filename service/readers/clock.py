@@ -19,9 +19,7 @@ def elapsed(column: Column) -> Floats:
         if not present.any():
             return np.full(len(column.values), np.nan)
         first = int(column.values[present].min())
-        return np.where(present, column.values - first, 0).astype(np.float64) + np.where(
-            present, 0.0, np.nan
-        )
+        return np.where(present, column.values - first, np.nan)
     values = column.numbers()
     if not np.isfinite(values).any():
         return values.copy()

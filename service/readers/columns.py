@@ -67,10 +67,7 @@ def record_of(table: Table, layout: Layout, limits: Limits, notes: Notes) -> Rec
         raise UnreadableData(
             f"Every value of {states[0].title} is missing.",
             code="too-few-samples",
-            hints=[
-                "Check the delimiter and the decimal mark, or name other columns with "
-                "state_columns."
-            ],
+            hints=["Check delimiter and decimal mark, or name other columns with state_columns."],
         )
     chosen = time or frame
     times, unit, printed = (None, None, None) if chosen is None else _times(chosen, layout, notes)
@@ -108,9 +105,7 @@ def _state_columns(
     notes: Notes,
 ) -> list[Column]:
     if layout.state_columns is not None:
-        chosen = [
-            table.columns[locate(given, names, "state_columns")] for given in layout.state_columns
-        ]
+        chosen = [table.columns[locate(x, names, "state_columns")] for x in layout.state_columns]
         for column in chosen:
             if column.kind != "number":
                 raise layout_fault("state_columns", f"{column.title} does not hold numbers.")
@@ -160,11 +155,7 @@ def _state_columns(
 def _grouped(column: Column) -> str:
     """Return a question for words like `1,234`, which are grouped digits or have three decimals."""
     labels = [label for label in column.labels if label]
-    if (
-        column.kind != "text"
-        or not labels
-        or not all(LOOKS_GROUPED.match(label) for label in labels[:1000])
-    ):
+    if not labels or not all(map(LOOKS_GROUPED.match, labels[:1000])):
         return ""
     return (
         f" Is the mark in '{labels[0]}' a thousands separator or a decimal mark? "
@@ -187,9 +178,8 @@ def _is_other_clock(column: Column, taken: Sequence[Column], table: Table) -> bo
 
 def _is_temperature(column: Column) -> bool:
     """Return whether a column called T, which is not the time, is a state: it also falls."""
-    return split_unit(column.name or "")[0].strip() == "T" and bool(
-        np.any(np.diff(column.numbers()) < 0)
-    )
+    falls = bool(np.any(np.diff(column.numbers()) < 0))
+    return falls and split_unit(column.name or "")[0].strip() == "T"
 
 
 def _exact(column: Column, table: Table) -> Floats:
@@ -201,7 +191,7 @@ def _exact(column: Column, table: Table) -> Floats:
             place = table.lines[int(np.flatnonzero(beyond)[0])]
             raise UnreadableData(
                 f"{table.row_word.capitalize()} {place}, {column.title}: whole numbers beyond 2^53 "
-                "cannot be kept exactly."
+                "would lose digits."
             )
         return np.where(missing, np.nan, column.values.astype(np.float64))
     values = column.numbers()

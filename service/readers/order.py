@@ -71,14 +71,10 @@ def ordered(record: Record, notes: Notes) -> Ordered:
     if not np.any(samples.joined & (steps > 0)):
         notes.warn(
             "unsorted",
-            f"{record.time_name} falls from row to row; the samples were sorted by increasing "
-            "time.",
+            f"{record.time_name} falls from row to row; the samples were sorted by time.",
         )
         return _sorted(samples)
-    if (
-        record.trajectory is None
-        and (restarted := _restarts(samples, falls, record, notes)) is not None
-    ):
+    if record.trajectory is None and (restarted := _restarts(samples, falls, record, notes)):
         return restarted
     n_falls = int(np.count_nonzero(falls))
     first = record.place(int(samples.index[1:][falls][0]))
@@ -108,10 +104,7 @@ def _along_age(samples: Ordered, record: Record, notes: Notes) -> Ordered:
     """Read a decreasing age as increasing time, and an increasing age as time, with a warning."""
     steps = np.diff(samples.times)
     if not np.any(samples.joined & (steps > 0)):
-        notes.assume(
-            f"{record.time_name} is an age that falls from row to row: time runs forward in file "
-            "order"
-        )
+        notes.assume(f"{record.time_name} is an age that falls: time runs forward in file order")
         times = np.nanmax(samples.times, initial=0.0) - samples.times
         return Ordered(samples.index, samples.trajectory, times, samples.apart)
     notes.warn(
@@ -121,9 +114,8 @@ def _along_age(samples: Ordered, record: Record, notes: Notes) -> Ordered:
         "on the direction. To follow time forward, reverse the rows.",
     )
     if np.any(samples.joined & (steps < 0)):
-        notes.warn(
-            "unsorted", f"The rows are not in order of {record.time_name}; they were sorted."
-        )
+        message = f"The rows are not in order of {record.time_name}; they were sorted."
+        notes.warn("unsorted", message)
         return _sorted(samples)
     return samples
 

@@ -25,9 +25,8 @@ def locate(given: str, names: Sequence[str | None], field: str) -> int:
         alike = [j for j, name in enumerate(names) if name and form(name) == form(given)]
         if len(alike) == 1:
             return alike[0]
-    listed = ", ".join(
-        f"{j} ('{name}')" if name else str(j) for j, name in enumerate(names[:20], start=1)
-    )
+    numbered = enumerate(names[:20], start=1)
+    listed = ", ".join(f"{j} ('{name}')" if name else str(j) for j, name in numbered)
     raise layout_fault(field, f"{field} names '{given[:60]}', but the file has columns {listed}.")
 
 
@@ -48,22 +47,14 @@ def identity_column(
     for column in free:
         if column.name and is_time(column.name):
             continue
-        worded = (
-            column.kind == "text"
-            and 1 < len(column.labels) <= len(table) // 3
-            and bool(np.all(column.values >= 0))
-        )
-        if worded and _in_runs(groups_of(column, table)):
+        worded = column.kind == "text" and 1 < len(column.labels) <= len(table) // 3
+        if worded and bool(np.all(column.values >= 0)) and _in_runs(groups_of(column, table)):
             notes.assume(
-                f"{column.title} holds words that stay the same over many rows: it tells "
-                "trajectories apart"
+                f"{column.title} repeats each word over many rows: it tells trajectories apart"
             )
             return column
-        if (
-            column.kind == "number"
-            and is_whole(column)
-            and _in_runs(groups := groups_of(column, table))
-        ):
+        counted = column.kind == "number" and is_whole(column)
+        if counted and _in_runs(groups := groups_of(column, table)):
             starts = np.flatnonzero(np.diff(groups)) + 1
             restarting = [
                 other
@@ -156,17 +147,11 @@ def time_column(
     if {"year", "month"} <= {bare(column.name) for column in free if column.name}:
         raise UnreadableData(
             "Year and month are two columns.",
-            hints=[
-                "Join them into one column of dates such as 2024-01-31, or leave them out and give "
-                "dt."
-            ],
+            hints=["Join them into dates such as 2024-01-31, or leave them out and give dt."],
         )
     stamps = [column for column in free if column.kind == "stamp"]
-    named = [
-        column
-        for column in free
-        if column.name and is_time(column.name) and column.kind == "number"
-    ]
+    numeric = [column for column in free if column.kind == "number"]
+    named = [column for column in numeric if column.name and is_time(column.name)]
     if layout.state_columns is None and len(free) == 1 and not stamps:
         # A single column called t is more likely a time axis without data than a state.
         named = [
@@ -224,13 +209,11 @@ def _rises(column: Column, groups: Integers | None, *, strictly_and_evenly: bool
 
 def counts_samples(column: Column, groups: Integers | None) -> bool:
     """Return whether a column counts samples: its name allows it, and its values rise by ones."""
-    counting = (
-        column.name is None or is_frame(column.name) or column.name.lower().startswith("unnamed")
-    )
+    name = column.name
+    counting = name is None or is_frame(name) or name.lower().startswith("unnamed")
     if column.kind != "number" or not counting or len(column.values) < 2 or not is_whole(column):
         return False
     order = np.arange(len(column.values)) if groups is None else np.argsort(groups, kind="stable")
-    steps = np.diff(column.numbers()[order])[
-        _inside(None if groups is None else groups[order], len(order))
-    ]
+    inside = _inside(None if groups is None else groups[order], len(order))
+    steps = np.diff(column.numbers()[order])[inside]
     return bool(steps.size and np.all(steps >= 1) and np.median(steps) == 1)

@@ -99,11 +99,8 @@ def _on_a_uniform_clock(
     n_zero = int(np.count_nonzero(steps == 0))
     if n_zero == 0 and float(np.mean(even)) >= _REGULAR_SHARE:
         return samples
-    if (
-        n_zero
-        and not np.any(_repeats(samples, record)[1])
-        and _usual_step(steps[steps > 0], 0.0) is not None
-    ):
+    regular = n_zero > 0 and _usual_step(steps[steps > 0], 0.0) is not None
+    if regular and not np.any(_repeats(samples, record)[1]):
         return samples  # these are rows that were written twice
     resolution = _resolution(samples, record)
     coarsest = np.maximum(resolution[1:], resolution[:-1])
@@ -112,9 +109,8 @@ def _on_a_uniform_clock(
     piece = np.concatenate(([0], np.cumsum(broken)))
     if np.count_nonzero(broken & inside) > 0.1 * len(steps):
         return samples
-    clock = (uniform_clock(samples.times, piece, resolution, dt) if dt else None) or uniform_clock(
-        samples.times, piece, resolution
-    )
+    clock = uniform_clock(samples.times, piece, resolution, dt) if dt else None
+    clock = clock or uniform_clock(samples.times, piece, resolution)
     if clock is not None:
         return _restored(
             samples, clock, notes,
@@ -124,9 +120,8 @@ def _on_a_uniform_clock(
         )  # fmt: skip
     if n_zero > _FEW_DUPLICATES * len(steps):
         whole = np.concatenate(([0], np.cumsum(~inside)))
-        clock = (steady_clock(samples.times, whole, dt) if dt else None) or steady_clock(
-            samples.times, whole
-        )
+        clock = steady_clock(samples.times, whole, dt) if dt else None
+        clock = clock or steady_clock(samples.times, whole)
         if clock is not None:
             return _restored(
                 samples, clock, notes,
@@ -192,11 +187,9 @@ def _distinct(samples: Ordered, record: Record, dt: float | None, notes: Notes) 
         group = np.cumsum(np.diff(samples.trajectory, prepend=samples.trajectory[:1]) != 0)
         return replace(samples, times=np.asarray(index_in(group, starts) * dt, dtype=np.float64))
     notes.n_duplicate_times = n_repeated
-    kind = (
-        "with the same state"
-        if n_different == 0
-        else f"({n_different} of them with another state; the first was kept)"
-    )
+    kind = "with the same state"
+    if n_different:
+        kind = f"({n_different} of them with another state; the first was kept)"
     notes.warn(
         "duplicate-times",
         f"{n_repeated} samples repeat a time stamp {kind}, first at "
@@ -256,12 +249,9 @@ def _cut(
     new_trajectory = np.diff(samples.trajectory, prepend=-1) != 0
     starts = np.flatnonzero(new_trajectory | samples.apart)
     number = np.cumsum(new_trajectory) - 1
-    segments = np.column_stack(
-        [starts, np.append(starts[1:], n)[: len(starts)], number[starts]]
-    ).astype(np.int64)
+    ends = np.append(starts[1:], n)[: len(starts)]
+    segments = np.column_stack([starts, ends, number[starts]]).astype(np.int64).reshape(-1, 3)
     in_order = np.array_equal(samples.index, np.arange(len(record.states)))
     states = record.states if in_order else record.states[samples.index]
     times = samples.times - samples.times.min(initial=np.inf) if n else samples.times
-    return Segmented(
-        states, times, segments.reshape(-1, 3), int(number[-1]) + 1 if n else 0, source
-    )
+    return Segmented(states, times, segments, int(number[-1]) + 1 if n else 0, source)

@@ -66,9 +66,8 @@ def _iso(cells: Sequence[str]) -> tuple[Integers, bool, bool] | None:
     except ValueError:
         return None
     if len(zones) > 1 or any(zones.values()):
-        ticks = ticks - np.fromiter(
-            (zones[cell[cut:]] or 0 for cell in cells), np.int64, len(cells)
-        )
+        offsets = (zones[cell[cut:]] or 0 for cell in cells)
+        ticks = ticks - np.fromiter(offsets, np.int64, len(cells))
     return ticks, cut == 10, suffixes != {""}
 
 
@@ -141,10 +140,8 @@ def _ticks(match: re.Match[str], day_first: bool) -> int:
         if "mark" in found:
             day, month = (found["p"], found["q"]) if day_first else (found["q"], found["p"])
         else:
-            day, month = (
-                found["d"],
-                found["m"] if "m" in found else str(_MONTHS[found["word"].lower()]),
-            )
+            day = found["d"]
+            month = found["m"] if "m" in found else str(_MONTHS[found["word"].lower()])
         days = date(int(found["y"]), int(month), int(day)).toordinal() - _EPOCH
     hour, minute, second = int(found["h"] or 0), int(found["mi"] or 0), int(found["s"] or 0)
     if found["half"]:
@@ -152,13 +149,8 @@ def _ticks(match: re.Match[str], day_first: bool) -> int:
     if minute > 59 or second > 60 or ("only" not in found and hour > 24):
         raise ValueError
     fraction = int((found["f"] or "0")[:6].ljust(6, "0"))
-    return (
-        days * _DAY
-        + hour * _HOUR
-        + (minute * 60 + second) * _SECOND
-        + fraction
-        - (_offset(found["zone"] or "") or 0)
-    )
+    of_day = hour * _HOUR + (minute * 60 + second) * _SECOND + fraction
+    return days * _DAY + of_day - (_offset(found["zone"] or "") or 0)
 
 
 def _is_day_first(matches: Sequence[re.Match[str] | None], title: str, notes: Notes) -> bool:
@@ -167,19 +159,16 @@ def _is_day_first(matches: Sequence[re.Match[str] | None], title: str, notes: No
     first = max(int(match["p"]) for match in present)
     second = max(int(match["q"]) for match in present)
     if first > 12 and second > 12:
-        raise UnreadableData(
-            f"The dates of {title} are neither all day/month/year nor all month/day/year."
-        )
+        detail = f"The dates of {title} are neither all day/month/year nor all month/day/year."
+        raise UnreadableData(detail)
     if first > 12 or second > 12:
         order = "day before month" if first > 12 else "month before day"
         notes.assume(f"the dates of {title} are written {order}: other numbers exceed 12")
         return first > 12
-    disorder = {
-        day_first: _disorder([_ticks(match, day_first) for match in present])
-        for day_first in (True, False)
-    }
-    if disorder[True] != disorder[False]:
-        day_first = disorder[True] < disorder[False]
+    by_day = _disorder([_ticks(match, True) for match in present])
+    by_month = _disorder([_ticks(match, False) for match in present])
+    if by_day != by_month:
+        day_first = by_day < by_month
         order = "day before month" if day_first else "month before day"
         notes.assume(f"the dates of {title} are written {order}: so they run forward evenly")
         return day_first

@@ -20,6 +20,7 @@ from service.readers.table import NOT_A_TIME, Column, Lines, Table
 from service.readers.timestamps import column_of_stamps
 
 _TICKS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+_TEXT = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
 
 def read_parquet(path: Path, limits: Limits, notes: Notes) -> Table:
@@ -27,9 +28,8 @@ def read_parquet(path: Path, limits: Limits, notes: Notes) -> Table:
     try:
         file = pq.ParquetFile(path, memory_map=True)
         _check(file.metadata.num_rows, file.schema_arrow, limits)
-        return _table(
-            file.read(columns=_readable(file.schema_arrow, notes), use_threads=False), notes
-        )
+        columns = _readable(file.schema_arrow, notes)
+        return _table(file.read(columns=columns, use_threads=False), notes)
     except (pa.ArrowException, OSError) as error:
         raise _damaged("Parquet", error) from None
 
@@ -70,17 +70,12 @@ def _check(n_rows: int, schema: pa.Schema, limits: Limits) -> None:
 
 def _readable(schema: pa.Schema, notes: Notes) -> list[str]:
     if len(set(schema.names)) != len(schema.names):
-        raise UnreadableData(
-            "Several columns of the file have the same name.", hints=["Rename them."]
-        )
+        raise UnreadableData("Several columns have the same name.", hints=["Rename them."])
     names = []
     for field in schema:
         value_type = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        if (
-            pa.types.is_nested(value_type)
-            or pa.types.is_binary(value_type)
-            or pa.types.is_null(value_type)
-        ):
+        refused = (pa.types.is_nested, pa.types.is_binary, pa.types.is_null)
+        if any(is_of(value_type) for is_of in refused):
             notes.warn(
                 "ignored-column",
                 f"Column '{field.name[:60]}' of type {str(field.type)[:60]} was left out.",
@@ -115,17 +110,11 @@ def _column(
     if pa.types.is_timestamp(kind):
         return Column(position, name, "stamp", _ticks(values), tick=_TICKS[kind.unit])
     if pa.types.is_date(kind):
-        return Column(
-            position, name, "stamp", _ticks(values.cast(pa.date32())), tick=86400.0, date_only=True
-        )
+        days = _ticks(values.cast(pa.date32()))
+        return Column(position, name, "stamp", days, tick=86400.0, date_only=True)
     if pa.types.is_duration(kind) or pa.types.is_time(kind):
         return Column(position, name, "number", _ticks(values), kind.unit)
-    if (
-        pa.types.is_dictionary(kind)
-        or pa.types.is_string(kind)
-        or pa.types.is_large_string(kind)
-        or pa.types.is_string_view(kind)
-    ):
+    if pa.types.is_dictionary(kind) or any(is_of(kind) for is_of in _TEXT):
         return _words(values, position, name, lines, notes)
     if pa.types.is_integer(kind) and values.null_count == 0 and kind != pa.uint64():
         return Column(position, name, "number", values.cast(pa.int64()).to_numpy(), unit)
@@ -133,19 +122,14 @@ def _column(
         numbers = values.cast(pa.float64())
     except pa.ArrowInvalid:
         raise UnreadableData(
-            f"Column {position} ('{name}') holds whole numbers beyond 2^53, which cannot be kept "
-            "exactly."
+            f"Column {position} ('{name}'): whole numbers beyond 2^53 would lose digits."
         ) from None
     return Column(position, name, "number", np.asarray(numbers.to_numpy(), dtype=np.float64), unit)
 
 
 def _ticks(values: pa.ChunkedArray) -> Any:
-    whole = (
-        values.cast(pa.int32()).cast(pa.int64())
-        if values.type.bit_width == 32
-        else values.cast(pa.int64())
-    )
-    return pc.fill_null(whole, pa.scalar(int(NOT_A_TIME), pa.int64())).to_numpy()
+    whole = values.cast(pa.int32()) if values.type.bit_width == 32 else values
+    return pc.fill_null(whole.cast(pa.int64()), pa.scalar(int(NOT_A_TIME), pa.int64())).to_numpy()
 
 
 def _words(

@@ -25,37 +25,30 @@ _DT_NAMES = frozenset(
 _NUMBERED = re.compile(
     r"(?:arr|array|traj|trajectory|track|run|path|x|sample|series)?_?\d+\Z", re.IGNORECASE
 )
-_DEFAULT_AXES = {1: "t", 2: "td", 3: "ntd"}
 
 
 def record_of_array(array: Floats, layout: Layout, limits: Limits, notes: Notes) -> Record:
     """Make a record of one array with one to three dimensions. Raises UnreadableData."""
-    if layout.axes is not None and (
-        len(layout.axes) != array.ndim or len(set(layout.axes)) != len(layout.axes)
-    ):
-        raise layout_fault(
-            "axes", f"axes says '{layout.axes}', but the array has {array.ndim} dimensions."
-        )
+    if layout.axes is not None and not len(layout.axes) == len(set(layout.axes)) == array.ndim:
+        detail = f"axes says '{layout.axes}', but the array has {array.ndim} dimensions."
+        raise layout_fault("axes", detail)
     if array.size == 0 or array.ndim == 0:
-        raise UnreadableData(
-            f"The array of shape {array.shape} holds no samples.", code="too-few-samples"
-        )
+        detail = f"The array of shape {array.shape} holds no samples."
+        raise UnreadableData(detail, code="too-few-samples")
     refuse_infinite(array, "the array")
     if array.ndim == 1:
         return record_of(table_of(array[:, None], Lines(), "sample"), layout, limits, notes)
     if array.ndim == 3:
-        axes = layout.axes or _DEFAULT_AXES[3]
+        axes = layout.axes or "ntd"
         if layout.axes is None:
             n, t, d = array.shape
             notes.assume(f"the axes are trajectory ({n}), time ({t}), state ({d})")
         array = np.transpose(array, [axes.index(axis) for axis in "ntd"])
-        return record_of_list(
-            [np.ascontiguousarray(part) for part in array], None, layout, limits, notes, padded=True
-        )
+        parts = [np.ascontiguousarray(part) for part in array]
+        return record_of_list(parts, None, layout, limits, notes, padded=True)
     if array.ndim != 2:
         raise UnreadableData(
-            f"The array has {array.ndim} dimensions; at most three are read: trajectory, time and "
-            "state.",
+            f"The array has {array.ndim} dimensions; three are read: trajectory, time and state.",
             hints=["Reshape it, and say what the axes are with axes, for instance axes=ntd."],
         )
     return _record_of_matrix(array, layout, limits, notes)
@@ -64,16 +57,13 @@ def record_of_array(array: Floats, layout: Layout, limits: Limits, notes: Notes)
 def _record_of_matrix(array: Floats, layout: Layout, limits: Limits, notes: Notes) -> Record:
     axes = layout.axes
     if axes is None and layout.orientation is None and is_time_by_variable(array):
-        notes.assume(
-            f"the first of {len(array)} rows rises evenly and is time: each row is one variable"
-        )
+        notes.assume(f"row 1 of {len(array)} rises evenly and is time: each row is one variable")
         axes = "dt"
     if axes in ("nt", "tn"):
         return record_of_rows(array if axes == "nt" else array.T, Lines(), layout, notes)
     if axes in ("nd", "dn"):
-        raise layout_fault(
-            "axes", f"axes says '{axes}', but without a time axis there are no trajectories."
-        )
+        detail = f"axes says '{axes}', but without a time axis there are no trajectories."
+        raise layout_fault("axes", detail)
     if axes == "dt":
         array = array.T
     elif axes is None and rows_are_trajectories(array, layout, notes, wide_is_rows=True):
@@ -100,39 +90,27 @@ def record_of_bundle(
     shaped = {name: array for name, array in arrays.items() if array.ndim}
     data = {name: array for name, array in shaped.items() if name not in scalars} or shaped
     if not data:
-        raise UnreadableData(
-            "There is no array of samples, only single numbers.", code="too-few-samples"
-        )
+        raise UnreadableData("There are only single numbers, no array.", code="too-few-samples")
     for name, array in data.items():
         refuse_infinite(array, f"'{name[:60]}'")
-    named_time = [
-        name
-        for name in data
-        if name == layout.time_column or (layout.time_column is None and is_time(name))
-    ]
-    others = {name: array for name, array in data.items() if name not in named_time[:1]}
-    if named_time and others:
-        return _timed(named_time[0], data[named_time[0]], others, layout, limits, notes)
+    given = layout.time_column
+    time = next((x for x in data if (is_time(x) if given is None else x == given)), None)
+    others = {name: array for name, array in data.items() if name != time}
+    if time is not None and others:
+        return _timed(time, data[time], others, layout, limits, notes)
     if len(data) == 1:
         name, array = next(iter(data.items()))
         if array.ndim == 1 and not _NUMBERED.match(name):
             return record_of(_table(data), layout, limits, notes)  # this keeps the name
         return record_of_array(array, layout, limits, notes)
-    lengths = {len(array) for array in data.values()}
-    if (
-        all(array.ndim == 1 for array in data.values())
-        and len(lengths) == 1
-        and not all(map(_NUMBERED.match, data))
-    ):
+    vectors = all(array.ndim == 1 for array in data.values())
+    if vectors and len(set(map(len, data.values()))) == 1 and not all(map(_NUMBERED.match, data)):
         return record_of(_table(data), layout, limits, notes)
-    if all(array.ndim == 1 for array in data.values()) or (
-        all(array.ndim == 2 for array in data.values())
-        and len({array.shape[1] for array in data.values()}) == 1
-    ):
+    matrices = all(array.ndim == 2 for array in data.values())
+    if vectors or (matrices and len({array.shape[1] for array in data.values()}) == 1):
         notes.assume(f"each of the {len(data)} arrays is one trajectory")
-        return record_of_list(
-            [array.reshape(len(array), -1) for array in data.values()], None, layout, limits, notes
-        )
+        parts = [array.reshape(len(array), -1) for array in data.values()]
+        return record_of_list(parts, None, layout, limits, notes)
     raise _unclear(data)
 
 
@@ -181,10 +159,8 @@ def record_of_list(
     Raises UnreadableData where shapes disagree.
     """
     if len(trajectories) > limits.trajectories:
-        raise too_large(
-            f"There are {len(trajectories):,} trajectories; at most {limits.trajectories:,} are "
-            "read."
-        )
+        counts = f"{len(trajectories):,} trajectories; at most {limits.trajectories:,} are read"
+        raise too_large(f"There are {counts}.")
     widths = {part.shape[1] for part in trajectories}
     if len(widths) != 1:
         raise UnreadableData("The trajectories have different numbers of state variables.")
@@ -195,21 +171,19 @@ def record_of_list(
             hints=["Say what the axes are with axes, for instance axes=ntd."],
         )
     lengths = np.asarray([len(part) for part in trajectories], dtype=np.int64)
-    stamps = None
+    stamps, start = None, 0.0
     if times is not None:
         for k, (part, own) in enumerate(zip(trajectories, times, strict=True), start=1):
             if len(own) != len(part):
-                raise UnreadableData(
-                    f"Trajectory {k} has {len(part)} samples but {len(own)} times."
-                )
+                detail = f"Trajectory {k} has {len(part)} samples but {len(own)} times."
+                raise UnreadableData(detail)
         stamps = np.concatenate(times)
+        start = float(np.nanmin(stamps)) if np.isfinite(stamps).any() else 0.0
     starts = np.concatenate(([0], np.cumsum(lengths)))
     return Record(
         states=np.concatenate(trajectories),
         variables=tuple(Variable(None, layout.state_unit) for _ in range(width)),
-        times=None
-        if stamps is None
-        else stamps - (np.nanmin(stamps) if np.isfinite(stamps).any() else 0.0),
+        times=None if stamps is None else stamps - start,
         printed=stamps,
         trajectory=np.repeat(np.arange(len(lengths), dtype=np.int64), lengths),
         padded=padded,

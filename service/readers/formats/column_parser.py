@@ -7,6 +7,7 @@ values with blanks around them (33 s for 17 s), or runs of blanks as delimiters.
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 from operator import itemgetter
 
 import numpy as np
@@ -38,13 +39,10 @@ class ColumnParser:
         self.n_blank = 0
         self.n_headers = 0
         self.pending_blank = 0
-        width = len(dialect.kinds)
-        wanted = _wanted(dialect, layout)
-        self.numeric = [
-            j for j in range(width) if dialect.kinds[j] in ("number", "missing") and j in wanted
-        ]
-        self.stamped = [j for j in range(width) if dialect.kinds[j] == "stamp" and j in wanted]
-        self.worded = [j for j in range(width) if dialect.kinds[j] == "text" and j in wanted]
+        wanted = sorted(_wanted(dialect, layout))
+        self.numeric = [j for j in wanted if dialect.kinds[j] in ("number", "missing")]
+        self.stamped = [j for j in wanted if dialect.kinds[j] == "stamp"]
+        self.worded = [j for j in wanted if dialect.kinds[j] == "text"]
         self.wordy = bool(self.stamped or self.worded)
         self.ragged = _rows_may_differ(dialect, layout)
         self.numbers: list[Floats] = []
@@ -92,19 +90,15 @@ class ColumnParser:
             unit = units[j] if j < len(units) else None
             if j in self.numeric:
                 values = matrix[:, self.numeric.index(j)]
-                columns.append(
-                    Column(j + 1, name or None, "number", values, unit or split_unit(name)[1])
-                )
+                unit = unit or split_unit(name)[1]
+                columns.append(Column(j + 1, name or None, "number", values, unit))
             elif j in self.stamps:
-                cells = [cell for block in self.stamps[j] for cell in block]
+                cells = list(chain(*self.stamps[j]))
                 columns.append(column_of_stamps(cells, j + 1, name or None, self.lines, notes))
             elif j in self.codes:
-                codes = np.asarray(
-                    [code for block in self.codes[j] for code in block], dtype=np.int64
-                )
-                columns.append(
-                    Column(j + 1, name or None, "text", codes, labels=tuple(self.labels[j]))
-                )
+                codes = np.fromiter(chain(*self.codes[j]), dtype=np.int64)
+                labels = tuple(self.labels[j])
+                columns.append(Column(j + 1, name or None, "text", codes, labels=labels))
         if self.n_headers:
             times = "once" if self.n_headers == 1 else f"{self.n_headers} times"
             notes.assume(f"the header is repeated {times} between the data and was left out there")
@@ -148,11 +142,8 @@ class ColumnParser:
         if dialect.decimal == "," and any("." in line for line in lines):
             return None  # among decimal commas the value of 1.234 is not certain
         whole = len(self.numeric) == width
-        if (
-            not whole
-            and not self.wordy
-            and any(len(dialect.cells(line)) != width for line in lines)
-        ):
+        checked = whole or self.wordy
+        if not checked and any(len(dialect.cells(line)) != width for line in lines):
             return None
         for rewrite in (self._plain, self._with_nan, self._without_words):
             try:
@@ -181,11 +172,8 @@ class ColumnParser:
         text = "\n" + "\n".join(self._plain(lines)) + "\n"
         delimiter = self.dialect.delimiter
         if delimiter is not None:
-            text = (
-                re.sub(rf" *{re.escape(delimiter)} *", lambda _: delimiter, text)
-                if " " in text
-                else text
-            )
+            if " " in text:
+                text = re.sub(rf" *{re.escape(delimiter)} *", lambda _: delimiter, text)
             for _ in range(2):
                 text = text.replace(delimiter * 2, f"{delimiter}nan{delimiter}")
             text = text.replace(f"\n{delimiter}", f"\nnan{delimiter}").replace(
@@ -209,9 +197,8 @@ class ColumnParser:
             picked = range(len(cells)) if self.ragged else self.numeric
             rows.append([_number(cells[j], number, j, dialect) for j in picked])
         width = max(map(len, rows))
-        return np.asarray(
-            [row + [np.nan] * (width - len(row)) for row in rows], dtype=np.float64
-        ).reshape(len(rows), width)
+        padded = [row + [np.nan] * (width - len(row)) for row in rows]
+        return np.asarray(padded, dtype=np.float64).reshape(len(rows), width)
 
     def _words(self, numbers: Sequence[int], lines: list[str]) -> None:
         dialect = self.dialect
@@ -226,9 +213,9 @@ class ColumnParser:
                 _check_count(number, dialect.cells(line), dialect)
         for j in self.stamped:
             if j and j - 1 in self.stamps and is_split_stamp(dialect.kinds, rows[0], j - 1):
-                self.stamps[j - 1][-1] = [
-                    f"{day} {row[j].strip()}"
-                    for day, row in zip(self.stamps[j - 1][-1], rows, strict=True)
+                days = self.stamps[j - 1]
+                days[-1] = [
+                    f"{day} {row[j].strip()}" for day, row in zip(days[-1], rows, strict=True)
                 ]
                 self.stamps.pop(j)
                 self.stamped = [k for k in self.stamped if k != j]
@@ -236,22 +223,17 @@ class ColumnParser:
                 self.stamps[j].append([row[j].strip() for row in rows])
         for j in self.worded:
             known = self.labels[j]
-            words = [row[j].strip() for row in rows]
+            words = (row[j].strip() for row in rows)
             self.codes[j].append(
-                [
-                    -1 if word.lower() in MISSING else known.setdefault(word, len(known))
-                    for word in words
-                ]
+                [-1 if x.lower() in MISSING else known.setdefault(x, len(known)) for x in words]
             )
 
 
 def _missing_words(delimiter: str | None) -> re.Pattern[str]:
     words = "|".join(re.escape(word) for word in sorted(MISSING - {""}, key=len, reverse=True))
-    before, after = (
-        (r"(?<!\S)", r"(?!\S)")
-        if delimiter is None
-        else (rf"(?<=[\n{delimiter}])", rf"(?=[\n{delimiter}])")
-    )
+    before, after = rf"(?<=[\n{delimiter}])", rf"(?=[\n{delimiter}])"
+    if delimiter is None:
+        before, after = r"(?<!\S)", r"(?!\S)"
     return re.compile(rf"{before}(?:{words}){after}", re.IGNORECASE)
 
 
@@ -297,9 +279,8 @@ def _check_count(number: int, cells: Sequence[str], dialect: Dialect) -> None:
             hints.append("If rows are trajectories of different lengths, say orientation=rows.")
         if dialect.delimiter == "," and len(cells) == 2 * width:
             hints.append("Decimal commas need another delimiter, for instance a semicolon.")
-        raise UnreadableData(
-            f"Row {number} has {len(cells)} {what} where {width} are expected.", hints=hints
-        )
+        detail = f"Row {number} has {len(cells)} {what} where {width} are expected."
+        raise UnreadableData(detail, hints=hints)
 
 
 def _number(cell: str, number: int, j: int, dialect: Dialect) -> float:
@@ -311,8 +292,7 @@ def _number(cell: str, number: int, j: int, dialect: Dialect) -> float:
         raise UnreadableData(
             f"{place}: '{shown(cell)}' is not a number.",
             hints=[
-                "Write NaN or nothing for a missing value, or leave the column out with "
-                "state_columns."
+                "Write NaN or nothing for a missing value, or omit the column by state_columns."
             ],
         ) from None
     if np.isinf(value):

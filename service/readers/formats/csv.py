@@ -50,11 +50,8 @@ def _with_every_digit(
     column: Column, path: Path, encoding: str, dialect: Dialect, limits: Limits
 ) -> Column:
     """Read a column of whole numbers beyond 2^53 (nanoseconds since 1970) again, as int64."""
-    if (
-        column.kind != "number"
-        or dialect.ragged
-        or not np.any(np.abs(column.values) > _LARGEST_EXACT)
-    ):
+    numeric = column.kind == "number" and not dialect.ragged
+    if not numeric or not np.any(np.abs(column.values) > _LARGEST_EXACT):
         return column
     whole: list[int] = []
     with path.open(encoding=encoding, errors="replace", newline=None) as file:

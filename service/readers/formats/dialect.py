@@ -74,9 +74,7 @@ def infer(lines: Sequence[tuple[int, str]], preamble: Preamble) -> Dialect:
     Raises UnreadableData where no dialect gives numbers.
     """
     if not lines:
-        raise UnreadableData(
-            "The file holds no data, only comments or blank lines.", code="empty-file"
-        )
+        raise UnreadableData("The file holds only comments or blank lines.", code="empty-file")
     body = _body(lines)
     quoted = any('"' in text for text in body)
     delimiter, decimal = _delimiter_of(body, lines[0][1], quoted)
@@ -86,17 +84,10 @@ def infer(lines: Sequence[tuple[int, str]], preamble: Preamble) -> Dialect:
         rows = [row[:-1] for row in rows]
     counts = Counter(len(row) for row in rows)
     width = max(counts) if len(counts) > 3 else counts.most_common(1)[0][0]
-    kinds = tuple(
-        _column_kind([row[j] for row in rows if j < len(row)], decimal) for j in range(width)
-    )
-    start, header, units = _first_data(
-        lines,
-        kinds,
-        delimiter,
-        decimal,
-        quoted or any('"' in text for _, text in lines[:5]),
-        preamble,
-    )
+    cells = ([row[j] for row in rows if j < len(row)] for j in range(width))
+    kinds = tuple(_column_kind(column, decimal) for column in cells)
+    quotes = quoted or any('"' in text for _, text in lines[:5])
+    start, header, units = _first_data(lines, kinds, delimiter, decimal, quotes, preamble)
     if header is not None and len(header) == len(kinds) + 1 and not header[-1]:
         header = header[:-1]
     if header is not None and trailing and len(header) == width + 1:
@@ -217,20 +208,13 @@ def _first_data(
         expected = list(zip(found, kinds, strict=False))
         n_numbers = sum(kind in ("number", "stamp") and want == kind for kind, want in expected)
         if n_numbers and not _is_numbered_header(row, found, kinds):
-            if (
-                len(row) < len(kinds) - 1
-                and text_rows == []
-                and _is_preamble(lines, number, len(kinds), delimiter, quoted)
-            ):
+            short = len(row) < len(kinds) - 1 and not text_rows
+            if short and _is_preamble(lines, number, len(kinds), delimiter, quoted):
                 text_rows.append((number, row))
                 continue
-            return number, *_header_and_units(
-                text_rows,
-                len(kinds),
-                preamble,
-                delimiter,
-                whole=all(cell.lstrip("+-").isdigit() for cell in row),
-            )
+            whole = all(cell.lstrip("+-").isdigit() for cell in row)
+            above = _header_and_units(text_rows, len(kinds), preamble, delimiter, whole=whole)
+            return number, *above
         text_rows.append((number, row))
     raise UnreadableData(
         "No line has numbers in the columns of numbers.",
@@ -243,10 +227,8 @@ def _is_preamble(
 ) -> bool:
     """Return whether a header of full width follows a short line with a number (`Samples: 100`)."""
     later = [split(text, delimiter, quoted) for line, text in lines if line > number][:20]
-    return any(
-        len(row) >= width and all(kind_of(cell, ".") == "text" for cell in row if cell)
-        for row in later
-    )
+    full = [row for row in later if len(row) >= width]
+    return any(all(kind_of(cell, ".") == "text" for cell in row if cell) for row in full)
 
 
 def _is_numbered_header(
@@ -255,9 +237,8 @@ def _is_numbered_header(
     """Return whether a row names its columns by number: `,0,1,2` or `t,1,2,3`."""
     if len(row) < 2 or kinds[0] == "text" or found[0] not in ("text", "missing"):
         return False
-    return all(cell.isdigit() for cell in row[1:]) and [
-        int(cell) - int(row[1]) for cell in row[1:]
-    ] == list(range(len(row) - 1))
+    digits = all(cell.isdigit() for cell in row[1:])
+    return digits and all(int(b) - int(a) == 1 for a, b in pairwise(row[1:]))
 
 
 def _header_and_units(
@@ -287,12 +268,11 @@ def _header_and_units(
         preamble.skipped(len(text_rows))
         return None, []
     above = full[-2] if len(full) > 1 else None
-    is_units = (
-        above is not None and any(last) and all(looks_like_unit(cell) for cell in last if cell)
-    )
-    preamble.skipped(len(text_rows) - (2 if is_units else 1))
+    is_units = any(last) and all(looks_like_unit(cell) for cell in last if cell)
     if is_units and above is not None:
+        preamble.skipped(len(text_rows) - 2)
         return above, [re.sub(r"^[\[({]|[\])}]$", "", cell) for cell in last]
+    preamble.skipped(len(text_rows) - 1)
     return last, []
 
 

@@ -45,9 +45,8 @@ def read(path: Path, layout: Layout, limits: Limits, notes: Notes) -> Record:
 
 def _parsed(body: bytes) -> Any:
     try:
-        return json.loads(
-            body.decode("utf-8-sig"), object_pairs_hook=_object, parse_constant=_constant
-        )
+        text = body.decode("utf-8-sig")
+        return json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
     except json.JSONDecodeError as error:
         raise UnreadableData(
             f"The file is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
@@ -91,12 +90,8 @@ def _of_object(document: dict[str, Any], layout: Layout, limits: Limits, notes: 
     if "trajectories" in document:
         return _of_trajectories(document, layout, limits, notes)
     if isinstance(document.get("columns"), list) and isinstance(document.get("data"), list):
-        return _of_rows(
-            [dict(zip(document["columns"], row, strict=False)) for row in document["data"]],
-            layout,
-            limits,
-            notes,
-        )
+        rows = [dict(zip(document["columns"], row, strict=False)) for row in document["data"]]
+        return _of_rows(rows, layout, limits, notes)
     lists = {name: value for name, value in document.items() if isinstance(value, list)}
     if not lists:
         raise UnreadableData("The JSON object has no list of samples.", hints=[_HINT])
@@ -107,35 +102,30 @@ def _of_object(document: dict[str, Any], layout: Layout, limits: Limits, notes: 
             for k, (name, value) in enumerate(lists.items(), start=1)
         ]
         return record_of(Table(tuple(columns), Lines(), "sample"), layout, limits, notes)
-    return record_of_bundle(
-        {name: _array(value, f"#/{name}") for name, value in lists.items()}, layout, limits, notes
-    )
+    arrays = {name: _array(value, f"#/{name}") for name, value in lists.items()}
+    return record_of_bundle(arrays, layout, limits, notes)
 
 
 def _of_trajectories(
     document: dict[str, Any], layout: Layout, limits: Limits, notes: Notes
 ) -> Record:
     trajectories = document["trajectories"]
-    if (
-        not isinstance(trajectories, list)
-        or not trajectories
-        or not all(isinstance(part, list) and part for part in trajectories)
-    ):
+    if not _is_list_of_lists(trajectories) or not trajectories or not all(trajectories):
         raise UnreadableData("trajectories is not a list of non-empty lists.", hints=[_HINT])
     parts = [_trajectory(part, f"#/trajectories/{k}") for k, part in enumerate(trajectories)]
     times = document.get("times")
     own = None
     if times is not None:
-        if (
-            not isinstance(times, list)
-            or len(times) != len(parts)
-            or not all(isinstance(part, list) for part in times)
-        ):
+        if not _is_list_of_lists(times) or len(times) != len(parts):
             raise UnreadableData("times is not one list per trajectory.", hints=[_HINT])
         own = [_numbers(part, f"#/times/{k}") for k, part in enumerate(times)]
     if ignored := sorted(set(document) - {"trajectories", "times", "dt"}):
         notes.assume(f"members {', '.join(ignored)[:200]} of the JSON object were left out")
     return record_of_list(parts, own, layout, limits, notes)
+
+
+def _is_list_of_lists(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(part, list) for part in value)
 
 
 def _of_list(values: list[Any], where: str, layout: Layout, limits: Limits, notes: Notes) -> Record:
@@ -148,13 +138,8 @@ def _of_list(values: list[Any], where: str, layout: Layout, limits: Limits, note
     nested = any(isinstance(item, list) for value in values for item in value[:1])
     if nested or len({len(value) for value in values}) > 1:
         notes.assume("each inner list is one trajectory")
-        return record_of_list(
-            [_trajectory(part, f"{where}/{k}") for k, part in enumerate(values)],
-            None,
-            layout,
-            limits,
-            notes,
-        )
+        parts = [_trajectory(part, f"{where}/{k}") for k, part in enumerate(values)]
+        return record_of_list(parts, None, layout, limits, notes)
     return record_of_array(_array(values, where), layout, limits, notes)
 
 
@@ -179,9 +164,7 @@ def _column(values: list[Any], name: str, position: int, where: str, notes: Note
             return column_of_stamps(words, position, name, Lines(), notes)
         labels: dict[str, int] = {}
         codes = [-1 if value is None else labels.setdefault(value, len(labels)) for value in values]
-        return Column(
-            position, name, "text", np.asarray(codes, dtype=np.int64), labels=tuple(labels)
-        )
+        return Column(position, name, "text", np.asarray(codes, np.int64), labels=tuple(labels))
     return Column(position, name, "number", _numbers(values, where), split_unit(name)[1])
 
 
@@ -217,7 +200,7 @@ def _numbers(values: list[Any], where: str) -> Floats:
             raise UnreadableData(f"{where}/{k} is not a number.", hints=[_HINT])
         if not -_LARGEST_EXACT <= value <= _LARGEST_EXACT:
             raise UnreadableData(
-                f"{where}/{k} is a whole number beyond 2^53, which cannot be kept exactly."
+                f"{where}/{k} is a whole number beyond 2^53 and would lose digits."
             )
     array = np.asarray([np.nan if value is None else value for value in values], dtype=np.float64)
     if np.isinf(array).any():

@@ -119,15 +119,15 @@ class _Reading:
     members: int
     bytes: int
     arrays: dict[str, Floats] = field(default_factory=dict)
-    passed_over: list[str] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
+    """Names of what is not an array of real numbers."""
 
     def one_more(self) -> None:
         """Count an array, a cell or a field. Raises UnreadableData where there are too many."""
         self.members -= 1
         if self.members < 0:
-            raise too_large(
-                "The MAT file holds more arrays than are read.", "Save one matrix, or upload NPZ."
-            )
+            detail = "The MAT file holds more arrays than are read."
+            raise too_large(detail, "Save one matrix, or upload NPZ.")
 
 
 def read_mat(path: Path, limits: Limits, notes: Notes) -> dict[str, Floats]:
@@ -155,25 +155,19 @@ def read_mat(path: Path, limits: Limits, notes: Notes) -> dict[str, Floats]:
             else:
                 _part(source, kind, size, (), found)
             file.seek(after)
-    if found.passed_over:
-        notes.assume(
-            "left out, because they are not arrays of real numbers: "
-            + ", ".join(found.passed_over[:10])
-        )
+    if found.others:
+        notes.assume(f"left out (not arrays of real numbers): {', '.join(found.others[:10])}")
     if not found.arrays:
-        raise UnreadableData(
-            "The MAT file holds no array of real numbers.", code="empty-file", hints=[_SAVE_AGAIN]
-        )
+        detail = "The MAT file holds no array of real numbers."
+        raise UnreadableData(detail, code="empty-file", hints=[_SAVE_AGAIN])
     return _by_their_own_names(found.arrays)
 
 
 def _by_their_own_names(arrays: dict[str, Floats]) -> dict[str, Floats]:
     """Drop the name of a structure or cell array beside which there are only single numbers."""
     outer = {name.partition(".")[0] for name, array in arrays.items() if array.size > 1}
-    inner = {
-        name.partition(".")[2] if name.partition(".")[0] in outer else name: array
-        for name, array in arrays.items()
-    }
+    split = ((name.partition("."), name, array) for name, array in arrays.items())
+    inner = {end if start in outer else name: array for (start, _, end), name, array in split}
     return inner if len(outer) == 1 and len(inner) == len(arrays) and "" not in inner else arrays
 
 
@@ -182,9 +176,7 @@ def _part(source: _Source, kind: int, size: int, inside: tuple[str, ...], found:
     end = source.taken + size
     found.bytes -= size if not inside else 0
     if found.bytes < 0:
-        raise too_large(
-            f"The MAT file declares parts of {size:,} bytes and more.", "Upload fewer samples."
-        )
+        raise too_large(f"The MAT file declares {size:,} bytes and more.", "Upload fewer samples.")
     if kind == _MATRIX and size:
         _matrix(source, inside, found)
     if source.taken > end:
@@ -208,21 +200,17 @@ def _matrix(source: _Source, inside: tuple[str, ...], found: _Reading) -> None:
     count = math.prod(shape)
     if kind in (_CELL, _STRUCTURE):
         if len(place) > _DEEPEST:
-            raise too_large(
-                "The MAT file holds structures within structures.", "Save the matrices themselves."
-            )
+            detail = "The MAT file holds structures within structures."
+            raise too_large(detail, "Save the matrices themselves.")
         fields = _fields(source) if kind == _STRUCTURE else [""]
         for number, own in ((number, own) for number in range(1, count + 1) for own in fields):
             found.one_more()
             part, length, within = source.tag()
-            here = (
-                *place,
-                *([str(number)] if kind == _CELL or count > 1 else []),
-                *([own] if own else []),
-            )
+            numbered = [str(number)] if kind == _CELL or count > 1 else []
+            here = (*place, *numbered, *([own] if own else []))
             _part(source, part, 0 if within else length, here, found)
     elif kind in _OTHER_CLASSES or word & _COMPLEX:
-        found.passed_over.append(f"{label[:60]} ({_OTHER_CLASSES.get(kind, 'complex numbers')})")
+        found.others.append(f"{label[:60]} ({_OTHER_CLASSES.get(kind, 'complex numbers')})")
     elif count > found.numbers:
         raise too_large(
             f"'{label[:60]}' declares {count:,} numbers; at most {found.numbers:,} are read.",
@@ -233,12 +221,9 @@ def _matrix(source: _Source, inside: tuple[str, ...], found: _Reading) -> None:
         spelled, content = source.element(8 * count)
         dtype = np.dtype(source.order + _NUMBERS[spelled]) if spelled in _NUMBERS else None
         if dtype is None or len(content) != count * dtype.itemsize:
-            raise _damaged(
-                f"'{label[:60]}' declares {count:,} numbers, and holds another number of bytes"
-            )
-        array = as_floats(
-            np.frombuffer(content, dtype).reshape(shape, order="F"), f"'{label[:60]}'"
-        )
+            raise _damaged(f"'{label[:60]}' does not hold the {count:,} numbers that it declares")
+        stored = np.frombuffer(content, dtype).reshape(shape, order="F")
+        array = as_floats(stored, f"'{label[:60]}'")
         # In MATLAB a vector is a matrix of one row or column, and a number one of both.
         found.arrays[label] = array.reshape(-1) if array.ndim == 2 and 1 in array.shape else array
 
@@ -249,10 +234,8 @@ def _fields(source: _Source) -> list[str]:
     _, text = source.element(_LONGEST_NAME * 16)
     if not 0 < length <= _LONGEST_NAME:
         raise _damaged("a structure's fields have no names")
-    return [
-        bytes(text[at : at + length]).split(b"\0")[0].decode("latin-1")
-        for at in range(0, len(text), length)
-    ]
+    parts = (bytes(text[at : at + length]) for at in range(0, len(text), length))
+    return [part.split(b"\0")[0].decode("latin-1") for part in parts]
 
 
 def _integers(element: tuple[int, bytearray], order: str) -> list[int]:

@@ -40,14 +40,9 @@ def read_npz(path: Path, limits: Limits) -> dict[str, Floats]:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
             if len(members) > limits.members:
-                raise too_large(
-                    f"The npz file holds {len(members):,} arrays; at most {limits.members:,} are "
-                    "read."
-                )
-            strangers = [
-                member.filename for member in members if not member.filename.endswith(".npy")
-            ]
-            if strangers:
+                counts = f"{len(members):,} arrays; at most {limits.members:,} are read"
+                raise too_large(f"The npz file holds {counts}.")
+            if not all(member.filename.endswith(".npy") for member in members):
                 raise UnreadableData(
                     "The upload is a zip archive, but not one of NumPy arrays (an Excel workbook "
                     "is one, too).",
@@ -80,19 +75,12 @@ def as_floats(array: npt.NDArray[Any], what: str) -> Floats:
         raise UnreadableData(
             f"{what.capitalize()} holds {kinds[array.dtype.kind]} (dtype {str(array.dtype)[:40]}); "
             "real numbers are needed.",
-            hints=[
-                "Convert it first, e.g. array.astype(float); upload calendar stamps as CSV or "
-                "Parquet."
-            ],
+            hints=["Convert it by array.astype(float); upload calendar stamps as CSV or Parquet."],
         )
-    if (
-        array.dtype.kind in "iu"
-        and array.size
-        and max(int(array.max()), -int(array.min())) > _LARGEST_EXACT
-    ):
-        raise UnreadableData(
-            f"{what.capitalize()} holds whole numbers beyond 2^53, which cannot be kept exactly."
-        )
+    whole = array.dtype.kind in "iu" and array.size
+    if whole and max(int(array.max()), -int(array.min())) > _LARGEST_EXACT:
+        detail = f"{what.capitalize()} holds whole numbers beyond 2^53, which would lose digits."
+        raise UnreadableData(detail)
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
@@ -122,9 +110,8 @@ def _array(file: IO[bytes], size: int, what: str, most: int) -> Floats:
         raise UnreadableData(
             f"{what.capitalize()} ends too soon: the file is cut or damaged.", hints=[SAVE_AGAIN]
         )
-    return as_floats(
-        np.frombuffer(buffer, dtype).reshape(shape, order="F" if fortran else "C"), what
-    )
+    array = np.frombuffer(buffer, dtype).reshape(shape, order="F" if fortran else "C")
+    return as_floats(array, what)
 
 
 def _header(file: IO[bytes], what: str) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:

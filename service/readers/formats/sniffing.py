@@ -8,7 +8,7 @@ from service.readers.errors import UnreadableData, unsupported
 Format = Literal["csv", "json", "npy", "npz", "parquet", "arrow", "mat"]
 
 ACCEPTED = (
-    "CSV or other text tables, JSON, NPY, NPZ, Parquet, Arrow IPC and MAT (version 5) files are "
+    "CSV and other text tables, JSON, NPY, NPZ, Parquet, Arrow IPC, and MAT files of version 5 are "
     "read."
 )
 
@@ -129,6 +129,5 @@ def _declared(media_type: str | None, filename: str | None) -> Format | None:
 
 def _looks_pickled(head: bytes) -> bool:
     binary = head[:1] == b"\x80" and len(head) > 1 and head[1] in (2, 3, 4, 5)
-    return binary or (
-        head.startswith((b"(lp", b"(dp", b"ccopy_reg", b"cnumpy")) and b"\n" in head[:200]
-    )
+    text = head.startswith((b"(lp", b"(dp", b"ccopy_reg", b"cnumpy")) and b"\n" in head[:200]
+    return binary or text

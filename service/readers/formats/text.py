@@ -56,18 +56,12 @@ class Preamble:
             if match := _XVG_LABEL.match(comment):
                 labels[match["axis"] or match["set"]] = match["text"].strip()
         if labels.get("x"):
-            rest = [
-                labels.get(str(j)) or (labels.get("y") if j == 0 else None) or ""
-                for j in range(width - 1)
-            ]
-            return [labels["x"], *rest]
+            labels["0"] = labels.get("0") or labels.get("y", "")
+            return [labels["x"], *(labels.get(str(j), "") for j in range(width - 1))]
         if not self.comments:
             return None
         last = re.sub(r"^[#%@!&/\"\s]+", "", self.comments[-1]).strip()
-        cells = [
-            cell.strip().strip('"')
-            for cell in (last.split(delimiter) if delimiter else last.split())
-        ]
+        cells = [cell.strip().strip('"') for cell in last.split(delimiter)]
         if len(cells) != width or len(set(cells)) != width:
             return None
         if not all(_IDENTIFIER.match(cell) and kind_of(cell, ".") == "text" for cell in cells):
