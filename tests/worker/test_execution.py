@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from contract.jobs import JOB_REQUEST
+from contract.kinds import JOB_REQUEST
 from storage.stores import Stores
 from tests.storage.test_datasets import a_dataset
 from worker.jobs.dispatch import execute, helper
