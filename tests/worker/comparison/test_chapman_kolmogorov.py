@@ -132,14 +132,14 @@ def test_coarse_samples_by_eulers_rule_are_found() -> None:
 def test_a_record_that_is_too_short_says_so() -> None:
     found = compared(from_arrays(list(exact_paths(1, 120, 0.2, seed=4)), 0.2))
     assert found.chapman_kolmogorov == ()
-    assert "too few blocks" in str(found.reason)
+    assert "too short to be divided into blocks" in str(found.reason)
 
 
 def test_an_uneven_clock_says_so() -> None:
     x = exact_paths(1, 2_000, 0.1, seed=5)[0]
     times = np.cumsum(np.random.default_rng(5).uniform(0.05, 0.15, x.size))
     data = Trajectories(x[:, None], times, np.array([[0, x.size, 0]]))
-    assert "uneven" in str(compared(data).reason)
+    assert "irregular" in str(compared(data).reason)
 
 
 def test_a_term_that_ends_just_beyond_the_data_is_no_obstacle() -> None:
