@@ -25,7 +25,8 @@ from contract.identification import PAPER_PRESET, IdentificationParameters, Libr
 from worker import pipeline
 from worker.identification.data.trajectories import from_arrays
 from worker.identification.estimation.coefficient_intervals import confidence_interval
-from worker.identification.identified_model import Answer, ComponentFit
+from worker.identification.identified_model import ComponentFit, IdentifiedModel
+from worker.jobs.parameters import settings_of
 
 Coefficient = tuple[str, str]
 DEGREES = (4, 7)
@@ -49,10 +50,13 @@ class Found:
     held: dict[Coefficient, list[bool]] = field(default_factory=dict)
     by_error: dict[Coefficient, list[bool]] = field(default_factory=dict)
 
-    def add(self, name: str, answer: Answer, limits: dict[Coefficient, Limit]) -> None:
+    def add(self, name: str, answer: IdentifiedModel, limits: dict[Coefficient, Limit]) -> None:
         """Add the results of one set of paths."""
         self.sets += 1
-        fits: dict[str, ComponentFit] = {"drift": answer.drift, "diffusion": answer.diffusion}
+        fits: dict[str, ComponentFit] = {
+            "drift": answer.drift["x"],
+            "diffusion": answer.diffusion["x,x"],
+        }
         for component, fit in fits.items():
             truth = getattr(SYSTEMS[name], component)
             terms = {t.name: t for t in fit.terms if t.active}
@@ -85,8 +89,7 @@ def measure(name: str, n_seeds: int, n_trajectories: int, n_paper: int) -> dict[
             **library,
             **({"paper": paper} if seed < n_paper else {}),
         }.items():
-            answer = pipeline.identify(data, parameters, lambda *_: None)
-            assert isinstance(answer, Answer)
+            answer = pipeline.identify(data, settings_of(parameters), lambda *_: None)
             found[estimator].add(name, answer, limits)
     return found
 

@@ -25,6 +25,7 @@ from worker import pipeline
 from worker.comparison.compare import Comparison, compare
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.errors import IdentificationError
+from worker.jobs.parameters import analysis_settings_of, settings_of
 
 Floats = NDArray[np.float64]
 
@@ -112,10 +113,10 @@ def compared(
 ) -> tuple[Comparison, list[str], float]:
     """Return the comparison, the codes of the identification's warnings, and CPU seconds."""
     answer = pipeline.identify(
-        data, IdentificationParameters.model_validate(parameters), lambda *_: None
+        data, settings_of(IdentificationParameters.model_validate(parameters)), lambda *_: None
     )
-    analysed = pipeline.analyse_answer(
-        replace(answer, draws=()), data, AnalysisParameters(), lambda *_: None
+    analysed = pipeline.analyse(
+        replace(answer, draws=()), data, analysis_settings_of(AnalysisParameters()), lambda *_: None
     )
     begun = time.process_time()
     found = compare(data, answer, analysed.generator)

@@ -28,6 +28,7 @@ from benchmarks.recovery import rms
 from contract.generator import AnalysisParameters, ModelTerms, PassageRequest
 from contract.identification import IdentificationParameters, LibraryParameters, SelectionParameters
 from worker import pipeline
+from worker.analysis import Analysed
 from worker.generator.line.passages.distribution import PassageCurve
 from worker.generator.line.stationary import StationaryLaw
 from worker.generator.process import FloatArray
@@ -36,7 +37,8 @@ from worker.generator.quantities.report import GeneratorReport
 from worker.generator.uncertainty.confidence_intervals import GeneratorSpread
 from worker.generator.uncertainty.intervals import Band
 from worker.identification.data.trajectories import Trajectories, from_arrays
-from worker.identification.identified_model import Answer
+from worker.identification.identified_model import IdentifiedModel
+from worker.jobs.parameters import analysis_settings_of, process_of, settings_of
 
 Terms = dict[str, float]
 Pair = tuple[float, float]
@@ -210,10 +212,12 @@ def wanted(setting: Setting) -> AnalysisParameters:
 def truth_of(setting: Setting) -> GeneratorReport:
     """Return the analysis of the true model."""
     model = ModelTerms(drift={"x": setting.drift}, diffusion={"x,x": setting.diffusion})
-    return pipeline.analyse_terms(model, wanted(setting), lambda *_: None).generator
+    return pipeline.analyse_terms(
+        process_of(model), analysis_settings_of(wanted(setting)), lambda *_: None
+    ).generator
 
 
-def identified(seed: int, name: str) -> tuple[Answer, Trajectories]:
+def identified(seed: int, name: str) -> tuple[IdentifiedModel, Trajectories]:
     """Simulate one set of paths; return the identification and the data."""
     setting = SETTINGS[name]
     law = truth_of(setting).stationary
@@ -236,18 +240,17 @@ def identified(seed: int, name: str) -> tuple[Answer, Trajectories]:
     with threadpool_limits(1):
         # With the same draws in each repetition, their chance would be shared by every interval.
         parameters = setting.parameters.model_copy(update={"seed": seed})
-        answer = pipeline.identify(data, parameters, lambda *_: None)
-    assert isinstance(answer, Answer)
+        answer = pipeline.identify(data, settings_of(parameters), lambda *_: None)
     return answer, data
 
 
 def analysed_in(
-    answer: Answer, data: Trajectories, asked: AnalysisParameters
-) -> tuple[pipeline.Analysed, float]:
+    answer: IdentifiedModel, data: Trajectories, asked: AnalysisParameters
+) -> tuple[Analysed, float]:
     """Return the analysis of a job, and its CPU time [s]."""
     with threadpool_limits(1):
         begun = time.process_time()
-        analysed = pipeline.analyse_answer(answer, data, asked, lambda *_: None)
+        analysed = pipeline.analyse(answer, data, analysis_settings_of(asked), lambda *_: None)
         return analysed, time.process_time() - begun
 
 
@@ -257,8 +260,8 @@ def repetition(seed: int, name: str) -> Answered:
     answer, data = identified(seed, name)
     analysed, seconds = analysed_in(answer, data, wanted(setting))
     exact = (
-        answer.drift.active().keys() == setting.drift.keys()
-        and answer.diffusion.active().keys() == setting.diffusion.keys()
+        answer.drift["x"].active().keys() == setting.drift.keys()
+        and answer.diffusion["x,x"].active().keys() == setting.diffusion.keys()
     )
     share = None if analysed.spread is None else analysed.spread.ergodic_share
     return Answered(

@@ -17,7 +17,7 @@ from benchmarks.simulation import SYSTEMS as COEFFICIENTS
 from contract.identification import IdentificationParameters
 from worker import pipeline
 from worker.identification.data.trajectories import from_arrays
-from worker.identification.identified_model import Answer
+from worker.jobs.parameters import settings_of
 
 Floats = NDArray[np.float64]
 Coefficient = tuple[str, str]
@@ -108,13 +108,17 @@ def identify(
     data = from_arrays(list(paths), dt)
     with threadpool_limits(1):
         begun = time.process_time()
-        answer = pipeline.identify(data, parameters or IdentificationParameters(), lambda *_: None)
+        answer = pipeline.identify(
+            data, settings_of(parameters or IdentificationParameters()), lambda *_: None
+        )
         seconds = time.process_time() - begun
-    assert isinstance(answer, Answer)
     truth = truth_of(name)
     terms = {
         (component, t.name): t
-        for component, fitted in (("drift", answer.drift), ("diffusion", answer.diffusion))
+        for component, fitted in (
+            ("drift", answer.drift["x"]),
+            ("diffusion", answer.diffusion["x,x"]),
+        )
         for t in fitted.terms
         if t.active
     }
@@ -129,7 +133,7 @@ def identify(
         standard,
         tuple(c for c in terms if c not in truth),
         tuple(c for c in truth if c not in terms),
-        answer.noise_variance or 0.0,
+        (answer.noise_variances or {}).get("x", 0.0),
         answer.rule,
         seconds,
     )

@@ -25,8 +25,8 @@ from benchmarks.simulation import simulate_system
 from contract.identification import IdentificationParameters, LibraryParameters
 from worker import pipeline
 from worker.identification.data.trajectories import from_arrays
-from worker.identification.identified_model import ComponentFit
-from worker.identification.identified_system import JointAnswer
+from worker.identification.identified_model import ComponentFit, IdentifiedModel
+from worker.jobs.parameters import settings_of
 
 Floats = NDArray[np.float64]
 Terms = Mapping[str, Mapping[str, float]]
@@ -129,15 +129,16 @@ def records(system: System, seeds: int, length: int) -> Iterator[Floats]:
         yield from paths.reshape(here, n, *paths.shape[1:])
 
 
-def identified(paths: Floats, dt: float, degree: int) -> JointAnswer:
+def identified(paths: Floats, dt: float, degree: int) -> IdentifiedModel:
     """Identify as a job does, with polynomials of this degree."""
     parameters = IdentificationParameters(library=LibraryParameters(polynomial_degree=degree))
-    answer = pipeline.identify(from_arrays(list(paths), dt), parameters, lambda *_: None)
-    assert isinstance(answer, JointAnswer)
+    answer = pipeline.identify(
+        from_arrays(list(paths), dt), settings_of(parameters), lambda *_: None
+    )
     return answer
 
 
-def components(answer: JointAnswer) -> dict[str, ComponentFit]:
+def components(answer: IdentifiedModel) -> dict[str, ComponentFit]:
     """Return the fits of drift and diffusion by component."""
     return {**answer.drift, **answer.diffusion}
 
@@ -151,7 +152,7 @@ class Score:
         self.z: list[float] = []
         self.notes: list[str] = []
 
-    def add(self, answer: JointAnswer, true: Terms) -> None:
+    def add(self, answer: IdentifiedModel, true: Terms) -> None:
         """Count one identification."""
         right = True
         for name, component in components(answer).items():

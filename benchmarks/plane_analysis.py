@@ -26,7 +26,7 @@ from worker.generator.plane.sampled_passages import sampled_times
 from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.report import GeneratorReport, Questions
 from worker.generator.uncertainty.confidence_intervals import spread
-from worker.pipeline import process_of
+from worker.jobs.parameters import process_of
 
 BAR = 20.0
 SCATTER = 0.05

@@ -19,10 +19,11 @@ import numpy as np
 from benchmarks.recovery import DT, SYSTEMS, paths_of
 from worker.identification.data.library import Library, make_library
 from worker.identification.data.trajectories import Trajectories, from_arrays, measure_scales
+from worker.identification.data.windows import Space
 from worker.identification.equations.regression import NormalEquations
 from worker.identification.estimation import scalar_fit
-from worker.identification.estimation.scalar_estimator import identify
-from worker.identification.estimation.scalar_fit import Problem
+from worker.identification.estimation.estimator import identify
+from worker.identification.estimation.problem import Problem
 from worker.identification.selection import diffusion_terms
 from worker.identification.selection.criteria import Criterion, Method
 from worker.identification.selection.support_selection import Selected, choose
@@ -56,7 +57,10 @@ def asked_of(data: Trajectories, degree: int) -> tuple[Asked, Asked]:
     ):
         identify(
             Problem(
-                data, scales, make_library(scales, polynomial_degree=degree), make_kernels(scales)
+                data,
+                Space((scales,), (None,)),
+                make_library(scales, polynomial_degree=degree),
+                make_kernels(scales),
             ),
             "auto",
             "auto",

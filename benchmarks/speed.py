@@ -23,24 +23,26 @@ from benchmarks.algorithm1 import algorithm1
 from benchmarks.recovery import DT, Floats, paths_of
 from contract.identification import PAPER_PRESET, IdentificationParameters
 from worker import pipeline
-from worker.identification.checks import markov_tests
+from worker.identification import identified_model
 from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import Trajectories, from_arrays, measure_scales
-from worker.identification.equations.scalar_rules import Trapezoid
-from worker.identification.estimation import scalar_estimator
-from worker.identification.estimation.scalar_fit import WINDOWS_FOR_DIAGNOSTICS, Problem, gather_for
-from worker.identification.identified_model import Answer
+from worker.identification.data.windows import Space
+from worker.identification.estimation import setup
+from worker.identification.estimation.problem import Problem
+from worker.identification.estimation.scalar_fit import CellEquations, gather_for
+from worker.identification.identified_model import IdentifiedModel
 from worker.identification.sums.kernels import make_kernels
+from worker.identification.sums.rules import TRAPEZOID
+from worker.jobs.parameters import settings_of
 
 DEGREE = 4
 CENTRES, BANDWIDTH = np.linspace(-2.5, 2.5, 50), 0.22
 ESTIMATORS = {"default": IdentificationParameters(), "paper preset": PAPER_PRESET}
 
 
-def identify(data: Trajectories, estimator: str) -> Answer:
+def identify(data: Trajectories, estimator: str) -> IdentifiedModel:
     """Identify as a job does before the generator's analysis."""
-    answer = pipeline.identify(data, ESTIMATORS[estimator], lambda *_: None)
-    assert isinstance(answer, Answer)
+    answer = pipeline.identify(data, settings_of(ESTIMATORS[estimator]), lambda *_: None)
     return answer
 
 
@@ -70,7 +72,10 @@ def problem_of(data: Trajectories) -> Problem:
     """Return the problem with the default library and fifty kernels."""
     scales = measure_scales(data)
     return Problem(
-        data, scales, make_library(scales, polynomial_degree=DEGREE), make_kernels(scales)
+        data,
+        Space((scales,), (None,)),
+        make_library(scales, polynomial_degree=DEGREE),
+        make_kernels(scales),
     )
 
 
@@ -86,8 +91,7 @@ class Clock:
         def timed(*args: Any, **kwargs: Any) -> Any:
             begun = time.process_time()
             value = call(*args, **kwargs)
-            if call is not scalar_estimator.residuals_of or args[2] == WINDOWS_FOR_DIAGNOSTICS:
-                self.seconds += time.process_time() - begun
+            self.seconds += time.process_time() - begun
             return value
 
         return timed
@@ -96,10 +100,10 @@ class Clock:
     def running(self) -> Iterator[None]:
         """Count the diagnostics' time inside the `with` block."""
         watched = [
-            (markov_tests, "score_tests"),
-            (scalar_estimator, "residuals_of"),
-            (pipeline, "check_unwrapped"),
-            (pipeline, "check_consecutive_samples"),
+            (identified_model, "score_tests"),
+            (CellEquations, "residuals"),
+            (setup, "check_unwrapped"),
+            (setup, "check_consecutive_samples"),
         ]
         with ExitStack() as stack:
             for module, name in watched:
@@ -149,7 +153,7 @@ def compare(n_trajectories: int, repeat: int) -> None:
         identify(few, estimator)  # compiles, or loads what was compiled before
     plain = seconds(partial(plain_statistics, paths), repeat)
     # The trapezoid's sums hold A, B, Q and all that any correction needs.
-    sums = seconds(partial(gather_for, problem_of(data), Trapezoid()), repeat)
+    sums = seconds(partial(gather_for, problem_of(data), TRAPEZOID), repeat)
     algorithm = seconds(partial(algorithm1, paths, DT, CENTRES, BANDWIDTH, degree=DEGREE), repeat)
     whole, without = with_and_without_diagnostics(data, repeat)
     rows = [

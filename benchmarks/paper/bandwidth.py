@@ -8,10 +8,11 @@ from benchmarks.paper.parts import Claim, Part, Table, number, verdict
 from benchmarks.paper.runs import TRUTH, Run, least_squares
 from benchmarks.recovery import Floats
 from worker.identification.data.trajectories import block_edges, chunks
-from worker.identification.equations.scalar_rules import Euler
+from worker.identification.equations.scalar_rules import window_weights
 from worker.identification.sums.kernel_statistics import gather
 from worker.identification.sums.kernels import make_kernels
 from worker.identification.sums.moment_cells import make_cells
+from worker.identification.sums.rules import EULER
 
 SYSTEMS = ("double-well",)
 SEEDS = 8
@@ -29,14 +30,13 @@ def measure(run: Run) -> Floats | None:
         run.scales, count=max(COUNTS), bandwidth=min(BANDWIDTHS), centre_range=(-2.5, 2.5)
     )
     walk = chunks(run.data, run.scales, block_edges(run.data, 0, one_per_trajectory=True))
-    euler = Euler()
     # One pass for all kernels: sums at the nodes of cells fine enough for the narrowest.
     gathered = gather(
         walk,
         run.library,
         None,
         make_cells(finest, run.scales),
-        lambda chunk: euler.weights(chunk, run.library),
+        lambda chunk: window_weights(EULER, chunk, run.library),
     )
     to_raw = np.array([[float(v) for v in row] for row in run.library.change_of_basis]).T
     errors = np.empty((2, len(BANDWIDTHS), len(COUNTS)))

@@ -58,7 +58,7 @@ def measure(run: Run) -> Converging:
             WAYS[1]: least_squares(part.rows, part.increments.ravel(), X),
             WAYS[2]: least_squares(part.rows, part.increments.ravel()),
             WAYS[3]: least_squares(part.design.sum(axis=0), part.increments.sum(axis=0), X),
-            WAYS[4]: np.array([answer.drift.active().get(t, 0.0) for t in TERMS]),
+            WAYS[4]: np.array([answer.drift["x"].active().get(t, 0.0) for t in TERMS]),
         }
         for way, coefficients in found.items():
             errors[way][n] = float(np.linalg.norm(coefficients - TRUTH))

@@ -20,8 +20,9 @@ from worker.identification.data.trajectories import (
     measure_scales,
 )
 from worker.identification.estimation.paper import PaperModel, identify_by_paper
-from worker.identification.identified_model import Answer
+from worker.identification.identified_model import IdentifiedModel
 from worker.identification.sums.kernels import make_kernels
+from worker.jobs.parameters import settings_of
 
 NAMES = {
     "ornstein-uhlenbeck": "Ornstein–Uhlenbeck",
@@ -118,7 +119,7 @@ class Run:
         return self.by_paper[0]
 
     @cached_property
-    def by_default(self) -> tuple[Answer, float]:
+    def by_default(self) -> tuple[IdentifiedModel, float]:
         """Identification of a job with its defaults, and its CPU time [s]."""
         begun = time.process_time()
         answer = by_default(self.data)
@@ -136,7 +137,7 @@ class Run:
                     for fit in (paper.drift, paper.diffusion)
                 )
             ),
-            "default": model_of(answer.drift.active(), answer.diffusion.active()),
+            "default": model_of(answer.drift["x"].active(), answer.diffusion["x,x"].active()),
         }
 
 
@@ -145,13 +146,12 @@ def run_of(name: str, seed: int, n_trajectories: int, duration: float) -> Run:
     return Run(name, seed, paths_of(name, n_trajectories, seed, duration))
 
 
-def by_default(data: Trajectories, **parameters: object) -> Answer:
+def by_default(data: Trajectories, **parameters: object) -> IdentifiedModel:
     """Identify as a job does."""
     with threadpool_limits(1):
         answer = pipeline.identify(
-            data, IdentificationParameters.model_validate(parameters), lambda *_: None
+            data, settings_of(IdentificationParameters.model_validate(parameters)), lambda *_: None
         )
-    assert isinstance(answer, Answer)
     return answer
 
 

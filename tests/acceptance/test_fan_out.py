@@ -16,8 +16,8 @@ from tests.acceptance.served import finished
 from tests.chaos.installation import Installation, Program, installed
 from worker import pipeline
 from worker.identification.data.trajectories import Trajectories
-from worker.identification.identified_model import ComponentFit
-from worker.identification.identified_system import JointAnswer
+from worker.identification.identified_model import ComponentFit, IdentifiedModel
+from worker.jobs.parameters import settings_of
 
 STEP = 0.05
 PARAMETERS: dict[str, Any] = {"library": {"polynomial_degree": 1}, "kernels": {"count": 30}}
@@ -52,16 +52,15 @@ def dataset(client: httpx.Client) -> str:
 
 
 @pytest.fixture(scope="module")
-def unsplit(installation: Installation, dataset: str) -> JointAnswer:
+def unsplit(installation: Installation, dataset: str) -> IdentifiedModel:
     """The answer of one process."""
     folder = installation.folder / "data" / "datasets" / "default" / dataset
     data = Trajectories(
         *(np.load(folder / f"{name}.npy") for name in ("states", "times", "segments"))
     )
     answer = pipeline.identify(
-        data, IdentificationParameters.model_validate(PARAMETERS), lambda *_: None
+        data, settings_of(IdentificationParameters.model_validate(PARAMETERS)), lambda *_: None
     )
-    assert isinstance(answer, JointAnswer)
     return answer
 
 
@@ -70,7 +69,7 @@ def test_a_job_that_is_shared_out_ends_with_the_model_of_one_process(
     installation: Installation,
     client: httpx.Client,
     dataset: str,
-    unsplit: JointAnswer,
+    unsplit: IdentifiedModel,
     killed: str,
 ) -> None:
     job = {"kind": "identification", "dataset": dataset, "parameters": PARAMETERS, **MODEL_ONLY}

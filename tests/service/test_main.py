@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from contract.jobs import IdentificationJob
-from service import logs as service_logs
+from storage import logs as service_logs
 from service.__main__ import bind, main
 from service.settings import ServiceSettings
 from storage.redis.connection import connect

@@ -20,10 +20,10 @@ from worker.comparison.sample_blocks import MOST, EvenSamples, gather
 from worker.generator.linear.process import linear_view
 from worker.generator.quantities.correlations import NoMemory
 from worker.generator.quantities.report import GeneratorReport
-from worker.identification.checks.diagnostics import Finding
+from worker.identification.checks.findings import Finding
 from worker.identification.data.trajectories import Scales, Trajectories
-from worker.identification.identified_model import Answer
-from worker.identification.identified_system import JointAnswer
+from worker.identification.identified_model import IdentifiedModel
+from worker.identification.symbolic_process import SymbolicProcess
 
 ALARM = 1e-3
 """Probability, over all lags and variables together, below which a difference is significant."""
@@ -62,9 +62,7 @@ class Comparison:
     findings: tuple[Finding, ...] = ()
 
 
-def compare(
-    data: Trajectories, answer: Answer | JointAnswer, generator: GeneratorReport
-) -> Comparison:
+def compare(data: Trajectories, answer: IdentifiedModel, generator: GeneratorReport) -> Comparison:
     """Compare a model with its data: Chapman–Kolmogorov test, autocorrelation and total variation.
 
     Parameters
@@ -73,7 +71,7 @@ def compare(
     answer : identified model
     generator : analysis of the model's generator
     """
-    scales = (answer.scales,) if isinstance(answer, Answer) else answer.space.scales
+    scales = answer.space.scales
     relaxation = None if generator.spectrum is None else _slowest(generator)
     longest = _longest_lag(scales[0], relaxation)
     most = MOST if generator.solution is None else MOST_IN_THE_PLANE
@@ -104,8 +102,8 @@ def compare(
     )
 
 
-def _no_prediction(answer: Answer | JointAnswer) -> str:
-    if isinstance(answer, Answer):
+def _no_prediction(answer: IdentifiedModel) -> str:
+    if len(answer.drift) == 1:
         return "drift or diffusion is not finite at an observed state"
     if len(answer.drift) == 2:
         return (
@@ -126,7 +124,7 @@ def _longest_lag(scales: Scales, relaxation: float | None) -> float:
     return float(min(wanted, max(scales.duration / (8 * BLOCKS), scales.time)))
 
 
-def _not_comparable(sample: EvenSamples, answer: Answer | JointAnswer) -> str | None:
+def _not_comparable(sample: EvenSamples, answer: IdentifiedModel) -> str | None:
     codes = {finding.code for finding in answer.findings}
     if sample.even < MOSTLY_EVEN:
         return "sampling is irregular, so there are no pairs of samples a fixed time apart"
@@ -144,17 +142,17 @@ def _not_comparable(sample: EvenSamples, answer: Answer | JointAnswer) -> str | 
     return None
 
 
-def _first_lag(answer: Answer | JointAnswer, step: float) -> int:
+def _first_lag(answer: IdentifiedModel, step: float) -> int:
     """Return the shortest lag from which on the model is valid [steps]."""
     least = [f.details["least_step"] for f in answer.findings if "least_step" in f.details]
     return max(1, int(np.ceil(max((float(str(v)) for v in least), default=0.0) / step - 1e-6)))
 
 
 def _prediction(
-    answer: Answer | JointAnswer, scales: tuple[Scales, ...], generator: GeneratorReport
+    answer: IdentifiedModel, scales: tuple[Scales, ...], generator: GeneratorReport
 ) -> Prediction | None:
-    if isinstance(answer, Answer):
-        return _line_prediction(answer)
+    if isinstance(answer.process, SymbolicProcess):
+        return _line_prediction(answer, answer.process)
     variances = answer.noise_variances or {}
     noise = [max(variances.get(name, 0.0), 0.0) for name in answer.drift]
     periods = answer.process.periods
@@ -169,9 +167,9 @@ def _prediction(
     return None if generator.solution is None else plane_prediction(generator.solution, observables)
 
 
-def _line_prediction(answer: Answer) -> Prediction | None:
+def _line_prediction(answer: IdentifiedModel, process: SymbolicProcess) -> Prediction | None:
     """Return the prediction of one variable; None where drift or diffusion is not finite."""
-    scales, process = answer.scales, answer.process
+    scales = answer.scales
     (low, high), margin = process.bounds, MARGIN * (scales.high - scales.low)
     walls = [
         float(w)
@@ -186,7 +184,10 @@ def _line_prediction(answer: Answer) -> Prediction | None:
         else:
             last = min(last, wall)
     observable = Observable(
-        scales.mean, scales.deviation, process.period, max(answer.noise_variance or 0.0, 0.0)
+        scales.mean,
+        scales.deviation,
+        process.period,
+        max((answer.noise_variances or {}).get("x", 0.0), 0.0),
     )
     # A term such as log(x) may end just beyond the data.
     for ends in ((first, last), (max(low, scales.low), min(high, scales.high))):
@@ -215,9 +216,9 @@ def _autocorrelations(
 
 
 def _total_variation(
-    sample: EvenSamples, answer: Answer | JointAnswer, generator: GeneratorReport
+    sample: EvenSamples, answer: IdentifiedModel, generator: GeneratorReport
 ) -> float | None:
-    if isinstance(answer, Answer):
+    if answer.histogram is not None:
         return total_variation.on_the_line(answer.histogram, generator.stationary)
     return total_variation.in_the_plane(sample.states, answer.process.periods, generator.stationary)
 

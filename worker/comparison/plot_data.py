@@ -10,8 +10,7 @@ from worker.comparison.empirical import Observed, observe
 from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.report import GeneratorReport
 from worker.identification.data.trajectories import Scales, Trajectories
-from worker.identification.identified_model import Answer
-from worker.identification.identified_system import JointAnswer
+from worker.identification.identified_model import IdentifiedModel
 
 Range = tuple[float, float]
 
@@ -31,7 +30,7 @@ class Picture:
 
 
 def of_answer(
-    answer: Answer | JointAnswer,
+    answer: IdentifiedModel,
     data: Trajectories,
     generator: GeneratorReport | None,
     confidence: float,
@@ -45,7 +44,7 @@ def of_answer(
     generator : its analysis, which says where a circle is cut; None where it was not analysed
     confidence : share of the draws that a band holds
     """
-    scales = (answer.scales,) if isinstance(answer, Answer) else answer.space.scales
+    scales = answer.space.scales
     process = answer.process
     ends = [
         _around(s, bounds, period)
@@ -60,12 +59,9 @@ def of_answer(
     )
 
 
-def _noise(answer: Answer | JointAnswer) -> tuple[float, ...]:
+def _noise(answer: IdentifiedModel) -> tuple[float, ...]:
     """Return the variances of the measurement noise; an empty tuple where there is none."""
-    if isinstance(answer, Answer):
-        found: tuple[float, ...] = (answer.noise_variance or 0.0,)
-    else:
-        found = tuple((answer.noise_variances or {}).get(name, 0.0) for name in answer.drift)
+    found = tuple((answer.noise_variances or {}).get(name, 0.0) for name in answer.drift)
     return tuple(max(v, 0.0) for v in found) if any(v > 0 for v in found) else ()
 
 

@@ -1,7 +1,6 @@
 """An identified model → its parts of the result document, in one variable and in several."""
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 
@@ -12,18 +11,15 @@ from worker.documents.comparison import comparison_of
 from worker.documents.numbers import number
 from worker.identification.checks.scalar_residuals import ResidualMoments
 from worker.identification.estimation.coefficient_intervals import confidence_interval
-from worker.identification.identified_model import Answer, ComponentFit
-from worker.identification.identified_system import JointAnswer
+from worker.identification.identified_model import ComponentFit, IdentifiedModel
 from worker.identification.selection.best_subset import Curve
 from worker.identification.selection.cross_validation import KernelChoice
 from worker.identification.symbolic_process import expression
 
 
-def data_of(dataset: Dataset, answer: Answer | JointAnswer) -> results.DataSummary:
+def data_of(dataset: Dataset, answer: IdentifiedModel) -> results.DataSummary:
     """The data behind the numbers."""
-    return data_summary(
-        dataset, answer.scales.time if isinstance(answer, Answer) else answer.space.time
-    )
+    return data_summary(dataset, answer.scales.time)
 
 
 def data_summary(dataset: Dataset, dt: float) -> results.DataSummary:
@@ -40,73 +36,54 @@ def data_summary(dataset: Dataset, dt: float) -> results.DataSummary:
     )
 
 
-def model_of(answer: Answer | JointAnswer, confidence: float) -> results.Model:
+def model_of(answer: IdentifiedModel, confidence: float) -> results.Model:
     """Every component with the intervals of its coefficients."""
-    drift, diffusion = _components(answer)
     return results.Model(
-        drift={key: _component(fit, confidence) for key, fit in drift.items()},
-        diffusion={key: _component(fit, confidence) for key, fit in diffusion.items()},
+        drift={key: _component(fit, confidence) for key, fit in answer.drift.items()},
+        diffusion={key: _component(fit, confidence) for key, fit in answer.diffusion.items()},
     )
 
 
-def selection_of(answer: Answer | JointAnswer) -> results.Selection:
+def selection_of(answer: IdentifiedModel) -> results.Selection:
     """The path of every component."""
-    drift, diffusion = _components(answer)
     return results.Selection(
-        drift={key: _path(fit) for key, fit in drift.items()},
-        diffusion={key: _path(fit) for key, fit in diffusion.items()},
+        drift={key: _path(fit) for key, fit in answer.drift.items()},
+        diffusion={key: _path(fit) for key, fit in answer.diffusion.items()},
     )
 
 
-def diagnostics_of(answer: Answer | JointAnswer, comparison: Comparison) -> results.Diagnostics:
-    """How far the answer can be trusted."""
-    of_fit = _of_several(answer) if isinstance(answer, JointAnswer) else _of_one(answer)
-    return of_fit.model_copy(update=comparison_of(comparison, tuple(_components(answer)[0])))
-
-
-def _of_one(answer: Answer) -> results.Diagnostics:
-    return results.Diagnostics(
-        measurement_noise_variance=answer.noise_variance,
+def diagnostics_of(answer: IdentifiedModel, comparison: Comparison) -> results.Diagnostics:
+    """How far the answer can be trusted; by variable where there are several."""
+    several, coverage = len(answer.drift) > 1, answer.coverage
+    variances, steps = (
+        answer.noise_variances,
+        {"drift": answer.drift, "diffusion": answer.diffusion},
+    )
+    moments = answer.residuals
+    of_fit = results.Diagnostics(
+        measurement_noise_variance=None
+        if variances is None
+        else float(np.mean(list(variances.values()))),
+        measurement_noise_variances=dict(variances or {}) if several else {},
         step_error={
-            "drift": dict(answer.drift.step_errors),
-            "diffusion": dict(answer.diffusion.step_errors),
+            f"{what} {key}" if several else what: dict(fit.step_errors)
+            for what, fits in steps.items()
+            for key, fit in fits.items()
         },
-        residuals=_residuals((answer.residuals,)),
+        residuals=_residuals(tuple(moments.values())),
+        residuals_by_variable={key: _residuals((m,)) for key, m in moments.items()}
+        if several
+        else {},
         coverage=results.Coverage(
-            n_kernels=len(answer.coverage.weights),
-            n_sparse=int((answer.coverage.weights < 10).sum()),
-            range=(answer.coverage.first, answer.coverage.last),
-            bandwidth=answer.coverage.bandwidth,
+            n_kernels=len(coverage.weights),
+            n_sparse=int((coverage.weights < 10).sum()),
+            range=coverage.range,
+            bandwidth=coverage.bandwidth,
         ),
         kernel_choice=_kernel_choice(answer.kernel_choice),
         condition_number=None if answer.condition is None else number(answer.condition),
     )
-
-
-def _of_several(answer: JointAnswer) -> results.Diagnostics:
-    variances = answer.noise_variances
-    return results.Diagnostics(
-        measurement_noise_variance=None
-        if variances is None
-        else float(np.mean(list(variances.values()))),
-        measurement_noise_variances={} if variances is None else dict(variances),
-        step_error={
-            **{f"drift {key}": dict(fit.step_errors) for key, fit in answer.drift.items()},
-            **{f"diffusion {key}": dict(fit.step_errors) for key, fit in answer.diffusion.items()},
-        },
-        residuals=_residuals(tuple(answer.residuals.values())),
-        residuals_by_variable={
-            key: _residuals((moments,)) for key, moments in answer.residuals.items()
-        },
-        coverage=results.Coverage(
-            n_kernels=len(answer.kernel_weights),
-            n_sparse=int((answer.kernel_weights < 10).sum()),
-            range=None,
-            bandwidth=answer.bandwidth,
-        ),
-        kernel_choice=_kernel_choice(answer.kernel_choice),
-        condition_number=number(answer.condition),
-    )
+    return of_fit.model_copy(update=comparison_of(comparison, tuple(answer.drift)))
 
 
 def _kernel_choice(choice: KernelChoice | None) -> results.KernelChoice | None:
@@ -127,14 +104,6 @@ def _kernel_choice(choice: KernelChoice | None) -> results.KernelChoice | None:
     return results.KernelChoice(
         count=taken.count, bandwidth=taken.bandwidth, n_folds=choice.n_folds, surface=surface
     )
-
-
-def _components(
-    answer: Answer | JointAnswer,
-) -> tuple[Mapping[str, ComponentFit], Mapping[str, ComponentFit]]:
-    if isinstance(answer, JointAnswer):
-        return answer.drift, answer.diffusion
-    return {"x": answer.drift}, {"x,x": answer.diffusion}
 
 
 def _component(fit: ComponentFit, confidence: float) -> results.Component:

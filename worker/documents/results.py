@@ -7,13 +7,12 @@ from typing import Any
 from contract import results
 from contract.datasets import Dataset
 from contract.identification import IdentificationParameters
+from worker.analysis import Analysed
 from worker.comparison.compare import Comparison
 from worker.documents.generator import analysis_of, findings_of
 from worker.documents.numbers import plain
-from worker.identification.checks.diagnostics import Finding
-from worker.identification.identified_model import Answer
-from worker.identification.identified_system import JointAnswer
-from worker.pipeline import MODEL_ONLY, Analysed
+from worker.identification.checks.findings import MODEL_ONLY, Finding
+from worker.identification.identified_model import IdentifiedModel
 
 
 def generator_of(analysed: Analysed | None) -> results.GeneratorAnalysis:
@@ -24,7 +23,7 @@ def generator_of(analysed: Analysed | None) -> results.GeneratorAnalysis:
 
 
 def all_findings(
-    answer: Answer | JointAnswer, comparison: Comparison, analysed: Analysed | None
+    answer: IdentifiedModel, comparison: Comparison, analysed: Analysed | None
 ) -> tuple[Finding, ...]:
     """Collect every finding about a model, of the fit, the comparison and the analysis."""
     of_generator = (

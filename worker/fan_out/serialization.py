@@ -12,29 +12,19 @@ from grammar import terms
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Scales, Trajectories, Windows
 from worker.identification.data.windows import Space
-from worker.identification.equations import scalar_rules
-from worker.identification.equations.measurement_noise import Noisy
+from worker.identification.equations.scalar_rules import WindowsPass
 from worker.identification.sums.block_sums import BlockSums
 from worker.identification.sums.instruments import Embedding, Instruments
-from worker.identification.sums.kernel_statistics import WindowsPass
 from worker.identification.sums.moment_cells import Cells
 from worker.identification.sums.polynomial_moments import PowersPass
-from worker.identification.sums.rules import JointRule
+from worker.identification.sums.rules import SamplingRule, ScalarNoise
 from worker.identification.sums.window_statistics import JointPass
 
 _KINDS: Mapping[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         *(PowersPass, WindowsPass, JointPass, BlockSums),
-        *(
-            scalar_rules.Euler,
-            scalar_rules.Trapezoid,
-            scalar_rules.AdamsMoulton,
-            scalar_rules.Simpson,
-            Noisy,
-            JointRule,
-            Windows,
-        ),
+        *(SamplingRule, ScalarNoise, Windows),
         *(terms.Number, terms.Variable, terms.Call, terms.Binary, Library),
         *(Scales, Cells, Space, Embedding, Instruments),
     )

@@ -1,39 +1,59 @@
-"""The identified model in the data's own units, with its errors and everything needed to judge it."""
+"""The identified model in the data's own units, with its errors and everything needed to judge
+it."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.checks import markov_tests
-from worker.identification.checks.diagnostics import (
+from worker.identification.checks.findings import (
     Finding,
-    check_smoothness,
+    check_paths,
+    collinear_terms,
     findings,
+    reflecting_boundaries,
     step_errors,
+    unvisited_arcs,
 )
-from worker.identification.checks.kernel_findings import kernel_findings
-from worker.identification.checks.scalar_residuals import ResidualSums
+from worker.identification.checks.markov_tests import score_tests
+from worker.identification.checks.scalar_residuals import ResidualMoments, ResidualSums
 from worker.identification.data.library import Library
-from worker.identification.data.trajectories import Scales, longest_duration
-from worker.identification.equations.scalar_rules import RuleName
-from worker.identification.estimation import scalar_estimator
-from worker.identification.estimation.scalar_fit import Problem, walk
+from worker.identification.data.trajectories import Scales, Trajectories, longest_duration
+from worker.identification.data.windows import Space
+from worker.identification.estimation.estimator import identify
+from worker.identification.estimation.fit import Fit
+from worker.identification.estimation.problem import Problem
+from worker.identification.estimation.scalar_fit import walk
+from worker.identification.estimation.setup import (
+    Range,
+    Settings,
+    problem_of,
+    states_of,
+    with_boundaries,
+)
 from worker.identification.model_sampling import draw_models
 from worker.identification.selection.best_subset import Candidate, Curve
 from worker.identification.selection.cross_validation import KernelChoice
 from worker.identification.selection.support_selection import Selected
+from worker.identification.sums.block_sums import Summing, sums_here
 from worker.identification.sums.kernels import Kernels
+from worker.identification.sums.window_products import Pair, pairs_of
 from worker.identification.symbolic_process import (
     SymbolicFamily,
     SymbolicProcess,
     all_from_internal,
     from_internal,
 )
+from worker.identification.symbolic_system import Field, SymbolicSystem, field_from_internal
+from worker.progress import Report
 
 Floats = NDArray[np.float64]
+Bounds = tuple[Range, ...]
+
+N_DRAWS, N_DRAWS_SEVERAL = 500, 100
+"""Models drawn around the estimate for the intervals of derived quantities, in one variable and in
+several."""
 
 WINDOWS_FOR_SCORES = 400_000
 """What the drift leaves out and is worth a word shows in so many windows."""
@@ -43,7 +63,8 @@ WINDOWS_FOR_SCORES = 400_000
 class TermFit:
     """A candidate term; errors are None where the estimator gives none.
 
-    rule_shift   how far the other sampling rule moves the value, where both describe the data; else 0
+    rule_shift   how far the other sampling rule moves the value, where both describe the data; else
+                 0
     """
 
     name: str
@@ -56,7 +77,8 @@ class TermFit:
 
 @dataclass(frozen=True, slots=True)
 class PathEntry:
-    """A support that was considered, its coefficients, and other supports of its size that fit equally well."""
+    """A support that was considered, its coefficients, and other supports of its size that fit
+    equally well."""
 
     support: tuple[str, ...]
     score: float
@@ -67,7 +89,7 @@ class PathEntry:
 
 @dataclass(frozen=True, slots=True)
 class ComponentFit:
-    """Drift or diffusion in the data's units."""
+    """A component of drift or diffusion in the data's units."""
 
     terms: tuple[TermFit, ...]
     method: str
@@ -82,17 +104,16 @@ class ComponentFit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coverage:
-    """What the kernels saw.
+    """How much data each kernel saw.
 
-    weights          (n_kernels,) Σ K_j(x_n), in increments
-    first, last      centres at the ends [state]
-    bandwidth        [state]
+    weights     (n_kernels,) Σ K_j(x_n), in increments
+    bandwidth   [state]; of several variables in standard deviations of the decorrelated data
+    range       first and last centre [state]; None of several variables
     """
 
     weights: Floats
-    first: float
-    last: float
     bandwidth: float
+    range: Range | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,87 +125,141 @@ class Histogram:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Answer:
-    """A model of one coordinate.
+class IdentifiedModel:
+    """Drift and diffusion as functions, with their errors.
 
-    process       b and a as functions
-    draws         processes drawn from the coefficients' covariance; empty where the estimator gives none
-    noise_variance   of the instrument, 0 where none is significant [state²]
-    rule          name of the sampling rule that was used
-    kernel_choice   by cross-validation, where asked for [state]
+    drift, diffusion   by variable `x`, and by pair `x,y`
+    draws              processes drawn from the coefficients' covariance; empty where the estimator
+                       gives none
+    residuals          by variable
+    noise_variances    of the instrument by variable, 0 where none is significant [state²]; None
+                       where it was not looked for
+    rule               name of the sampling rule that was used
+    kernel_choice      by cross-validation, where asked for; of one variable [state]
+    histogram          of the samples of one variable
     """
 
-    drift: ComponentFit
-    diffusion: ComponentFit
-    process: SymbolicProcess
-    draws: Sequence[SymbolicProcess]
+    drift: Mapping[str, ComponentFit]
+    diffusion: Mapping[str, ComponentFit]
+    process: SymbolicProcess | SymbolicSystem
+    draws: Sequence[SymbolicProcess] | Sequence[SymbolicSystem]
     findings: tuple[Finding, ...]
-    residuals: ResidualSums
-    noise_variance: float | None
+    residuals: Mapping[str, ResidualMoments]
+    noise_variances: Mapping[str, float] | None
     condition: float | None
     coverage: Coverage
-    histogram: Histogram
-    scales: Scales
+    space: Space
     rule: str
     kernel_choice: KernelChoice | None = None
+    histogram: Histogram | None = None
+
+    @property
+    def scales(self) -> Scales:
+        """Scales of the only or first variable."""
+        return self.space.scales[0]
+
+    @property
+    def observed(self) -> Bounds:
+        """Smallest and largest sample of each variable [state]."""
+        return tuple((s.low, s.high) for s in self.space.scales)
 
 
-def by_efficient_estimator(
-    problem: Problem,
-    *,
-    rule: RuleName | Literal["auto"] = "auto",
-    noise: scalar_estimator.NoiseHandling = "auto",
-    bounds: tuple[float, float] = (-np.inf, np.inf),
-    n_draws: int = 100,
-    seed: int = 0,
-) -> Answer:
-    """Identify and put into the data's units. Raises SecondOrderDynamics and what `efficient.identify` raises."""
-    identified = scalar_estimator.identify(problem, rule, noise)
-    check_smoothness(identified.raw)
-    library, scales, fit = problem.library, problem.scales, identified.fit
-    b, a = fit.drift.estimate, fit.diffusion.estimate
-    scores = markov_tests.score_tests(
-        walk(problem, fit.rule, 1, at_most=WINDOWS_FOR_SCORES),
-        fit.rule,
-        library,
-        b.internal,
-        a.internal,
-        longest_duration(problem.data) / scales.time,
+def identified_model(
+    data: Trajectories, settings: Settings, report: Report, summing: Summing = sums_here
+) -> IdentifiedModel:
+    """Identify drift and diffusion of a record. Raises IdentificationError.
+
+    summing   takes the sums over all the data, here or with others' help; the model is the same to
+              the last bit
+    """
+    problem, bounds = (
+        problem_of(data, settings, report, summing),
+        settings.bounds_in(data.dimension),
     )
-    said = (*findings(identified, scores, library, scales), *kernel_findings(identified, library))
-    found = tuple(f for f in said if noise != "none" or f.code != "measurement-noise")
-    process = process_of(library, b.internal, a.internal, scales, bounds)
-    drawn = draw_models((fit.drift, fit.diffusion), n_draws, seed)
-    return Answer(
-        drift=component_of(
-            fit.drift,
-            identified.coarse[0],
-            library,
-            problem.selection.method,
-            fit.rule.order,
-            scales.unit / scales.time,
+    if settings.estimator == "paper":
+        # Not at the top: scikit-learn takes longer to import than most jobs to run.
+        from worker.identification.estimation.paper_model import by_paper
+
+        model = by_paper(problem, threshold=settings.threshold, bounds=bounds)
+    else:
+        problem = with_boundaries(problem, bounds)
+        model = model_of_problem(
+            problem, settings, N_DRAWS if data.dimension == 1 else N_DRAWS_SEVERAL
+        )
+        told = (
+            *reflecting_boundaries(problem.walls, bounds[0]),
+            *collinear_terms(problem.library, states_of(data, problem.space)),
+        )
+        model = replace(model, findings=(*model.findings, *told))
+    return replace(model, findings=(*model.findings, *unvisited_arcs(data, problem.space.periods)))
+
+
+def model_of_problem(problem: Problem, settings: Settings, n_draws: int = 100) -> IdentifiedModel:
+    """Identify a problem and put the fit into the data's units; `settings` say how noise, rule and
+    bounds are treated.
+
+    Raises SecondOrderDynamics, and what `estimator.identify` raises. On smooth paths of several
+    variables a sampling rule that was asked for by name is used all the same.
+    """
+    library, space, noise = problem.library, problem.space, settings.measurement_noise
+    names, bounds = library.variables, settings.bounds_in(library.dimension)
+    fit = identify(problem, settings.sampling_rule, noise)
+    if library.dimension == 1 or settings.sampling_rule == "auto":
+        check_paths(fit)
+    fit = _with_scores(problem, fit)
+    to_drift, to_diffusion = (
+        space.units / space.time,
+        np.outer(space.units, space.units) / space.time,
+    )
+
+    def component(selected: Selected, coarse: Floats | None, factor: float) -> ComponentFit:
+        return component_of(
+            selected, coarse, library, problem.selection.method, fit.rule.order, factor
+        )
+
+    choice = fit.choice
+    return IdentifiedModel(
+        drift={
+            v: component(fit.drift[p], fit.coarse[0][p], to_drift[p]) for p, v in enumerate(names)
+        },
+        diffusion={
+            f"{names[p]},{names[q]}": component(
+                selected, fit.coarse[1].get((p, q)), to_diffusion[p, q]
+            )
+            for (p, q), selected in fit.diffusion.items()
+        },
+        process=_process(problem, fit.coefficients, fit.tensor, bounds),
+        draws=_draws(problem, fit, bounds, n_draws, settings.seed),
+        findings=tuple(
+            f for f in findings(fit, problem) if noise != "none" or f.code != "measurement-noise"
         ),
-        diffusion=component_of(
-            fit.diffusion,
-            identified.coarse[1],
-            library,
-            problem.selection.method,
-            fit.rule.order,
-            scales.unit**2 / scales.time,
-        ),
-        process=process,
-        draws=processes_of(library, drawn, scales, bounds),
-        findings=found,
-        residuals=identified.residuals,
-        noise_variance=None if noise == "none" else identified.noise_variance * scales.unit**2,
+        residuals=dict(zip(names, fit.residuals, strict=True)),
+        noise_variances=None
+        if noise == "none"
+        else dict(zip(names, (fit.noise_variances * space.units**2).tolist(), strict=True)),
         condition=fit.condition,
-        coverage=coverage_of(identified.kernels, identified.kernel_weights, scales),
-        histogram=histogram_of(identified.residuals, scales),
-        scales=scales,
+        coverage=_coverage(fit, problem.scales),
+        space=space,
         rule=fit.rule.name,
-        kernel_choice=None
-        if identified.choice is None
-        else identified.choice.in_units(scales.unit),
+        kernel_choice=choice.in_units(problem.scales.unit)
+        if choice is not None and library.dimension == 1
+        else choice,
+        histogram=histogram_of(fit.residuals[0], problem.scales),
+    )
+
+
+def _with_scores(problem: Problem, fit: Fit) -> Fit:
+    """The fit with tests of what the drift leaves out; of several variables its residuals have
+    them."""
+    if problem.library.dimension > 1:
+        return fit
+    drift, diffusion = fit.coefficients[0], fit.tensor[0, 0]
+    windows, longest = (
+        walk(problem, fit.rule, 1, at_most=WINDOWS_FOR_SCORES),
+        longest_duration(problem.data) / problem.space.time,
+    )
+    return replace(
+        fit, scores=(score_tests(windows, fit.rule, problem.library, drift, diffusion, longest),)
     )
 
 
@@ -198,7 +273,8 @@ def component_of(
 ) -> ComponentFit:
     """A component in the data's units.
 
-    coarse   raw coefficients at twice the step, where there are any      order    of the sampling rule
+    coarse   raw coefficients at twice the step, where there are any      order    of the sampling
+             rule
     factor   from internal units of state and time to the data's
     """
     estimate = selected.estimate
@@ -240,18 +316,33 @@ def _names(library: Library, support: tuple[int, ...]) -> tuple[str, ...]:
     return tuple(library.names[k] for k in support)
 
 
-def processes_of(
-    library: Library, drawn: Floats, scales: Scales, bounds: tuple[float, float]
-) -> SymbolicFamily:
-    """Of many models (n, 2, n_functions): drift and diffusion along the internal functions."""
-    drifts = all_from_internal(library, drawn[:, 0], scales.unit / scales.time)
-    diffusions = all_from_internal(library, drawn[:, 1], scales.unit**2 / scales.time)
-    return SymbolicFamily(drifts, diffusions, bounds, library.period)
+def _process(
+    problem: Problem, drift: Floats, tensor: Floats, bounds: Bounds
+) -> SymbolicProcess | SymbolicSystem:
+    space, library, d = problem.space, problem.library, problem.space.dimension
+    if d == 1:
+        return process_of(library, drift[0], tensor[0, 0], problem.scales, bounds[0])
+    fields: dict[Pair, Field] = {}
+    for p, q in pairs_of(d):
+        fields[p, q] = field_from_internal(
+            library, tensor[p, q], float(space.units[p] * space.units[q] / space.time)
+        )
+    return SymbolicSystem(
+        tuple(
+            field_from_internal(library, b, float(u / space.time))
+            for b, u in zip(drift, space.units, strict=True)
+        ),
+        tuple(tuple(fields[min(p, q), max(p, q)] for q in range(d)) for p in range(d)),
+        bounds,
+        space.periods,
+    )
 
 
 def process_of(
-    library: Library, b: Floats, a: Floats, scales: Scales, bounds: tuple[float, float]
+    library: Library, b: Floats, a: Floats, scales: Scales, bounds: Range
 ) -> SymbolicProcess:
+    """A process of one variable from drift and diffusion along the internal functions; each
+    (n_functions,)."""
     return SymbolicProcess(
         from_internal(library, b, scales.unit / scales.time),
         from_internal(library, a, scales.unit**2 / scales.time),
@@ -260,18 +351,71 @@ def process_of(
     )
 
 
-def _floor(residuals: ResidualSums) -> float:
-    """A hundredth of the mean squared residual: keeps weights finite where a fitted â touches zero."""
-    return float(0.01 * residuals.squares[0] / residuals.squares[2])
+def processes_of(library: Library, drawn: Floats, scales: Scales, bounds: Range) -> SymbolicFamily:
+    """Many processes of one variable (n, 2, n_functions): drift and diffusion along the internal
+    functions."""
+    drifts = all_from_internal(library, drawn[:, 0], scales.unit / scales.time)
+    diffusions = all_from_internal(library, drawn[:, 1], scales.unit**2 / scales.time)
+    return SymbolicFamily(drifts, diffusions, bounds, library.period)
+
+
+def _draws(
+    problem: Problem, fit: Fit, bounds: Bounds, n_draws: int, seed: int
+) -> Sequence[SymbolicProcess] | Sequence[SymbolicSystem]:
+    if problem.library.dimension > 1:
+        return tuple(_joint_draws(problem, fit, bounds, n_draws, seed))
+    drawn = draw_models((fit.drift[0], fit.diffusion[0, 0]), n_draws, seed)
+    return processes_of(problem.library, drawn, problem.scales, bounds[0])
+
+
+def _joint_draws(
+    problem: Problem, fit: Fit, bounds: Bounds, n_draws: int, seed: int
+) -> Iterator[SymbolicSystem]:
+    """Each component's coefficients from its own covariance, an isotropic tensor's being one
+    component's; every second model is that of the other sampling rule, where both describe the
+    data, as in one variable (`draws.py`)."""
+    d = problem.space.dimension
+    b, tensor = fit.coefficients, fit.tensor
+    generator = np.random.default_rng(seed)
+    for n in range(n_draws):
+        z = generator.standard_normal((d + len(fit.diffusion), problem.library.internal_size))
+        drawn_b = np.stack([b[p] + _drawn_from(fit.drift[p], z[p], n) for p in range(d)])
+        drawn = tensor.copy()
+        for i, ((p, q), selected) in enumerate(fit.diffusion.items()):
+            noise = z[d] if problem.structure == "isotropic" else z[d + i]
+            drawn[p, q] = drawn[q, p] = tensor[p, q] + _drawn_from(selected, noise, n)
+        process = _process(problem, drawn_b, drawn, bounds)
+        assert isinstance(process, SymbolicSystem), "there are several variables"
+        yield process
+
+
+def _drawn_from(selected: Selected, normal: Floats, n: int) -> Floats:
+    """The n-th model's distance from the estimate."""
+    away = selected.estimate.internal_factor @ normal
+    return np.asarray(
+        away + selected.shift.internal if n % 2 and selected.shift is not None else away
+    )
+
+
+def _coverage(fit: Fit, scales: Scales) -> Coverage:
+    if isinstance(fit.instruments, Kernels):
+        return coverage_of(fit.instruments, fit.kernel_weights, scales)
+    return Coverage(fit.kernel_weights, fit.instruments.bandwidth)
 
 
 def coverage_of(kernels: Kernels, weights: Floats, scales: Scales) -> Coverage:
+    """What the kernels of one variable saw, in the data's units."""
     first, last = (
         float(scales.origin + scales.unit * c) for c in (kernels.centres[0], kernels.centres[-1])
     )
-    return Coverage(weights, first, last, kernels.bandwidth * scales.unit)
+    return Coverage(weights, kernels.bandwidth * scales.unit, (first, last))
 
 
-def histogram_of(residuals: ResidualSums, scales: Scales) -> Histogram:
-    edges = scales.origin + scales.unit * np.linspace(-1, 1, residuals.histogram.size + 1)
-    return Histogram(residuals.histogram, edges)
+def histogram_of(residuals: ResidualMoments, scales: Scales) -> Histogram | None:
+    """The samples' histogram in the data's units; None of several variables."""
+    if not isinstance(residuals, ResidualSums):
+        return None
+    return Histogram(
+        residuals.histogram,
+        scales.origin + scales.unit * np.linspace(-1, 1, residuals.histogram.size + 1),
+    )

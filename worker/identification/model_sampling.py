@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.selection.support_selection import Rival, Selected
+from worker.identification.selection.support_selection import AlternativeSupport, Selected
 
 Floats = NDArray[np.float64]
 
@@ -25,23 +25,25 @@ def draw_models(components: Sequence[Selected], count: int, seed: int) -> Floats
         drawn = _around(_of(selected), normal, by_other)
         order = generator.permutation(count)
         first = 0
-        for rival in selected.rivals:
+        for alternative in selected.alternatives:
             # As many as its weight says, not as chance has it.
-            last = first + round(rival.weight * count)
+            last = first + round(alternative.weight * count)
             rows = order[first:last]
-            drawn[rows] = _around(rival, normal[rows], by_other[rows])
+            drawn[rows] = _around(alternative, normal[rows], by_other[rows])
             first = last
         models.append(drawn)
     return np.stack(models, axis=1)
 
 
-def _of(selected: Selected) -> Rival:
-    return Rival(
-        selected.estimate, 1 - sum(rival.weight for rival in selected.rivals), selected.shift
+def _of(selected: Selected) -> AlternativeSupport:
+    return AlternativeSupport(
+        selected.estimate,
+        1 - sum(alternative.weight for alternative in selected.alternatives),
+        selected.shift,
     )
 
 
-def _around(support: Rival, normal: Floats, by_other: NDArray[np.bool_]) -> Floats:
+def _around(support: AlternativeSupport, normal: Floats, by_other: NDArray[np.bool_]) -> Floats:
     drawn = support.estimate.internal + normal @ support.estimate.internal_factor.T
     if support.shift is not None:
         drawn[by_other] += support.shift.internal

@@ -12,13 +12,8 @@ from numpy.typing import NDArray
 from grammar.terms import Tree
 from worker.identification.data.library import Library
 from worker.identification.data.polynomials import many_polynomials, polynomial
-from worker.identification.data.terms import (
-    derivative,
-    evaluate,
-    monomial_exponents,
-    parse,
-)
-from worker.identification.errors import InvalidLibrary
+from worker.identification.data.terms import derivative, evaluate
+from worker.identification.symbolic_system import field_from_terms
 
 Floats = NDArray[np.float64]
 
@@ -182,24 +177,12 @@ def all_from_internal(library: Library, coefficients: Floats, factor: float) -> 
 
 
 def from_terms(terms: Mapping[str, float], period: float | None = None) -> Expansion:
-    """The function of a model given by its terms. Raises UnknownTerm, InvalidLibrary."""
-    powers: dict[int, float] = {}
-    trees: list[tuple[float, Tree]] = []
-    for text, coefficient in terms.items():
-        tree = parse(text, ("x",))
-        exponents = monomial_exponents(tree, ("x",))
-        if exponents is None:
-            trees.append((float(coefficient), tree))
-        elif exponents[0] and period is not None:
-            raise InvalidLibrary(
-                f"The term {text} is not a function on a circle; x is periodic. Use sin and cos terms."
-            )
-        else:
-            powers[exponents[0]] = powers.get(exponents[0], 0.0) + float(coefficient)
-    dense = np.zeros(max(powers, default=0) + 1)
-    for exponent, value in powers.items():
+    """The function of a model of one variable given by its terms. Raises UnknownTerm, InvalidLibrary."""
+    field = field_from_terms(terms, ("x",), (period,))
+    dense = np.zeros(max((exponent for (exponent,) in field.powers), default=0) + 1)
+    for (exponent,), value in field.powers.items():
         dense[exponent] = value
-    return Expansion(dense, tuple(trees), 0.0, 1.0, 1.0 if period is None else 2 * np.pi / period)
+    return Expansion(dense, field.trees, 0.0, 1.0, field.frame.phases[0])
 
 
 def expression(terms: Mapping[str, float], digits: int = 4) -> str:

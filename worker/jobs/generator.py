@@ -12,6 +12,7 @@ from contract.results import Component, GeneratorResult, Model, Provenance, Term
 from grammar.terms import variable_name
 from storage.stores import Forgotten, Stores
 from worker import pipeline
+from worker.analysis import Analysed
 from worker.comparison import plot_data
 from worker.comparison.plot_data import Picture
 from worker.documents.curves import curves_document, field_document
@@ -19,8 +20,8 @@ from worker.documents.generator import findings_of
 from worker.documents.results import generator_of, version_of_this, warning_of
 from worker.identification.sums.block_sums import Summing
 from worker.identification.symbolic_process import expression
+from worker.jobs.parameters import analysis_settings_of, process_of
 from worker.jobs.sources import check_variables, invalid
-from worker.pipeline import Analysed
 from worker.problems import JobProblem
 from worker.progress import Report
 
@@ -45,8 +46,9 @@ def compute(
     job: GeneratorJob, model: ModelTerms, report: Report, summing: Summing
 ) -> tuple[Analysed, Picture]:
     """Analyse a model that was given. Raises GeneratorError, IdentificationError."""
-    analysed = pipeline.analyse_terms(model, job.analysis, report)
-    return analysed, plot_data.of_terms(pipeline.process_of(model), analysed.generator)
+    process = process_of(model)
+    analysed = pipeline.analyse_terms(process, analysis_settings_of(job.analysis), report)
+    return analysed, plot_data.of_terms(process, analysed.generator)
 
 
 def describe(

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from contract.jobs import IdentificationJob
 from contract.results import IdentificationResult
 from worker import pipeline
+from worker.analysis import Analysed
 from worker.comparison import plot_data
 from worker.comparison.compare import Comparison
 from worker.comparison.plot_data import Picture
@@ -21,18 +22,17 @@ from worker.documents.results import (
     provenance_of,
     warning_of,
 )
-from worker.identification.identified_model import Answer
-from worker.identification.identified_system import JointAnswer
+from worker.identification.identified_model import IdentifiedModel
 from worker.identification.sums.block_sums import Summing
+from worker.jobs.parameters import analysis_settings_of, settings_of
 from worker.jobs.sources import Record
-from worker.pipeline import Analysed
 from worker.progress import Report
 
 
 class Identified(NamedTuple):
     """Model, analysis (None where the model alone is asked for), comparison with the data, curves."""
 
-    answer: Answer | JointAnswer
+    answer: IdentifiedModel
     analysed: Analysed | None
     comparison: Comparison
     seen: Picture
@@ -40,8 +40,9 @@ class Identified(NamedTuple):
 
 def compute(job: IdentificationJob, record: Record, report: Report, summing: Summing) -> Identified:
     """Identify, analyse and compare. Raises IdentificationError."""
-    answer = pipeline.identify(record.data, job.parameters, report, summing)
-    analysed, comparison = pipeline.judged(answer, record.data, job.analysis, report)
+    answer = pipeline.identify(record.data, settings_of(job.parameters), report, summing)
+    asked = analysis_settings_of(job.analysis)
+    analysed, comparison = pipeline.analyse_and_compare(answer, record.data, asked, report)
     generator = None if analysed is None else analysed.generator
     seen = plot_data.of_answer(answer, record.data, generator, job.analysis.confidence)
     return Identified(answer, analysed, comparison, seen)

@@ -1,49 +1,86 @@
-"""Parameters of a document as the core takes them."""
+"""Parameters of a job's document → the core's values."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
-from contract import generator
 from contract.base import Interval
+from contract.generator import AnalysisParameters, ModelTerms
 from contract.identification import IdentificationParameters
 from grammar.terms import variable_name
-from worker.generator.quantities.regions import Place, Region
+from worker.analysis import AnalysisSettings
+from worker.identification.estimation.setup import Settings
 from worker.identification.selection.criteria import Criterion
+from worker.identification.symbolic_process import SymbolicProcess, from_terms
+from worker.identification.symbolic_system import SymbolicSystem, field_from_terms
 
 
-def bounds_of(domain: Mapping[str, Interval], variable: str = "x") -> tuple[float, float]:
-    """Bounds of a variable, infinite where open."""
-    low, high = domain.get(variable, (None, None))
-    return (-np.inf if low is None else low, np.inf if high is None else high)
-
-
-def period_of(periodic: Mapping[str, float], variable: str = "x") -> float | None:
-    """Period of a variable, or None."""
-    return periodic.get(variable)
-
-
-def place_of(place: generator.Place, dimension: int) -> Place:
-    """A number, a point, or the region whose intervals are given by variable."""
-    if not isinstance(place, dict):
-        return place
-    variables = [variable_name(i) for i in range(dimension)]
-    return Region(
-        tuple(bounds_of(place, v) for v in variables),
-        tuple(name for name in place if name not in variables),
+def settings_of(parameters: IdentificationParameters) -> Settings:
+    """The settings of an identification."""
+    library, kernels, selection = parameters.library, parameters.kernels, parameters.selection
+    return Settings(
+        estimator=parameters.estimator,
+        polynomial_degree=library.polynomial_degree,
+        fourier_harmonics=library.fourier_harmonics,
+        extra_terms=library.extra_terms,
+        diffusion_degree=library.diffusion_degree,
+        diffusion_structure=parameters.diffusion_structure,
+        kernel_count=None if kernels.count == "auto" else kernels.count,
+        bandwidth=None if kernels.bandwidth == "auto" else kernels.bandwidth,
+        centre_range=None if kernels.range == "auto" else kernels.range,
+        criterion=Criterion(selection.method, selection.z_threshold),
+        threshold=selection.threshold,
+        sampling_rule=parameters.sampling_rule,
+        measurement_noise=parameters.measurement_noise,
+        bounds={variable: bounds_of(parameters.domain, variable) for variable in parameters.domain},
+        periods=parameters.periodic,
+        seed=parameters.seed,
     )
 
 
-def criterion_of(parameters: IdentificationParameters) -> Criterion:
-    """How terms are chosen."""
-    return Criterion(parameters.selection.method, parameters.selection.z_threshold)
+def analysis_settings_of(wanted: AnalysisParameters) -> AnalysisSettings:
+    """What an analysis is asked for."""
+    return AnalysisSettings(
+        passages=tuple((p.from_, p.to) for p in wanted.passages),
+        committors=tuple((c.from_, c.to) for c in wanted.committors),
+        exits=tuple((e.from_, e.low, e.high) for e in wanted.exits),
+        options={
+            "density_points": wanted.density_points,
+            "eigenpairs": wanted.eigenpairs,
+            "lags": wanted.lags,
+            "frequencies": wanted.frequencies,
+            "reflecting_ends": wanted.reflecting_ends,
+            "eigenfunctions": wanted.eigenfunctions,
+        },
+        confidence=wanted.confidence,
+        model_only=wanted.model_only,
+    )
 
 
-def library_options(parameters: IdentificationParameters) -> dict[str, Any]:
-    """Which terms there are."""
-    return {
-        "polynomial_degree": parameters.library.polynomial_degree,
-        "fourier_harmonics": parameters.library.fourier_harmonics,
-        "extra_terms": parameters.library.extra_terms,
-    }
+def process_of(model: ModelTerms) -> SymbolicProcess | SymbolicSystem:
+    """The process that a model's terms say; pairs that are not given are zero. Raises UnknownTerm,
+    InvalidLibrary."""
+    if len(model.drift) == 1:
+        period = model.periodic.get("x")
+        b, a = model.drift["x"], model.diffusion.get("x,x", {})
+        return SymbolicProcess(
+            from_terms(b, period), from_terms(a, period), bounds_of(model.domain, "x"), period
+        )
+    variables = tuple(variable_name(i) for i in range(len(model.drift)))
+    periods = tuple(model.periodic.get(v) for v in variables)
+    rows = [
+        [model.diffusion.get(f"{v},{w}", model.diffusion.get(f"{w},{v}", {})) for w in variables]
+        for v in variables
+    ]
+    return SymbolicSystem(
+        tuple(field_from_terms(model.drift[v], variables, periods) for v in variables),
+        tuple(tuple(field_from_terms(terms, variables, periods) for terms in row) for row in rows),
+        tuple(bounds_of(model.domain, v) for v in variables),
+        periods,
+    )
+
+
+def bounds_of(domain: Mapping[str, Interval], variable: str) -> tuple[float, float]:
+    """Bounds of a variable, infinite where open."""
+    low, high = domain.get(variable, (None, None))
+    return (-np.inf if low is None else low, np.inf if high is None else high)

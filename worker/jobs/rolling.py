@@ -19,12 +19,11 @@ from worker.documents.model import data_summary
 from worker.documents.numbers import number
 from worker.documents.results import provenance_of, warning_of
 from worker.identification.data.trajectories import Trajectories
-from worker.identification.data.variables import check_unwrapped
 from worker.identification.errors import DimensionNotSupported
+from worker.identification.estimation.setup import problem_of, with_boundaries
 from worker.identification.sums.block_sums import Summing
-from worker.jobs.parameters import bounds_of, period_of
+from worker.jobs.parameters import settings_of
 from worker.jobs.sources import Record
-from worker.jobs.univariate_setup import beside_walls, problem_of_one
 from worker.progress import Report
 from worker.rolling.rolling import Coefficient, Rolling, Window, roll
 from worker.rolling.spectral_gaps import Gap
@@ -46,16 +45,15 @@ def roll_along(
             f"Rolling windows need a single variable, and the dataset has {data.dimension}.",
             hints=("Name one column in layout.state_columns and upload again.",),
         )
-    period, bounds = period_of(parameters.periodic), bounds_of(parameters.domain)
-    check_unwrapped(data, [period])
+    settings = settings_of(parameters)
+    problem, bounds = problem_of(data, settings, report), settings.bounds_in(1)
     windows = along(data, asked.count, asked.length, asked.share)
-    problem = beside_walls(problem_of_one(data, parameters, report), bounds)
     return roll(
-        problem,
+        with_boundaries(problem, bounds),
         windows,
-        rule=parameters.sampling_rule,
-        noise=parameters.measurement_noise,
-        bounds=bounds,
+        rule=settings.sampling_rule,
+        noise=settings.measurement_noise,
+        bounds=bounds[0],
     )
 
 

@@ -21,21 +21,22 @@ from worker.documents.results import (
 )
 from worker.generator.errors import GeneratorError
 from worker.identification.errors import IdentificationError
-from worker.identification.identified_model import Answer
 from worker.identification.sums.block_sums import Summing
-from worker.jobs.parameter_sets import Found, Swept, swept
+from worker.jobs.parameter_sets import SweepEntry, SweepResults, sweep
+from worker.jobs.parameters import analysis_settings_of, settings_of
 from worker.jobs.sources import Record
 from worker.problems import of_core
 from worker.progress import Report
 
 
-def compute(job: SweepJob, record: Record, report: Report, summing: Summing) -> Swept:
+def compute(job: SweepJob, record: Record, report: Report, summing: Summing) -> SweepResults:
     """Identify, analyse and compare under each set; one that has no model does not hinder the others."""
-    return swept(record.data, list(job.parameter_sets().values()), job.analysis, report, summing)
+    sets = [settings_of(parameters) for parameters in job.parameter_sets().values()]
+    return sweep(record.data, sets, analysis_settings_of(job.analysis), report, summing)
 
 
 def describe(
-    job_id: str, job: SweepJob, record: Record, found: Swept, seconds: float
+    job_id: str, job: SweepJob, record: Record, found: SweepResults, seconds: float
 ) -> SweepResult:
     """Write the document of a sweep."""
     dataset, confidence = record.dataset, job.analysis.confidence
@@ -54,25 +55,21 @@ def describe(
     )
 
 
-def _step_of(dataset: Dataset, found: Swept) -> float:
+def _step_of(dataset: Dataset, found: SweepResults) -> float:
     """Median sampling interval [time], as any of the answers has it."""
     for item in found.items:
-        if isinstance(item, Found):
-            return (
-                item.answer.scales.time
-                if isinstance(item.answer, Answer)
-                else item.answer.space.time
-            )
+        if isinstance(item, SweepEntry):
+            return item.answer.scales.time
     report = dataset.report
     return float(np.float64(report.duration) / max(report.n_increments, 1))
 
 
 def _item(
     variant: Mapping[str, Any],
-    item: Found | IdentificationError | GeneratorError,
+    item: SweepEntry | IdentificationError | GeneratorError,
     confidence: float,
 ) -> SweepItem:
-    if not isinstance(item, Found):
+    if not isinstance(item, SweepEntry):
         return SweepItem(parameters=dict(variant), error=of_core(item))
     answer, analysed, comparison = item.answer, item.analysed, item.comparison
     return SweepItem(

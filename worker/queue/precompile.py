@@ -31,16 +31,18 @@ def compile_all() -> None:
     import numpy as np
     from numpy.typing import NDArray
 
-    from contract.generator import AnalysisParameters, PassageRequest
-    from contract.identification import IdentificationParameters
     from worker import pipeline
+    from worker.analysis import AnalysisSettings
     from worker.identification.data.trajectories import Trajectories
+    from worker.identification.estimation.setup import Settings
 
     def say_nothing(fraction: float, stage: str, message: str) -> None:
         pass
 
     def do(
-        states: NDArray[np.float64], dt: float, passages: tuple[PassageRequest, ...] | None = None
+        states: NDArray[np.float64],
+        dt: float,
+        passages: tuple[tuple[float, float], ...] | None = None,
     ) -> None:
         n = len(states)
         arrays = {
@@ -55,16 +57,16 @@ def compile_all() -> None:
             data = Trajectories(
                 *(np.load(Path(folder) / f"{name}.npy", mmap_mode="r") for name in arrays)
             )
-            answer = pipeline.identify(data, IdentificationParameters(), say_nothing)
+            answer = pipeline.identify(data, Settings(), say_nothing)
             if passages is None:
                 return
-            analysed = pipeline.analyse_answer(
-                answer, data, AnalysisParameters(passages=passages), say_nothing
+            analysed = pipeline.analyse(
+                answer, data, AnalysisSettings(passages=passages), say_nothing
             )
-            pipeline.compare_with_data(answer, data, analysed, say_nothing)
+            pipeline.compare(answer, data, analysed, say_nothing)
 
     random, n, dt = np.random.default_rng(0), 2000, 0.25
-    across = (PassageRequest.model_validate({"from": -0.5, "to": 0.5}),)
+    across = ((-0.5, 0.5),)
     for dimension, passages in ((1, across), (2, ())):
         states = np.zeros((n, dimension))
         for i in range(1, n):

@@ -6,19 +6,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from worker.identification.data.trajectories import MINIMUM_INCREMENTS
-from worker.identification.equations.measurement_noise import Noisy
 from worker.identification.errors import NoDataUnderKernels
-from worker.identification.estimation.scalar_estimator import Identified
+from worker.identification.estimation.components import re_estimated
+from worker.identification.estimation.fit import Fit
+from worker.identification.estimation.problem import Problem
 from worker.identification.estimation.scalar_fit import (
-    Problem,
+    CellEquations,
     Weights,
     first_weights,
     gather_for,
-    re_estimated,
     weights_through_noise,
 )
 from worker.identification.selection.best_subset import Estimate
 from worker.identification.sums.kernel_statistics import KernelStatistics
+from worker.identification.sums.rules import SamplingRule
 from worker.rolling.windows import MovingWindows
 
 
@@ -34,43 +35,42 @@ class WindowFit:
     diffusion: Estimate | None
 
 
-def fits_of(
-    problem: Problem, identified: Identified, windows: MovingWindows
-) -> Iterator[WindowFit]:
+def fits_of(problem: Problem, identified: Fit, windows: MovingWindows) -> Iterator[WindowFit]:
     """One fit a window, equation (M37): the sums of every piece are taken once, and those of a window are their sum."""
-    rule = identified.fit.rule
+    rule = identified.rule
     pieces = [
         gather_for(replace(problem, edges=windows.edges[i : i + 2]), rule)
         for i in range(len(windows.edges) - 1)
     ]
     for window in range(windows.count):
-        yield _fit(problem, identified, pieces[windows.pieces(window)])
+        yield _fit(problem, rule, identified, pieces[windows.pieces(window)])
 
 
-def _fit(problem: Problem, identified: Identified, pieces: list[KernelStatistics]) -> WindowFit:
+def _fit(
+    problem: Problem, rule: SamplingRule, identified: Fit, pieces: list[KernelStatistics]
+) -> WindowFit:
     filled = [piece for piece in pieces if piece.n_windows]
     n_windows = sum(piece.n_windows for piece in filled)
     if n_windows < MINIMUM_INCREMENTS:
         return WindowFit(n_windows, None, None)
     statistics = _merged(filled)
     try:
-        return WindowFit(
-            n_windows,
-            *re_estimated(
-                problem, identified.fit, statistics, _weights(problem, identified, statistics)
-            ),
+        weights = _weights(problem, identified, statistics)
+        drift, diffusion = re_estimated(
+            problem, CellEquations(problem, rule, statistics), weights, identified
         )
+        return WindowFit(n_windows, drift[0], diffusion.get((0, 0)))
     except NoDataUnderKernels:
         return WindowFit(n_windows, None, None)
 
 
-def _weights(problem: Problem, identified: Identified, statistics: KernelStatistics) -> Weights:
+def _weights(problem: Problem, identified: Fit, statistics: KernelStatistics) -> Weights:
     """From the window's own increments; through noise as the whole record's model has them."""
-    if isinstance(identified.fit.rule, Noisy):
+    if identified.rule.noise is not None:
         return weights_through_noise(
-            problem, statistics, identified.fit, identified.fit.rule.variance
+            problem, statistics, identified, identified.rule.noise.variance
         )
-    return first_weights(statistics, identified.kernels)
+    return first_weights(statistics, problem.kernels)
 
 
 def _merged(pieces: list[KernelStatistics]) -> KernelStatistics:

@@ -9,12 +9,12 @@ from typing import Literal
 
 import numpy as np
 
-from worker.identification.checks.diagnostics import Finding, check_smoothness
+from worker.identification.checks.findings import Finding, check_paths
 from worker.identification.data.library import Library
-from worker.identification.equations.scalar_rules import RuleName
-from worker.identification.estimation import scalar_estimator
-from worker.identification.estimation.scalar_fit import Problem
+from worker.identification.estimation.estimator import NoiseHandling, identify
+from worker.identification.estimation.problem import Problem
 from worker.identification.selection.best_subset import Estimate
+from worker.identification.sums.rules import RuleName
 from worker.rolling.fits import fits_of
 from worker.rolling.fixed_points import Place, places_of
 from worker.rolling.perturbed_models import neighbourhoods_of
@@ -78,14 +78,14 @@ def roll(
     windows: MovingWindows,
     *,
     rule: RuleName | Literal["auto"] = "auto",
-    noise: scalar_estimator.NoiseHandling = "auto",
+    noise: NoiseHandling = "auto",
     bounds: tuple[float, float] = (-np.inf, np.inf),
 ) -> Rolling:
     """Identify the whole record, then every window on its terms. Raises IdentificationError."""
-    identified = scalar_estimator.identify(problem, rule, noise)
-    check_smoothness(identified.raw)
+    identified = identify(problem, rule, noise)
+    check_paths(identified)
     problem = replace(
-        problem, kernels=identified.kernels, grid=None, longest_step=identified.longest_step
+        problem, instruments=identified.instruments, grid=None, longest_step=identified.longest_step
     )
     library, scales = problem.library, problem.scales
     fits = list(fits_of(problem, identified, windows))
@@ -100,8 +100,8 @@ def roll(
         zip(told, places_of(near.own, [b for b, _ in told.values()], library, scales), strict=True)
     )
     drift, diffusion = (
-        identified.fit.drift.estimate.support,
-        identified.fit.diffusion.estimate.support,
+        identified.drift[0].estimate.support,
+        identified.diffusion[0, 0].estimate.support,
     )
     found = []
     for i, fit in enumerate(fits):
@@ -122,9 +122,9 @@ def roll(
         tuple(found),
         trend,
         reason,
-        identified.fit.rule.name,
+        identified.rule.name,
         scales.time,
-        identified.noise_variance * scales.unit**2,
+        float(identified.noise_variances[0]) * scales.unit**2,
         tuple(_findings(found, trend)),
     )
 

@@ -16,7 +16,8 @@ from worker.comparison.markov_chain import BirthDeathChain, birth_death_chain
 from worker.comparison.sample_blocks import gather
 from worker.generator.process import ScalarProcess
 from worker.identification.data.trajectories import Trajectories, from_arrays
-from worker.pipeline import analyse_answer, identify
+from worker.jobs.parameters import analysis_settings_of, settings_of
+from worker.pipeline import analyse, identify
 
 OU = ScalarProcess(lambda x: -x, lambda x: 1.0 + 0 * x, lambda x: -1.0 + 0 * x)
 STEEPER = ScalarProcess(lambda x: -1.3 * x, lambda x: 1.3 + 0 * x, lambda x: -1.3 + 0 * x)
@@ -64,10 +65,12 @@ def test_a_drift_a_third_too_steep_is_found_and_its_size_told() -> None:
 
 
 def compared(data: Trajectories, **parameters: object) -> Comparison:
-    answer = identify(data, IdentificationParameters.model_validate(parameters), lambda *_: None)
+    answer = identify(
+        data, settings_of(IdentificationParameters.model_validate(parameters)), lambda *_: None
+    )
     # Without draws: intervals are not looked at here.
-    analysed = analyse_answer(
-        replace(answer, draws=()), data, AnalysisParameters(), lambda *_: None
+    analysed = analyse(
+        replace(answer, draws=()), data, analysis_settings_of(AnalysisParameters()), lambda *_: None
     )
     return compare(data, answer, analysed.generator)
 

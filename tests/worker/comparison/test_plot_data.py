@@ -10,6 +10,7 @@ from worker.comparison import plot_data
 from worker.comparison.empirical import KramersMoyal, observe
 from worker.documents.curves import curves_document, field_document, observed_document
 from worker.identification.data.trajectories import Trajectories, from_arrays
+from worker.jobs.parameters import analysis_settings_of, process_of, settings_of
 
 DT = 0.01
 
@@ -29,7 +30,7 @@ def _paths(noise: float = 0.0) -> Trajectories:
     return from_arrays(list((x + noise * source.standard_normal(x.shape)).T), DT)
 
 
-PROCESS = pipeline.process_of(ModelTerms(drift={"x": {"x": -1.0}}, diffusion={"x,x": {"1": 1.0}}))
+PROCESS = process_of(ModelTerms(drift={"x": {"x": -1.0}}, diffusion={"x,x": {"1": 1.0}}))
 
 
 def _deviations(found: KramersMoyal) -> tuple[np.ndarray, np.ndarray]:
@@ -103,12 +104,12 @@ def test_a_long_record_is_seen_through_an_even_selection() -> None:
 
 def test_bands_are_as_wide_as_the_coefficients_say() -> None:
     data = _paths()
-    answer = pipeline.identify(data, IdentificationParameters(), _silent)
-    analysed = pipeline.analyse_answer(answer, data, AnalysisParameters(), _silent)
+    answer = pipeline.identify(data, settings_of(IdentificationParameters()), _silent)
+    analysed = pipeline.analyse(answer, data, analysis_settings_of(AnalysisParameters()), _silent)
     seen = plot_data.of_answer(answer, data, analysed.generator, 0.95)
     document = curves_document(seen.curves)
     assert document is not None
-    [slope] = [t for t in answer.drift.terms if t.active]
+    [slope] = [t for t in answer.drift["x"].terms if t.active]
     x, band = np.array(document.grid), np.array(document.drift.band, dtype=float)
     assert np.allclose(document.drift.values, slope.value * x)
     inside = (band[:, 0] <= np.array(document.drift.values) + 1e-9) & (
@@ -129,8 +130,10 @@ def test_two_variables_have_arrows_and_a_joint_histogram() -> None:
         drift={"x": {"x": -1.0, "y": 2.0}, "y": {"x": -2.0, "y": -1.0}},
         diffusion={"x,x": {"1": 1.0}, "y,y": {"1": 1.0}},
     )
-    process = pipeline.process_of(rotating)
-    analysed = pipeline.analyse_terms(rotating, AnalysisParameters(density_points=30), _silent)
+    process = process_of(rotating)
+    analysed = pipeline.analyse_terms(
+        process_of(rotating), analysis_settings_of(AnalysisParameters(density_points=30)), _silent
+    )
     seen = plot_data.of_terms(process, analysed.generator)
     field = field_document(seen.field)
     assert field is not None
@@ -149,8 +152,10 @@ def test_a_model_without_a_law_is_drawn_where_its_roots_are_or_not_at_all(
     drift: dict[str, float],
 ) -> None:
     model = ModelTerms(drift={"x": drift}, diffusion={"x,x": {"1": 1.0}})
-    analysed = pipeline.analyse_terms(model, AnalysisParameters(), _silent)
-    seen = plot_data.of_terms(pipeline.process_of(model), analysed.generator)
+    analysed = pipeline.analyse_terms(
+        process_of(model), analysis_settings_of(AnalysisParameters()), _silent
+    )
+    seen = plot_data.of_terms(process_of(model), analysed.generator)
     assert (seen.curves is None) == ("1" in drift)
 
 
@@ -159,8 +164,8 @@ def test_an_angle_is_drawn_over_one_turn() -> None:
     walk = np.cumsum(np.concatenate([[170.0], source.standard_normal(3_000)]))
     data = from_arrays([(walk + 180) % 360 - 180], 1.0)
     wanted = IdentificationParameters(periodic={"x": 360.0})
-    answer = pipeline.identify(data, wanted, _silent)
-    analysed = pipeline.analyse_answer(answer, data, AnalysisParameters(), _silent)
+    answer = pipeline.identify(data, settings_of(wanted), _silent)
+    analysed = pipeline.analyse(answer, data, analysis_settings_of(AnalysisParameters()), _silent)
     seen = plot_data.of_answer(answer, data, analysed.generator, 0.95)
     assert seen.observed is not None
     edges = seen.observed.histograms[0].edges

@@ -7,7 +7,7 @@ from contract.identification import IdentificationParameters
 from worker.comparison.compare import Comparison, compare
 from worker.generator.analysis import analyse
 from worker.identification.data.trajectories import from_arrays
-from worker.identification.identified_system import JointAnswer
+from worker.jobs.parameters import settings_of
 from worker.pipeline import identify
 
 
@@ -24,8 +24,7 @@ def compared(start: float, n_steps: int) -> Comparison:
         x[:, k + 1] = x[:, k] @ step.T + rng.normal(size=(200, 2)) @ kick.T
     data = from_arrays(list(x), dt)
     quiet = lambda *_: None  # noqa: E731
-    answer = identify(data, IdentificationParameters(), quiet)
-    assert isinstance(answer, JointAnswer)
+    answer = identify(data, settings_of(IdentificationParameters()), quiet)
     return compare(data, answer, analyse(answer.process, observed_range=answer.observed))
 
 

@@ -10,6 +10,7 @@ from contract.generator import AnalysisParameters, ModelTerms
 from contract.jobs import GeneratorJob
 from worker.comparison.plot_data import Picture
 from worker.jobs.generator import describe
+from worker.jobs.parameters import analysis_settings_of, process_of
 from worker.pipeline import analyse_terms
 
 DOUBLE_WELL = {"drift": {"x": {"x": 1.0, "x^3": -1.0}}, "diffusion": {"x,x": {"1": 0.25}}}
@@ -18,7 +19,9 @@ DOUBLE_WELL = {"drift": {"x": {"x": 1.0, "x^3": -1.0}}, "diffusion": {"x,x": {"1
 def written(model: dict[str, object], **analysis: object) -> str:
     terms, wanted = ModelTerms.model_validate(model), AnalysisParameters.model_validate(analysis)
     job = GeneratorJob(kind="generator", model=terms, analysis=wanted)
-    analysed = analyse_terms(terms, wanted, lambda fraction, stage, message: None)
+    analysed = analyse_terms(
+        process_of(terms), analysis_settings_of(wanted), lambda fraction, stage, message: None
+    )
     return describe("job_1", job, terms, (analysed, Picture()), 0.1).model_dump_json(by_alias=True)
 
 

@@ -11,6 +11,7 @@ from contract.generator import AnalysisParameters, ModelTerms
 from contract.jobs import GeneratorJob
 from worker.comparison.plot_data import Picture
 from worker.jobs.generator import describe
+from worker.jobs.parameters import analysis_settings_of, process_of
 from worker.pipeline import analyse_terms
 
 
@@ -20,7 +21,9 @@ def document(
     model = ModelTerms(drift=drift, diffusion=diffusion)
     wanted = AnalysisParameters.model_validate(analysis)
     job = GeneratorJob(kind="generator", model=model, analysis=wanted)
-    analysed = analyse_terms(model, wanted, lambda fraction, stage, message: None)
+    analysed = analyse_terms(
+        process_of(model), analysis_settings_of(wanted), lambda fraction, stage, message: None
+    )
     written = describe("job_1", job, model, (analysed, Picture()), 0.1).model_dump_json(
         by_alias=True
     )

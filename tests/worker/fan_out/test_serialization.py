@@ -15,6 +15,7 @@ from worker import pipeline
 from worker.fan_out.serialization import pack, unpack
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.sums.block_sums import BlockSums, Pass, sums_here
+from worker.jobs.parameters import settings_of
 
 
 @cache
@@ -88,8 +89,8 @@ def test_every_pass_survives_the_way_and_the_model_of_its_parts_is_the_same_to_t
         return total
 
     wanted = IdentificationParameters.model_validate(parameters)
-    shared = pipeline.identify(data, wanted, lambda *_: None, by_mail)
-    alone = pipeline.identify(data, wanted, lambda *_: None, sums_here)
+    shared = pipeline.identify(data, settings_of(wanted), lambda *_: None, by_mail)
+    alone = pipeline.identify(data, settings_of(wanted), lambda *_: None, sums_here)
     assert kinds
     assert (shared.drift, shared.diffusion) == (alone.drift, alone.diffusion)
 
@@ -102,8 +103,8 @@ def test_a_sum_that_was_lost_is_missed() -> None:
 
     wanted = IdentificationParameters()
     assert (
-        pipeline.identify(data, wanted, lambda *_: None, forgetful).drift
-        != pipeline.identify(data, wanted, lambda *_: None).drift
+        pipeline.identify(data, settings_of(wanted), lambda *_: None, forgetful).drift
+        != pipeline.identify(data, settings_of(wanted), lambda *_: None).drift
     )
 
 

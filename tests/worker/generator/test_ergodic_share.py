@@ -7,9 +7,9 @@ from benchmarks.simulation import simulate
 from contract.generator import AnalysisParameters
 from contract.identification import IdentificationParameters, LibraryParameters, SelectionParameters
 from worker import pipeline
+from worker.analysis import Analysed
 from worker.identification.data.trajectories import Trajectories, from_arrays
-from worker.identification.identified_model import Answer
-from worker.pipeline import Analysed
+from worker.jobs.parameters import analysis_settings_of, settings_of
 
 
 def linear_record(seed: int) -> Trajectories:
@@ -31,9 +31,10 @@ def analysed(data: Trajectories, method: str) -> Analysed:
         library=LibraryParameters(polynomial_degree=3),
         selection=SelectionParameters.model_validate({"method": method}),
     )
-    answer = pipeline.identify(data, parameters, lambda *_: None)
-    assert isinstance(answer, Answer)
-    return pipeline.analyse_answer(answer, data, AnalysisParameters(), lambda *_: None)
+    answer = pipeline.identify(data, settings_of(parameters), lambda *_: None)
+    return pipeline.analyse(
+        answer, data, analysis_settings_of(AnalysisParameters()), lambda *_: None
+    )
 
 
 @pytest.mark.slow

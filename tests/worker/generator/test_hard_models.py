@@ -12,6 +12,7 @@ from contract.jobs import GeneratorJob
 from worker import pipeline
 from worker.comparison.plot_data import Picture
 from worker.jobs.generator import describe
+from worker.jobs.parameters import analysis_settings_of, process_of
 
 Terms = dict[str, float]
 Ends = tuple[float | None, float | None]
@@ -56,7 +57,9 @@ def document(drift: Terms, diffusion: Terms, ends: Ends) -> dict[str, Any]:
     model = {"drift": {"x": drift}, "diffusion": {"x,x": diffusion}, "domain": domain}
     job = GeneratorJob.model_validate({"kind": "generator", "model": model})
     terms = ModelTerms.model_validate(model)
-    analysed = pipeline.analyse_terms(terms, job.analysis, lambda *_: None)
+    analysed = pipeline.analyse_terms(
+        process_of(terms), analysis_settings_of(job.analysis), lambda *_: None
+    )
     result = describe("job", job, terms, (analysed, Picture()), 0.1)
     assert not list(not_finite(result.model_dump()))
     generator: dict[str, Any] = json.loads(result.model_dump_json(by_alias=True))["generator"]

@@ -10,7 +10,7 @@ from contract.generator import ModelTerms
 from worker.generator.analysis import analyse
 from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.multivariate_distribution import SpatialLaw
-from worker.pipeline import process_of
+from worker.jobs.parameters import process_of
 
 NAMES = "xyz"
 

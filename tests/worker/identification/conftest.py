@@ -18,8 +18,10 @@ from worker.identification.data.trajectories import (
     from_arrays,
     measure_scales,
 )
-from worker.identification.estimation.scalar_estimator import Identified, identify
-from worker.identification.estimation.scalar_fit import Problem
+from worker.identification.data.windows import Space
+from worker.identification.estimation.estimator import identify
+from worker.identification.estimation.fit import Fit
+from worker.identification.estimation.problem import Problem
 from worker.identification.selection.criteria import Criterion
 from worker.identification.sums.kernels import make_kernels
 
@@ -85,16 +87,20 @@ def remembered() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 @pytest.fixture(scope="session")
-def fit(remembered: Callable[..., Any]) -> Callable[..., tuple[Identified, Library, Scales]]:
+def fit(remembered: Callable[..., Any]) -> Callable[..., tuple[Fit, Library, Scales]]:
     """Identify with default settings."""
 
-    def run(data: Trajectories, **settings: object) -> tuple[Identified, Library, Scales]:
+    def run(data: Trajectories, **settings: object) -> tuple[Fit, Library, Scales]:
         period = settings.get("period")
         scales = measure_scales(data, period)  # type: ignore[arg-type]
         library = make_library(scales, period=period, **settings.get("library", {}))  # type: ignore[arg-type, call-overload]
         kernels = make_kernels(scales, period=period)  # type: ignore[arg-type]
         problem = Problem(
-            data, scales, library, kernels, settings.get("criterion", Criterion()), period
+            data,
+            Space((scales,), (period,)),
+            library,
+            kernels,
+            settings.get("criterion", Criterion()),
         )  # type: ignore[arg-type]
         return (
             identify(problem, settings.get("rule", "auto"), settings.get("noise", "auto")),

@@ -15,8 +15,8 @@ def _coefficients(fitted) -> dict[tuple[str, str], tuple[float, float]]:
     identified, library, scales = fitted
     found = {}
     for name, component, power in (
-        ("drift", identified.fit.drift, 1),
-        ("diffusion", identified.fit.diffusion, 2),
+        ("drift", identified.drift[0], 1),
+        ("diffusion", identified.diffusion[0, 0], 2),
     ):
         e, factor = component.estimate, scales.unit**power / scales.time
         for k, value, error in zip(e.support, e.raw, e.std_error, strict=True):

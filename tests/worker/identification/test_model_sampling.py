@@ -7,7 +7,11 @@ from worker.identification.equations.regression import wider_root
 from worker.identification.estimation.coefficient_intervals import confidence_interval
 from worker.identification.model_sampling import draw_models
 from worker.identification.selection.best_subset import Estimate
-from worker.identification.selection.support_selection import Rival, Selected, Shift
+from worker.identification.selection.support_selection import (
+    AlternativeSupport,
+    RuleShift,
+    Selected,
+)
 
 
 def estimate(*internal: float) -> Estimate:
@@ -19,7 +23,7 @@ def estimate(*internal: float) -> Estimate:
 def test_percentiles_over_both_sampling_rules_are_the_interval_that_holds_whichever_is_right(
     distance: float,
 ) -> None:
-    shift = Shift(np.array([distance]), np.array([distance]))
+    shift = RuleShift(np.array([distance]), np.array([distance]))
     drawn = draw_models([Selected(estimate(3.0), (), (), shift)], 200_000, seed=1)[:, 0, 0]
     assert np.quantile(drawn, [0.025, 0.975]) == pytest.approx(
         confidence_interval(3.0, 1.0, distance, 0.95), abs=0.03
@@ -27,17 +31,22 @@ def test_percentiles_over_both_sampling_rules_are_the_interval_that_holds_whiche
 
 
 def test_drift_and_diffusion_move_to_the_other_rule_together() -> None:
-    shift = Shift(np.array([1e3]), np.array([1e3]))
+    shift = RuleShift(np.array([1e3]), np.array([1e3]))
     drawn = draw_models([Selected(estimate(1.0), (), (), shift)] * 2, 100, seed=0)[:, :, 0] > 500
     assert (drawn[:, 0] == drawn[:, 1]).all()
     assert drawn.mean() == 0.5
 
 
 def test_a_rival_support_has_as_many_models_as_its_weight_says() -> None:
-    selected = Selected(estimate(1.0, 0.0), (), (), rivals=(Rival(estimate(1.0, 2.0), 0.25, None),))
+    selected = Selected(
+        estimate(1.0, 0.0),
+        (),
+        (),
+        alternatives=(AlternativeSupport(estimate(1.0, 2.0), 0.25, None),),
+    )
     drawn = draw_models([selected], 400, seed=3)[:, 0]
     assert np.count_nonzero(drawn[:, 1]) == 100
-    # Negative control: without a rival the term is in no model.
+    # Negative control: without an alternative the term is in no model.
     assert not draw_models([Selected(estimate(1.0, 0.0), (), ())], 400, seed=3)[:, 0, 1].any()
 
 

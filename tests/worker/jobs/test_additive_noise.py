@@ -8,6 +8,7 @@ from contract.identification import IdentificationParameters
 from worker import pipeline
 from worker.identification.data.trajectories import from_arrays
 from worker.identification.errors import InvalidLibrary
+from worker.jobs.parameters import settings_of
 
 
 def sigma(x):
@@ -28,7 +29,7 @@ def paths():
 def identified(paths, dt, **parameters):
     return pipeline.identify(
         from_arrays(list(paths), dt),
-        IdentificationParameters.model_validate(parameters),
+        settings_of(IdentificationParameters.model_validate(parameters)),
         lambda *_: None,
     )
 
@@ -75,9 +76,11 @@ def test_one_variable_has_it_too_and_the_paper_preset_says_that_it_has_not() -> 
     line = simulate(
         *SYSTEMS["multiplicative"], np.zeros(10), dt=0.02, n_steps=2_000, burn_in=300, seed=2
     )
-    assert set(identified(line, 0.02).diffusion.active()) == {"1", "x^2"}
+    assert set(identified(line, 0.02).diffusion["x,x"].active()) == {"1", "x^2"}
     answer = identified(line, 0.02, library={"diffusion_degree": 0})
-    assert set(answer.diffusion.active()) == {"1"}
-    assert answer.diffusion.active()["1"] == pytest.approx(np.mean(0.25 * (1 + line**2)), rel=0.1)
+    assert set(answer.diffusion["x,x"].active()) == {"1"}
+    assert answer.diffusion["x,x"].active()["1"] == pytest.approx(
+        np.mean(0.25 * (1 + line**2)), rel=0.1
+    )
     with pytest.raises(InvalidLibrary, match="diffusion_degree"):
         identified(line, 0.02, library={"diffusion_degree": 0}, estimator="paper")

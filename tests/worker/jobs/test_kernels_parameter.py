@@ -14,6 +14,7 @@ from worker import pipeline
 from worker.comparison.compare import compare
 from worker.documents.model import diagnostics_of
 from worker.identification.data.trajectories import Trajectories, from_arrays
+from worker.jobs.parameters import analysis_settings_of, settings_of
 
 
 def _silent(fraction: float, stage: str, message: str) -> None:
@@ -71,9 +72,9 @@ def test_the_schema_says_both_spellings() -> None:
 @pytest.mark.slow
 def test_the_result_holds_the_surface_in_the_datas_units(wells: Trajectories) -> None:
     answer = pipeline.identify(
-        wells, IdentificationParameters.model_validate({"kernels": "auto"}), _silent
+        wells, settings_of(IdentificationParameters.model_validate({"kernels": "auto"})), _silent
     )
-    analysed = pipeline.analyse_answer(answer, wells, AnalysisParameters(), _silent)
+    analysed = pipeline.analyse(answer, wells, analysis_settings_of(AnalysisParameters()), _silent)
     diagnostics = diagnostics_of(answer, compare(wells, answer, analysed.generator))
     choice, coverage = diagnostics.kernel_choice, diagnostics.coverage
     assert (choice.count, choice.bandwidth) == (coverage.n_kernels, coverage.bandwidth)
@@ -92,13 +93,13 @@ def test_a_given_bandwidth_is_the_only_one_tried(wells: Trajectories) -> None:
     parameters = IdentificationParameters.model_validate(
         {"kernels": {"count": "auto", "bandwidth": 0.2}}
     )
-    choice = pipeline.identify(wells, parameters, _silent).kernel_choice
+    choice = pipeline.identify(wells, settings_of(parameters), _silent).kernel_choice
     assert {round(c.bandwidth, 12) for c in choice.candidates} == {0.2}
     assert len({c.count for c in choice.candidates}) == len(choice.candidates)
 
 
 def test_without_asking_there_is_no_choice(wells: Trajectories) -> None:
-    answer = pipeline.identify(wells, IdentificationParameters(), _silent)
+    answer = pipeline.identify(wells, settings_of(IdentificationParameters()), _silent)
     assert answer.kernel_choice is None
     assert "wide-kernels" not in {f.code for f in answer.findings}
 
@@ -109,8 +110,8 @@ def test_in_several_variables_the_number_is_chosen(wells: Trajectories) -> None:
         np.stack([wells.states[:, 0], wells.states[::-1, 0]], axis=1), wells.times, wells.segments
     )
     answer = pipeline.identify(
-        both, IdentificationParameters.model_validate({"kernels": "auto"}), _silent
+        both, settings_of(IdentificationParameters.model_validate({"kernels": "auto"})), _silent
     )
     choice = answer.kernel_choice
-    assert choice.candidates[choice.chosen].count == len(answer.kernel_weights)
-    assert choice.candidates[choice.chosen].bandwidth == answer.bandwidth
+    assert choice.candidates[choice.chosen].count == len(answer.coverage.weights)
+    assert choice.candidates[choice.chosen].bandwidth == answer.coverage.bandwidth

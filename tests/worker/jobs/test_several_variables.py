@@ -20,6 +20,7 @@ from worker.documents.model import diagnostics_of, model_of, selection_of
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.errors import DimensionNotSupported
 from worker.jobs.generator import describe
+from worker.jobs.parameters import analysis_settings_of, process_of, settings_of
 from worker.retry import LeaseLost
 
 pytestmark = pytest.mark.slow
@@ -42,9 +43,9 @@ def data() -> Trajectories:
 
 
 def test_a_rotating_process_is_identified_analysed_and_described(data: Trajectories) -> None:
-    answer = pipeline.identify(data, IdentificationParameters(), _silent)
-    analysed = pipeline.analyse_answer(answer, data, AnalysisParameters(), _silent)
-    comparison = pipeline.compare_with_data(answer, data, analysed, _silent)
+    answer = pipeline.identify(data, settings_of(IdentificationParameters()), _silent)
+    analysed = pipeline.analyse(answer, data, analysis_settings_of(AnalysisParameters()), _silent)
+    comparison = pipeline.compare(answer, data, analysed, _silent)
     model, diagnostics = model_of(answer, 0.95), diagnostics_of(answer, comparison)
     assert set(model.drift) == {"x", "y"}
     assert {(test.variable, test.lag > 0) for test in diagnostics.chapman_kolmogorov} == {
@@ -77,7 +78,7 @@ def test_progress_moves_with_every_component_and_a_cancelled_job_ends_at_the_nex
     said: list[tuple[float, str]] = []
     pipeline.identify(
         data,
-        IdentificationParameters(),
+        settings_of(IdentificationParameters()),
         lambda fraction, stage, message: said.append((fraction, message)),
     )
     fractions = [fraction for fraction, _ in said]
@@ -91,12 +92,12 @@ def test_progress_moves_with_every_component_and_a_cancelled_job_ends_at_the_nex
             raise LeaseLost
 
     with pytest.raises(LeaseLost):
-        pipeline.identify(data, IdentificationParameters(), cancelled)
+        pipeline.identify(data, settings_of(IdentificationParameters()), cancelled)
 
 
 def test_cross_validation_is_described_with_its_curve_and_every_support(data: Trajectories) -> None:
     wanted = IdentificationParameters(selection=SelectionParameters(method="lasso_cv"))
-    answer = pipeline.identify(data, wanted, _silent)
+    answer = pipeline.identify(data, settings_of(wanted), _silent)
     described, model = selection_of(answer), model_of(answer, 0.95)
     for key, selection in described.drift.items():
         curve = selection.curve
@@ -112,7 +113,7 @@ def test_cross_validation_is_described_with_its_curve_and_every_support(data: Tr
         assert set(chosen.support) == {t.term for t in model.drift[key].terms if t.active}
         assert chosen.coefficients.keys() == set(chosen.support)
         assert -chosen.score <= curve.errors[curve.penalties.index(curve.chosen)]
-    plain = selection_of(pipeline.identify(data, IdentificationParameters(), _silent))
+    plain = selection_of(pipeline.identify(data, settings_of(IdentificationParameters()), _silent))
     assert all(s.curve is None for s in plain.drift.values())
 
 
@@ -123,7 +124,7 @@ def test_what_is_for_one_variable_only_is_refused_with_what_to_do(
     data: Trajectories, parameters
 ) -> None:
     with pytest.raises(DimensionNotSupported, match="is for one variable") as refused:
-        pipeline.identify(data, parameters, _silent)
+        pipeline.identify(data, settings_of(parameters), _silent)
     assert "state_columns" in refused.value.hints[0]
 
 
@@ -132,7 +133,9 @@ def test_a_model_given_by_its_terms_may_leave_out_what_is_zero() -> None:
         drift={"x": {"x": -1, "y": 2}, "y": {"x": -2, "y": -1}},
         diffusion={"x,x": {"1": 1}, "y,y": {"1": 1}},
     )
-    report = pipeline.analyse_terms(model, AnalysisParameters(), _silent).generator
+    report = pipeline.analyse_terms(
+        process_of(model), analysis_settings_of(AnalysisParameters()), _silent
+    ).generator
     assert report.ergodic
     assert report.spectrum.eigenvalues[0] == pytest.approx(1 + 2j)
     np.testing.assert_allclose(report.stationary.covariance, np.eye(2) / 2, atol=1e-9)
@@ -157,7 +160,9 @@ def test_passages_between_regions_are_described_with_the_regions() -> None:
         }
     )
     assert isinstance(job.model, ModelTerms)
-    analysed = pipeline.analyse_terms(job.model, job.analysis, _silent)
+    analysed = pipeline.analyse_terms(
+        process_of(job.model), analysis_settings_of(job.analysis), _silent
+    )
     generator = describe("job", job, job.model, (analysed, Picture()), 0.0).generator
     numbers, region, point, there, back = generator.passages
     assert numbers.mean_time.value is None
@@ -178,8 +183,8 @@ def test_passages_have_intervals_over_the_models_that_the_data_allow(data: Traje
     wanted = AnalysisParameters.model_validate(
         {"passages": [{"from": [0, 0], "to": {"x": [1, None]}}]}
     )
-    answer = pipeline.identify(data, IdentificationParameters(), _silent)
-    analysed = pipeline.analyse_answer(answer, data, wanted, _silent)
+    answer = pipeline.identify(data, settings_of(IdentificationParameters()), _silent)
+    analysed = pipeline.analyse(answer, data, analysis_settings_of(wanted), _silent)
     (timed,) = analysis_of(analysed.generator, analysed.spread).passages
     assert timed.mean_time.value is not None
     assert timed.mean_time.ci is not None

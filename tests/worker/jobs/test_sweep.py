@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from contract.generator import AnalysisParameters
-from contract.identification import IdentificationParameters
 from contract.kinds import JOB_REQUEST
 from contract.sweep import SweepJob
 from worker import pipeline
+from worker.analysis import AnalysisSettings
 from worker.fan_out.cache import Remembering
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.errors import IdentificationError
-from worker.identification.identified_model import Answer
+from worker.identification.estimation.setup import Settings
 from worker.identification.sums.block_sums import BlockSums, Pass, sums_here
-from worker.jobs.parameter_sets import Found, swept
+from worker.jobs.parameter_sets import SweepEntry, sweep
+from worker.jobs.parameters import settings_of
 
-ANALYSIS = AnalysisParameters(model_only=True)
+ANALYSIS = AnalysisSettings(model_only=True)
 
 
 def record(n: int = 8_000) -> Trajectories:
@@ -29,12 +29,12 @@ def record(n: int = 8_000) -> Trajectories:
     return from_arrays([x], 0.05)
 
 
-def parameters(*variants: dict[str, object]) -> list[IdentificationParameters]:
+def settings(*variants: dict[str, object]) -> list[Settings]:
     job = JOB_REQUEST.validate_python(
         {"kind": "sweep", "dataset": "ds_a", "variants": list(variants)}
     )
     assert isinstance(job, SweepJob)
-    return list(job.parameter_sets().values())
+    return [settings_of(parameters) for parameters in job.parameter_sets().values()]
 
 
 def quiet(*_: object) -> None:
@@ -44,13 +44,13 @@ def quiet(*_: object) -> None:
 @pytest.mark.slow
 def test_each_set_answers_as_it_would_alone_and_the_sums_are_taken_once() -> None:
     data = record()
-    sets = parameters(
+    sets = settings(
         {},
         {"selection": {"method": "pastis"}},
         {"library": {"polynomial_degree": 2}},
         {"sampling_rule": "euler"},
     )
-    found = swept(data, sets, ANALYSIS, quiet, sums_here)
+    found = sweep(data, sets, ANALYSIS, quiet, sums_here)
     passes: list[Pass] = []
 
     def counted(work: Pass) -> BlockSums | None:
@@ -58,33 +58,31 @@ def test_each_set_answers_as_it_would_alone_and_the_sums_are_taken_once() -> Non
         return sums_here(work)
 
     for one, item in zip(sets, found.items, strict=True):
-        assert isinstance(item, Found)
-        assert isinstance(item.answer, Answer)
+        assert isinstance(item, SweepEntry)
         alone = pipeline.identify(data, one, quiet, counted)
-        assert isinstance(alone, Answer)
-        assert item.answer.drift.active() == alone.drift.active()
-        assert item.answer.diffusion.active() == alone.diffusion.active()
+        assert item.answer.drift["x"].active() == alone.drift["x"].active()
+        assert item.answer.diffusion["x,x"].active() == alone.diffusion["x,x"].active()
     assert found.taken + found.shared == len(passes)
     assert found.taken < len(passes) / 2
 
 
 def test_sets_that_need_other_sums_take_their_own() -> None:
-    sets = parameters({}, {"kernels": {"count": 20}}, {"library": {"extra_terms": ["sin(x)"]}})
-    found = swept(record(), sets, ANALYSIS, quiet, sums_here)
+    sets = settings({}, {"kernels": {"count": 20}}, {"library": {"extra_terms": ["sin(x)"]}})
+    found = sweep(record(), sets, ANALYSIS, quiet, sums_here)
     assert found.shared == 0
     assert found.taken == 6
 
 
 def test_a_set_without_an_answer_leaves_the_others_theirs() -> None:
-    found = swept(
+    found = sweep(
         record(),
-        parameters({"library": {"polynomial_degree": 1}}, {"kernels": {"range": [40, 50]}}),
+        settings({"library": {"polynomial_degree": 1}}, {"kernels": {"range": [40, 50]}}),
         ANALYSIS,
         quiet,
         sums_here,
     )
     first, second = found.items
-    assert isinstance(first, Found)
+    assert isinstance(first, SweepEntry)
     assert isinstance(second, IdentificationError)
 
 
@@ -96,7 +94,7 @@ def test_sums_in_memory_cannot_be_changed_by_who_uses_them() -> None:
         return sums_here(work)
 
     remembering = Remembering(kept)
-    pipeline.identify(record(), IdentificationParameters(), quiet, remembering)
+    pipeline.identify(record(), Settings(), quiet, remembering)
     again = remembering(seen[0])
     assert again is not None
     with pytest.raises(ValueError, match="read-only"):
@@ -105,6 +103,6 @@ def test_sums_in_memory_cannot_be_changed_by_who_uses_them() -> None:
 
 def test_a_variant_that_is_no_parameter_is_refused_with_its_place() -> None:
     with pytest.raises(ValidationError, match="variants/1/library/polynomial_degree"):
-        parameters({}, {"library": {"polynomial_degree": 99}})
+        settings({}, {"library": {"polynomial_degree": 99}})
     with pytest.raises(ValidationError, match="variants/0/libary"):
-        parameters(json.loads('{"libary": {}}'))
+        settings(json.loads('{"libary": {}}'))

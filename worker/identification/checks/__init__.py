@@ -1,1 +1,1 @@
-"""Tests of the fitted model, and the sentences that report them."""
+"""Checks of a fit, and what its reader is told about it."""

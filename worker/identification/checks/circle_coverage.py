@@ -1,32 +1,13 @@
 """Parts of a circle where no sample was: nothing is known of a state there."""
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
 
-from grammar.terms import variable_name
-from worker.identification.checks.diagnostics import Finding
 from worker.identification.data.trajectories import CHUNK, Trajectories
 
 BINS = 360
 
 LEAST_SHARE = 1 / 6
 """Of the circle: a narrower gap is the barrier between two states rather than a state."""
-
-
-def unvisited(data: Trajectories, periods: Sequence[float | None]) -> Iterator[Finding]:
-    """A warning for every angle with a wide arc that no sample is in."""
-    for i, period in enumerate(periods):
-        arc = None if period is None else empty_arc(data, i, period)
-        if arc is not None:
-            low, high = arc
-            yield Finding(
-                "unvisited",
-                f"The angle {variable_name(i)} was never between {low:.4g} and {high:.4g}, of a period of {period:.6g}. A state "
-                "there is unvisited: the model's values there are extrapolated, and it says nothing about that state's "
-                "population or the rates into and out of it. Record longer, or start trajectories there.",
-                {"variable": variable_name(i), "range": [low, high]},
-            )
 
 
 def empty_arc(data: Trajectories, variable: int, period: float) -> tuple[float, float] | None:

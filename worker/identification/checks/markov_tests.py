@@ -19,8 +19,9 @@ from worker.identification.data.trajectories import (
     block_edges,
     chunks,
 )
-from worker.identification.equations.scalar_rules import SamplingRule
+from worker.identification.equations.scalar_rules import window_design, window_residuals
 from worker.identification.errors import IndependentSamples
+from worker.identification.sums.rules import SamplingRule
 
 Floats = NDArray[np.float64]
 
@@ -100,8 +101,8 @@ def score_tests(
     products, of_squares = np.zeros(2), np.zeros(2)
     of_drift, of_noise = StageSums.empty(size + extra, size), StageSums.empty(size, size)
     for chunk in walk:
-        residual, of_square = rule.residuals(chunk, library, drift, diffusion)
-        functions, design = library.internal(chunk.left), rule.design(chunk, library)
+        residual, of_square = window_residuals(rule, chunk, library, drift, diffusion)
+        functions, design = library.internal(chunk.left), window_design(rule, chunk, library)
         past = recent_past(chunk.left, chunk.follows)
         instruments = np.concatenate([functions, chunk.elapsed[:, None], past], axis=1)
         stage = stage_of(chunk.elapsed, longest)

@@ -6,15 +6,26 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.identification.checks.markov_tests import ScoreTests
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Chunk
-from worker.identification.equations.scalar_rules import SamplingRule
+from worker.identification.equations.scalar_rules import residual_variance, window_residuals
 from worker.identification.sums.kernel_statistics import nodal_sums
 from worker.identification.sums.moment_cells import Cells
+from worker.identification.sums.rules import SamplingRule
 
 Floats = NDArray[np.float64]
 
 N_BINS = 120
+
+SIGNIFICANT = 4.0
+"""Standard errors beyond which a residual's correlation is called so; a false alarm in 16 000 fits."""
+
+DETERMINISTIC = 1e-3
+"""Share of the increments' mean square below which residuals are no noise."""
+
+NEARLY_DETERMINISTIC, GROWTH_WITHOUT_NOISE = 0.1, 4.0
+"""Over two steps a diffusion's residuals have twice the variance, those of a variable that others drive eight times."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +54,41 @@ class ResidualMoments:
             float(self.powers[4] * self.powers[0] / self.powers[2] ** 2)
             if self.powers[2] > 0
             else 0.0
+        )
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether next to nothing of the increments' mean square is noise."""
+        return bool(self.squares[0] < 1e-3 * self.squares[1])
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether neighbouring residuals are anticorrelated beyond chance."""
+        return (
+            self.lag_one_z < -SIGNIFICANT
+            and self.lag_one_correlation < -0.005
+            and not self.is_deterministic
+        )
+
+    @property
+    def is_persistent(self) -> bool:
+        """Whether neighbouring residuals are positively correlated, beyond chance and enough to matter to a standard error."""
+        return self.lag_one_z > SIGNIFICANT and self.lag_one_correlation > 0.05
+
+    @property
+    def is_blurred(self) -> bool:
+        """Whether neighbouring residuals, and only neighbours, are correlated as those of samples that are averages over an
+        exposure: by up to ¼, with the whole interval exposed."""
+        near, far = self.lag_one_correlation, self.lag_two_correlation
+        # Inertia and filters go on; a drift fitted to blurred samples leaves a trace of the other sign.
+        only_neighbours = self.lag_two_z < SIGNIFICANT or far < 0.1 * near
+        # Jumps, and noise that comes and goes, make correlations of their own.
+        of_a_diffusion = not (self.is_heavy_tailed or self.is_deterministic)
+        return (
+            self.lag_one_z > SIGNIFICANT
+            and 0.02 < near < 0.35
+            and only_neighbours
+            and of_a_diffusion
         )
 
     @property
@@ -98,6 +144,68 @@ class ResidualSums(ResidualMoments):
     negative: tuple[float, float] | None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Residuals:
+    """Residuals of every variable.
+
+    moments   of the residuals
+    growth    (d,) mean square residual over two steps in one over that over one step; None of one variable
+    scores    tests of what the drift leaves out; empty where they were not made
+    """
+
+    moments: tuple[ResidualMoments, ...]
+    growth: Floats | None = None
+    scores: tuple[ScoreTests, ...] = ()
+
+    def noise_free(self) -> tuple[int, ...]:
+        """Variables whose increments hold no noise of their own: deterministic, or driven by the others' noise only."""
+        if self.growth is None:
+            return ()
+        found = []
+        for p, (moments, growth) in enumerate(zip(self.moments, self.growth, strict=True)):
+            share = moments.squares[0] / moments.squares[1] if moments.squares[1] else 0.0
+            if share < DETERMINISTIC or (
+                share < NEARLY_DETERMINISTIC and growth > GROWTH_WITHOUT_NOISE
+            ):
+                found.append(p)
+        return tuple(found)
+
+
+class MomentSums:
+    """What `ResidualMoments` are made of, for one variable."""
+
+    def __init__(self) -> None:
+        self._powers, self._products, self._squares, self._zeros = (
+            np.zeros(5),
+            np.zeros(6),
+            np.zeros(3),
+            0,
+        )
+
+    def add(self, r: Floats, u: Floats, first: Floats, follows: NDArray[np.bool_]) -> None:
+        """Add the windows of a chunk.
+
+        r         (n,) residuals        u   (m,) residuals over their standard deviation, where that is known
+        first     (n,) first increments of the windows
+        follows   (n,) whether a window starts one sample after the one before it
+        """
+        u2 = u * u
+        self._powers += [u.size, float(u.sum()), float(u2.sum()), float(u2 @ u), float(u2 @ u2)]
+        pairs = (r[:-1] * r[1:])[follows[1:]]
+        apart = (r[:-2] * r[2:])[follows[1:-1] & follows[2:]]
+        self._products += [
+            v for p in (pairs, apart) for v in (p.size, float(p.sum()), float(p @ p))
+        ]
+        self._squares += [float(r @ r), float(first @ first), r.size]
+        self._zeros += int((first == 0).sum())
+
+    def moments(self) -> ResidualMoments:
+        """Of all windows so far."""
+        return ResidualMoments(
+            self._powers, self._products, self._squares, self._zeros / max(1.0, self._squares[2])
+        )
+
+
 def measure_residuals(
     walk: Iterator[Chunk],
     rule: SamplingRule,
@@ -107,13 +215,12 @@ def measure_residuals(
     diffusion: Floats,
 ) -> ResidualSums:
     """Residuals of a model with these internal coefficients (n_functions,)."""
-    powers, products, squares = np.zeros(5), np.zeros(6), np.zeros(3)
-    histogram = np.zeros(N_BINS)
-    low, high, zeros = np.inf, -np.inf, 0
+    sums, histogram = MomentSums(), np.zeros(N_BINS)
+    low, high = np.inf, -np.inf
 
     def weights(chunk: Chunk) -> Floats:
-        nonlocal low, high, zeros
-        r, s = rule.residuals(chunk, library, drift, diffusion)
+        nonlocal low, high
+        r, s = window_residuals(rule, chunk, library, drift, diffusion)
         a = library.internal(chunk.left) @ diffusion
         positive = a > 0
         if not positive.all():
@@ -121,19 +228,12 @@ def measure_residuals(
             low, high = min(low, float(where.min())), max(high, float(where.max()))
         if positive.mean() > 0.5:
             u = r[positive] / np.sqrt(
-                np.asarray(rule.residual_variance(chunk, a)[positive], dtype=np.float64)
+                np.asarray(residual_variance(rule, chunk, a)[positive], dtype=np.float64)
             )
         else:
             # Hardly any diffusion was found, as under jumps that drown it; their shape is there all the same.
             u = r / max(float(np.sqrt(np.mean(r**2))), np.finfo(float).tiny)
-        u2 = u * u
-        powers[:] += [u.size, float(u.sum()), float(u2.sum()), float(u2 @ u), float(u2 @ u2)]
-        pairs = (r[:-1] * r[1:])[chunk.follows[1:]]
-        apart = (r[:-2] * r[2:])[chunk.follows[1:-1] & chunk.follows[2:]]
-        products[:] += [v for p in (pairs, apart) for v in (p.size, float(p.sum()), float(p @ p))]
-        difference = chunk.right - chunk.left
-        squares[:] += [float(r @ r), float(difference @ difference), r.size]
-        zeros += int((difference == 0).sum())
+        sums.add(r, u, chunk.right - chunk.left, chunk.follows)
         inside = chunk.left[np.abs(chunk.left) <= 1]
         # The last bin has its right end, too.
         histogram[:] += np.bincount(
@@ -142,16 +242,17 @@ def measure_residuals(
         return np.stack([r**2, s**2, np.ones_like(r), chunk.step, chunk.step**2], axis=1)
 
     nodal = nodal_sums(walk, cells, weights)
+    moments = sums.moments()
     return ResidualSums(
         drift_squared=nodal[0],
         diffusion_squared=nodal[1],
         count=nodal[2],
         time=nodal[3],
         time_squared=nodal[4],
-        powers=powers,
-        products=products,
-        squares=squares,
+        powers=moments.powers,
+        products=moments.products,
+        squares=moments.squares,
         histogram=histogram,
         negative=None if not np.isfinite(low) else (low, high),
-        zero_steps=zeros / max(1.0, squares[2]),
+        zero_steps=moments.zero_steps,
     )

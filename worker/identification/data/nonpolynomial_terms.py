@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar.terms import Binary, Call, Number, Tree
-from worker.identification.checks.diagnostics import Finding
 from worker.identification.data.library import Library
 from worker.identification.data.terms import evaluate
 from worker.identification.data.trajectories import CHUNK, Trajectories
@@ -63,20 +62,6 @@ def _may_fail(tree: Tree) -> bool:
         case Binary(_, left, right):
             return _may_fail(left) or _may_fail(right)
     return False
-
-
-def collinear(library: Library, y: Floats) -> Iterator[Finding]:
-    """Names the terms that no data of this kind can tell apart; y (n, d) a sample of internal states."""
-    found = list(dependences(library, y))
-    if found:
-        sentences = [f"{d.term} is a combination of {', '.join(d.of)}" for d in found]
-        yield Finding(
-            "collinear-terms",
-            f"On these data {'; '.join(sentences)}. Such terms are collinear: equivalent forms exist; the one with fewest terms "
-            "and lowest degree is shown. Remove them from library.extra_terms, or lower library.polynomial_degree to keep them "
-            "instead.",
-            {d.term: list(d.of) for d in found},
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.equations.scalar_rules import WeakSystem
 from worker.identification.errors import NoDataUnderKernels
+from worker.identification.sums.kernel_statistics import WeakSystem
 
 Floats = NDArray[np.float64]
 

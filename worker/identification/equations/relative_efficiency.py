@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 UNSEEN = 1e-12
 """Directions of the library with less than this share of the largest information are not in the data."""
 
-TOLD_APART = 1e-6
+IDENTIFIABLE = 1e-6
 """Share of a direction's information below which kernels do not tell it from the others."""
 
 
@@ -47,7 +47,7 @@ def variance_over_bound(
     )
     design = whitened @ (functions * time[:, None]) @ root
     efficiencies = np.linalg.eigvalsh(design.T @ design)
-    return float((1 / efficiencies).mean()) if efficiencies[0] > TOLD_APART else None
+    return float((1 / efficiencies).mean()) if efficiencies[0] > IDENTIFIABLE else None
 
 
 def local_variance(time: Floats, variance: Floats) -> Floats:

@@ -1,55 +1,97 @@
 """From sums to whitened equations: one system for every component of drift and diffusion (docs/method.md §11)."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.identification.checks.residuals import measure_residuals
+from worker.identification.checks.scalar_residuals import Residuals
+from worker.identification.data.trajectories import Integers, Windows, block_edges
+from worker.identification.data.windows import Stretch, stretches
+from worker.identification.equations.measurement_noise import MeasurementNoise
 from worker.identification.equations.regression import (
     NormalEquations,
     noise_covariance,
     whitened,
     with_block_errors,
 )
-from worker.identification.equations.scalar_rules import WeakSystem
+from worker.identification.estimation.fit import Solution
+from worker.identification.estimation.problem import Problem, Shares, components_of
+from worker.identification.estimation.scalar_fit import N_BLOCKS, N_BLOCKS_FOR_ERRORS
+from worker.identification.selection.diffusion_terms import functions_of, terms_up_to
+from worker.identification.sums.block_sums import blocks_between
 from worker.identification.sums.instruments import Instruments
-from worker.identification.sums.noise_corrections import MeasurementNoise
-from worker.identification.sums.rules import FIRST_STEP, JointRule
+from worker.identification.sums.kernel_statistics import WeakSystem
+from worker.identification.sums.rules import FIRST_STEP, SamplingRule, other_rule
 from worker.identification.sums.window_products import Pair, pairs_of
-from worker.identification.sums.window_statistics import JointStatistics, Sample
+from worker.identification.sums.window_statistics import (
+    JointPass,
+    JointStatistics,
+    Sample,
+    joint_statistics,
+    take_sample,
+)
 
 Floats = NDArray[np.float64]
+SAMPLE_SIZE = 25_000
+"""Windows from which the residuals' local variance is read."""
+
+WINDOWS_FOR_DIAGNOSTICS = 200_000
+"""About so many, in chunks spread over the record, tell what residuals are like."""
+
+WINDOWS_FOR_STEP_ERRORS = 200_000
+"""About so many, in blocks spread over the record, tell what doubling the step changes."""
+
 SMALLEST_EIGENVALUE = 1e-5
 """Directions of V below this share of the largest, after scaling: combinations of instruments that nearly vanish where the sample
 is, and not where the rest of the data are. Dropping them costs no precision (standard errors change by less than a percent)."""
 
-Model = tuple[Floats, Floats]
-"""Drift (d, n_functions) and tensor (d, d, n_functions), internal coefficients."""
 
-Shares = dict[Pair, float]
-"""Σ share · a_pq, the component that an equation is for: one pair, or a mean over the diagonal."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Covariances:
+    """V of every component, (n_instruments, n_instruments) each."""
+
+    drift: list[Floats]
+    diffusion: dict[Pair, Floats]
 
 
 @dataclass(frozen=True, eq=False)
 class JointEquations:
-    """The equations of all components by one rule.
+    """The equations of all components by one rule, from direct sums; see `estimation.Equations`.
 
     The noise of each is read off the residuals of a sample, averaged over a kernel's width, so that it is right for whatever the
     residuals are; but where additive noise was declared, over all of the record. V only weights the equations: estimates are
     unbiased with any V, and a sample of the windows is enough for it.
 
-    additive             the noise was declared to be the same everywhere
-    diffusion_functions  positions of the internal functions that the diffusion's equations are in; None: all
+    sample   of the windows
+    noise    measurement noise that is corrected for
     """
 
-    rule: JointRule
+    problem: Problem
+    rule: SamplingRule
     statistics: JointStatistics
     sample: Sample
-    instruments: Instruments
     noise: MeasurementNoise | None = None
-    additive: bool = False
-    diffusion_functions: NDArray[np.int_] | None = None
+
+    @property
+    def n_windows(self) -> int:
+        return self.statistics.n_windows
+
+    @property
+    def instruments(self) -> Instruments:
+        return self.problem.joint_instruments
+
+    @cached_property
+    def _diffusion_functions(self) -> NDArray[np.int_] | None:
+        """Positions of the internal functions that the diffusion's equations are in; None: all."""
+        degree, library = self.problem.diffusion_degree, self.problem.library
+        return None if degree is None else functions_of(terms_up_to(degree, library)[1], library)
+
+    def other_rule(self) -> SamplingRule | None:
+        return other_rule(self.rule)
 
     @cached_property
     def _at_sample(self) -> tuple[Floats, Floats]:
@@ -61,9 +103,7 @@ class JointEquations:
     def _kernels(self) -> Floats:
         return self._at_sample[0]
 
-    @property
-    def kernel_weights(self) -> Floats:
-        """Σ K_j(z_n) over all windows; (n_kernels,)."""
+    def kernel_weights(self, residuals: Residuals) -> Floats:
         return np.asarray(
             self.statistics.products.count[:, : self.instruments.n_kernels].sum(axis=0)
         )
@@ -71,19 +111,34 @@ class JointEquations:
     def rough_drift(self) -> Floats:
         """All internal functions at once, weighted by local second moments; (d, n_functions)."""
         moves, step = self.sample.products.displacements[:, -1], self.sample.step
-        return np.stack(
-            [
-                _pseudo_solution(self.of_drift(p, self._covariance(v, step)))
-                for p, v in enumerate(moves.T)
-            ]
+        v = Covariances([self._covariance(move, step) for move in moves.T], {})
+        return np.stack([_pseudo_solution(self.of_drift(p, v)) for p in range(len(v.drift))])
+
+    def first_covariances(self) -> Covariances:
+        """From the local averages of a rough drift's squared residuals, and the targets' deviations from their local means."""
+        drift = self.rough_drift()
+        of_drift = [self._covariance(r, self.sample.step) for r in self._residuals(drift).T]
+        shares = components_of(self.problem)
+        return Covariances(
+            of_drift,
+            {pair: self._first_diffusion_covariance(s, drift) for pair, s in shares.items()},
         )
 
-    def first_drift_covariances(self, drift: Floats) -> list[Floats]:
-        """V of each component before a diffusion is known: from the local averages of this drift's squared residuals."""
-        return [self._covariance(r, self.sample.step) for r in self._residuals(drift).T]
+    def covariances(self, model: Solution) -> Covariances:
+        """From the residuals of a model."""
+        drift, tensor = model.coefficients, model.tensor
+        moments = self._expected_moments(drift, tensor)
+        of_drift = [
+            self._covariance(r, moments[:, p, p]) for p, r in enumerate(self._residuals(drift).T)
+        ]
+        shares = components_of(self.problem)
+        of_diffusion = {
+            pair: self._diffusion_covariance(s, drift, tensor, moments)
+            for pair, s in shares.items()
+        }
+        return Covariances(of_drift, of_diffusion)
 
-    def first_diffusion_covariance(self, shares: Shares, drift: Floats) -> Floats:
-        """Likewise, from the targets' deviations from their local means."""
+    def _first_diffusion_covariance(self, shares: Shares, drift: Floats) -> Floats:
         products, step = self.sample.products, self.sample.step
         parts = [
             w * products.diffusion_response(self.rule, pair, drift, self.noise)
@@ -94,20 +149,12 @@ class JointEquations:
             target - self._average(target, step) * step, step**2, squared_step=True
         )
 
-    def drift_covariances(self, model: Model) -> list[Floats]:
-        """V of each component, from the residuals of a model."""
-        expected, residuals = self._expected_moments(model), self._residuals(model[0])
-        return [self._covariance(r, expected[:, p, p]) for p, r in enumerate(residuals.T)]
-
-    def diffusion_covariance(self, shares: Shares, model: Model) -> Floats:
-        """V of a component of the tensor, from the residuals of a model."""
-        products, (drift, tensor) = self.sample.products, model
+    def _diffusion_covariance(
+        self, shares: Shares, drift: Floats, tensor: Floats, moments: Floats
+    ) -> Floats:
+        products = self.sample.products
         design = products.diffusion_design(self.rule, self.noise)
-        residual, expected, moments = (
-            np.zeros(len(design)),
-            np.zeros(len(design)),
-            self._expected_moments(model),
-        )
+        residual, expected = np.zeros(len(design)), np.zeros(len(design))
         for (p, q), w in shares.items():
             residual += w * (
                 products.diffusion_response(self.rule, (p, q), drift, self.noise)
@@ -129,12 +176,11 @@ class JointEquations:
             products.displacements[:, -1] - products.drift_design(self.rule, self.noise) @ drift.T
         )
 
-    def _expected_moments(self, model: Model) -> Floats:
+    def _expected_moments(self, drift: Floats, tensor: Floats) -> Floats:
         """⟨r_p r_q⟩ = â_pq m h + 2 S_pq for the residuals of each window of the sample; (n, d, d).
 
         Where the fitted â_pp falls below a fifth of what the residuals around say, that is taken.
         """
-        drift, tensor = model
         span = self.sample.step * (len(self.rule.drift) - 1)
         out = (
             np.einsum("pqk,nk->npq", tensor, self.sample.functions, optimize=True)
@@ -146,29 +192,57 @@ class JointEquations:
             out[:, p, p] = np.maximum(out[:, p, p], 0.2 * self._average(r**2, span) * span)
         return np.asarray(out)
 
-    def of_drift(
-        self, p: int, covariance: Floats, rule: JointRule | None = None
-    ) -> NormalEquations:
-        """Of b_p; by another rule of the same sums if given one. Raises NoDataUnderKernels."""
+    def of_drift(self, p: int, v: Covariances, rule: SamplingRule | None = None) -> NormalEquations:
         products = self.statistics.products
         system = WeakSystem(
             products.drift_design(rule or self.rule, self.noise), products.drift_response(p)
         )
-        return self._whitened(system, covariance)
+        return self._whitened(system, v.drift[p])
 
     def of_diffusion(
-        self, shares: Shares, drift: Floats, covariance: Floats, rule: JointRule | None = None
-    ) -> NormalEquations:
-        """Of a component of the tensor, for drift (d, n_functions). Raises NoDataUnderKernels."""
+        self,
+        pair: Pair,
+        shares: Shares,
+        drift: Floats,
+        v: Covariances,
+        rule: SamplingRule | None = None,
+    ) -> tuple[NormalEquations, None]:
         products, rule = self.statistics.products, rule or self.rule
         response = sum(
-            w * products.diffusion_response(rule, pair, drift, self.noise)
-            for pair, w in shares.items()
+            w * products.diffusion_response(rule, each, drift, self.noise)
+            for each, w in shares.items()
         )
         design = products.diffusion_design(rule, self.noise)
-        if self.diffusion_functions is not None:
-            design = design[..., self.diffusion_functions]
-        return self._whitened(WeakSystem(design, np.asarray(response)), covariance)
+        if self._diffusion_functions is not None:
+            design = design[..., self._diffusion_functions]
+        return self._whitened(WeakSystem(design, np.asarray(response)), v.diffusion[pair]), None
+
+    def residuals(self, model: Solution) -> Residuals:
+        problem, diagonal = (
+            self.problem,
+            np.stack([model.tensor[p, p] for p in range(len(model.drift))]),
+        )
+        every_chunk = max(1, problem.data.n_increments // WINDOWS_FOR_DIAGNOSTICS)
+        windows = walk(problem, self.rule, N_BLOCKS, every_chunk=every_chunk)
+        return measure_residuals(
+            windows,
+            problem.space,
+            problem.library,
+            self.rule,
+            model.coefficients,
+            diagonal,
+            self.noise,
+        )
+
+    def blocks_at_double_step(self) -> int:
+        return max(1, min(6, self.problem.data.n_increments // WINDOWS_FOR_STEP_ERRORS))
+
+    def at_double_step(self, every: int) -> "JointEquations | None":
+        found = statistics_of(self.problem, self.rule.at_stride(2 * self.rule.stride), every)
+        return None if found is None else replace(self, statistics=found)
+
+    def of_blocks(self, every: int) -> "JointEquations":
+        return replace(self, statistics=self.statistics.of_blocks(every))
 
     def noise_covariance(self, drift: Floats, tensor: Floats) -> Floats:
         """½ mean of D_1 D_1ᵀ less what drift and diffusion put there; (d, d), for tensor (d, d, n_functions)."""
@@ -187,7 +261,7 @@ class JointEquations:
     def _average(self, numerator: Floats, denominator: Floats) -> Floats:
         """Σ K numerator / Σ K denominator at every instrument of the sample; both (n,), the denominator positive."""
         mean = float(numerator.sum() / denominator.sum())
-        if self.additive:
+        if self.problem.diffusion_degree == 0:
             return np.full(len(numerator), mean)
         top, bottom = self._kernels.T @ numerator, self._kernels.T @ denominator
         # A trace of the overall mean keeps the ratio finite away from all kernels.
@@ -243,6 +317,47 @@ class JointEquations:
             if self.rule.errors_from_blocks
             else found
         )
+
+
+def joint_equations_of(problem: Problem, rule: SamplingRule) -> JointEquations:
+    """Equations of a problem of several variables, from one pass over the data and one over a sample of its windows."""
+    only = max(1, round(problem.data.n_increments / SAMPLE_SIZE))
+    run = 1 + rule.lags
+    windows = walk(problem, rule, 1, only=only, run=run)
+    sample = take_sample(
+        windows, problem.space, problem.joint_instruments, rule, run if only > run else np.inf
+    )
+    statistics = statistics_of(problem, rule)
+    assert statistics is not None, "the sample has windows, so the record has"
+    return JointEquations(problem, rule, statistics, sample)
+
+
+def walk(problem: Problem, rule: SamplingRule, n_blocks: int, **some: int) -> Iterator[Stretch]:
+    """The rule's windows: all, or those that `stretches` is told to."""
+    edges, windows = _edges_and_windows(problem, rule, n_blocks)
+    return stretches(problem.data, problem.space, edges, windows, **some)
+
+
+def statistics_of(
+    problem: Problem, rule: SamplingRule, every_block: int = 1
+) -> JointStatistics | None:
+    """Sums over the windows of all blocks, or of every k-th; None of none."""
+    edges, windows = _edges_and_windows(
+        problem, rule, N_BLOCKS_FOR_ERRORS if rule.errors_from_blocks else N_BLOCKS
+    )
+    blocks = blocks_between(edges, every_block)
+    found = problem.summing(
+        JointPass(problem.data, blocks, problem.space, windows, problem.joint_instruments, rule)
+    )
+    assert found is not None, "windows fit any data"
+    return joint_statistics(found, problem.space, problem.joint_instruments, rule)
+
+
+def _edges_and_windows(
+    problem: Problem, rule: SamplingRule, n_blocks: int
+) -> tuple[Integers, Windows]:
+    edges = block_edges(problem.data, n_blocks, whole=not (rule.overlapping or rule.persistent))
+    return edges, replace(rule.windows, longest_step=problem.longest_step * rule.stride)
 
 
 def _pseudo_solution(equations: NormalEquations) -> Floats:

@@ -1,198 +1,186 @@
-"""The default estimator in several variables. Read `identify` first; docs/method.md §11 has the equations.
+"""The default estimator. Read `identify` first: which sampling rule, whether there is measurement
+noise, what the step leaves.
 
-As in one variable (`efficient.py`): by the trapezoid rule first; corrected for measurement noise where its residuals show some;
-by Simpson's rule where the step is too coarse for it.
+By the trapezoid rule first; corrected for measurement noise where its residuals show some; by a
+finer rule where the step is too coarse for it. Sums of one variable are taken in cells
+(`fitting.py`), those of several directly (`multivariate/equations.py`).
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.checks.residuals import JointResiduals, measure_residuals
-from worker.identification.checks.scalar_residuals import ResidualMoments
-from worker.identification.equations.scalar_rules import RuleName
-from worker.identification.equations.weak_system import JointEquations, Model
-from worker.identification.estimation.fit import (
-    covariances,
-    equations_of,
-    first_model,
-    select,
+from grammar.terms import variable_name
+from worker.identification.checks.scalar_residuals import SIGNIFICANT, ResidualMoments
+from worker.identification.equations.measurement_noise import MeasurementNoise
+from worker.identification.equations.weak_system import JointEquations, joint_equations_of
+from worker.identification.estimation.components import Equations, coarse_coefficients, solve
+from worker.identification.estimation.fit import Fit, Solution
+from worker.identification.estimation.problem import Problem, completed
+from worker.identification.estimation.scalar_fit import (
+    WINDOWS_FOR_WEIGHTS,
+    CellEquations,
+    Weights,
+    cell_equations,
+    gather_for,
     walk,
+    weights_through_noise,
 )
-from worker.identification.estimation.problem import (
-    JointProblem,
-    completed,
-    drift_of,
-    tensor_of,
-)
-from worker.identification.estimation.scalar_estimator import (
-    NOISE_ROUNDS,
-    SIGNIFICANT,
-    NoiseHandling,
-    is_noisy,
-)
-from worker.identification.estimation.scalar_fit import N_BLOCKS
-from worker.identification.estimation.step_doubling import at_double_step
+from worker.identification.estimation.scalar_kernel_choice import choose_kernels
 from worker.identification.estimation.thinning import at_longer_steps
 from worker.identification.selection.support_selection import Selected, simplest
-from worker.identification.sums.noise_corrections import MeasurementNoise
+from worker.identification.sums.kernel_statistics import KernelStatistics
 from worker.identification.sums.rules import (
+    ADAMS_MOULTON,
     RULES,
+    SCALAR_THROUGH_NOISE,
     SIMPSON,
     THROUGH_NOISE,
     TRAPEZOID,
-    JointRule,
+    RuleName,
+    SamplingRule,
+    ScalarNoise,
 )
-from worker.identification.sums.window_products import Pair
 from worker.identification.sums.window_statistics import Sample
 
 Floats = NDArray[np.float64]
+NoiseHandling = Literal["auto", "none", "corrected"]
 
 FEWEST_WINDOWS = 200
+
+NOISE_ROUNDS = 8
+SETTLED = 1e-4
+"""Drift, then diffusion and the noise's variance together, are found with the correction for the
+variance before; its relative change is below this in three to five rounds."""
+
+LONGEST_EXPOSURE = 1.2
+"""Exposure, in sampling intervals, up to which positively correlated residuals are those of motion
+blur."""
+
+COARSEST_RESOLUTION = 0.2
+"""Share of zero increments up to which rounding acts like independent noise: the values then move
+by two quanta a step."""
 
 UNCORRELATED = 0.1
 """Correlation of neighbouring residuals below which a thinned record is no longer persistent."""
 
-WINDOWS_FOR_DIAGNOSTICS = 200_000
-"""About so many, in chunks spread over the record, tell what residuals are like."""
+ENOUGH = 0.8
+"""Share of the windows that a finer rule, which needs several equal steps, must find: an uneven
+record has few."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class JointFit:
-    """Drift and diffusion by one rule, internal units.
-
-    drift        one component a variable
-    diffusion    by pair p ≤ q; what is known to be zero has an empty support and no path
-    coarse       raw coefficients on the same supports at twice the step, drift by variable and diffusion by pair
-    residuals    of this model          raw   of the pairwise fit that decided about noise and rule
-    noise_free   variables whose increments hold no noise of their own
-    condition    largest of the column-normalised whitened drift designs
-    sample       of the windows
-    kernel_weights   (n_kernels,) Σ K_j(z_n), in windows
-    least_step       of samples that were thinned for their persistent residuals, else 0 [time]
-    before_thinning  these residuals, by variable
-    """
-
-    rule: JointRule
-    drift: tuple[Selected, ...]
-    diffusion: Mapping[Pair, Selected]
-    coarse: tuple[tuple[Floats | None, ...], Mapping[Pair, Floats | None]]
-    residuals: JointResiduals
-    raw: JointResiduals
-    noise_free: tuple[int, ...]
-    noise: MeasurementNoise | None
-    condition: float
-    sample: Sample
-    kernel_weights: Floats
-    n_windows: int
-    longest_step: float
-    least_step: float
-    before_thinning: tuple[ResidualMoments, ...] = ()
-
-    @property
-    def coefficients(self) -> Floats:
-        """Of the drift; (d, n_functions)."""
-        return np.stack([s.estimate.internal for s in self.drift])
-
-    @property
-    def tensor(self) -> Floats:
-        """Of the diffusion; (d, d, n_functions)."""
-        d = len(self.drift)
-        return np.stack(
-            [
-                np.stack([self.diffusion[min(p, q), max(p, q)].estimate.internal for q in range(d)])
-                for p in range(d)
-            ]
-        )
-
-
-def identify(
-    problem: JointProblem, rule: RuleName | Literal["auto"], noise: NoiseHandling
-) -> JointFit:
-    """Drift vector and diffusion tensor. Raises NoDataUnderKernels."""
+def identify(problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHandling) -> Fit:
+    """Drift and diffusion. Raises NoDataUnderKernels."""
     problem = without_long_steps(problem)
-    asked = RULES.get(rule, TRAPEZOID)
-    # What windows that overlap leave is correlated by itself: whether the path's noise is, pairs tell.
-    plain = fitted(problem, TRAPEZOID if asked.overlapping else asked)
-    if noise == "corrected" or (noise == "auto" and _is_noisy(plain)):
-        corrected = fitted_through_noise(problem, plain)
+    if problem.library.dimension == 1:
+        return _identify_one(problem, rule, noise)
+    return _identify_several(problem, rule, noise)
+
+
+def _identify_one(problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHandling) -> Fit:
+    plain = fitted(problem, RULES.get(rule, TRAPEZOID))
+    (raw,) = plain.raw
+    if noise == "corrected" or (noise == "auto" and (raw.is_noisy or raw.is_blurred)):
+        corrected = _through_noise_of_one(problem, plain)
         if corrected is not None:
             return corrected
-    if rule == "auto" and _is_persistent(plain):
+    if rule == "auto" and is_too_coarse(plain):
+        for finer in (ADAMS_MOULTON, SIMPSON):
+            if share_of_windows(problem, finer) > ENOUGH:
+                return replace(fitted(problem, finer), raw=plain.raw)
+    return plain
+
+
+def _identify_several(
+    problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHandling
+) -> Fit:
+    asked = RULES.get(rule, TRAPEZOID)
+    # What windows that overlap leave is correlated by itself: whether the path's noise is, pairs
+    # tell.
+    plain = fitted(problem, TRAPEZOID if asked.overlapping else asked)
+    if noise == "corrected" or (noise == "auto" and any(m.is_noisy for m in _with_noise(plain))):
+        corrected = _through_noise_of_several(problem, plain)
+        if corrected is not None:
+            return corrected
+    persistent = any(m.is_persistent for m in _with_noise(plain))
+    if rule == "auto" and persistent:
         slower = fitted_at_longer_steps(problem, plain)
         if slower is not None:
             return slower
     if asked.overlapping:
         return fitted(problem, asked, plain)
-    if _is_persistent(plain):
+    if persistent:
         # V knows only the residuals' size; the blocks of the record know all of their covariance.
-        plain = fitted(problem, replace(plain.rule, persistent=True), plain)
+        plain = fitted(problem, replace(asked, persistent=True), plain)
     if rule == "auto" and is_too_coarse(plain):
         finer = fitted(problem, SIMPSON, plain)
-        # Simpson's rule needs pairs of equal steps; an uneven record has few.
-        if finer.n_windows > 0.8 * plain.n_windows:
+        if finer.n_windows > ENOUGH * plain.n_windows:
             return finer
     return plain
 
 
-def fitted(problem: JointProblem, rule: JointRule, plain: JointFit | None = None) -> JointFit:
-    """By one rule, with weights from the residuals of a first fit: that of the plain rule, where there is one."""
-    equations = equations_of(problem, rule)
-    model = first_model(problem, equations) if plain is None else (plain.coefficients, plain.tensor)
-    return _judged(problem, equations, model, plain)
+def fitted(problem: Problem, rule: SamplingRule, plain: Fit | None = None) -> Fit:
+    """Fit by one rule, with weights from the residuals of a first fit: that of the plain rule,
+    where there is one."""
+    of_dimension = cell_equations if problem.library.dimension == 1 else joint_equations_of
+    equations: Equations = of_dimension(problem, rule)
+    rough = plain or solve(problem, equations, equations.first_covariances(), briefly=True)
+    return _judged(problem, equations, equations.covariances(rough), plain)
 
 
-def fitted_through_noise(problem: JointProblem, plain: JointFit) -> JointFit | None:
-    """Corrected for measurement noise; None where no noise is left once drift and diffusion are, or it cannot be done."""
-    if problem.library.other:
-        return None
-    equations = equations_of(problem, THROUGH_NOISE)
-    if equations.statistics.n_windows < FEWEST_WINDOWS:
-        return None
-    b, tensor = plain.coefficients, plain.tensor
-    v = covariances(problem, equations, (b, tensor))
-    covariance = np.zeros((len(b), len(b)))
-    for _ in range(NOISE_ROUNDS):
-        noisy = replace(equations, noise=MeasurementNoise(covariance, problem.library))
-        drift, diffusion, _ = select(problem, noisy, v, briefly=True)
-        b, tensor = drift_of(drift), tensor_of(problem, completed(problem, diffusion, ()))
-        covariance = _positive(noisy.noise_covariance(b, tensor))
-        if not covariance.any():
-            return None
-    return _judged(
-        problem,
-        replace(equations, noise=MeasurementNoise(covariance, problem.library)),
-        (b, tensor),
-        plain,
+def _judged(problem: Problem, equations: Equations, v: Any, plain: Fit | None) -> Fit:
+    """The fit with these covariances, after the kernels are chosen where there is a choice, and
+    what its residuals say."""
+    choice = None
+    if isinstance(equations, CellEquations) and equations.at_nodes is not None:
+        problem, choice = choose_kernels(problem, equations.rule, equations.at_nodes, v)
+        equations = replace(
+            equations, problem=problem, statistics=equations.at_nodes.under(problem.kernels)
+        )
+    solution = solve(problem, equations, v)
+    residuals = equations.residuals(solution)
+    noise_free = residuals.noise_free() if plain is None else plain.noise_free
+    drift = tuple(
+        simplest(s, equations.of_drift(p, v), problem.library) if p in noise_free else s
+        for p, s in enumerate(solution.drift)
+    )
+    coarse = coarse_coefficients(problem, equations, v, replace(solution, drift=drift))
+    return Fit(
+        rule=solution.rule,
+        drift=drift,
+        diffusion=completed(problem, solution.diffusion, noise_free),
+        condition=solution.condition,
+        noise=_noise_of(equations),
+        residuals=residuals.moments,
+        raw=residuals.moments if plain is None else plain.raw,
+        coarse=(coarse[0], {p: c for p, c in coarse[1].items() if not set(p) & set(noise_free)}),
+        instruments=problem.instruments,
+        kernel_weights=equations.kernel_weights(residuals),
+        n_windows=equations.n_windows,
+        longest_step=problem.longest_step,
+        least_step=problem.least_step,
+        scores=residuals.scores,
+        noise_free=noise_free,
+        choice=choice or problem.choice,
+        statistics=equations.statistics if isinstance(equations, CellEquations) else None,
+        variance=v.drift if isinstance(equations, CellEquations) else None,
+        sample=equations.sample if isinstance(equations, JointEquations) else None,
     )
 
 
-def fitted_at_longer_steps(problem: JointProblem, plain: JointFit) -> JointFit | None:
-    """At the shortest steps whose residuals are uncorrelated; None where there are none shorter than half a relaxation time."""
-    first = plain.raw.moments
-    for slower in at_longer_steps(problem):
-        fit = fitted(slower, TRAPEZOID)
-        if (
-            _fastest_rate(fit.coefficients, fit.sample) * slower.least_step
-            > 0.5 * problem.space.time
-        ):
-            return None
-        moments = [m for p, m in enumerate(fit.raw.moments) if p not in fit.noise_free]
-        if all(m.lag_one_correlation < UNCORRELATED and m.lag_one_z < SIGNIFICANT for m in moments):
-            return replace(fit, before_thinning=first)
-    return None
+def _noise_of(equations: Equations) -> Floats | None:
+    """Covariance of the measurement noise that the equations are corrected for; (d, d)."""
+    if isinstance(equations, JointEquations):
+        return None if equations.noise is None else equations.noise.covariance
+    return None if equations.rule.noise is None else np.array([[equations.rule.noise.variance]])
 
 
-def is_too_coarse(fit: JointFit) -> bool:
+def is_too_coarse(fit: Fit) -> bool:
     """Whether doubling the step moves a coefficient beyond its error and by more than a percent."""
-    components = [
-        *zip(fit.drift, fit.coarse[0], strict=True),
-        *((s, fit.coarse[1].get(p)) for p, s in fit.diffusion.items()),
-    ]
-    for selected, coarse in components:
+    for _, selected, coarse in components_at_double_step(fit):
         estimate = selected.estimate
         if coarse is not None and len(coarse):
             moved = np.abs(coarse - estimate.raw)
@@ -203,82 +191,207 @@ def is_too_coarse(fit: JointFit) -> bool:
     return False
 
 
-def without_long_steps(problem: JointProblem) -> JointProblem:
-    """Steps up to half the fastest relaxation time, where sampling is uneven and enough steps are shorter; else all.
+def without_long_steps(problem: Problem) -> Problem:
+    """Steps up to half the fastest relaxation time, where sampling is uneven and enough steps are
+    shorter; else all.
 
-    See `efficient.without_long_steps`. The rate here is the largest eigenvalue of the drift's linear regression on the state.
+    Over a longer step the quadrature rule errs by more than two percent. The choice of steps does
+    not depend on the noise, so leaving the long ones out biases nothing.
     """
-    steps = problem.space.scales[0].steps
+    steps = problem.scales.steps
     if not steps[-1] > 1.5 * steps[0]:
         return problem
-    equations = equations_of(problem, TRAPEZOID)
-    rate = _fastest_rate(equations.rough_drift(), equations.sample)
+    if problem.library.dimension == 1:
+        equations = CellEquations(problem, TRAPEZOID, gather_for(problem, TRAPEZOID))
+        _, rate = mean_diffusion_and_rate(
+            problem, equations.statistics, solve(problem, equations, equations.first_covariances())
+        )
+    else:
+        joint = joint_equations_of(problem, TRAPEZOID)
+        rate = _fastest_rate(joint.rough_drift(), joint.sample)
     if not rate > 0:
         return problem
-    limit = problem.space.time / (2 * rate)
+    limit = problem.scales.time / (2 * rate)
     share = float(np.searchsorted(steps, limit)) / len(steps)
     return replace(problem, longest_step=limit) if 0.2 < share < 1 else problem
 
 
+def components_at_double_step(fit: Fit) -> Iterator[tuple[str, Selected, Floats | None]]:
+    """Name, estimate and raw coefficients at twice the step of every component; None where there
+    are none."""
+    if len(fit.drift) == 1:
+        yield "drift", fit.drift[0], fit.coarse[0][0]
+        yield "diffusion", fit.diffusion[0, 0], fit.coarse[1].get((0, 0))
+        return
+    names = [variable_name(p) for p in range(len(fit.drift))]
+    for name, selected, coarse in zip(names, fit.drift, fit.coarse[0], strict=True):
+        yield f"drift of {name}", selected, coarse
+    for (p, q), selected in fit.diffusion.items():
+        yield f"diffusion {names[p]},{names[q]}", selected, fit.coarse[1].get((p, q))
+
+
+def _with_noise(fit: Fit) -> list[ResidualMoments]:
+    """Residuals of the variables whose increments hold noise of their own."""
+    return [m for p, m in enumerate(fit.raw) if p not in fit.noise_free]
+
+
+def _through_noise_of_one(problem: Problem, plain: Fit) -> Fit | None:
+    """Corrected for measurement noise; None where no noise is left once drift and diffusion are.
+
+    Where the noise is larger than an increment, the fit is done again on every m-th sample (windows
+    still start at every one): the diffusion's error is smallest where an increment's a m Δt is
+    about the noise's variance.
+    """
+    thinned = _stride_beyond_resolution(problem, plain.raw[0].zero_steps)
+    found = _through_noise_at(problem, plain, thinned, keep=thinned > 1)
+    if found is None:
+        return None
+    stride = _stride_beyond_noise(problem, found)
+    if stride <= found.rule.windows.stride:
+        return found
+    return _through_noise_at(problem, plain, stride) or found
+
+
+def _through_noise_at(
+    problem: Problem, plain: Fit, stride: int, *, keep: bool = False
+) -> Fit | None:
+    """Corrected for measurement noise, on every `stride`-th sample.
+
+    keep   also where no noise is left: quantised values that are thinned until rounding does not
+           show are still better than all
+    """
+    rule, noise = SCALAR_THROUGH_NOISE.at_stride(stride), ScalarNoise(0.0)
+    equations = cell_equations(problem, rule)
+    statistics = equations.statistics
+    if statistics.n_windows < FEWEST_WINDOWS:
+        return None
+    weights = Weights(statistics.time, statistics.time_squared.sum(axis=0))
+    exposure = 0.0
+    for _ in range(NOISE_ROUNDS):
+        found = solve(problem, replace(equations, rule=replace(rule, noise=noise)), weights)
+        assert found.noise is not None, "the rule has it as an unknown"
+        variance = float(found.noise[0, 0])
+        change = variance - noise.variance
+        a, _ = mean_diffusion_and_rate(problem, statistics, found)
+        exposure = max(-6 * variance, 0.0) / a if a > 0 else np.inf
+        if not (variance > 0 or (exposure < LONGEST_EXPOSURE and plain.raw[0].is_blurred)):
+            if not keep:
+                return None
+            noise, exposure = ScalarNoise(0.0), 0.0
+            break
+        # Blur is in proportion to the diffusion; an instrument's noise is the same everywhere.
+        noise = ScalarNoise(variance, found.tensor[0, 0] / a if variance < 0 else None)
+        if abs(change) < SETTLED * abs(variance):
+            break
+        weights = weights_through_noise(problem, statistics, found, variance)
+    return replace(
+        _judged(problem, replace(equations, rule=replace(rule, noise=noise)), weights, plain),
+        exposure=exposure,
+    )
+
+
+def _through_noise_of_several(problem: Problem, plain: Fit) -> Fit | None:
+    """Corrected for measurement noise; None where no noise is left once drift and diffusion are, or
+    it cannot be done."""
+    if problem.library.other:
+        return None
+    equations = joint_equations_of(problem, THROUGH_NOISE)
+    if equations.n_windows < FEWEST_WINDOWS:
+        return None
+    v, covariance, found = equations.covariances(plain), np.zeros((len(plain.drift),) * 2), None
+    for _ in range(NOISE_ROUNDS):
+        noisy = replace(equations, noise=MeasurementNoise(covariance, problem.library))
+        found = solve(problem, noisy, v, briefly=True)
+        covariance = _positive(noisy.noise_covariance(found.coefficients, found.tensor))
+        if not covariance.any():
+            return None
+    assert found is not None, "there is a round"
+    noisy = replace(equations, noise=MeasurementNoise(covariance, problem.library))
+    return _judged(problem, noisy, noisy.covariances(found), plain)
+
+
+def fitted_at_longer_steps(problem: Problem, plain: Fit) -> Fit | None:
+    """At the shortest steps whose residuals are uncorrelated; None where there are none shorter
+    than half a relaxation time."""
+    for slower in at_longer_steps(problem):
+        fit = fitted(slower, TRAPEZOID)
+        assert fit.sample is not None, "there are several variables"
+        if (
+            _fastest_rate(fit.coefficients, fit.sample) * slower.least_step
+            > 0.5 * problem.space.time
+        ):
+            return None
+        if all(
+            m.lag_one_correlation < UNCORRELATED and m.lag_one_z < SIGNIFICANT
+            for m in _with_noise(fit)
+        ):
+            return replace(fit, before_thinning=plain.raw)
+    return None
+
+
+def share_of_windows(problem: Problem, rule: SamplingRule) -> float:
+    """Windows of the rule by pairs of samples: few where steps are uneven or trajectories short."""
+    each = (
+        sum(c.size for c in walk(problem, r, at_most=WINDOWS_FOR_WEIGHTS))
+        for r in (rule, TRAPEZOID)
+    )
+    windows, pairs = each
+    return windows / max(pairs, 1)
+
+
+def mean_diffusion_and_rate(
+    problem: Problem, statistics: KernelStatistics, model: Solution
+) -> tuple[float, float]:
+    """⟨a⟩ and the relaxation rate 2⟨b²⟩/⟨a⟩ = −⟨b′⟩ (integration by parts under the stationary
+    law), internal units."""
+    functions, time = problem.library.internal(statistics.nodes), float(statistics.time.sum())
+    b, a = (
+        functions @ model.drift[0].estimate.internal,
+        functions @ model.diffusion[0, 0].estimate.internal,
+    )
+    diffusion = float(statistics.time @ a) / time
+    return diffusion, 2 * float(statistics.time @ b**2) / time / diffusion if diffusion > 0 else 0.0
+
+
 def _fastest_rate(drift: Floats, sample: Sample) -> float:
-    """Largest eigenvalue's size of the drift's linear regression on the state; drift (d, n_functions)."""
+    """Largest eigenvalue's size of the drift's linear regression on the state; drift (d,
+    n_functions)."""
     b, y = sample.functions @ drift.T, sample.instrument
     slopes = np.linalg.lstsq(np.column_stack([y, np.ones(len(y))]), b, rcond=None)[0][:-1]
     return float(np.abs(np.linalg.eigvals(slopes)).max())
 
 
-def _is_noisy(fit: JointFit) -> bool:
-    return any(is_noisy(m) for p, m in enumerate(fit.raw.moments) if p not in fit.noise_free)
-
-
-def _judged(
-    problem: JointProblem, equations: JointEquations, rough: Model, plain: JointFit | None
-) -> JointFit:
-    """The fit, weighted by the residuals of a rough model, and what its residuals say."""
-    rule, noise = equations.rule, equations.noise
-    v = covariances(problem, equations, rough)
-    drift, estimated, condition = select(problem, equations, v)
-    b = drift_of(drift)
-    tensor = tensor_of(problem, completed(problem, estimated, ()))
-    diagonal = np.stack([tensor[p, p] for p in range(len(b))])
-    windows = walk(
-        problem,
-        rule,
-        N_BLOCKS,
-        every_chunk=max(1, problem.data.n_increments // WINDOWS_FOR_DIAGNOSTICS),
-    )
-    residuals = measure_residuals(windows, problem.space, problem.library, rule, b, diagonal, noise)
-    noise_free = residuals.noise_free() if plain is None else plain.noise_free
-    drift = tuple(
-        simplest(s, equations.of_drift(p, v.drift[p]), problem.library) if p in noise_free else s
-        for p, s in enumerate(drift)
-    )
-    coarse_drift, coarse_diffusion = at_double_step(problem, equations, v, drift, estimated)
-    return JointFit(
-        rule=rule,
-        drift=drift,
-        diffusion=completed(problem, estimated, noise_free),
-        coarse=(
-            coarse_drift,
-            {p: c for p, c in coarse_diffusion.items() if not set(p) & set(noise_free)},
+def _stride_beyond_noise(problem: Problem, found: Fit) -> int:
+    """Stride at which an increment's a m Δt reaches the noise's variance, but not beyond a fifth of
+    a relaxation time, where the rule's own error sets in."""
+    assert found.statistics is not None, "there is one variable"
+    a, rate = mean_diffusion_and_rate(problem, found.statistics, found)
+    if not a > 0:
+        return 1
+    beyond_noise = float(found.noise_variances[0]) / a
+    return max(
+        1,
+        int(
+            min(beyond_noise, 0.2 / rate if rate > 0 else np.inf, problem.data.n_increments / 1000)
         ),
-        residuals=residuals,
-        raw=residuals if plain is None else plain.raw,
-        noise_free=noise_free,
-        noise=noise,
-        condition=condition,
-        sample=equations.sample,
-        kernel_weights=equations.kernel_weights,
-        n_windows=equations.statistics.n_windows,
-        longest_step=problem.longest_step,
-        least_step=problem.least_step,
     )
 
 
-def _is_persistent(fit: JointFit) -> bool:
-    """Whether neighbouring residuals are positively correlated, beyond chance and enough to matter to a standard error."""
-    moments = [m for p, m in enumerate(fit.raw.moments) if p not in fit.noise_free]
-    return any(m.lag_one_z > SIGNIFICANT and m.lag_one_correlation > 0.05 for m in moments)
+def _stride_beyond_resolution(problem: Problem, share: float) -> int:
+    """Samples to skip until quantised values move by about two quanta: only then is rounding like
+    independent noise.
+
+    share   of the increments that are zero
+    """
+    stride, limit = 1, problem.data.n_increments // 200
+    while share > COARSEST_RESOLUTION and 2 * stride < limit:
+        stride *= 2
+        zeros = n = 0
+        for chunk in walk(problem, TRAPEZOID.at_stride(stride)):
+            zeros += int((chunk.left == chunk.right).sum())
+            n += chunk.size
+        share = zeros / max(n, 1)
+    return stride
 
 
 def _positive(covariance: Floats) -> Floats:

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from worker.identification.data.library import Library
 from worker.identification.equations.regression import inverse_square_root, noise_covariance
 from worker.identification.equations.relative_efficiency import variance_over_bound
-from worker.identification.equations.weak_system import SMALLEST_EIGENVALUE
-from worker.identification.estimation.fit import walk
-from worker.identification.estimation.problem import JointProblem
+from worker.identification.equations.weak_system import SMALLEST_EIGENVALUE, walk
+from worker.identification.estimation.problem import Problem
 from worker.identification.estimation.scalar_fit import N_BLOCKS
 from worker.identification.selection.cross_validation import (
     FEWEST_FOLDS,
@@ -25,7 +24,7 @@ from worker.identification.selection.cross_validation import (
     choice_among,
     folds_of,
     held_out,
-    make_yardstick,
+    make_held_out_score,
 )
 from worker.identification.sums.instruments import Instruments
 from worker.identification.sums.rules import TRAPEZOID
@@ -44,10 +43,9 @@ WINDOWS_FOR_SCORES = 200_000
 """About so many, in chunks of every block, tell kernels apart as far as any number does: scores are in units of chance."""
 
 
-def choose_instruments(
-    problem: JointProblem, make: Callable[[int], Instruments]
-) -> tuple[JointProblem, KernelChoice]:
-    """The problem with the instruments that cross-validation prefers; its own where there are too few samples to choose.
+def choose_instruments(problem: Problem, make: Callable[[int], Instruments]) -> Problem:
+    """The problem with the instruments that cross-validation prefers, its own where there are too few samples to choose, and how
+    they were chosen.
 
     make   instruments of at most so many kernels
     """
@@ -56,18 +54,18 @@ def choose_instruments(
     sample = take_sample(
         walk(problem, TRAPEZOID, 1, only=max(1, round(n / SAMPLE_SIZE))),
         problem.space,
-        problem.instruments,
+        problem.joint_instruments,
         TRAPEZOID,
         1,
     )
-    variance = LocalVariance.of_sample(sample, problem.instruments)
+    variance = LocalVariance.of_sample(sample, problem.joint_instruments)
     together = _Together(candidates, variance, problem.library)
     windows = walk(problem, TRAPEZOID, N_BLOCKS, every_chunk=max(1, n // WINDOWS_FOR_SCORES))
     statistics = gather(windows, problem.space, together, TRAPEZOID)
     assert statistics is not None, "the sample has windows, so the record has"
     folds = folds_of(statistics.products.columns)
     if len(folds) < FEWEST_FOLDS:
-        return problem, KernelChoice((), None, len(folds))
+        return replace(problem, choice=KernelChoice((), None, len(folds)))
     parts = [
         WindowProducts(folds[:, a:b], statistics.products.layout)
         for a, b in pairwise(together.ends)
@@ -78,9 +76,8 @@ def choose_instruments(
         for c, part in zip(candidates, parts[:-d], strict=True)
     ]
     choice = choice_among(judged, len(folds))
-    return problem if choice.chosen is None else replace(
-        problem, instruments=candidates[choice.chosen]
-    ), choice
+    taken = problem.instruments if choice.chosen is None else candidates[choice.chosen]
+    return replace(problem, instruments=taken, choice=choice)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,7 +108,7 @@ class LocalVariance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Together:
-    """All candidates' instruments, and the yardstick's g/ω_p of every variable."""
+    """All candidates' instruments, and the held-out score's g/ω_p of every variable."""
 
     candidates: tuple[Instruments, ...]
     variance: LocalVariance
@@ -159,14 +156,16 @@ def _judge(
                 ),
             )
         )
-        yardstick = make_yardstick(
+        held_out_score = make_held_out_score(
             likelihood.drift_design(TRAPEZOID),
             likelihood.drift_response(p),
             likelihood.functions[..., 0, :].sum(axis=0),
         )
         scores.append(
             held_out(
-                root @ folds.drift_design(TRAPEZOID), folds.drift_response(p) @ root.T, yardstick
+                root @ folds.drift_design(TRAPEZOID),
+                folds.drift_response(p) @ root.T,
+                held_out_score,
             )
         )
     of_drift, of_diffusion = (_mean(values) for values in zip(*variances, strict=True))

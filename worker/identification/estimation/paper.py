@@ -19,11 +19,12 @@ from worker.identification.data.trajectories import (
     block_edges,
     chunks,
 )
-from worker.identification.equations.scalar_rules import Euler
+from worker.identification.equations.scalar_rules import window_weights
 from worker.identification.errors import NoDataUnderKernels, TooFewSamples
 from worker.identification.sums.kernel_statistics import gather
 from worker.identification.sums.kernels import Kernels
 from worker.identification.sums.moment_cells import make_cells
+from worker.identification.sums.rules import EULER
 
 Floats = NDArray[np.float64]
 
@@ -130,13 +131,12 @@ def stacked_system(
 ) -> StackedSystem:
     """Lines 1 to 7 of Algorithm 1: the sums (M3) of every trajectory by itself, in one pass."""
     walk = chunks(data, scales, block_edges(data, 0, one_per_trajectory=True))
-    euler = Euler()
     statistics = gather(
         walk,
         library,
         kernels,
         make_cells(kernels, scales),
-        lambda chunk: euler.weights(chunk, library),
+        lambda chunk: window_weights(EULER, chunk, library),
     )
     to_raw = np.array([[float(v) for v in row] for row in library.change_of_basis]).T
     return StackedSystem(

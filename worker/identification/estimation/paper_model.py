@@ -6,69 +6,52 @@ Apart from the other answers because scikit-learn takes longer to import than mo
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.checks.diagnostics import Finding
+from worker.identification.checks.findings import paper_preset
 from worker.identification.checks.scalar_residuals import measure_residuals
 from worker.identification.data.library import Library
-from worker.identification.data.trajectories import (
-    Scales,
-    Trajectories,
-    block_edges,
-    chunks,
-)
-from worker.identification.equations.scalar_rules import Euler
+from worker.identification.data.trajectories import block_edges, chunks
 from worker.identification.estimation import paper
+from worker.identification.estimation.problem import Problem
 from worker.identification.identified_model import (
-    Answer,
+    Bounds,
     ComponentFit,
+    IdentifiedModel,
     PathEntry,
     TermFit,
     coverage_of,
     histogram_of,
     process_of,
 )
-from worker.identification.sums.kernels import Kernels
 from worker.identification.sums.moment_cells import make_cells
+from worker.identification.sums.rules import EULER
 
 Floats = NDArray[np.float64]
 
 
-def by_paper(
-    data: Trajectories,
-    scales: Scales,
-    library: Library,
-    kernels: Kernels,
-    *,
-    threshold: float = 0.25,
-    bounds: tuple[float, float] = (-np.inf, np.inf),
-) -> Answer:
+def by_paper(problem: Problem, *, threshold: float = 0.25, bounds: Bounds) -> IdentifiedModel:
     """Algorithm 1, with the residuals of its model beside it. Raises what `identify_by_paper` raises."""
+    data, scales, library, kernels = problem.data, problem.scales, problem.library, problem.kernels
     model = paper.identify_by_paper(data, scales, library, kernels, threshold=threshold)
     to_internal = np.array([[float(v) for v in row] for row in library.change_of_basis]).T
     b = to_internal @ model.drift.coefficients * scales.time / scales.unit
     a = to_internal @ model.diffusion.coefficients * scales.time / scales.unit**2
     cells = make_cells(kernels, scales)
     residuals = measure_residuals(
-        chunks(data, scales, block_edges(data, 1)), Euler(), library, cells, b, a
+        chunks(data, scales, block_edges(data, 1)), EULER, library, cells, b, a
     )
-    return Answer(
-        drift=_sparse_component(model.drift, library),
-        diffusion=_sparse_component(model.diffusion, library),
-        process=process_of(library, b, a, scales, bounds),
+    return IdentifiedModel(
+        drift={"x": _sparse_component(model.drift, library)},
+        diffusion={"x,x": _sparse_component(model.diffusion, library)},
+        process=process_of(library, b, a, scales, bounds[0]),
         draws=(),
-        findings=(
-            Finding(
-                "paper-preset",
-                "These coefficients come from the source paper's Algorithm 1. Its stacked rows leave a bias of some percent that "
-                "more data do not remove, and it gives no errors. The default estimator does better on the same data.",
-            ),
-        ),
-        residuals=residuals,
-        noise_variance=None,
+        findings=(paper_preset(),),
+        residuals={"x": residuals},
+        noise_variances=None,
         condition=None,
         coverage=coverage_of(kernels, kernels.at(cells.nodes()) @ residuals.count, scales),
-        histogram=histogram_of(residuals, scales),
-        scales=scales,
+        space=problem.space,
         rule="euler",
+        histogram=histogram_of(residuals, scales),
     )
 
 

@@ -1,4 +1,4 @@
-"""One fit by one sampling rule: pooled sums, weights, supports, coefficients (docs/method.md §§3–5)."""
+"""The equations of one variable by one sampling rule: sums in cells, and their weights (docs/method.md §§3–5)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -8,14 +8,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.checks.reflecting_boundaries import NO_WALLS, Walls
-from worker.identification.checks.scalar_residuals import ResidualSums, measure_residuals
-from worker.identification.data.library import Library
+from worker.identification.checks.scalar_residuals import Residuals, ResidualSums, measure_residuals
 from worker.identification.data.trajectories import (
     Chunk,
     Integers,
-    Scales,
-    Trajectories,
     Windows,
     block_edges,
     chunks,
@@ -31,25 +27,19 @@ from worker.identification.equations.regression import (
     whitening_of,
 )
 from worker.identification.equations.scalar_rules import (
-    Euler,
-    SamplingRule,
-    Trapezoid,
-    WeakSystem,
-)
-from worker.identification.estimation.kernel_grid import KernelGrid
-from worker.identification.selection.best_subset import Estimate, estimate_on
-from worker.identification.selection.criteria import BIC, Criterion
-from worker.identification.selection.diffusion_terms import choose_up_to
-from worker.identification.selection.support_selection import Selected, choose
-from worker.identification.sums.block_sums import Summing, blocks_between, sums_here
-from worker.identification.sums.kernel_statistics import (
-    KernelStatistics,
     WindowsPass,
-    statistics_of,
+    diffusion_systems,
+    drift_system,
 )
+from worker.identification.estimation.fit import Solution
+from worker.identification.estimation.problem import Problem, Shares
+from worker.identification.sums.block_sums import blocks_between
+from worker.identification.sums.kernel_statistics import KernelStatistics, WeakSystem, statistics_of
 from worker.identification.sums.kernels import Kernels
-from worker.identification.sums.moment_cells import Cells, kernels_at_nodes, make_cells
+from worker.identification.sums.moment_cells import Cells, kernels_at_nodes
 from worker.identification.sums.polynomial_moments import gather_by_powers, is_polynomial
+from worker.identification.sums.rules import TRAPEZOID, SamplingRule, other_rule
+from worker.identification.sums.window_products import Pair
 
 Floats = NDArray[np.float64]
 
@@ -65,54 +55,6 @@ LONG_RECORD = 1_000_000
 
 WINDOWS_FOR_DIAGNOSTICS = 500_000
 """What would be material shows in so many residuals: a correlation of half a percent is 3.5 of its standard errors."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Problem:
-    """Everything a fit needs besides the rule.
-
-    longest_step   increments over longer steps are left out [time]
-    walls          windows that start near them are left out
-    grid           kernels to choose from by cross-validation; `kernels` are then those until the choice
-    diffusion_degree   highest total degree of the diffusion's terms; None: all terms of the library
-    summing        takes the sums over all the data
-    edges          sample numbers at which blocks begin, and the end; None: about as many blocks as errors need
-    """
-
-    data: Trajectories
-    scales: Scales
-    library: Library
-    kernels: Kernels
-    selection: Criterion = BIC
-    period: float | None = None
-    longest_step: float = np.inf
-    grid: KernelGrid | None = None
-    walls: Walls = NO_WALLS
-    diffusion_degree: int | None = None
-    summing: Summing = sums_here
-    edges: Integers | None = None
-
-    @property
-    def cells(self) -> Cells:
-        return (
-            make_cells(self.kernels, self.scales)
-            if self.grid is None
-            else self.grid.cells(self.scales)
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fit:
-    """Drift and diffusion by one rule, internal units.
-
-    noise_variance   of the measurement noise that goes with them, where the rule has it as an unknown
-    """
-
-    rule: SamplingRule
-    drift: Selected
-    diffusion: Selected
-    condition: float
-    noise_variance: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,7 +107,7 @@ def gather_for(
     Of a long record increments over several steps are taken one after the other, not from every sample: they hold the same drift.
     """
     kernels = None if at_nodes else problem.kernels
-    wanted = Trapezoid(rule.windows.stride) if isinstance(rule, Euler) else rule
+    wanted = TRAPEZOID.at_stride(rule.stride) if rule.is_explicit else rule
     # Neighbouring blocks share a window's length of samples; thirty strides make that little.
     n_blocks = (
         min(N_BLOCKS_FOR_ERRORS, problem.data.n_increments // (30 * rule.windows.stride))
@@ -173,7 +115,7 @@ def gather_for(
         else N_BLOCKS
     )
     all_windows = np.isinf(problem.longest_step) and not problem.walls
-    if isinstance(wanted, Trapezoid) and is_polynomial(problem.library) and all_windows:
+    if wanted.name == TRAPEZOID.name and is_polynomial(problem.library) and all_windows:
         edges = block_edges(problem.data, n_blocks) if problem.edges is None else problem.edges
         hop = wanted.stride if problem.data.n_increments > LONG_RECORD else 1
         fast = gather_by_powers(
@@ -220,21 +162,15 @@ def first_weights(statistics: KernelStatistics, kernels: Kernels) -> Weights:
 
 
 def weights_of(
-    residuals: ResidualSums,
-    first: Fit,
-    statistics: KernelStatistics,
-    library: Library,
-    kernels: Kernels,
+    residuals: ResidualSums, first: Solution, statistics: KernelStatistics, problem: Problem
 ) -> Weights:
     """From a sample's residuals of a first fit: the fitted diffusion, times a local average of residual over expectation.
 
     Averaging the residuals themselves would pull their variance towards where most data are, and errors with it.
     """
-    at_nodes = statistics.at_nodes(kernels)
+    at_nodes = statistics.at_nodes(problem.kernels)
     rough = smooth_ratio(at_nodes, residuals.drift_squared, residuals.time)
-    a = np.maximum(
-        library.internal(statistics.nodes) @ first.diffusion.estimate.internal, 0.2 * rough
-    )
+    a = np.maximum(problem.library.internal(statistics.nodes) @ first.tensor[0, 0], 0.2 * rough)
     of_drift = a * smooth_ratio(at_nodes, residuals.drift_squared, a * residuals.time)
     of_diffusion = a**2 * smooth_ratio(
         at_nodes, residuals.diffusion_squared, a**2 * residuals.time_squared
@@ -243,10 +179,10 @@ def weights_of(
 
 
 def weights_through_noise(
-    problem: Problem, statistics: KernelStatistics, fit: Fit, variance: float
+    problem: Problem, statistics: KernelStatistics, fit: Solution, variance: float
 ) -> Weights:
     """As the fitted diffusion and a measurement noise of this variance make them, but for a factor; see `calibrated`."""
-    a = problem.library.internal(statistics.nodes) @ fit.diffusion.estimate.internal
+    a = problem.library.internal(statistics.nodes) @ fit.tensor[0, 0]
     mean = float(statistics.time @ a) / float(statistics.time.sum())
     # Where the fit is far below its average it is not to be trusted; nor is an average that is negative.
     a = np.maximum(a, 0.2 * mean) if mean > 0 else np.ones_like(a)
@@ -254,100 +190,98 @@ def weights_through_noise(
     return Weights(a * statistics.time, motion**2 * statistics.time_squared.sum(axis=0))
 
 
-def residuals_of(problem: Problem, fit: Fit, at_most: int) -> ResidualSums:
-    """A pass over about so many windows of the data with the fit's model."""
-    drift, diffusion = fit.drift.estimate.internal, fit.diffusion.estimate.internal
-    windows = walk(problem, fit.rule, at_most=at_most)
-    return measure_residuals(windows, fit.rule, problem.library, problem.cells, drift, diffusion)
+@dataclass(frozen=True, slots=True, eq=False)
+class CellEquations:
+    """The equations of one variable by one rule, from sums in cells; see `estimation.Equations`.
 
-
-def fit_with(
-    problem: Problem,
-    rule: SamplingRule,
-    statistics: KernelStatistics,
-    weights: Weights,
-    *,
-    briefly: bool = False,
-) -> Fit:
-    """Select and estimate the drift, then the diffusion with the drift's part removed.
-
-    briefly   the model alone, for what needs no more: terms need not hold by the other sampling rule too
+    at_nodes   the statistics without kernels, where there are several to choose from
     """
-    library, n_windows, criterion = problem.library, statistics.n_windows, problem.selection
-    other = None if briefly else _other_rule(rule)
-    of_drift = _drift_equations(problem, rule, statistics, weights)
-    by_other = None if other is None else _drift_equations(problem, other, statistics, weights)
-    drift = choose(of_drift, by_other, library, n_windows, criterion, briefly=briefly)
-    b = drift.estimate.internal
-    of_diffusion, noise = _diffusion_equations(problem, rule, statistics, weights, b)
-    by_other = (
-        None if other is None else _diffusion_equations(problem, other, statistics, weights, b)[0]
-    )
-    diffusion = choose_up_to(
-        problem.diffusion_degree,
-        of_diffusion,
-        by_other,
-        library,
-        n_windows,
-        criterion,
-        briefly=briefly,
-    )
-    return Fit(
-        rule,
-        drift,
-        diffusion,
-        of_drift.condition,
-        None if noise is None else noise.at(diffusion.estimate.internal),
-    )
 
+    problem: Problem
+    rule: SamplingRule
+    statistics: KernelStatistics
+    at_nodes: KernelStatistics | None = None
 
-def re_estimated(
-    problem: Problem, fit: Fit, statistics: KernelStatistics, weights: Weights
-) -> tuple[Estimate | None, Estimate | None]:
-    """Drift and diffusion on the fit's supports, from other statistics by the fit's rule; None where these do not tell them."""
-    if not statistics.n_windows:
-        return None, None
-    drift = estimate_on(
-        _drift_equations(problem, fit.rule, statistics, weights),
-        problem.library,
-        fit.drift.estimate.support,
-    )
-    if drift is None:
-        return None, None
-    equations, _ = _diffusion_equations(problem, fit.rule, statistics, weights, drift.internal)
-    return drift, estimate_on(equations, problem.library, fit.diffusion.estimate.support)
+    @property
+    def n_windows(self) -> int:
+        return self.statistics.n_windows
 
+    def other_rule(self) -> SamplingRule | None:
+        return other_rule(self.rule)
 
-def refit(
-    problem: Problem, fit: Fit, statistics: KernelStatistics, weights: Weights
-) -> tuple[Floats | None, Floats | None]:
-    """Raw coefficients of drift and diffusion on the fit's supports, from other statistics by the fit's rule."""
-    drift, diffusion = re_estimated(problem, fit, statistics, weights)
-    return None if drift is None else drift.raw, None if diffusion is None else diffusion.raw
+    def first_covariances(self) -> Weights:
+        return first_weights(self.statistics, self.problem.kernels)
 
-
-def _drift_equations(
-    problem: Problem, rule: SamplingRule, statistics: KernelStatistics, weights: Weights
-) -> NormalEquations:
-    whitening = _whitening(problem.kernels, statistics.cells, weights, "drift")
-    return _whitened(rule, rule.drift_system(statistics, problem.library), whitening)
-
-
-def _diffusion_equations(
-    problem: Problem,
-    rule: SamplingRule,
-    statistics: KernelStatistics,
-    weights: Weights,
-    drift: Floats,
-) -> tuple[NormalEquations, NoiseLine | None]:
-    systems = rule.diffusion_systems(statistics, problem.library, problem.kernels, drift)
-    if systems[0].noise is not None:
-        return joint_equations(
-            systems, noise_covariance(statistics.at_nodes(problem.kernels), weights.diffusion)
+    def covariances(self, model: Solution) -> Weights:
+        return weights_of(
+            self._residuals(model, WINDOWS_FOR_WEIGHTS), model, self.statistics, self.problem
         )
-    return _whitened(
-        rule, systems[0], _whitening(problem.kernels, statistics.cells, weights, "diffusion")
-    ), None
+
+    def of_drift(self, p: int, v: Weights, rule: SamplingRule | None = None) -> NormalEquations:
+        rule = rule or self.rule
+        whitening = _whitening(self.problem.kernels, self.statistics.cells, v, "drift")
+        return _whitened(rule, drift_system(rule, self.statistics, self.problem.library), whitening)
+
+    def of_diffusion(
+        self,
+        pair: Pair,
+        shares: Shares,
+        drift: Floats,
+        v: Weights,
+        rule: SamplingRule | None = None,
+    ) -> tuple[NormalEquations, NoiseLine | None]:
+        rule, statistics, kernels = rule or self.rule, self.statistics, self.problem.kernels
+        systems = diffusion_systems(rule, statistics, self.problem.library, kernels, drift[0])
+        if systems[0].noise is not None:
+            return joint_equations(
+                systems, noise_covariance(statistics.at_nodes(kernels), v.diffusion)
+            )
+        return _whitened(
+            rule, systems[0], _whitening(kernels, statistics.cells, v, "diffusion")
+        ), None
+
+    def residuals(self, model: Solution) -> Residuals:
+        return Residuals((self._residuals(model, WINDOWS_FOR_DIAGNOSTICS),))
+
+    def kernel_weights(self, residuals: Residuals) -> Floats:
+        (seen,) = residuals.moments
+        assert isinstance(seen, ResidualSums), "they are of one variable"
+        share = self.n_windows / seen.n_windows
+        return np.asarray(self.statistics.at_nodes(self.problem.kernels) @ seen.count * share)
+
+    def blocks_at_double_step(self) -> int:
+        return (
+            4
+            if self.problem.data.n_increments > LONG_RECORD and len(self.statistics.sums) >= 8
+            else 1
+        )
+
+    def at_double_step(self, every: int) -> "CellEquations":
+        rule = self.rule.at_stride(2 * self.rule.stride)
+        return CellEquations(self.problem, rule, gather_for(self.problem, rule, every))
+
+    def of_blocks(self, every: int) -> "CellEquations":
+        return replace(self, statistics=self.statistics.of_blocks(every))
+
+    def _residuals(self, model: Solution, at_most: int) -> ResidualSums:
+        """A pass over about so many windows of the data with a model."""
+        problem, windows = self.problem, walk(self.problem, self.rule, at_most=at_most)
+        return measure_residuals(
+            windows,
+            self.rule,
+            problem.library,
+            problem.cells,
+            model.coefficients[0],
+            model.tensor[0, 0],
+        )
+
+
+def cell_equations(problem: Problem, rule: SamplingRule) -> CellEquations:
+    """Equations of a problem of one variable, from one pass over the data."""
+    if problem.grid is None:
+        return CellEquations(problem, rule, gather_for(problem, rule))
+    at_nodes = gather_for(problem, rule, at_nodes=True)
+    return CellEquations(problem, rule, at_nodes.under(problem.kernels), at_nodes)
 
 
 @lru_cache(maxsize=8)
@@ -364,33 +298,3 @@ def _whitening(
 def _whitened(rule: SamplingRule, system: WeakSystem, whitening: Floats) -> NormalEquations:
     equations = whitened_by(system, whitening)
     return calibrated(equations) if rule.overlapping else equations
-
-
-def at_double_step(
-    problem: Problem, fit: Fit, statistics: KernelStatistics, weights: Weights
-) -> tuple[Floats | None, Floats | None]:
-    """Raw coefficients of drift and diffusion on the fit's supports at twice the step.
-
-    Of a long record they are the fit's, moved as far as doubling the step moves those of every fourth block.
-    """
-    double = replace(fit, rule=fit.rule.with_stride(2 * fit.rule.windows.stride))
-    if problem.data.n_increments <= LONG_RECORD or len(statistics.sums) < 8:
-        return refit(problem, double, gather_for(problem, double.rule), weights)
-    coarse = refit(problem, double, gather_for(problem, double.rule, every=4), weights)
-    fine = refit(problem, fit, statistics.of_blocks(4), weights)
-    here = fit.drift.estimate.raw, fit.diffusion.estimate.raw
-    drift, diffusion = (
-        None if c is None or f is None else value + c - f
-        for value, c, f in zip(here, coarse, fine, strict=True)
-    )
-    return drift, diffusion
-
-
-def _other_rule(rule: SamplingRule) -> SamplingRule | None:
-    """The other rule that the same sums serve."""
-    match rule:
-        case Euler():
-            return Trapezoid(rule.stride)
-        case Trapezoid():
-            return Euler(rule.stride)
-    return None

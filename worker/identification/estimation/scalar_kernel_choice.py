@@ -1,6 +1,6 @@
 """Bandwidth and count of the kernels by cross-validation, from one pass over the data (docs/method.md §6).
 
-Sums over cells fine enough for the narrowest candidate give every candidate's sums, and the yardstick's.
+Sums over cells fine enough for the narrowest candidate give every candidate's sums, and the held-out score's.
 """
 
 from dataclasses import replace
@@ -13,8 +13,9 @@ from worker.identification.equations.relative_efficiency import (
     variance_over_bound,
     whitening,
 )
-from worker.identification.equations.scalar_rules import SamplingRule, WeakSystem
-from worker.identification.estimation.scalar_fit import Problem, Weights, gather_for
+from worker.identification.equations.scalar_rules import drift_system
+from worker.identification.estimation.problem import Problem
+from worker.identification.estimation.scalar_fit import Weights
 from worker.identification.selection.cross_validation import (
     FEWEST_FOLDS,
     N_FOLDS,
@@ -23,22 +24,13 @@ from worker.identification.selection.cross_validation import (
     choice_among,
     folds_of,
     held_out,
-    make_yardstick,
+    make_held_out_score,
 )
-from worker.identification.sums.kernel_statistics import KernelStatistics
+from worker.identification.sums.kernel_statistics import KernelStatistics, WeakSystem
 from worker.identification.sums.kernels import Kernels
+from worker.identification.sums.rules import SamplingRule
 
 Floats = NDArray[np.float64]
-
-
-def gather_with_nodes(
-    problem: Problem, rule: SamplingRule
-) -> tuple[KernelStatistics, KernelStatistics | None]:
-    """The statistics of the problem's kernels and, where there are others to choose from, those at the nodes, of one pass."""
-    if problem.grid is None:
-        return gather_for(problem, rule), None
-    at_nodes = gather_for(problem, rule, at_nodes=True)
-    return at_nodes.under(problem.kernels), at_nodes
 
 
 def choose_kernels(
@@ -56,7 +48,7 @@ def choose_kernels(
         return problem, KernelChoice((), None, n_folds)
     choice = choice_among(judge(problem.grid.candidates, problem, rule, at_nodes, weights), n_folds)
     return problem if choice.chosen is None else replace(
-        problem, kernels=problem.grid.candidates[choice.chosen]
+        problem, instruments=problem.grid.candidates[choice.chosen]
     ), choice
 
 
@@ -69,10 +61,10 @@ def judge(
 ) -> list[Candidate]:
     """Held-out scores and variances of each of these kernels."""
     functions, time = problem.library.internal(at_nodes.nodes), at_nodes.time
-    system = rule.drift_system(at_nodes, problem.library)
+    system = drift_system(rule, at_nodes, problem.library)
     folds = WeakSystem(folds_of(system.design), folds_of(system.response))
     instruments = functions / local_variance(time, weights.drift)[:, None]
-    yardstick = make_yardstick(
+    held_out_score = make_held_out_score(
         design=instruments.T @ folds.design,
         response=folds.response @ instruments,
         information=(instruments * time[:, None]).T @ functions,
@@ -88,7 +80,7 @@ def judge(
         scores = (
             None
             if None in variances
-            else held_out(by_drift @ folds.design, folds.response @ by_drift.T, yardstick)
+            else held_out(by_drift @ folds.design, folds.response @ by_drift.T, held_out_score)
         )
         return Candidate(len(k.centres), k.bandwidth, scores, *variances)
 

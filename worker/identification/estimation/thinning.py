@@ -11,12 +11,12 @@ import numba as nb
 import numpy as np
 
 from worker.identification.data.trajectories import Trajectories
-from worker.identification.estimation.problem import JointProblem
+from worker.identification.estimation.problem import Problem
 
 FEWEST_INCREMENTS = 100
 
 
-def at_longer_steps(problem: JointProblem) -> Iterator[JointProblem]:
+def at_longer_steps(problem: Problem) -> Iterator[Problem]:
     """The problem on samples at least 2, 4, 8, … median steps apart, while increments are left. Units and library stay."""
     least = 2 * problem.space.time
     while True:

@@ -1,6 +1,6 @@
 """Cross-validation of the instruments: what is fitted on all folds but one is judged on that one (docs/method.md §6).
 
-The yardstick does not know the instruments that are judged. It is the likelihood of the held-out increments, in sums of the
+The held-out score does not know the instruments that are judged. It is the likelihood of the held-out increments, in sums of the
 library's own functions; with Euler's rule it is Girsanov's.
 """
 
@@ -26,7 +26,7 @@ AS_PRECISE = 0.005
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Yardstick:
+class HeldOutScore:
     """ℓ_f(c) = cᵀ s_f − ½ cᵀ C_f c of every fold, equation (M28), in coordinates in which Σ_f C_f is the identity.
 
     basis       (n_functions, r)   coefficients are basis @ coordinates
@@ -44,7 +44,7 @@ class Yardstick:
         return np.asarray((coordinates * self.score).sum(axis=1) - quadratic / 2)
 
 
-def make_yardstick(design: Floats, response: Floats, information: Floats) -> Yardstick:
+def make_held_out_score(design: Floats, response: Floats, information: Floats) -> HeldOutScore:
     """From the weak equations whose instruments are the library's functions over the residuals' variance, g/ω.
 
     design        (n_folds, n_functions, n_functions)   J_f = Σ (g/ω)(z_n) × the design of window n
@@ -57,23 +57,23 @@ def make_yardstick(design: Floats, response: Floats, information: Floats) -> Yar
     basis = inverse_root(pooled.T @ pooled)
     left = (pooled @ basis).T
     curvature = left @ (folds @ basis)
-    return Yardstick(basis, scores @ left.T, (curvature + curvature.transpose(0, 2, 1)) / 2)
+    return HeldOutScore(basis, scores @ left.T, (curvature + curvature.transpose(0, 2, 1)) / 2)
 
 
-def held_out(design: Floats, response: Floats, yardstick: Yardstick) -> Floats:
+def held_out(design: Floats, response: Floats, held_out_score: HeldOutScore) -> Floats:
     """Log-likelihood of every fold with the coefficients of all others; (n_folds,).
 
     design, response   whitened equations of the drift, (n_folds, n_rows, n_functions) and (n_folds, n_rows)
     """
     others, targets = (
-        (design.sum(axis=0) - design) @ yardstick.basis,
+        (design.sum(axis=0) - design) @ held_out_score.basis,
         response.sum(axis=0) - response,
     )
     information = others.transpose(0, 2, 1) @ others
     coordinates = np.linalg.pinv(information, 1e-10, hermitian=True) @ (
         others.transpose(0, 2, 1) @ targets[..., None]
     )
-    return yardstick.of(coordinates[..., 0])
+    return held_out_score.of(coordinates[..., 0])
 
 
 def folds_of(values: Floats, n_folds: int = N_FOLDS) -> Floats:

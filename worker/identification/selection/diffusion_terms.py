@@ -10,7 +10,7 @@ from worker.identification.equations.regression import NormalEquations
 from worker.identification.selection.best_subset import Candidate, Estimate, estimate_on
 from worker.identification.selection.criteria import Criterion
 from worker.identification.selection.log_likelihood_gains import Support
-from worker.identification.selection.support_selection import Selected, Shift, choose
+from worker.identification.selection.support_selection import RuleShift, Selected, choose
 
 Positions = NDArray[np.int_]
 
@@ -39,16 +39,16 @@ def choose_up_to(
     return Selected(
         _estimate_in(library, found.estimate, terms, functions),
         tuple(_candidate_in(c, terms) for c in found.path),
-        tuple(terms[k] for k in found.doubted),
+        tuple(terms[k] for k in found.rule_dependent),
         _shift_in(library, found.shift, functions),
         found.curve,
         tuple(
             replace(
-                rival,
-                estimate=_estimate_in(library, rival.estimate, terms, functions),
-                shift=_shift_in(library, rival.shift, functions),
+                alternative,
+                estimate=_estimate_in(library, alternative.estimate, terms, functions),
+                shift=_shift_in(library, alternative.shift, functions),
             )
-            for rival in found.rivals
+            for alternative in found.alternatives
         ),
     )
 
@@ -100,7 +100,7 @@ def _candidate_in(c: Candidate, terms: tuple[int, ...]) -> Candidate:
     return replace(c, support=tuple(terms[k] for k in c.support), equivalent=equivalent)
 
 
-def _shift_in(library: Library, shift: Shift | None, functions: Positions) -> Shift | None:
+def _shift_in(library: Library, shift: RuleShift | None, functions: Positions) -> RuleShift | None:
     if shift is None:
         return None
     internal = np.zeros(library.internal_size)

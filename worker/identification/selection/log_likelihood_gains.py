@@ -20,7 +20,7 @@ from worker.identification.selection.exact.supports import (
 Floats = NDArray[np.float64]
 Support = tuple[int, ...]
 
-TOLD_APART = 1e-13
+IDENTIFIABLE = 1e-13
 """Smallest eigenvalue of a support's normalised information, for each of its terms, from which they are told apart."""
 
 
@@ -72,9 +72,11 @@ class Gains:
         index = np.array(supports)
         values, vectors = np.linalg.eigh(self._information[index[:, :, None], index[:, None, :]])
         along = np.einsum("sij,si->sj", vectors, self._score[index])
-        told_apart = (values[:, 0] > TOLD_APART * index.shape[1]) & self._seen[index].all(axis=1)
-        gains = 0.5 * (along**2 / np.where(told_apart[:, None], values, 1.0)).sum(axis=1)
-        return [float(gain) for gain in np.where(told_apart, gains, -np.inf)]
+        is_identifiable = (values[:, 0] > IDENTIFIABLE * index.shape[1]) & self._seen[index].all(
+            axis=1
+        )
+        gains = 0.5 * (along**2 / np.where(is_identifiable[:, None], values, 1.0)).sum(axis=1)
+        return [float(gain) for gain in np.where(is_identifiable, gains, -np.inf)]
 
     def with_one_more(self, support: Growing) -> Floats:
         """Of the support with each term that it has not, in their order; equations (M11d) and (M11e)."""
@@ -82,7 +84,7 @@ class Gains:
         others = support.others @ self._root_and_score
         span = _Span.of(support.rows @ self._root_and_score)
         # What cannot be told apart is not told apart by one more term.
-        if span is None or not span.told_apart(k * TOLD_APART):
+        if span is None or not span.is_identifiable(k * IDENTIFIABLE):
             return np.full(len(others), -np.inf)
         norms = np.linalg.norm(others[:, :-1], axis=1)
         seen = norms > 0
@@ -96,8 +98,10 @@ class Gains:
         left = np.einsum("tj,tj->t", others[:, :-1], others[:, :-1])
         seen &= left > 0
         left = np.where(seen, left, 1.0)
-        told_apart = seen & span.told_apart_from(along @ span.inverse, left, (k + 1) * TOLD_APART)
-        return np.where(told_apart, span.gain + 0.5 * others[:, -1] ** 2 / left, -np.inf)
+        is_identifiable = seen & span.are_identifiable_beside(
+            along @ span.inverse, left, (k + 1) * IDENTIFIABLE
+        )
+        return np.where(is_identifiable, span.gain + 0.5 * others[:, -1] ** 2 / left, -np.inf)
 
     def with_one_less(self, support: Shrinking) -> Floats:
         """Of the support without each of its terms, in their order; equations (M11d) and (M11e)."""
@@ -106,7 +110,7 @@ class Gains:
             return np.zeros(1)
         rows = support.rows @ self._root_and_score
         span = _Span.of(rows)
-        if span is None or not span.told_apart((k - 1) * TOLD_APART):
+        if span is None or not span.is_identifiable((k - 1) * IDENTIFIABLE):
             return _without_one_of_too_many(rows, support.functionals)
         functionals = span.inverse @ (support.functionals / span.norms).T
         values = functionals.T @ span.orthonormal[:, -1]
@@ -128,13 +132,13 @@ def _without_one_of_too_many(rows: Floats, functionals: Floats) -> Floats:
     norms = np.where(norms > 0, norms, 1.0)
     rows, functionals = rows / norms[:, None], functionals / norms
     values, vectors = np.linalg.eigh(rows[:, :-1] @ rows[:, :-1].T)
-    enough = (k - 1) * TOLD_APART
+    enough = (k - 1) * IDENTIFIABLE
     if values[1] < enough:
         return np.full(k, -np.inf)
     along = functionals @ vectors
     with np.errstate(divide="ignore", invalid="ignore"):
         # On the functions where the functional is zero the smallest eigenvalue is the zero between λ₁ and λ₂ of Σ m_j²/(λ_j − λ).
-        told_apart = np.sum(along**2 / (values - enough), axis=1) < 0
+        is_identifiable = np.sum(along**2 / (values - enough), axis=1) < 0
         others, slopes = values[1:], -along[:, 1:] / along[:, :1]
         score = vectors.T @ rows[:, -1]
         scores = score[1:] + slopes * score[0]
@@ -145,7 +149,7 @@ def _without_one_of_too_many(rows: Floats, functionals: Floats) -> Floats:
             / (1 + smallest * np.sum(slopes**2 / others, axis=1))
         )
         gains = 0.5 * (np.sum(scores**2 / others, axis=1) - by_smallest)
-    return np.where(told_apart, gains, -np.inf)
+    return np.where(is_identifiable, gains, -np.inf)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,7 +188,7 @@ class _Span:
     def gain(self) -> float:
         return 0.5 * float(self.orthonormal[:, -1] @ self.orthonormal[:, -1])
 
-    def told_apart(self, least: float) -> bool:
+    def is_identifiable(self, least: float) -> bool:
         """Whether the information's smallest eigenvalue is at least that."""
         if self.most * least < 1:
             return True
@@ -192,7 +196,7 @@ class _Span:
             np.linalg.eigvalsh(self.information)[0] >= least
         )
 
-    def told_apart_from(
+    def are_identifiable_beside(
         self, coefficients: Floats, left: Floats, least: float
     ) -> NDArray[np.bool_]:
         """Whether the smallest eigenvalue is at least that with one more row of unit norm, for each of m; equation (M11e).

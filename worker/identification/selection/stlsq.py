@@ -49,12 +49,14 @@ def _rounds(
     while support.inside:
         without = without_each(gains, library, support)
         # z² of a coefficient is twice what the fit loses without it. Terms that cannot be told apart have none.
-        told_apart = np.isfinite(gain)
-        weakest = float(np.sqrt(2 * max(gain - without.gains.max(), 0.0))) if told_apart else 0.0
+        is_identifiable = np.isfinite(gain)
+        weakest = (
+            float(np.sqrt(2 * max(gain - without.gains.max(), 0.0))) if is_identifiable else 0.0
+        )
         yield support.inside, gain, weakest
         out = _next(
             without,
-            gain - 0.5 * threshold**2 if told_apart and weakest < threshold else -np.inf,
+            gain - 0.5 * threshold**2 if is_identifiable and weakest < threshold else -np.inf,
             library,
         )
         support, gain = support.without_term(support.inside[out]), float(without.gains[out])

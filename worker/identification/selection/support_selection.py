@@ -38,7 +38,7 @@ TRACE = 1e-5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shift:
+class RuleShift:
     """How far the other sampling rule moves an estimate, where both describe the data.
 
     raw        (k,) the raw coefficients       internal   (n_functions,) those along the internal functions
@@ -49,12 +49,12 @@ class Shift:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rival:
+class AlternativeSupport:
     """Another support that may be the right one, with the probability that it is; see equation (M35)."""
 
     estimate: Estimate
     weight: float
-    shift: Shift | None
+    shift: RuleShift | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,18 +62,18 @@ class Selected:
     """A component on its support.
 
     path      the supports that were considered, smallest first
-    doubted   terms the criterion wants under this sampling rule only; they are left out
+    rule_dependent   terms the criterion wants under this sampling rule only; they are left out
     shift     by the other sampling rule; None where it does not describe the data
     curve     of cross-validation, where that chose
-    rivals    supports that fit nearly as well for what their terms cost; the rest of the probability is this one's
+    alternatives    supports that fit nearly as well for what their terms cost; the rest of the probability is this one's
     """
 
     estimate: Estimate
     path: tuple[Candidate, ...]
-    doubted: Support
-    shift: Shift | None = None
+    rule_dependent: Support
+    shift: RuleShift | None = None
     curve: Curve | None = None
-    rivals: tuple[Rival, ...] = ()
+    alternatives: tuple[AlternativeSupport, ...] = ()
 
 
 def choose(
@@ -87,7 +87,7 @@ def choose(
 ) -> Selected:
     """The support that the criterion prefers, less the terms that hang on the sampling rule. Raises TooFewSamples.
 
-    briefly   the estimate alone: neither rivals nor the coefficients along the path
+    briefly   the estimate alone: neither alternatives nor the coefficients along the path
     """
     best, path, curve = _searched(
         equations, library, n_windows, criterion, coefficients=not briefly
@@ -96,26 +96,33 @@ def choose(
         return Selected(
             _first_estimate(equations, library, [c.support for c in reversed(path)]), path, ()
         )
-    doubted: Support = ()
+    rule_dependent: Support = ()
     if of_other_rule is not None:
         wanted_by_other, _, _ = _searched(
             of_other_rule, library, n_windows, criterion, coefficients=False
         )
-        doubted = _hanging_on_the_rule(equations, of_other_rule, library, best, wanted_by_other)
-    kept = tuple(k for k in best if k not in doubted)
+        rule_dependent = _rule_dependent_terms(
+            equations, of_other_rule, library, best, wanted_by_other
+        )
+    kept = tuple(k for k in best if k not in rule_dependent)
     ranked = [kept, *(c.support for c in sorted(path, key=lambda c: -c.score))]
     estimate = _first_estimate(equations, library, ranked)
     if briefly:
-        return Selected(estimate, path, doubted)
+        return Selected(estimate, path, rule_dependent)
     shift = _shift(equations, of_other_rule, library, estimate)
     # Held-out errors are not probabilities, and in several variables models are drawn on the chosen support alone.
     unasked = criterion.method == "lasso_cv" or library.dimension > 1
     costs = None if unasked else costs_of(criterion, library, n_windows)
-    judged = [] if costs is None else _judged_by(costs, equations, library, estimate, path, doubted)
-    rivals = tuple(
-        Rival(e, weight, _shift(equations, of_other_rule, library, e)) for e, weight in judged
+    judged = (
+        []
+        if costs is None
+        else _judged_by(costs, equations, library, estimate, path, rule_dependent)
     )
-    return Selected(estimate, path, doubted, shift, curve, rivals)
+    alternatives = tuple(
+        AlternativeSupport(e, weight, _shift(equations, of_other_rule, library, e))
+        for e, weight in judged
+    )
+    return Selected(estimate, path, rule_dependent, shift, curve, alternatives)
 
 
 def _judged_by(
@@ -124,11 +131,13 @@ def _judged_by(
     library: Library,
     chosen: Estimate,
     path: tuple[Candidate, ...],
-    doubted: Support,
+    rule_dependent: Support,
 ) -> list[tuple[Estimate, float]]:
     """The supports besides the chosen one that weigh `UNLIKELY` at least, with their weights, equation (M35): those of the path,
     and the chosen one with further terms below its highest degree."""
-    lower = [k for k in _below_its_degree(library, chosen.support) if k not in doubted][:MOST_ADDED]
+    lower = [k for k in _below_its_degree(library, chosen.support) if k not in rule_dependent][
+        :MOST_ADDED
+    ]
     added = [
         tuple(sorted((*chosen.support, *more)))
         for n in range(1, len(lower) + 1)
@@ -137,7 +146,7 @@ def _judged_by(
     supports = dict.fromkeys(
         [*added, *(support for c in path for support in (c.support, *c.equivalent))]
     )
-    others = [s for s in supports if s != chosen.support and not set(s) & set(doubted)]
+    others = [s for s in supports if s != chosen.support and not set(s) & set(rule_dependent)]
     gains = {chosen.support: 0.5 * float(equations.score @ chosen.internal)} | gains_of(
         equations, library, others
     )
@@ -205,7 +214,7 @@ def simplest(selected: Selected, equations: NormalEquations, library: Library) -
     )
 
 
-def _hanging_on_the_rule(
+def _rule_dependent_terms(
     equations: NormalEquations,
     of_other_rule: NormalEquations,
     library: Library,
@@ -230,7 +239,7 @@ def _shift(
     of_other_rule: NormalEquations | None,
     library: Library,
     here: Estimate,
-) -> Shift | None:
+) -> RuleShift | None:
     """Change by the other rule; None where there is none, or it does not describe the data."""
     there = None if of_other_rule is None else coefficients_on(of_other_rule, library, here.support)
     if there is None:
@@ -241,7 +250,7 @@ def _shift(
         here.internal @ information @ here.internal
     ):
         return None
-    return Shift(raw - here.raw, difference)
+    return RuleShift(raw - here.raw, difference)
 
 
 def _first_estimate(

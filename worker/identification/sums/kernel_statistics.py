@@ -3,20 +3,12 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
-from worker.identification.data.trajectories import (
-    Chunk,
-    Integers,
-    Scales,
-    Trajectories,
-    Windows,
-    chunks,
-)
+from worker.identification.data.trajectories import Chunk
 from worker.identification.sums.block_sums import NO_BLOCKS, BlockSums
 from worker.identification.sums.kernels import Kernels
 from worker.identification.sums.moment_cells import (
@@ -32,10 +24,18 @@ Weights = Callable[[Chunk], Floats]
 """Per-window weights of a chunk; (n, n_weights)."""
 
 
-class Weighing(Protocol):
-    """What a sampling rule is here."""
+@dataclass(frozen=True, slots=True, eq=False)
+class WeakSystem:
+    """The weak equations of one component, block by block: response ≈ design · coefficients.
 
-    def weights(self, chunk: Chunk, library: Library) -> Floats: ...
+    design     (n_blocks, n_kernels, n_functions)
+    response   (n_blocks, n_kernels)
+    noise      (n_blocks, n_kernels)   what multiplies the variance of measurement noise, where that is an unknown
+    """
+
+    design: Floats
+    response: Floats
+    noise: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,31 +114,6 @@ def _weighted(kernels_at_nodes: Floats, nodal: Floats) -> Floats:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WindowsPass:
-    """Quadrature weights of Δt, Δt², a sampling rule's weights and what is `rough`; (n, n_columns, n_nodes).
-
-    blocks    (n_blocks, 2) first sample of each and one past its last
-    windows   which there are, and how many samples each has
-    period    of the state, or None
-    """
-
-    data: Trajectories
-    blocks: Integers
-    scales: Scales
-    windows: Windows
-    period: float | None
-    library: Library
-    cells: Cells
-    rule: Weighing
-
-    def sums(self) -> BlockSums:
-        walk = chunks(self.data, self.scales, self.blocks, self.windows, period=self.period)
-        return sums_of_chunks(
-            walk, self.library, self.cells, lambda chunk: self.rule.weights(chunk, self.library)
-        )
-
-
 def gather(
     chunks: Iterator[Chunk],
     library: Library,
@@ -184,7 +159,7 @@ def statistics_of(
     if not found.sums:
         n_weights = 0
         n_kernels = len(nodes) if kernels is None else len(kernels.centres)
-        return _nothing(cells, n_kernels, library.internal_size, n_weights)
+        return _empty(cells, n_kernels, library.internal_size, n_weights)
     (nodal,) = found.sums
     at_instrument = nodal[:, 0, :, None] * functions
     if rough:
@@ -208,7 +183,7 @@ def _rough(library: Library) -> int:
     return 0 if library.period is not None else len(library.other)
 
 
-def _nothing(cells: Cells, n_kernels: int, n_functions: int, n_weights: int) -> KernelStatistics:
+def _empty(cells: Cells, n_kernels: int, n_functions: int, n_weights: int) -> KernelStatistics:
     n = len(cells.nodes())
     return KernelStatistics(
         0,

@@ -1,31 +1,61 @@
-"""Sampling rules as tables of weights: what a window of samples says about every component (docs/method.md §11).
+"""Sampling rules as tables of weights: what a window of samples says about every component
+(docs/method.md §§3, 10, 11).
 
 With D_k = X_k − X_0 the displacements inside a window of equal steps h, a rule is a quadrature of
 
-    D_m             ≈ h Σ_k drift_k b(X_k)                                                                       (M21)
-    Σ_k moments_k D_k D_kᵀ − h Σ cross_kj (D_k b̂(X_j)ᵀ + b̂(X_j) D_kᵀ)  ≈  h Σ_k diffusion_k a(X_k)              (M22)
+    D_m             ≈ h Σ_k drift_k b(X_k)
+                    (M21)
+    Σ_k moments_k D_k D_kᵀ − h Σ cross_kj (D_k b̂(X_j)ᵀ + b̂(X_j) D_kᵀ)  ≈  h Σ_k diffusion_k a(X_k)
+                                                                         (M22)
 
-because d/ds E[(X_s − x)_p (X_s − x)_q] = E[(X_s − x)_p b_q + (X_s − x)_q b_p + a_pq].
+because d/ds E[(X_s − x)_p (X_s − x)_q] = E[(X_s − x)_p b_q + (X_s − x)_q b_p + a_pq]. The
+instrument K_j stays at a sample before all noise of the window, so the system is linear and its
+noise has mean zero. Sums of one variable over cells are in sampling.py.
 """
 
 from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from worker.identification.data.trajectories import Windows
 
 Cross = tuple[int, int]
 """Displacement k and point j of a product D_k b(X_j)."""
 
+RuleName = Literal["euler", "trapezoid", "simpson"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScalarNoise:
+    """Measurement noise of one variable.
+
+    variance   σ_η², in internal units; −aE/6 on average for samples averaged over an exposure E,
+               equation (M25)
+    shape      (n_functions,) coefficients of the function of the state, one on average, that the
+               noise's variance is in proportion to; None: the same everywhere
+    """
+
+    variance: float
+    shape: NDArray[np.float64] | None = None
+
 
 @dataclass(frozen=True, slots=True)
-class JointRule:
+class SamplingRule:
     """A window's samples are the instrument's, if it is earlier, then X_0 … X_m.
 
-    drift, diffusion   m + 1 weights       moments   m weights, of D_1 … D_m       cross   weights by displacement and point
+    drift, diffusion   m + 1 weights       moments   m weights, of D_1 … D_m       cross   weights
+                       by displacement and point
+    over               steps over which the drift is integrated; None: all m. One variable only
     lead               samples from the instrument's to X_0
     order              the error of the rule goes with this power of the step
     overlapping        neighbouring windows share noise, so that their residuals are correlated
-    lags               to how many later windows; V holds these correlations (M8a). 0 where errors come from blocks instead
-    persistent         residuals are found to be positively correlated: errors come from blocks, and none is smaller than without
+    lags               to how many later windows; V holds these correlations (M8a). 0 where errors
+                       come from blocks instead
+    persistent         residuals are found to be positively correlated: errors come from blocks, and
+                       none is smaller than without
+    noise              measurement noise that is corrected for, of one variable
     """
 
     name: str
@@ -34,11 +64,13 @@ class JointRule:
     moments: tuple[float, ...]
     cross: tuple[tuple[Cross, float], ...]
     order: int
+    over: int | None = None
     lead: int = 0
     overlapping: bool = False
     lags: int = 0
     persistent: bool = False
     stride: int = 1
+    noise: ScalarNoise | None = None
 
     @property
     def windows(self) -> Windows:
@@ -48,17 +80,27 @@ class JointRule:
     def errors_from_blocks(self) -> bool:
         return self.persistent or (self.overlapping and not self.lags)
 
-    def at_stride(self, stride: int) -> "JointRule":
+    @property
+    def is_explicit(self) -> bool:
+        """Whether drift and diffusion are read at the first point alone, as by Euler's rule."""
+        return not any(self.drift[1:])
+
+    @property
+    def last(self) -> int:
+        """The point up to which the drift is integrated."""
+        return self.over or len(self.drift) - 1
+
+    def at_stride(self, stride: int) -> "SamplingRule":
         """The same rule on every stride-th sample."""
         return replace(self, stride=stride)
 
 
-EULER = JointRule("euler", (1.0, 0.0), (1.0, 0.0), (1.0,), (((1, 0), 0.5),), order=1)
+EULER = SamplingRule("euler", (1.0, 0.0), (1.0, 0.0), (1.0,), (((1, 0), 0.5),), order=1)
 """Of the paper's correction b_p b_q Δt², D_p b_q Δt is an estimate without bias, given X_n."""
 
-TRAPEZOID = JointRule("trapezoid", (0.5, 0.5), (0.5, 0.5), (1.0,), (((1, 1), 0.5),), order=2)
+TRAPEZOID = SamplingRule("trapezoid", (0.5, 0.5), (0.5, 0.5), (1.0,), (((1, 1), 0.5),), order=2)
 
-SIMPSON = JointRule(
+SIMPSON = SamplingRule(
     "simpson",
     (1 / 3, 4 / 3, 1 / 3),
     (1 / 3, 4 / 3, 1 / 3),
@@ -69,7 +111,34 @@ SIMPSON = JointRule(
     lags=1,
 )
 
-THROUGH_NOISE = JointRule(
+ADAMS_MOULTON = SamplingRule(
+    "adams-moulton",
+    (9 / 24, 19 / 24, -5 / 24, 1 / 24),
+    (9 / 24, 19 / 24, -5 / 24, 1 / 24),
+    (1.0, 0.0, 0.0),
+    (((1, 1), 19 / 24), ((2, 2), -5 / 24), ((3, 3), 1 / 24)),
+    order=4,
+    over=1,
+    overlapping=True,
+)
+"""One step, through four points, equation (M31); of one variable."""
+
+SCALAR_THROUGH_NOISE = SamplingRule(
+    "simpson, corrected for measurement noise",
+    (1 / 3, 4 / 3, 1 / 3, 0.0),
+    (3 / 8, 9 / 8, 9 / 8, 3 / 8),
+    (0.0, 0.0, 1.0),
+    (((1, 1), 9 / 8), ((2, 2), 9 / 8), ((3, 3), 3 / 8)),
+    order=4,
+    over=2,
+    lead=1,
+    overlapping=True,
+    noise=ScalarNoise(0.0),
+)
+"""Of one variable, equations (M17) and (M32): the noise's variance is an unknown of another
+diffusion equation, over one step."""
+
+THROUGH_NOISE = SamplingRule(
     "simpson, corrected for measurement noise",
     (1 / 3, 4 / 3, 1 / 3),
     (-1 / 12, 8 / 12, 5 / 12),
@@ -93,13 +162,13 @@ RULES = {rule.name: rule for rule in (EULER, TRAPEZOID, SIMPSON)}
 """Those that can be asked for by name."""
 
 
-def other_rule(rule: JointRule) -> JointRule | None:
+def other_rule(rule: SamplingRule) -> SamplingRule | None:
     """The other rule that the same sums serve."""
     pairs = {EULER.name: TRAPEZOID, TRAPEZOID.name: EULER}
     return pairs[rule.name].at_stride(rule.stride) if rule.name in pairs else None
 
 
-def crosses_of(rule: JointRule) -> tuple[Cross, ...]:
+def crosses_of(rule: SamplingRule) -> tuple[Cross, ...]:
     """The products D_k b(X_j) that the sums for a rule hold."""
     other = other_rule(rule)
     return tuple(sorted({cross for r in (rule, other) if r is not None for cross, _ in r.cross}))

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
 from worker.identification.data.windows import Space, Stretch
-from worker.identification.sums.noise_corrections import MeasurementNoise
-from worker.identification.sums.rules import Cross, JointRule, crosses_of
+from worker.identification.equations.measurement_noise import MeasurementNoise
+from worker.identification.sums.rules import Cross, SamplingRule, crosses_of
 
 Floats = NDArray[np.float64]
 Pair = tuple[int, int]
@@ -91,7 +91,7 @@ class WindowProducts:
     def count(self) -> Floats:
         return self.columns[..., -1]
 
-    def drift_design(self, rule: JointRule, noise: MeasurementNoise | None = None) -> Floats:
+    def drift_design(self, rule: SamplingRule, noise: MeasurementNoise | None = None) -> Floats:
         """Of (M21), the same for all components; (…, n_functions)."""
         design = np.tensordot(self.functions, rule.drift, axes=(-2, 0))
         return np.asarray(design if noise is None else design @ noise.correction.T)
@@ -100,13 +100,13 @@ class WindowProducts:
         """(…,)"""
         return np.asarray(self.displacements[..., -1, p])
 
-    def diffusion_design(self, rule: JointRule, noise: MeasurementNoise | None = None) -> Floats:
+    def diffusion_design(self, rule: SamplingRule, noise: MeasurementNoise | None = None) -> Floats:
         """Of (M22), the same for all components; (…, n_functions)."""
         design = np.tensordot(self.functions, rule.diffusion, axes=(-2, 0))
         return np.asarray(design if noise is None else design @ noise.correction.T)
 
     def diffusion_response(
-        self, rule: JointRule, pair: Pair, drift: Floats, noise: MeasurementNoise | None = None
+        self, rule: SamplingRule, pair: Pair, drift: Floats, noise: MeasurementNoise | None = None
     ) -> Floats:
         """Of (M22), with the drift's part removed; (…,) for drift (d, n_functions)."""
         (p, q), layout = pair, self.layout
@@ -131,13 +131,13 @@ class WindowProducts:
         return np.asarray(response)
 
 
-def layout_of(space: Space, library: Library, rule: JointRule) -> Layout:
+def layout_of(space: Space, library: Library, rule: SamplingRule) -> Layout:
     """Of the rule's products."""
     return Layout(len(rule.drift), library.internal_size, crosses_of(rule), space.dimension)
 
 
 def products_of(
-    stretch: Stretch, space: Space, library: Library, rule: JointRule
+    stretch: Stretch, space: Space, library: Library, rule: SamplingRule
 ) -> WindowProducts:
     """Of every window of a stretch; (n, n_columns)."""
     d, layout = space.dimension, layout_of(space, library, rule)

@@ -13,7 +13,7 @@ from worker.identification.data.trajectories import Integers, Trajectories, Wind
 from worker.identification.data.windows import Space, Stretch, stretches
 from worker.identification.sums.block_sums import NO_BLOCKS, BlockSums
 from worker.identification.sums.instruments import Instruments
-from worker.identification.sums.rules import JointRule
+from worker.identification.sums.rules import SamplingRule
 from worker.identification.sums.window_products import WindowProducts, layout_of, products_of
 
 Floats = NDArray[np.float64]
@@ -79,7 +79,7 @@ class JointPass:
     space: Space
     windows: Windows
     instruments: Instruments
-    rule: JointRule
+    rule: SamplingRule
 
     def sums(self) -> BlockSums:
         walk = stretches(self.data, self.space, self.blocks, self.windows)
@@ -87,7 +87,7 @@ class JointPass:
 
 
 def gather(
-    walk: Iterator[Stretch], space: Space, instruments: Evaluated, rule: JointRule
+    walk: Iterator[Stretch], space: Space, instruments: Evaluated, rule: SamplingRule
 ) -> JointStatistics | None:
     """One pass over the windows. None of none."""
     return joint_statistics(
@@ -96,7 +96,7 @@ def gather(
 
 
 def sums_of_stretches(
-    walk: Iterator[Stretch], space: Space, instruments: Evaluated, rule: JointRule
+    walk: Iterator[Stretch], space: Space, instruments: Evaluated, rule: SamplingRule
 ) -> BlockSums:
     """As `JointPass` says: a matrix product a stretch, so that no array grows with their number."""
     library, lead = instruments.library, rule.lead
@@ -123,7 +123,7 @@ def sums_of_stretches(
 
 
 def joint_statistics(
-    found: BlockSums, space: Space, instruments: Evaluated, rule: JointRule
+    found: BlockSums, space: Space, instruments: Evaluated, rule: SamplingRule
 ) -> JointStatistics | None:
     """From the sums of a `JointPass`. None of none."""
     if not found.sums:
@@ -165,7 +165,7 @@ class Sample:
 
 
 def take_sample(
-    walk: Iterator[Stretch], space: Space, instruments: Instruments, rule: JointRule, run: float
+    walk: Iterator[Stretch], space: Space, instruments: Instruments, rule: SamplingRule, run: float
 ) -> Sample:
     """Of all windows of a walk, which takes them in runs of this length."""
     library = instruments.library

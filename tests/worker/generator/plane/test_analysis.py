@@ -16,7 +16,7 @@ from worker.generator.plane.grid_refinement import solve
 from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.multivariate_distribution import SpatialLaw
 from worker.generator.quantities.report import GeneratorReport, Questions
-from worker.pipeline import process_of
+from worker.jobs.parameters import process_of
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ from worker.generator.plane.box.box_convergence import SETTLED, wide_enough
 from worker.generator.plane.box.box_search import settled_box
 from worker.generator.plane.grid_refinement import solve
 from worker.generator.process import DiffusionProcess
-from worker.pipeline import process_of
+from worker.jobs.parameters import process_of
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ from worker.generator.plane.box.escape import escape, escapes
 from worker.generator.plane.grid import Span
 from worker.generator.plane.sample import DISTANCES, FAR, STEPS
 from worker.generator.process import DiffusionProcess
-from worker.pipeline import process_of
+from worker.jobs.parameters import process_of
 
 HALF = 4.0
 SPANS = (Span(-HALF, HALF, 0.0, 2.0), Span(-HALF, HALF, 0.0, 2.0))

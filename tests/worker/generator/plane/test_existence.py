@@ -12,7 +12,7 @@ from worker.generator.errors import (
 )
 from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.report import GeneratorReport
-from worker.pipeline import process_of
+from worker.jobs.parameters import process_of
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ from worker.generator.plane.finite_volumes import (
     generator_matrix,
 )
 from worker.generator.plane.grid import Axis, Grid, Span
-from worker.pipeline import process_of
+from worker.jobs.parameters import process_of
 
 SCHEMES: list[Scheme] = ["exponential", "upwind"]
 

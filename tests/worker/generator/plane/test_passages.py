@@ -14,7 +14,7 @@ from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.quantities.regions import Place, Region
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.uncertainty.confidence_intervals import spread
-from worker.pipeline import process_of
+from worker.jobs.parameters import process_of
 
 Terms = dict[str, dict[str, float]]
 OPEN = (-np.inf, np.inf)

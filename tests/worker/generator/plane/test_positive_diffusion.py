@@ -8,7 +8,7 @@ from worker.generator.analysis import analyse
 from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.uncertainty.confidence_intervals import spread
-from worker.pipeline import process_of
+from worker.jobs.parameters import process_of
 
 Terms = dict[str, dict[str, float]]
 LINEAR: Terms = {"x": {"x": -1}, "y": {"y": -1.5}}

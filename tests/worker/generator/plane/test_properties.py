@@ -8,7 +8,7 @@ from worker.generator.analysis import analyse
 from worker.generator.process import FloatArray
 from worker.generator.quantities.multivariate_distribution import SpatialLaw
 from worker.generator.quantities.report import GeneratorReport
-from worker.pipeline import process_of
+from worker.jobs.parameters import process_of
 
 
 class Seen:

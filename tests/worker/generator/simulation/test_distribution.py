@@ -10,7 +10,7 @@ from worker.generator.simulation.distribution import SimulatedLaw, simulated_law
 from worker.generator.simulation.estimates import Simulated
 from worker.generator.simulation.runs import run
 from worker.generator.simulation.steps import stepper_of
-from worker.pipeline import process_of
+from worker.jobs.parameters import process_of
 
 NAMES = "xyz"
 J = np.array([[-1, 0.5, 0], [-0.3, -2, 0.4], [0, 0.2, -3]])

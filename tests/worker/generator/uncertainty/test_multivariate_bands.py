@@ -17,7 +17,7 @@ from worker.generator.quantities.multivariate_distribution import SpatialLaw
 from worker.generator.quantities.report import GeneratorReport, Questions
 from worker.generator.uncertainty.confidence_intervals import spread
 from worker.generator.uncertainty.intervals import GeneratorSpread
-from worker.pipeline import process_of
+from worker.jobs.parameters import process_of
 
 SHARES = [0.05, 0.95]
 Terms = dict[str, dict[str, float]]

@@ -10,7 +10,7 @@ from worker.generator.plane.analysis import analysed_in_the_plane
 from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.report import Questions
 from worker.generator.uncertainty.confidence_intervals import spread
-from worker.pipeline import process_of
+from worker.jobs.parameters import process_of
 
 pytestmark = pytest.mark.slow
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from worker.identification.checks.circle_coverage import empty_arc, unvisited
+from worker.identification.checks.circle_coverage import empty_arc
+from worker.identification.checks.findings import unvisited_arcs
 from worker.identification.data.trajectories import from_arrays
 
 
@@ -24,6 +25,6 @@ def test_the_arc_is_found_to_a_bin(low: float, high: float, turn: float) -> None
 
 def test_a_warning_names_variable_and_ends_and_a_line_has_none() -> None:
     data = from_arrays([np.random.default_rng(0).uniform([-100, -100], [40, 40], (5_000, 2))], 1.0)
-    [finding] = unvisited(data, (None, 360.0))
+    [finding] = unvisited_arcs(data, (None, 360.0))
     assert finding.code == "unvisited"
     assert "angle y was never between 40 and 260" in finding.message

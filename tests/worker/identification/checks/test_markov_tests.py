@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from worker.identification import identified_model
 from worker.identification.checks.markov_tests import check_consecutive_samples, score_tests
 from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import (
@@ -15,19 +14,19 @@ from worker.identification.data.trajectories import (
     longest_duration,
     measure_scales,
 )
-from worker.identification.equations.scalar_rules import Trapezoid
+from worker.identification.data.windows import Space
 from worker.identification.errors import IndependentSamples, SecondOrderDynamics
-from worker.identification.estimation import scalar_estimator
-from worker.identification.estimation.scalar_fit import Problem
+from worker.identification.estimation.estimator import identify
+from worker.identification.estimation.problem import Problem
+from worker.identification.estimation.setup import Settings
+from worker.identification.identified_model import identified_model
 from worker.identification.sums.kernels import make_kernels
+from worker.identification.sums.rules import TRAPEZOID
 
 
 def _codes(x: np.ndarray, dt: float) -> set[str]:
     data = from_arrays(list(np.atleast_2d(x)), dt)
-    scales = measure_scales(data)
-    answer = identified_model.by_efficient_estimator(
-        Problem(data, scales, make_library(scales), make_kernels(scales)), n_draws=0
-    )
+    answer = identified_model(data, Settings(), lambda *progress: None)
     return {f.code for f in answer.findings}
 
 
@@ -66,13 +65,10 @@ def test_the_position_of_an_inertial_process_is_refused() -> None:
 def test_measurement_noise_is_named_with_its_variance() -> None:
     x = 0.7 * _ou(60_000, 0.01, 2)
     data = from_arrays([x + 0.1 * np.random.default_rng(5).standard_normal(x.size)], 0.01)
-    scales = measure_scales(data)
-    answer = identified_model.by_efficient_estimator(
-        Problem(data, scales, make_library(scales), make_kernels(scales)), n_draws=0
-    )
+    answer = identified_model(data, Settings(), lambda *progress: None)
     assert "measurement-noise" in {f.code for f in answer.findings}
     # √(2/n) of the noise's variance, times three where the increments' own noise is as large: 2 %; four times that.
-    assert answer.noise_variance == pytest.approx(0.01, rel=0.08)
+    assert answer.noise_variances["x"] == pytest.approx(0.01, rel=0.08)
 
 
 def test_jumps_show_as_heavy_tails() -> None:
@@ -115,10 +111,7 @@ def test_the_clock_of_a_record_in_pieces_goes_on_across_the_gaps() -> None:
     times, starts = np.arange(30_000) * 0.02, np.arange(0, 30_000, 1_500)
     segments = np.stack([starts, starts + 1_500, np.zeros(20)], axis=1).astype(np.int64)
     data = Trajectories((x + 0.5 * piece)[:, None], times, segments)
-    scales = measure_scales(data)
-    answer = identified_model.by_efficient_estimator(
-        Problem(data, scales, make_library(scales), make_kernels(scales)), n_draws=0
-    )
+    answer = identified_model(data, Settings(), lambda *progress: None)
     assert "trend" in {f.code for f in answer.findings}
 
 
@@ -127,13 +120,15 @@ def test_stages_of_stationary_records_agree_as_often_as_chance_says() -> None:
     for seed in range(8):
         data = from_arrays([_ou(4_000, 0.05, 100 + seed)], 0.05)
         scales = measure_scales(data)
-        found = scalar_estimator.identify(
-            Problem(data, scales, make_library(scales), make_kernels(scales)), "trapezoid", "none"
+        found = identify(
+            Problem(data, Space((scales,), (None,)), make_library(scales), make_kernels(scales)),
+            "trapezoid",
+            "none",
         )
-        b, a = found.fit.drift.estimate.internal, found.fit.diffusion.estimate.internal
+        b, a = found.drift[0].estimate.internal, found.diffusion[0, 0].estimate.internal
         walk = chunks(data, scales, block_edges(data, 1))
         scores = score_tests(
-            walk, Trapezoid(), make_library(scales), b, a, longest_duration(data) / scales.time
+            walk, TRAPEZOID, make_library(scales), b, a, longest_duration(data) / scales.time
         )
         assert scores.drift_stages is not None
         assert scores.noise_stages is not None

@@ -8,7 +8,8 @@ from contract.identification import IdentificationParameters
 from worker import pipeline
 from worker.identification.checks.reflecting_boundaries import find_walls
 from worker.identification.data.trajectories import from_arrays
-from worker.identification.identified_model import Answer
+from worker.identification.identified_model import IdentifiedModel
+from worker.jobs.parameters import settings_of
 
 INF = np.inf
 
@@ -25,11 +26,12 @@ def _reflected(n: int, a: float, b: float, dt: float, high: float, seed: int) ->
     return path
 
 
-def _answer(x: np.ndarray, dt: float, **parameters: object) -> Answer:
+def _answer(x: np.ndarray, dt: float, **parameters: object) -> IdentifiedModel:
     answer = pipeline.identify(
-        from_arrays([x], dt), IdentificationParameters.model_validate(parameters), lambda *_: None
+        from_arrays([x], dt),
+        settings_of(IdentificationParameters.model_validate(parameters)),
+        lambda *_: None,
     )
-    assert isinstance(answer, Answer)
     return answer
 
 
@@ -38,18 +40,18 @@ def test_reflected_brownian_motion_keeps_its_diffusion_and_gets_no_drift(
     domain: dict[str, tuple[float, float]],
 ) -> None:
     answer = _answer(_reflected(10_000, 0.5, 0.0, 0.001, 1.0, 1), 0.001, domain=domain)
-    assert answer.drift.active() == {}
-    assert set(answer.diffusion.active()) == {"1"}
+    assert answer.drift["x"].active() == {}
+    assert set(answer.diffusion["x,x"].active()) == {"1"}
     # 1.4 % of the increments that are left.
-    assert answer.diffusion.active()["1"] == pytest.approx(0.5, rel=4 * 0.018)
+    assert answer.diffusion["x,x"].active()["1"] == pytest.approx(0.5, rel=4 * 0.018)
     assert "wall" in {f.code for f in answer.findings}
 
 
 def test_a_particle_on_a_floor_falls() -> None:
     answer = _answer(_reflected(10_000, 1.0, -1.0, 0.01, INF, 2), 0.01, domain={"x": (0.0, None)})
-    drift = answer.drift.active()
+    drift = answer.drift["x"].active()
     assert set(drift) == {"1"}
-    error = answer.drift.terms[0].std_error
+    error = answer.drift["x"].terms[0].std_error
     assert error is not None
     assert abs(drift["1"] + 1.0) < 4 * error
 

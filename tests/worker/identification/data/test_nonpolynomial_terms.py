@@ -6,11 +6,14 @@ import pytest
 from worker.identification.data.library import make_joint_library, make_library
 from worker.identification.data.nonpolynomial_terms import check_values, dependences
 from worker.identification.data.trajectories import from_arrays, measure_scales
-from worker.identification.equations.scalar_rules import Trapezoid
+from worker.identification.data.windows import Space
+from worker.identification.equations.scalar_rules import window_weights
 from worker.identification.errors import InvalidLibrary
-from worker.identification.estimation.scalar_fit import Problem, walk
+from worker.identification.estimation.problem import Problem
+from worker.identification.estimation.scalar_fit import walk
 from worker.identification.sums.kernel_statistics import gather
 from worker.identification.sums.kernels import make_kernels
+from worker.identification.sums.rules import TRAPEZOID
 
 
 def _walk(low: float, n: int = 4_000):
@@ -74,9 +77,13 @@ def test_a_term_with_a_kink_is_summed_as_it_is() -> None:
     data = from_arrays([np.cumsum(np.random.default_rng(1).normal(0, 0.05, 5_000))], 0.1)
     scales, library = measure_scales(data), _library(data, "sqrt(x^2)")
     kernels = make_kernels(scales)
-    problem, rule = Problem(data, scales, library, kernels), Trapezoid()
+    problem, rule = Problem(data, Space((scales,), (None,)), library, kernels), TRAPEZOID
     sums = gather(
-        walk(problem, rule, 3), library, kernels, problem.cells, lambda c: rule.weights(c, library)
+        walk(problem, rule, 3),
+        library,
+        kernels,
+        problem.cells,
+        lambda c: window_weights(rule, c, library),
     )
     y = (data.states[:-1, 0] - scales.origin) / scales.unit
     expected = kernels.at(y) @ np.abs(data.states[:-1, 0])

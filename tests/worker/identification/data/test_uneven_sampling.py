@@ -21,7 +21,7 @@ def test_steps_longer_than_half_a_relaxation_time_are_left_out_and_the_rest_is_u
     fit,
 ) -> None:
     identified, library, scales = fit(_poisson_sampled_ou(20_000, 0.5, 3))
-    drift, diffusion = identified.fit.drift.estimate, identified.fit.diffusion.estimate
+    drift, diffusion = identified.drift[0].estimate, identified.diffusion[0, 0].estimate
     assert 0.3 < identified.longest_step < 0.8
     assert [library.names[k] for k in drift.support] == ["x"]
     rate, error = (v[0] * scales.unit / scales.time for v in (drift.raw, drift.std_error))

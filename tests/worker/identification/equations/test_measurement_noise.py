@@ -13,8 +13,8 @@ def _values(fitted) -> tuple[dict[str, tuple[float, float]], dict[str, tuple[flo
     identified, library, scales = fitted
     out = []
     for selected, factor in (
-        (identified.fit.drift, scales.unit / scales.time),
-        (identified.fit.diffusion, scales.unit**2 / scales.time),
+        (identified.drift[0], scales.unit / scales.time),
+        (identified.diffusion[0, 0], scales.unit**2 / scales.time),
     ):
         e = selected.estimate
         out.append(
@@ -23,7 +23,7 @@ def _values(fitted) -> tuple[dict[str, tuple[float, float]], dict[str, tuple[flo
                 for k, v, s in zip(e.support, e.raw, e.std_error, strict=True)
             }
         )
-    return out[0], out[1], identified.noise_variance * scales.unit**2
+    return out[0], out[1], identified.noise_variances[0] * scales.unit**2
 
 
 @pytest.mark.slow
@@ -95,7 +95,7 @@ def test_noise_and_coarse_sampling_together(paths, fit) -> None:
 def test_auto_takes_a_rule_of_fourth_order_where_the_trapezoid_is_too_coarse(paths, fit) -> None:
     data = from_arrays(list(paths("double-well", 20, 0.01, 10_000)[:, ::20]), 0.2)
     identified, library, scales = fit(data)
-    assert identified.fit.rule.name == "adams-moulton"
+    assert identified.rule.name == "adams-moulton"
     drift, diffusion, _ = _values((identified, library, scales))
     # The rule's own error at dt = 0.2 is below 1 % (docs/method.md §3).
     for (value, error), true in ((drift["x"], 1.0), (drift["x^3"], -1.0), (diffusion["1"], 0.25)):

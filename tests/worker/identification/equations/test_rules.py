@@ -4,16 +4,14 @@ import numpy as np
 import pytest
 
 from worker.identification.data.trajectories import from_arrays
-from worker.identification.equations.scalar_rules import AdamsMoulton, Simpson, Trapezoid
+from worker.identification.sums.rules import ADAMS_MOULTON, SIMPSON, TRAPEZOID
 
 
-@pytest.mark.parametrize(
-    ("rule", "degree"), [(Trapezoid(), 1), (AdamsMoulton(), 3), (Simpson(), 3)]
-)
+@pytest.mark.parametrize(("rule", "degree"), [(TRAPEZOID, 1), (ADAMS_MOULTON, 3), (SIMPSON, 3)])
 def test_a_rule_integrates_polynomials_of_its_order_and_no_others(rule, degree: int) -> None:
-    points = np.arange(len(rule.quadrature))
+    points = np.arange(len(rule.drift))
     for p in range(degree + 2):
-        off = np.dot(rule.quadrature, points.astype(float) ** p) - rule.over ** (p + 1) / (p + 1)
+        off = np.dot(rule.drift, points.astype(float) ** p) - rule.last ** (p + 1) / (p + 1)
         assert (abs(off) < 1e-12) == (p <= degree)
 
 
@@ -25,7 +23,7 @@ def test_one_step_through_four_points_uses_the_data_as_pairs_do_and_two_steps_do
     for rule in ("trapezoid", "simpson", "auto"):
         identified, _, _ = fit(data, rule=rule)
         of_drift[rule], of_diffusion[rule] = (
-            c.estimate.std_error[0] for c in (identified.fit.drift, identified.fit.diffusion)
+            c.estimate.std_error[0] for c in (identified.drift[0], identified.diffusion[0, 0])
         )
     # Squares of overlapping increments over two steps have 3/2 the variance; each error is known to √(1/400), some 5 %.
     assert of_diffusion["simpson"] / of_diffusion["trapezoid"] == pytest.approx(

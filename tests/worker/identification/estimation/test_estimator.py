@@ -26,8 +26,8 @@ def _named(component, library, factor: float) -> dict[str, tuple[float, float]]:
 def _model(fitted) -> tuple[dict[str, tuple[float, float]], dict[str, tuple[float, float]]]:
     identified, library, scales = fitted
     return (
-        _named(identified.fit.drift, library, scales.unit / scales.time),
-        _named(identified.fit.diffusion, library, scales.unit**2 / scales.time),
+        _named(identified.drift[0], library, scales.unit / scales.time),
+        _named(identified.diffusion[0, 0], library, scales.unit**2 / scales.time),
     )
 
 
@@ -87,7 +87,7 @@ def test_far_from_the_origin_the_lowest_degree_is_taken_and_the_others_listed(pa
     assert set(diffusion) == {"1"}
     assert drift["x"][0] == pytest.approx(near["x"][0], rel=0.02)
     assert -drift["1"][0] / drift["x"][0] == pytest.approx(1e6, abs=0.05)
-    pair = next(c for c in identified.fit.drift.path if len(c.support) == 2)
+    pair = next(c for c in identified.drift[0].path if len(c.support) == 2)
     assert (0, 2) in pair.equivalent
 
 
@@ -120,8 +120,8 @@ def test_trapezoid_beats_euler_on_coarse_samples(paths, fit) -> None:
 def test_exact_euler_paths_get_no_false_term_from_the_trapezoid_rule(paths, fit) -> None:
     data = from_arrays(list(paths("double-well", 24, 0.002, 50_000, substeps=1)), 0.002)
     identified, library, _ = fit(data)
-    assert [library.names[k] for k in identified.fit.drift.estimate.support] == ["x", "x^3"]
-    assert [library.names[k] for k in identified.fit.diffusion.estimate.support] == ["1"]
+    assert [library.names[k] for k in identified.drift[0].estimate.support] == ["x", "x^3"]
+    assert [library.names[k] for k in identified.diffusion[0, 0].estimate.support] == ["1"]
 
 
 def test_an_angle_is_identified_across_its_seam(fit) -> None:
@@ -145,7 +145,7 @@ def test_on_exact_euler_steps_the_rules_disagreement_covers_the_bias_of_the_trap
 ) -> None:
     data = from_arrays(list(paths("double-well", 24, 0.002, 50_000, substeps=1)), 0.002)
     identified, _, scales = fit(data)
-    selected, factor = identified.fit.diffusion, scales.unit**2 / scales.time
+    selected, factor = identified.diffusion[0, 0], scales.unit**2 / scales.time
     assert selected.shift is not None
     value, error, shift = (
         float(v) * factor
@@ -161,9 +161,12 @@ def test_a_part_of_a_long_record_shows_what_doubling_the_step_does(paths, fit, m
     whole, _, _ = fit(data, rule="euler", noise="none")
     monkeypatch.setattr(scalar_fit, "LONG_RECORD", 10_000)
     part, _, _ = fit.__wrapped__(data, rule="euler", noise="none")
-    for k, component in enumerate((whole.fit.drift, whole.fit.diffusion)):
+    for component, of_whole, of_part in (
+        (whole.drift[0], whole.coarse[0][0], part.coarse[0][0]),
+        (whole.diffusion[0, 0], whole.coarse[1][0, 0], part.coarse[1][0, 0]),
+    ):
         estimate = component.estimate
-        moved, by_part = whole.coarse[k] - estimate.raw, part.coarse[k] - estimate.raw
+        moved, by_part = of_whole - estimate.raw, of_part - estimate.raw
         # Euler at dt = 0.1 is 14 % off (docs/method.md §3), and twice as much at 0.2. That shows in a fourth of the blocks, too:
         # fine and coarse are from the same samples, and their difference is known better than either.
         assert (np.abs(moved) > 3 * estimate.std_error).any()

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.simulation import simulate
-from worker.identification.checks.kernel_findings import kernel_findings
+from worker.identification.checks.findings import findings
 from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import (
     Trajectories,
@@ -16,16 +16,14 @@ from worker.identification.data.trajectories import (
     from_arrays,
     measure_scales,
 )
+from worker.identification.data.windows import Space
 from worker.identification.equations.relative_efficiency import variance_over_bound, whitening
-from worker.identification.equations.scalar_rules import Euler, Trapezoid
+from worker.identification.equations.scalar_rules import drift_system
+from worker.identification.estimation.estimator import identify
+from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.kernel_grid import make_grid
-from worker.identification.estimation.scalar_estimator import Identified, identify
-from worker.identification.estimation.scalar_fit import (
-    Problem,
-    Weights,
-    first_weights,
-    gather_for,
-)
+from worker.identification.estimation.problem import Problem
+from worker.identification.estimation.scalar_fit import Weights, first_weights, gather_for
 from worker.identification.estimation.scalar_kernel_choice import choose_kernels, judge
 from worker.identification.selection.cross_validation import (
     Candidate,
@@ -33,10 +31,11 @@ from worker.identification.selection.cross_validation import (
     choice_among,
     folds_of,
     held_out,
-    make_yardstick,
+    make_held_out_score,
 )
 from worker.identification.sums.kernel_statistics import KernelStatistics
 from worker.identification.sums.kernels import Kernels, make_kernels
+from worker.identification.sums.rules import EULER, TRAPEZOID
 
 
 def _problem(
@@ -47,24 +46,23 @@ def _problem(
     kernels = make_kernels(scales, period=period)
     return Problem(
         data,
-        scales,
+        Space((scales,), (period,)),
         make_library(scales, period=period, **library),
         kernels,
-        period=period,
         grid=grid,
     )
 
 
 def _at_nodes(problem: Problem) -> tuple[KernelStatistics, Weights]:
-    statistics = gather_for(problem, Trapezoid(), at_nodes=True)
+    statistics = gather_for(problem, TRAPEZOID, at_nodes=True)
     return statistics, first_weights(statistics.under(problem.kernels), problem.kernels)
 
 
 def _judged(problem: Problem, *kernels: Kernels) -> list[Candidate]:
-    return judge(kernels, problem, Trapezoid(), *_at_nodes(problem))
+    return judge(kernels, problem, TRAPEZOID, *_at_nodes(problem))
 
 
-def _taken(identified: Identified) -> tuple[int, float]:
+def _taken(identified: Fit) -> tuple[int, float]:
     choice = identified.choice
     taken = choice.candidates[choice.chosen]
     return taken.count, taken.bandwidth
@@ -80,9 +78,9 @@ def wells(paths) -> Trajectories:
 )
 def test_one_pass_gives_the_sums_of_every_candidate(wells: Trajectories, library) -> None:
     problem = _problem(wells, **library)
-    at_nodes = gather_for(problem, Trapezoid(), at_nodes=True)
+    at_nodes = gather_for(problem, TRAPEZOID, at_nodes=True)
     for kernels in problem.grid.candidates[::5]:
-        of_its_own_pass = gather_for(replace(problem, kernels=kernels, grid=None), Trapezoid())
+        of_its_own_pass = gather_for(replace(problem, instruments=kernels, grid=None), TRAPEZOID)
         of_the_same_pass = at_nodes.under(kernels)
         scale = np.abs(of_its_own_pass.sums).max(axis=(0, 1))
         # Cells of half a bandwidth are exact to 2·10⁻¹¹ of the sum of absolute values.
@@ -100,18 +98,18 @@ def test_by_eulers_rule_the_yardstick_is_girsanovs_likelihood_of_the_fold(
     wells: Trajectories,
 ) -> None:
     problem, a = _problem(wells), 0.3
-    statistics = gather_for(problem, Euler(), at_nodes=True)
+    statistics = gather_for(problem, EULER, at_nodes=True)
     system, functions = (
-        Euler().drift_system(statistics, problem.library),
+        drift_system(EULER, statistics, problem.library),
         problem.library.internal(statistics.nodes),
     )
-    yardstick = make_yardstick(
+    held_out_score = make_held_out_score(
         design=functions.T / a @ folds_of(system.design),
         response=folds_of(system.response) @ functions / a,
         information=(functions * statistics.time[:, None]).T @ functions / a,
     )
-    coordinates = np.random.default_rng(0).standard_normal(yardstick.score.shape)
-    drifts = coordinates @ yardstick.basis.T
+    coordinates = np.random.default_rng(0).standard_normal(held_out_score.score.shape)
+    drifts = coordinates @ held_out_score.basis.T
     # Twenty trajectories are twenty blocks; folds are the groups that array_split makes of them.
     scales, expected = problem.scales, []
     groups = np.array_split(np.arange(len(block_edges(wells, 48)) - 1), len(drifts))
@@ -122,23 +120,23 @@ def test_by_eulers_rule_the_yardstick_is_girsanovs_likelihood_of_the_fold(
             b = problem.library.internal(y[:-1]) @ drift
             likelihood += float((b * np.diff(y) / a - b**2 / (2 * a)).sum())
         expected.append(likelihood)
-    np.testing.assert_allclose(yardstick.of(coordinates), expected, rtol=1e-8)
+    np.testing.assert_allclose(held_out_score.of(coordinates), expected, rtol=1e-8)
 
 
 def test_what_is_held_out_has_no_part_in_its_own_coefficients(wells: Trajectories) -> None:
     problem = _problem(wells)
     statistics, weights = _at_nodes(problem)
-    system = Trapezoid().drift_system(statistics.under(problem.kernels), problem.library)
+    system = drift_system(TRAPEZOID, statistics.under(problem.kernels), problem.library)
     white = whitening(problem.kernels.at(statistics.nodes), weights.drift)
     rows = white @ np.linalg.pinv(problem.kernels.at(statistics.nodes))
     design, response = rows @ folds_of(system.design), folds_of(system.response) @ rows.T
     size = problem.library.internal_size
-    yardstick = make_yardstick(
+    held_out_score = make_held_out_score(
         np.stack([np.eye(size)] * len(design)), np.zeros((len(design), size)), np.eye(size)
     )
-    before = held_out(design, response, yardstick)
+    before = held_out(design, response, held_out_score)
     response[3] += 5.0
-    after = held_out(design, response, yardstick)
+    after = held_out(design, response, held_out_score)
     assert after[3] == pytest.approx(before[3], rel=1e-12)
     assert np.abs(np.delete(after - before, 3)).min() > 0
 
@@ -161,7 +159,7 @@ def test_no_kernels_know_more_than_the_likelihood(
 def wells_at_nodes(wells: Trajectories):
     problem = _problem(wells)
     statistics, weights = _at_nodes(problem)
-    return problem.library.internal(statistics.nodes), statistics, weights, problem.kernels
+    return problem.library.internal(statistics.nodes), statistics, weights, problem.instruments
 
 
 @pytest.mark.slow
@@ -201,9 +199,12 @@ def test_absurd_kernels_are_told(wells: Trajectories) -> None:
 
 def test_chosen_kernels_are_as_good_as_the_default(wells: Trajectories) -> None:
     default, chosen = (
-        identify(_problem(wells, choosing=c), "trapezoid", "none").fit for c in (False, True)
+        identify(_problem(wells, choosing=c), "trapezoid", "none") for c in (False, True)
     )
-    for one, other in ((default.drift, chosen.drift), (default.diffusion, chosen.diffusion)):
+    for one, other in (
+        (default.drift[0], chosen.drift[0]),
+        (default.diffusion[0, 0], chosen.diffusion[0, 0]),
+    ):
         assert one.estimate.support == other.estimate.support
         # Var(ĉ − ĉ₀) = Var ĉ − Var ĉ₀ of an efficient ĉ₀, below one percent of it: 0.1 standard errors, four times over.
         assert np.all(np.abs(one.estimate.raw - other.estimate.raw) < 0.4 * one.estimate.std_error)
@@ -232,7 +233,7 @@ def test_changing_units_changes_no_choice(paths, scale: float, offset: float, ti
 
 def _choice(data: Trajectories) -> tuple[KernelChoice, float]:
     problem = _problem(data)
-    return choose_kernels(problem, Trapezoid(), *_at_nodes(problem))[1], problem.scales.unit
+    return choose_kernels(problem, TRAPEZOID, *_at_nodes(problem))[1], problem.scales.unit
 
 
 @pytest.fixture(scope="module")
@@ -261,27 +262,31 @@ def test_ripples_under_a_kernel_are_missed_with_a_warning_and_found_by_choosing(
     library = {"polynomial_degree": 2, "extra_terms": ("sin(70*x)", "cos(70*x)")}
     missed, found = (_problem(ripples, choosing=c, **library) for c in (False, True))
     default, chosen = (identify(p, "euler", "none") for p in (missed, found))
-    names = [found.library.names[k] for k in chosen.fit.drift.estimate.support]
+    names = [found.library.names[k] for k in chosen.drift[0].estimate.support]
     assert "sin(70*x)" in names
-    assert "sin(70*x)" not in [missed.library.names[k] for k in default.fit.drift.estimate.support]
+    assert "sin(70*x)" not in [missed.library.names[k] for k in default.drift[0].estimate.support]
     at, factor = names.index("sin(70*x)"), found.scales.unit / found.scales.time
-    estimate = chosen.fit.drift.estimate
+    estimate = chosen.drift[0].estimate
     assert abs(estimate.raw[at] * factor - 3) < 4 * estimate.std_error[at] * factor
-    assert [f.code for f in kernel_findings(default, missed.library)] == ["wide-kernels"]
-    assert not [*kernel_findings(chosen, found.library)]
+    assert [f.code for f in findings(default, missed) if "kernels" in f.code] == ["wide-kernels"]
+    assert not [f for f in findings(chosen, found) if "kernels" in f.code]
 
 
 def test_default_kernels_are_not_called_wide_for_high_powers(wells: Trajectories) -> None:
     problem = _problem(wells, choosing=False, polynomial_degree=8)
-    assert not [*kernel_findings(identify(problem, "trapezoid", "none"), problem.library)]
+    assert not [
+        f for f in findings(identify(problem, "trapezoid", "none"), problem) if "kernels" in f.code
+    ]
 
 
 def test_too_few_samples_leave_the_default_with_a_word(paths) -> None:
     x = paths("ornstein-uhlenbeck", 20, 0.01, 10_000)[0, :1_500:10]
     problem = _problem(from_arrays([x], 0.1))
     identified = identify(problem, "trapezoid", "none")
-    assert identified.kernels is problem.kernels
-    assert [f.code for f in kernel_findings(identified, problem.library)] == ["kernels-not-chosen"]
+    assert identified.instruments is problem.instruments
+    assert [f.code for f in findings(identified, problem) if "kernels" in f.code] == [
+        "kernels-not-chosen"
+    ]
 
 
 @pytest.mark.slow
@@ -290,10 +295,10 @@ def test_kernels_are_chosen_for_the_rule_that_fits(paths, rule: str) -> None:
     x = paths("ornstein-uhlenbeck", 20, 0.01, 10_000)
     noise = 0.05 * np.random.default_rng(0).standard_normal(x.shape) if rule == "auto" else 0.0
     identified = identify(_problem(from_arrays(list(x + noise), 0.01)), rule, "auto")
-    assert identified.fit.rule.name.startswith("simpson")
-    assert (identified.noise_variance > 0) == (rule == "auto")
-    assert _taken(identified)[0] == len(identified.kernels.centres)
-    assert identified.fit.drift.estimate.support == (1,)
+    assert identified.rule.name.startswith("simpson")
+    assert (identified.noise_variances[0] > 0) == (rule == "auto")
+    assert _taken(identified)[0] == len(identified.instruments.centres)
+    assert identified.drift[0].estimate.support == (1,)
 
 
 def test_on_a_circle_too() -> None:
@@ -310,6 +315,6 @@ def test_on_a_circle_too() -> None:
     wrapped = (x + np.pi) % (2 * np.pi) - np.pi
     problem = _problem(from_arrays(list(wrapped), 0.02), period=2 * np.pi, fourier_harmonics=3)
     identified = identify(problem, "trapezoid", "none")
-    assert identified.kernels.circle is not None
-    assert [problem.library.names[k] for k in identified.fit.drift.estimate.support] == ["sin(x)"]
+    assert identified.instruments.circle is not None
+    assert [problem.library.names[k] for k in identified.drift[0].estimate.support] == ["sin(x)"]
     assert identified.choice.candidates[identified.choice.chosen].drift_variance < 1.01

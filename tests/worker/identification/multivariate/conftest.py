@@ -9,12 +9,12 @@ import pytest
 from numpy.typing import NDArray
 
 from benchmarks.simulation import simulate_system
-from worker.identification.checks.multivariate_findings import name_of
 from worker.identification.data.library import make_joint_library
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.data.windows import measure_space
-from worker.identification.estimation.estimator import JointFit, identify
-from worker.identification.estimation.problem import JointProblem
+from worker.identification.estimation.estimator import identify
+from worker.identification.estimation.fit import Fit
+from worker.identification.estimation.problem import Problem
 from worker.identification.selection.criteria import Criterion
 from worker.identification.sums.instruments import make_instruments
 
@@ -88,7 +88,7 @@ SYSTEMS = {
 }
 
 Paths = Callable[..., Floats]
-Fitted = tuple[JointFit, JointProblem]
+Fitted = tuple[Fit, Problem]
 
 
 @pytest.fixture(scope="session")
@@ -132,7 +132,7 @@ def fit_jointly(remembered: Callable[..., Any]) -> Callable[..., Fitted]:
         instruments = make_instruments(
             space.internal(np.array(data.states)), terms, periods, count=count
         )
-        problem = JointProblem(data, space, terms, instruments, Criterion(selection), structure)  # type: ignore[arg-type]
+        problem = Problem(data, space, terms, instruments, Criterion(selection), structure)  # type: ignore[arg-type]
         return identify(problem, rule, noise), problem  # type: ignore[arg-type]
 
     return remembered(run)
@@ -156,7 +156,7 @@ def named(fitted: Fitted) -> Named:
         for p, (v, s) in enumerate(zip(library.variables, fit.drift, strict=True))
     ]
     components += [
-        (name_of((p, q), library.variables), s, units[p] * units[q] / time)
+        (f"{library.variables[p]},{library.variables[q]}", s, units[p] * units[q] / time)
         for (p, q), s in fit.diffusion.items()
     ]
     return {

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from worker.identification.checks.multivariate_findings import joint_findings
+from worker.identification.checks.findings import findings
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +40,7 @@ def test_a_velocity_column_leaves_the_position_without_noise_and_both_equations_
     assert got["x"]["y"][0] == pytest.approx(1, abs=0.001)
     for term, (value, error) in got["y"].items():
         assert abs(value - systems["inertial"].terms["y"][term]) < 4 * error + 0.005
-    assert "degenerate-diffusion" in {f.code for f in joint_findings(fit, problem)}
+    assert "degenerate-diffusion" in {f.code for f in findings(fit, problem)}
 
 
 def test_standard_errors_are_the_scatter_over_seeds(
@@ -88,7 +88,7 @@ def test_measurement_noise_in_both_variables_is_found_and_corrected_for(
     fitted = fit_jointly(as_data(paths + noise))
     fit, problem = fitted
     got = coefficients(fitted)
-    variances = np.diag(fit.noise.covariance) * problem.space.units**2
+    variances = fit.noise_variances * problem.space.units**2
     # The estimate's own error is √(2/n) of a + 2σ² per step: two percent at 80 000 windows; 4 of them.
     np.testing.assert_allclose(variances, [0.06**2, 0.04**2], rtol=0.08)
     for key, terms in systems["rotating"].terms.items():

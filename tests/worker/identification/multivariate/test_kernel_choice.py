@@ -10,17 +10,17 @@ from worker.identification.data.library import make_joint_library
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.data.windows import measure_space
 from worker.identification.estimation.kernel_choice import choose_instruments
-from worker.identification.estimation.problem import JointProblem
+from worker.identification.estimation.problem import Problem
 from worker.identification.sums.instruments import Instruments, make_instruments
 
 PLANE = (None, None)
 
 
-def _problem(data: Trajectories) -> tuple[JointProblem, np.ndarray]:
+def _problem(data: Trajectories) -> tuple[Problem, np.ndarray]:
     space = measure_space(data, PLANE)
     library = make_joint_library(space.scales, polynomial_degree=3, periods=PLANE)
     y = space.internal(data.states[::10])
-    return JointProblem(data, space, library, make_instruments(y, library, PLANE, count=50)), y
+    return Problem(data, space, library, make_instruments(y, library, PLANE, count=50)), y
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +38,10 @@ def test_whatever_their_number_kernels_beside_the_librarys_functions_are_at_the_
     coupled: Trajectories,
 ) -> None:
     problem, y = _problem(coupled)
-    chosen, choice = choose_instruments(
+    chosen = choose_instruments(
         problem, lambda n: make_instruments(y, problem.library, PLANE, count=n)
     )
+    choice = chosen.choice
     assert choice.n_folds == 12
     for candidate, behind in zip(choice.candidates, choice.shortfalls(), strict=True):
         # The cut of V at 10⁻⁵ of its largest eigenvalue loses some directions; the rest is Cauchy–Schwarz.
@@ -67,7 +68,8 @@ def test_kernels_away_from_the_data_are_told(coupled: Trajectories) -> None:
             else replace(made, centres=made.centres + 2.5, bandwidth=made.bandwidth / 4)
         )
 
-    chosen, choice = choose_instruments(problem, make)
+    chosen = choose_instruments(problem, make)
+    choice = chosen.choice
     assert chosen.instruments.n_kernels == problem.instruments.n_kernels
     bad = [c for c in choice.candidates if c.count != problem.instruments.n_kernels]
     assert all(c.score is None or c.drift_variance > 1.5 for c in bad)
@@ -83,7 +85,7 @@ def test_units_and_the_order_of_variables_change_no_choice(coupled: Trajectories
         choices.append(
             choose_instruments(
                 problem, lambda n, p=problem, y=y: make_instruments(y, p.library, PLANE, count=n)
-            )[1]
+            ).choice
         )
     one, other = choices
     assert one.chosen == other.chosen
@@ -96,8 +98,8 @@ def test_units_and_the_order_of_variables_change_no_choice(coupled: Trajectories
 def test_a_record_of_two_blocks_leaves_the_default(coupled: Trajectories) -> None:
     first = Trajectories(coupled.states[:140], coupled.times[:140], np.array([[0, 140, 0]]))
     problem, y = _problem(first)
-    same, choice = choose_instruments(
+    same = choose_instruments(
         problem, lambda n: make_instruments(y, problem.library, PLANE, count=n)
     )
-    assert same is problem
-    assert choice.chosen is None
+    assert same.instruments is problem.instruments
+    assert same.choice.chosen is None

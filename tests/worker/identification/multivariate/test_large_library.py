@@ -8,6 +8,7 @@ import pytest
 from contract.identification import IdentificationParameters
 from worker import pipeline
 from worker.identification.data.trajectories import Trajectories, from_arrays
+from worker.jobs.parameters import settings_of
 
 RECORD = Path(__file__).resolve().parents[5] / "shared" / "data" / "d10_ngrip_10yr.csv"
 
@@ -34,7 +35,7 @@ def test_four_variables_of_degree_four_are_identified(ice_core: Trajectories) ->
     )
     said: list[float] = []
     answer = pipeline.identify(
-        ice_core, asked, lambda fraction, stage, message: said.append(fraction)
+        ice_core, settings_of(asked), lambda fraction, stage, message: said.append(fraction)
     )
     assert said == sorted(said)
     for component in (*answer.drift.values(), *answer.diffusion.values()):

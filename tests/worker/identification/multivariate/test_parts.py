@@ -13,10 +13,12 @@ from worker.identification.data.trajectories import (
     from_arrays,
 )
 from worker.identification.data.windows import measure_space, stretches
+from worker.identification.equations.measurement_noise import MeasurementNoise
 from worker.identification.sums.instruments import make_instruments
-from worker.identification.sums.noise_corrections import MeasurementNoise
 from worker.identification.sums.rules import (
+    ADAMS_MOULTON,
     EULER,
+    SCALAR_THROUGH_NOISE,
     SIMPSON,
     THROUGH_NOISE,
     TRAPEZOID,
@@ -89,7 +91,16 @@ def test_noise_corrected_functions_have_the_functions_as_their_mean() -> None:
             )
 
 
-@pytest.mark.parametrize(("rule", "order"), [(TRAPEZOID, 2), (SIMPSON, 4), (THROUGH_NOISE, 3)])
+@pytest.mark.parametrize(
+    ("rule", "order"),
+    [
+        (TRAPEZOID, 2),
+        (SIMPSON, 4),
+        (ADAMS_MOULTON, 4),
+        (SCALAR_THROUGH_NOISE, 4),
+        (THROUGH_NOISE, 3),
+    ],
+)
 def test_the_error_of_a_rule_goes_with_its_order(rule, order: int) -> None:
     """On the exact mean and covariance of a linear process, (M21) and (M22) hold to h^(order + 1) a window."""
     from scipy.linalg import expm, solve_continuous_lyapunov
@@ -108,7 +119,9 @@ def test_the_error_of_a_rule_goes_with_its_order(rule, order: int) -> None:
             # E[(X_k − x) b(X_k)ᵀ]
             crosses.append((c + np.outer(m - x, m)) @ matrix.T)
         drift = (
-            means[-1] - x - h * sum(w * matrix @ m for w, m in zip(rule.drift, means, strict=True))
+            means[rule.last]
+            - x
+            - h * sum(w * matrix @ m for w, m in zip(rule.drift, means, strict=True))
         )
         left = sum(w * seconds[k + 1] for k, w in enumerate(rule.moments))
         for (k, j), w in rule.cross:

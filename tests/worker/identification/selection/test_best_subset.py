@@ -14,15 +14,18 @@ from sklearn.linear_model import lasso_path as by_coordinate_descent
 
 from worker.identification.data.library import Library, make_library
 from worker.identification.data.trajectories import Trajectories, from_arrays, measure_scales
+from worker.identification.data.windows import Space
 from worker.identification.equations.regression import NormalEquations, noise_covariance, whitened
-from worker.identification.equations.scalar_rules import Euler
+from worker.identification.equations.scalar_rules import drift_system
 from worker.identification.errors import TooFewSamples
-from worker.identification.estimation.scalar_fit import Problem, first_weights, gather_for
+from worker.identification.estimation.problem import Problem
+from worker.identification.estimation.scalar_fit import first_weights, gather_for
 from worker.identification.selection import lasso_cv
 from worker.identification.selection.best_subset import estimate_on
 from worker.identification.selection.criteria import Criterion
 from worker.identification.selection.support_selection import Selected, choose
 from worker.identification.sums.kernels import make_kernels
+from worker.identification.sums.rules import EULER
 
 TRUE = {
     "ornstein-uhlenbeck": (["x"], ["1"]),
@@ -42,20 +45,23 @@ def names(selected: Selected, library: Library) -> list[str]:
 
 def supports_of(fitted) -> tuple[list[str], list[str]]:
     identified, library, _ = fitted
-    return names(identified.fit.drift, library), names(identified.fit.diffusion, library)
+    return names(identified.drift[0], library), names(identified.diffusion[0, 0], library)
 
 
 def drift_equations(data: Trajectories, degree: int = 4) -> tuple[NormalEquations, Library, int]:
     """By Euler's rule, with first weights."""
     scales = measure_scales(data)
     problem = Problem(
-        data, scales, make_library(scales, polynomial_degree=degree), make_kernels(scales)
+        data,
+        Space((scales,), (None,)),
+        make_library(scales, polynomial_degree=degree),
+        make_kernels(scales),
     )
-    statistics = gather_for(problem, Euler())
+    statistics = gather_for(problem, EULER)
     weights = first_weights(statistics, problem.kernels)
     covariance = noise_covariance(problem.kernels.at(statistics.nodes), weights.drift)
     return (
-        whitened(Euler().drift_system(statistics, problem.library), covariance),
+        whitened(drift_system(EULER, statistics, problem.library), covariance),
         problem.library,
         statistics.n_windows,
     )
@@ -317,7 +323,7 @@ def test_correlated_windows_of_a_few_trajectories_are_not_taken_for_a_drift(
         identified, _, _ = fit(
             from_arrays(list(np.cumsum(steps, axis=1)), 0.01), rule="simpson", noise="none"
         )
-        false += bool(identified.fit.drift.estimate.support)
+        false += bool(identified.drift[0].estimate.support)
     # |z| > √log n has probability 0.0024 a term, and errors are from 200 blocks: 2 to 5 % of walks, so 5 of 20 is 1 in 400 or
     # less. With a block a trajectory, ten or forty of them, it is 25 and 15 of 60.
     assert false <= 4

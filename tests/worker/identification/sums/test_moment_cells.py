@@ -12,7 +12,7 @@ from worker.identification.data.trajectories import (
     from_arrays,
     measure_scales,
 )
-from worker.identification.equations.scalar_rules import Trapezoid
+from worker.identification.equations.scalar_rules import window_weights
 from worker.identification.sums.kernel_statistics import KernelStatistics, gather
 from worker.identification.sums.kernels import Kernels
 from worker.identification.sums.moment_cells import (
@@ -21,6 +21,7 @@ from worker.identification.sums.moment_cells import (
     accumulate,
     empty_moments,
 )
+from worker.identification.sums.rules import TRAPEZOID
 
 GENERATOR = np.random.default_rng(3)
 KERNELS = Kernels(np.linspace(-1, 1, 50), 0.09)
@@ -79,12 +80,14 @@ def test_statistics_of_split_trajectories_add_up_to_those_of_the_whole() -> None
     scales = measure_scales(whole)
     library, cells = make_library(scales), Cells(-3.0, 0.045, 134)
 
-    rule = Trapezoid()
+    rule = TRAPEZOID
 
     def statistics(parts: list[np.ndarray]) -> KernelStatistics:
         data = from_arrays(parts, 0.1)
         walk = chunks(data, scales, block_edges(data, 3), rule.windows)
-        return gather(walk, library, KERNELS, cells, lambda chunk: rule.weights(chunk, library))
+        return gather(
+            walk, library, KERNELS, cells, lambda chunk: window_weights(rule, chunk, library)
+        )
 
     total, merged = statistics(x), statistics(x[:1]) + statistics(x[1:])
     assert total.n_windows == merged.n_windows == 4 * 399

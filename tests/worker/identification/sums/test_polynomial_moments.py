@@ -10,11 +10,12 @@ from worker.identification.data.trajectories import (
     chunks,
     measure_scales,
 )
-from worker.identification.equations.scalar_rules import Trapezoid
+from worker.identification.equations.scalar_rules import window_weights
 from worker.identification.sums.kernel_statistics import gather
 from worker.identification.sums.kernels import make_kernels
 from worker.identification.sums.moment_cells import make_cells
 from worker.identification.sums.polynomial_moments import gather_by_powers
+from worker.identification.sums.rules import TRAPEZOID
 
 
 def _walks(irregular: bool) -> Trajectories:
@@ -35,7 +36,7 @@ def _walks(irregular: bool) -> Trajectories:
 @pytest.mark.parametrize("stride", [1, 2, 7])
 @pytest.mark.parametrize("n_blocks", [1, 5])
 def test_sums_by_powers_equal_the_trapezoids_sums(stride: int, n_blocks: int) -> None:
-    data, rule = _walks(irregular=False), Trapezoid(stride)
+    data, rule = _walks(irregular=False), TRAPEZOID.at_stride(stride)
     scales = measure_scales(data)
     library, kernels, edges = (
         make_library(scales),
@@ -49,7 +50,7 @@ def test_sums_by_powers_equal_the_trapezoids_sums(stride: int, n_blocks: int) ->
         library,
         kernels,
         cells,
-        lambda c: rule.weights(c, library),
+        lambda c: window_weights(rule, c, library),
     )
     assert fast is not None
     assert fast.n_windows == plain.n_windows

@@ -93,7 +93,7 @@ class Reduction:
             reduced = Reduction(exchanged(reduced.digits, row, at), columns, pivots, reduced.width)
 
 
-def nothing_in(rows: Sequence[Sequence[Fraction]], bits: int, n: int, width: int) -> Reduction:
+def unreduced(rows: Sequence[Sequence[Fraction]], bits: int, n: int, width: int) -> Reduction:
     """n rows of order one, with at least so many bits after the point; none of them is in yet."""
     length = digits_for(bits)
     digits = np.array([to_digits(row, length) for row in rows], dtype=np.int64)

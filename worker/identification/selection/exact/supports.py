@@ -19,7 +19,7 @@ from worker.identification.selection.exact.fixed_point_arithmetic import (
     to_digits,
     to_integers,
 )
-from worker.identification.selection.exact.gauss_jordan import Reduction, nothing_in
+from worker.identification.selection.exact.gauss_jordan import Reduction, unreduced
 
 Floats = NDArray[np.float64]
 Support = tuple[int, ...]
@@ -241,7 +241,7 @@ def _from_terms(library: Library, support: Support) -> SupportBasis:
 def _precise_terms(library: Library) -> Digits:
     """R, its rows scaled, with twice the digits that can be lost."""
     rows = [_scaled(row) for row in library.change_of_basis]
-    return nothing_in(
+    return unreduced(
         rows, SPARE_BITS + 2 * library.lost_bits, len(rows), library.internal_size
     ).digits
 
@@ -257,7 +257,7 @@ def _powers_below(library: Library) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def _terms(library: Library) -> Reduction:
     """R, its rows scaled, and none of them in."""
     rows = [_scaled(row) for row in library.change_of_basis]
-    return nothing_in(rows, SPARE_BITS + library.lost_bits, len(rows), library.internal_size)
+    return unreduced(rows, SPARE_BITS + library.lost_bits, len(rows), library.internal_size)
 
 
 @lru_cache(maxsize=8)
@@ -265,7 +265,7 @@ def _functionals_of_terms(library: Library) -> Reduction:
     """Rows of (R⁻¹)ᵀ, scaled, by `library.places`. Those of no term of the library are in: their coefficients are zero."""
     n = library.internal_size
     rows = [_scaled(row) for row in library.coefficient_functionals]
-    reduced = nothing_in(rows, SPARE_BITS + library.lost_bits, n, n)
+    reduced = unreduced(rows, SPARE_BITS + library.lost_bits, n, n)
     return reduced.with_rows(sorted(set(range(n)) - set(library.places)))
 
 

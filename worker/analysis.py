@@ -1,0 +1,143 @@
+"""A model → its time scales: the generator's analysis, with intervals from the coefficients'
+covariance."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from grammar.terms import variable_name
+from worker.generator.analysis import GeneratorReport, analyse
+from worker.generator.errors import GeneratorError
+from worker.generator.line.positive_diffusion import narrowed_to_positive
+from worker.generator.process import DiffusionProcess
+from worker.generator.quantities.regions import Place, Region
+from worker.generator.uncertainty.confidence_intervals import GeneratorSpread, spread
+from worker.identification.checks.findings import (
+    Finding,
+    diffusion_cut,
+    extrapolated,
+    few_transitions,
+    rarely_ergodic,
+)
+from worker.identification.checks.well_transitions import count_crossings
+from worker.identification.data.trajectories import Trajectories
+from worker.identification.identified_model import IdentifiedModel
+from worker.progress import Report
+
+RegionByName = Mapping[str, tuple[float | None, float | None]]
+"""Ends of a region by variable; None where open."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisSettings:
+    """What to derive from a model.
+
+    passages, committors   pairs of states or regions       exits   start, low end, high end
+    confidence             coverage of the intervals        options   further arguments of
+                           `generator.analysis.analyse`
+    model_only             nothing is derived
+    """
+
+    passages: tuple[tuple[Any, Any], ...] = ()
+    committors: tuple[tuple[Any, Any], ...] = ()
+    exits: tuple[tuple[float, float, float], ...] = ()
+    options: Mapping[str, Any] | None = None
+    confidence: float = 0.95
+    model_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Analysed:
+    """A model's analysis.
+
+    spread     intervals; None of a model that was given by its terms
+    findings   warnings about the analysis
+    """
+
+    generator: GeneratorReport
+    spread: GeneratorSpread | None
+    findings: tuple[Finding, ...] = ()
+
+
+def analyse_process(
+    process: DiffusionProcess, asked: AnalysisSettings, observed: Any = None
+) -> GeneratorReport:
+    """Spectrum, stationary distribution, passage times and all else that is asked. Raises
+    GeneratorError.
+
+    observed   range of the data, of each of several variables [state]
+    """
+    d = process.dimension
+    return analyse(
+        process,
+        passages=[(_place(a, d), _place(b, d)) for a, b in asked.passages],
+        committors=[(_place(a, d), _place(b, d)) for a, b in asked.committors],
+        exits=asked.exits,
+        observed_range=observed,
+        **asked.options or {},
+    )
+
+
+def analyse_model(
+    model: IdentifiedModel, data: Trajectories, asked: AnalysisSettings, report: Report
+) -> Analysed:
+    """Analyse an identified model and the models drawn around it."""
+    one = model.process.dimension == 1
+    try:
+        if one:
+            narrowed = narrowed_to_positive(model.process, model.observed[0])
+            cut, generator = (
+                narrowed.sentences,
+                analyse_process(narrowed.process, asked, model.observed[0]),
+            )
+        else:
+            generator = analyse_process(model.process, asked, model.observed)
+            cut = generator.cut
+    except GeneratorError as error:
+        # The model stands; what cannot be had is its analysis, and the reason is an answer too.
+        ends = model.process.domain[0] if one else (-np.inf, np.inf)
+        return Analysed(
+            GeneratorReport(
+                False, error.args[0], ends, "natural", domains=() if one else model.process.domain
+            ),
+            None,
+        )
+    report(0.8, "analysing", "intervals of derived quantities")
+    uncertainty = (
+        spread(model.draws, generator, asked.confidence, model.observed[0] if one else None)
+        if model.draws
+        else None
+    )
+    share = None if uncertainty is None or not generator.ergodic else uncertainty.ergodic_share
+    return Analysed(
+        generator,
+        uncertainty,
+        (
+            *diffusion_cut(cut),
+            *extrapolated(generator.extrapolated),
+            *(_transitions(generator, data) if one else ()),
+            *rarely_ergodic(share, asked.confidence),
+        ),
+    )
+
+
+def _transitions(generator: GeneratorReport, data: Trajectories) -> Iterator[Finding]:
+    """Between neighbouring wells: escape times that rest on few transitions, or none."""
+    for low, high in pairwise(sorted(p.at[0] for p in generator.fixed_points if p.stable)):
+        yield from few_transitions(low, high, count_crossings(data, low, high))
+
+
+def _place(place: Any, dimension: int) -> Place:
+    """A number, a point, or the region whose intervals are given by variable."""
+    if not isinstance(place, dict):
+        return place  # type: ignore[no-any-return]
+    variables = [variable_name(i) for i in range(dimension)]
+    ends = tuple(_ends(*place.get(v, (None, None))) for v in variables)
+    return Region(ends, tuple(name for name in place if name not in variables))
+
+
+def _ends(low: float | None, high: float | None) -> tuple[float, float]:
+    return -np.inf if low is None else low, np.inf if high is None else high

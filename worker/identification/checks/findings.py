@@ -1,0 +1,637 @@
+"""Every warning about a fit: what was found, what it means, and what to try.
+
+One and several variables share the sentences; of several, a warning begins with the names of the
+variables that it is about.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grammar.terms import variable_name
+from worker.identification.checks.circle_coverage import empty_arc
+from worker.identification.checks.markov_tests import ScoreTests
+from worker.identification.checks.positivity import indefinite
+from worker.identification.checks.reflecting_boundaries import Walls
+from worker.identification.checks.scalar_residuals import SIGNIFICANT, ResidualMoments, ResidualSums
+from worker.identification.data.library import Library
+from worker.identification.data.nonpolynomial_terms import dependences
+from worker.identification.data.trajectories import Trajectories
+from worker.identification.equations.relative_efficiency import gain_of_narrower
+from worker.identification.errors import SecondOrderDynamics
+from worker.identification.estimation.estimator import components_at_double_step
+from worker.identification.estimation.fit import Fit
+from worker.identification.estimation.problem import Problem
+from worker.identification.selection.cross_validation import KernelChoice
+from worker.identification.selection.support_selection import Selected
+from worker.identification.sums.kernels import Kernels
+
+Floats = NDArray[np.float64]
+
+SCORE_LIMIT = 4.5
+"""Standard normal score beyond which the model is said to leave something out; by chance once in
+150 000."""
+
+MATERIAL_LEVEL = 0.1
+"""Change of the diffusion from stage to stage that is worth a warning."""
+
+MATERIAL_STEP_ERROR = 0.03
+"""Relative error from the sampling interval that is worth a warning."""
+
+MATERIAL_GAIN = 1.5
+"""Ratio of variances beyond which kernels are said to smooth away what the data know; standard
+errors are a quarter larger."""
+
+MOST_KERNELS = 100
+"""More are not compared with twice as many."""
+
+FEW_TRANSITIONS = 10
+
+FINER_RULES = {
+    "adams-moulton": "a rule of fourth order (Adams–Moulton) through four samples",
+    "simpson": "Simpson's rule over two steps",
+}
+"""What the sampling rules of higher order are, in words."""
+
+
+MODEL_ONLY = "only the model was requested (analysis.model_only)"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A warning before it is a document."""
+
+    code: str
+    message: str
+    details: Mapping[str, object] = field(default_factory=dict)
+
+
+def check_smoothness(residuals: ResidualMoments, variable: str | None = None) -> None:
+    """Raises SecondOrderDynamics where neighbouring residuals are nearly equal: the path is
+    differentiable.
+
+    variable   name, where there are several
+    """
+    rho = residuals.lag_one_correlation
+    if rho > 0.5 and residuals.lag_one_z > SIGNIFICANT and not residuals.is_deterministic:
+        where = "" if variable is None else f"In variable {variable}: "
+        raise SecondOrderDynamics(
+            f"{where}The path is smooth: successive increments, less the drift, are correlated "
+            f"{rho:+.2f}. This is the position of an underdamped (inertial, second-order) process, "
+            "and no first-order equation dX = b(X)dt + σ(X)dW describes it.",
+            hints=(
+                "Upload position and velocity together, as two state columns.",
+                "Or sample more slowly than the velocity relaxes, until increments are uncorrelated.",
+            ),
+        )
+
+
+def check_paths(fit: Fit) -> None:
+    """Raises SecondOrderDynamics for a variable whose path is smooth though its increments are
+    noisy."""
+    for p, moments in enumerate(fit.raw):
+        if p not in fit.noise_free:
+            check_smoothness(moments, variable_name(p) if len(fit.raw) > 1 else None)
+
+
+def step_errors(
+    selected: Selected, coarse: Floats | None, order: int, library: Library
+) -> dict[str, float]:
+    """Estimated relative error by term from the sampling interval: its change on doubling, over
+    2^order − 1."""
+    if coarse is None:
+        return {}
+    pairs = zip(selected.estimate.support, selected.estimate.raw, coarse, strict=True)
+    return {
+        library.names[k]: float((far - near) / (2**order - 1) / near)
+        for k, near, far in pairs
+        if near
+    }
+
+
+def findings(fit: Fit, problem: Problem) -> Iterator[Finding]:
+    """All warnings about the fit itself."""
+    yield from _no_noise(fit)
+    yield from _no_drift(fit, problem.library)
+    yield from _long_steps(fit, problem)
+    yield from _thinned(fit)
+    yield from _coarse(fit, problem.library)
+    yield from _rule_dependent(fit, problem.library)
+    yield from _measurement_noise(fit, problem)
+    yield from _motion_blur(fit)
+    yield from _by_variable(
+        fit, ((p, finding) for p in range(len(fit.raw)) for finding in _of_residuals(fit, p))
+    )
+    yield from _negative_diffusion(fit, problem)
+    yield from _coverage(fit)
+    yield from kernels_not_chosen(fit.choice, len(fit.kernel_weights))
+    yield from _wide_kernels(fit, problem.library)
+
+
+def _by_variable(fit: Fit, found: Iterable[tuple[int, Finding]]) -> Iterator[Finding]:
+    """Findings of single variables: of several variables one a code, with the names of those it is
+    about."""
+    if len(fit.raw) == 1:
+        yield from (finding for _, finding in found)
+        return
+    by_code: dict[str, dict[str, Finding]] = {}
+    for p, finding in found:
+        by_code.setdefault(finding.code, {})[variable_name(p)] = finding
+    for code, several in by_code.items():
+        message = next(iter(several.values())).message
+        yield Finding(
+            code,
+            f"In {', '.join(several)}: {message}",
+            {name: dict(f.details) for name, f in several.items()},
+        )
+
+
+def _by_name(values: Sequence[float]) -> object:
+    """The value of one variable, or those of several by name."""
+    return (
+        values[0]
+        if len(values) == 1
+        else {variable_name(p): value for p, value in enumerate(values)}
+    )
+
+
+def _no_noise(fit: Fit) -> Iterator[Finding]:
+    names = [variable_name(p) for p in fit.noise_free]
+    if (len(fit.raw) == 1 and fit.raw[0].is_deterministic) or len(names) == len(fit.raw):
+        share = max(m.squares[0] / m.squares[1] if m.squares[1] else 0.0 for m in fit.raw)
+        yield Finding(
+            "no-noise",
+            "The record is deterministic: the drift alone explains the increments, all but "
+            f"{share:.1g} of their mean square. The diffusion is negligible, so that a stationary "
+            "distribution and escape times have no meaning here.",
+        )
+    elif names:
+        yield Finding(
+            "degenerate-diffusion",
+            f"The increments of {', '.join(names)} contain no noise of their own: the diffusion "
+            "tensor is degenerate (singular, a hypoelliptic process), as for a position whose "
+            f"velocity is another variable. The components of the tensor in {', '.join(names)} are "
+            "set to zero.",
+            {"variables": names},
+        )
+
+
+def _no_drift(fit: Fit, library: Library) -> Iterator[Finding]:
+    terms = [[library.names[k] for k in selected.estimate.support] for selected in fit.drift]
+    empty = [variable_name(p) for p, names in enumerate(terms) if not names]
+    if empty:
+        where = "" if len(terms) == 1 else f" in {', '.join(empty)}"
+        yield Finding(
+            "no-significant-drift",
+            f"No drift term is significant{where}: the record cannot be distinguished from a "
+            "random walk. Without mean reversion there is no relaxation time and, unless "
+            "boundaries confine the process, no stationary distribution. Record longer if you "
+            "expect one.",
+            {} if len(terms) == 1 else {"variables": empty},
+        )
+    elif terms == [["1"]] and library.period is None:
+        yield Finding(
+            "no-mean-reversion",
+            "The drift is constant: a random walk with a trend. There is no mean reversion and, "
+            "unless boundaries confine the process, no stationary distribution.",
+        )
+
+
+def _long_steps(fit: Fit, problem: Problem) -> Iterator[Finding]:
+    limit, steps = fit.longest_step, problem.scales.steps
+    if np.isfinite(limit):
+        share = 1 - np.searchsorted(steps, limit) / len(steps)
+        yield Finding(
+            "long-steps-left-out",
+            f"Sampling is uneven, and {100 * share:.0f} % of the sampling intervals are longer "
+            f"than {limit:.3g}, half a relaxation time. They are too coarse for the sampling rule "
+            "and were excluded.",
+            {"longest_step": float(limit), "share": float(share)},
+        )
+
+
+def _thinned(fit: Fit) -> Iterator[Finding]:
+    if fit.least_step:
+        rho = [m.lag_one_correlation for m in fit.before_thinning]
+        yield Finding(
+            "persistent-increments",
+            "At the record's own sampling interval, successive residuals are positively correlated "
+            f"({max(rho):+.2f}): the path is smoother than a diffusion, as with inertia (velocity "
+            "persistence), filtering, or motion blur (every sample an average over an exposure). "
+            f"Only samples at least {fit.least_step:.4g} apart, where the correlation has "
+            "vanished, were used, and the model describes longer times only. Set sampling_rule to "
+            "'trapezoid' to fit every increment.",
+            {"residual_correlation": _by_name(rho), "least_step": fit.least_step},
+        )
+
+
+def _coarse(fit: Fit, library: Library) -> Iterator[Finding]:
+    order = fit.rule.order
+    worst: tuple[float, str, str] | None = None
+    for name, selected, coarse in components_at_double_step(fit):
+        errors, estimate = step_errors(selected, coarse, order, library), selected.estimate
+        for k, near, error in zip(estimate.support, estimate.raw, estimate.std_error, strict=True):
+            relative = errors.get(library.names[k], 0.0)
+            material = abs(relative) > MATERIAL_STEP_ERROR and abs(relative * near) > error
+            if material and (worst is None or abs(relative) > abs(worst[0])):
+                worst = relative, name, library.names[k]
+    if worst is not None:
+        relative, name, term = worst
+        yield Finding(
+            "coarse-sampling",
+            f"The sampling interval is coarse: at half the sampling rate, the term {term} of the "
+            f"{name} changes by {100 * (2**order - 1) * relative:+.0f} %, so its finite time step "
+            f"error is about {100 * abs(relative):.0f} %. Sample faster, or read the coefficients "
+            "as effective ones.",
+            {"component": name, "term": term, "relative_error": relative},
+        )
+    if fit.rule.name in FINER_RULES:
+        yield Finding(
+            f"{fit.rule.name}-rule",
+            "The sampling interval is so coarse that the trapezoid rule's time step error would "
+            "exceed the statistical error. The drift was integrated by "
+            f"{FINER_RULES[fit.rule.name]} instead.",
+        )
+
+
+def _rule_dependent(fit: Fit, library: Library) -> Iterator[Finding]:
+    found = {
+        name: [library.names[k] for k in s.rule_dependent]
+        for name, s, _ in components_at_double_step(fit)
+    }
+    found = {name: terms for name, terms in found.items() if terms}
+    if found:
+        where = "; ".join(f"{', '.join(terms)} in the {name}" for name, terms in found.items())
+        yield Finding(
+            "term-hangs-on-sampling-rule",
+            "Terms that are significant under one sampling rule only, and no larger than the "
+            f"difference between the rules, were left out: {where}. Set sampling_rule to 'euler' "
+            "if the data are simulated Euler steps.",
+            {"terms": found},
+        )
+
+
+def _measurement_noise(fit: Fit, problem: Problem) -> Iterator[Finding]:
+    names, rho = problem.library.variables, [m.lag_one_correlation for m in fit.raw]
+    noisy = [
+        name
+        for p, (name, m) in enumerate(zip(names, fit.raw, strict=True))
+        if p not in fit.noise_free and m.is_noisy
+    ]
+    variances = (fit.noise_variances * problem.space.units**2).tolist()
+    if any(variances):
+        each = [
+            f"{v:.3g}" if len(names) == 1 else f"{v:.3g} in {name}"
+            for v, name in zip(variances, names, strict=True)
+        ]
+        yield Finding(
+            "measurement-noise",
+            f"Measurement noise (localisation error) of variance {', '.join(each)} was found and "
+            "corrected for: without the correction, successive residuals are correlated "
+            f"{min(rho):+.2f}. Standard errors come from the blocks of the record.",
+            {
+                "variance": _by_name(variances),
+                "residual_correlation": _by_name(rho),
+                "corrected": True,
+            },
+        )
+    elif noisy and fit.rule.windows.stride == 1:
+        where = "" if len(names) == 1 else f" of {', '.join(noisy)}"
+        yield Finding(
+            "measurement-noise",
+            f"Successive residuals{where} are anticorrelated ({min(rho):+.2f}), as with "
+            "measurement noise (localisation error) or with motion that reverses within a sampling "
+            "interval (caging; not Markov at this lag). This was not corrected for: the diffusion "
+            "is too large and the drift too steep. Sample more slowly, or reduce the instrument's "
+            "noise.",
+            {"residual_correlation": _by_name(rho), "corrected": False},
+        )
+
+
+def _motion_blur(fit: Fit) -> Iterator[Finding]:
+    if fit.exposure:
+        rho = fit.raw[0].lag_one_correlation
+        yield Finding(
+            "motion-blur",
+            f"Neighbouring residuals are positively correlated ({rho:+.2f}), and only neighbours: "
+            f"every sample is an average over an exposure of about {fit.exposure:.2g} sampling "
+            "intervals (motion blur). This was corrected for; without the correction the diffusion "
+            "is too small. Measurement noise hides part of the effect, so the exposure is a lower "
+            "bound. Inertia that relaxes within one sampling interval looks the same.",
+            {"exposure": fit.exposure, "residual_correlation": rho, "corrected": True},
+        )
+
+
+def _of_residuals(fit: Fit, p: int) -> Iterator[Finding]:
+    """What the residuals of one variable show."""
+    if p in fit.noise_free:
+        return
+    if fit.scores:
+        yield from _left_out(fit.scores[p], max(c.gain for c in fit.drift[p].path))
+    if not fit.exposure:
+        yield from _persistent(fit.raw[p])
+    moments, raw = fit.residuals[p], fit.raw[p]
+    if moments.is_heavy_tailed and not moments.is_deterministic:
+        yield Finding(
+            "heavy-tails",
+            f"The noise is not Gaussian: the residuals' kurtosis is {moments.kurtosis:.1f} instead "
+            "of 3, as with jumps or heavy tails. The diffusion below contains the variance of the "
+            "jumps. Look at the largest increments; a jump-diffusion needs another model.",
+            {"kurtosis": moments.kurtosis},
+        )
+    if raw.zero_steps > 0.05:
+        yield Finding(
+            "quantised",
+            f"{100 * raw.zero_steps:.0f} % of the increments are exactly zero: the values are "
+            "quantised, more coarsely than the process moves in one sampling interval. This "
+            "inflates the diffusion. Use more digits, or sample more slowly.",
+            {"zero_share": raw.zero_steps},
+        )
+
+
+def _left_out(scores: ScoreTests, gain: float) -> Iterator[Finding]:
+    """What the drift leaves out, where it would add more than a hundredth to the drift's own gain;
+    and changes of the noise."""
+    past = max(abs(v) for v in scores.past)
+    stages = scores.drift_stages
+    moving = abs(scores.trend)
+    if stages is not None and stages.excess > 0.01 * gain:
+        moving = max(moving, stages.z)
+
+    def material(statistic: float) -> bool:
+        return abs(statistic) > SCORE_LIMIT and statistic**2 / 2 > 0.01 * gain
+
+    if material(moving) and moving > past:
+        yield Finding(
+            "trend",
+            "The record is not stationary: its drift depends on time (a trend, a moving baseline, "
+            "or a change of regime). Relaxation times and the stationary distribution describe the "
+            "trend rather than the process. Remove the trend, or cut the record into stationary "
+            "parts.",
+            {"z": scores.trend, "stages_z": None if stages is None else stages.z},
+        )
+    elif material(past):
+        yield Finding(
+            "memory",
+            "The record is not Markov: the average of the recent past improves the prediction. A "
+            "hidden variable, two time scales, slow or seasonal forcing, or filtering cause such "
+            "memory; the relaxation time then grows with the lag at which it is measured.",
+            {"z": list(scores.past)},
+        )
+    noise, levels = scores.noise_stages, [v for v in scores.noise_levels if np.isfinite(v)]
+    changes = noise is not None and noise.z >= SCORE_LIMIT
+    if (
+        noise is not None
+        and changes
+        and max((abs(v - 1) for v in levels), default=0.0) >= MATERIAL_LEVEL
+    ):
+        yield Finding(
+            "noise-changes",
+            "The record is not stationary: its diffusion changes with time, from "
+            f"{min(levels):.2g} to {max(levels):.2g} times that of the model, which is an average "
+            "(a change of regime, of temperature, or of the instrument). Cut the record into "
+            "stationary parts and identify each.",
+            {"z": noise.z, "levels": list(scores.noise_levels)},
+        )
+
+
+def _persistent(residuals: ResidualMoments) -> Iterator[Finding]:
+    rho = residuals.lag_one_correlation
+    if not (rho > 0.05 and residuals.lag_one_z > SIGNIFICANT):
+        return
+    if rho <= 0.5:
+        yield Finding(
+            "persistent-increments",
+            f"Successive residuals are positively correlated ({rho:+.2f}): the path is smoother "
+            "than a diffusion, as with inertia (velocity persistence), filtering or averaging by "
+            "the instrument (motion blur: every sample is a mean over an exposure), or forcing "
+            "that is not among the variables (a season). At this sampling interval the record is "
+            "not Markov. Sample more slowly, or add the variable.",
+            {"residual_correlation": rho},
+        )
+    elif not residuals.is_deterministic:
+        yield Finding(
+            "persistent-increments",
+            f"The path is smooth: successive residuals are correlated {rho:+.2f} (velocity "
+            "persistence), as for the position of an underdamped (inertial, second-order) process. "
+            "The coefficients below depend on the sampling rule that was asked for and on the "
+            "sampling interval. Set sampling_rule to 'auto' to look for longer intervals at which "
+            "the residuals are uncorrelated.",
+            {"residual_correlation": rho},
+        )
+
+
+def _negative_diffusion(fit: Fit, problem: Problem) -> Iterator[Finding]:
+    if isinstance(fit.residuals[0], ResidualSums):
+        where = fit.residuals[0].negative
+        if where is not None and fit.diffusion[0, 0].estimate.support:
+            low, high = (problem.scales.origin + problem.scales.unit * y for y in where)
+            yield Finding(
+                "negative-diffusion",
+                f"The fitted diffusion is not positive for some data between {low:.4g} and "
+                f"{high:.4g}. Lower library.polynomial_degree, or declare the domain.",
+                {"range": [low, high]},
+            )
+    elif fit.sample is not None:
+        outside = indefinite(fit.sample.instrument, fit.sample.functions, fit.tensor)
+        if outside is None:
+            return
+        space, variables = problem.space, problem.library.variables
+        worst, bottom, top = (
+            space.origins + space.units * y for y in (outside.worst, outside.low, outside.high)
+        )
+        at = ", ".join(f"{name} = {x:.4g}" for name, x in zip(variables, worst, strict=True))
+        box = {
+            name: [float(a), float(b)] for name, a, b in zip(variables, bottom, top, strict=True)
+        }
+        yield Finding(
+            "negative-diffusion",
+            "The fitted diffusion tensor is not positive semi-definite at "
+            f"{100 * outside.share:.2g} % of the data, worst near {at}. Lower "
+            "library.polynomial_degree, choose a simpler diffusion_structure, or declare the "
+            "domain.",
+            {
+                "share": outside.share,
+                "worst": dict(zip(variables, worst.tolist(), strict=True)),
+                "range": box,
+            },
+        )
+
+
+def _coverage(fit: Fit) -> Iterator[Finding]:
+    sparse, count = int((fit.kernel_weights < 10).sum()), len(fit.kernel_weights)
+    if sparse > count // 2:
+        narrower = " or a narrower kernels.range" if len(fit.raw) == 1 else ""
+        yield Finding(
+            "sparse-coverage",
+            f"{sparse} of {count} kernels have fewer than ten increments. Use fewer kernels (kernels.count){narrower}.",
+            {"sparse": sparse},
+        )
+
+
+def kernels_not_chosen(choice: KernelChoice | None, n_kernels: int) -> Iterator[Finding]:
+    """Where a choice of kernels was asked for and could not be made."""
+    if choice is not None and choice.chosen is None:
+        reason = (
+            "none of those tried distinguishes the library's terms"
+            if choice.candidates
+            else "there are too few samples"
+        )
+        yield Finding(
+            "kernels-not-chosen",
+            f"Kernels could not be chosen by cross-validation: {reason}. The default of {n_kernels} kernels was used.",
+        )
+
+
+def _wide_kernels(fit: Fit, library: Library) -> Iterator[Finding]:
+    """Whether the library of one variable varies faster than kernels that were not chosen for
+    it."""
+    statistics, kernels = fit.statistics, fit.instruments
+    if (
+        statistics is None
+        or fit.variance is None
+        or not isinstance(kernels, Kernels)
+        or fit.choice is not None
+    ):
+        return
+    if len(kernels.centres) <= MOST_KERNELS:
+        functions = library.internal(statistics.nodes)
+        gain = gain_of_narrower(
+            kernels, statistics.nodes, functions, statistics.time, fit.variance, MATERIAL_GAIN
+        )
+        if gain > MATERIAL_GAIN:
+            yield Finding(
+                "wide-kernels",
+                "Terms of the library vary within the width of a kernel, which averages out what "
+                "distinguishes them; narrower "
+                'kernels would determine the drift better. Set kernels to "auto", or raise kernels.count.',
+                {"variance_ratio": min(float(gain), 1e6)},
+            )
+
+
+def reflecting_boundaries(walls: Walls, bounds: tuple[float, float]) -> Iterator[Finding]:
+    """Boundaries that the path bounces off, declared or not.
+
+    bounds   declared ends [state]
+    """
+    seen = [wall for wall in (walls.low, walls.high) if np.isfinite(wall)]
+    undeclared = [
+        wall
+        for wall, end in ((walls.low, bounds[0]), (walls.high, bounds[1]))
+        if np.isfinite(wall) and np.isinf(end)
+    ]
+    if seen:
+        places = " and ".join(f"{wall:.4g}" for wall in seen)
+        declare = (
+            ""
+            if not undeclared
+            else " Declare the domain, so that the analysis of the model reflects it there too."
+        )
+        yield Finding(
+            "wall",
+            f"The path is reflected at {places}: it arrives there often and at full speed, as at a "
+            "wall (a boundary, a detector's end). Increments that start near it were excluded, "
+            "because drift and diffusion alone do not explain them." + declare,
+            {"walls": seen, "undeclared": undeclared},
+        )
+
+
+def collinear_terms(library: Library, y: Floats) -> Iterator[Finding]:
+    """Terms that no data of this kind can distinguish.
+
+    y   (n, d) a sample of internal states
+    """
+    found = list(dependences(library, y))
+    if found:
+        sentences = [f"{d.term} is a combination of {', '.join(d.of)}" for d in found]
+        yield Finding(
+            "collinear-terms",
+            f"On these data {'; '.join(sentences)}. Such terms are collinear. Equivalent forms "
+            "exist; the one with the fewest terms, and then of the lowest degree, is shown. Take "
+            "these terms out of library.extra_terms, or lower library.polynomial_degree if you "
+            "want them instead.",
+            {d.term: list(d.of) for d in found},
+        )
+
+
+def unvisited_arcs(data: Trajectories, periods: Sequence[float | None]) -> Iterator[Finding]:
+    """Angles with a wide arc that no sample is in."""
+    for i, period in enumerate(periods):
+        arc = None if period is None else empty_arc(data, i, period)
+        if arc is not None:
+            low, high = arc
+            yield Finding(
+                "unvisited",
+                f"The angle {variable_name(i)} was never between {low:.4g} and {high:.4g}, of a "
+                f"period of {period:.6g}. A state there is unvisited: the model's values there are "
+                "extrapolated, and its population and the rates into and out of it are unknown. "
+                "Record longer, or start trajectories there.",
+                {"variable": variable_name(i), "range": [low, high]},
+            )
+
+
+def paper_preset() -> Finding:
+    """What the reader of an Algorithm 1 fit should know."""
+    return Finding(
+        "paper-preset",
+        "These coefficients come from the source paper's Algorithm 1. Its stacked rows leave a "
+        "bias of some percent that more data do not remove, and it gives no standard errors. The "
+        "default estimator is more accurate on the same data.",
+    )
+
+
+def diffusion_cut(sentences: Sequence[str]) -> Iterator[Finding]:
+    """Places where the analysed domain ends because the diffusion is not positive beyond."""
+    yield from (
+        Finding("diffusion-cut", f"{sentence[:1].upper()}{sentence[1:]}.") for sentence in sentences
+    )
+
+
+def extrapolated(sentences: Sequence[str]) -> Iterator[Finding]:
+    """Results that depend on the model outside the data."""
+    yield from (
+        Finding("extrapolated", f"{sentence[:1].upper()}{sentence[1:]}.") for sentence in sentences
+    )
+
+
+def rarely_ergodic(share: float | None, confidence: float) -> Iterator[Finding]:
+    """Where more of the sampled models have no stationary distribution than the intervals leave
+    out.
+
+    share   of the models drawn around the estimate that have one
+    """
+    if share is not None and share < confidence:
+        yield Finding(
+            "ergodic-share",
+            f"{100 * (1 - share):.2g} % of the models within the fit's uncertainty have no "
+            "stationary distribution: poorly determined terms make the drift point outward. Where "
+            "that happens beyond the data, rates and times are those before the process gets "
+            "there. A lower library.polynomial_degree, a selection of terms instead of all of "
+            "them, a domain, or a longer record helps.",
+            {"ergodic_share": share},
+        )
+
+
+def few_transitions(low: float, high: float, seen: int) -> Iterator[Finding]:
+    """Escape times that rest on few transitions, or none.
+
+    low, high   two neighbouring stable fixed points [state]
+    seen        transitions between them in the data
+    """
+    if seen < FEW_TRANSITIONS:
+        count = (
+            "No transition was"
+            if seen == 0
+            else "Only one transition was"
+            if seen == 1
+            else f"Only {seen} transitions were"
+        )
+        yield Finding(
+            "few-transitions",
+            f"{count} observed between the stable fixed points {low:.4g} and {high:.4g}: escape "
+            "times over the barrier between them are extrapolated from the drift inside the wells, "
+            "and uncertain. Record longer, or start trajectories in both.",
+            {"wells": [low, high], "seen": seen},
+        )

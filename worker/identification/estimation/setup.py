@@ -1,0 +1,174 @@
+"""Data and settings → the problem that the estimator is given."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grammar.terms import variable_name
+from worker.identification.checks.markov_tests import check_consecutive_samples, some_pairs
+from worker.identification.checks.reflecting_boundaries import find_walls
+from worker.identification.data.library import check_library_size, make_joint_library
+from worker.identification.data.nonpolynomial_terms import check_values
+from worker.identification.data.trajectories import Trajectories
+from worker.identification.data.variables import check_independent, check_unwrapped
+from worker.identification.data.windows import Space, measure_space
+from worker.identification.errors import DimensionNotSupported, InvalidLibrary
+from worker.identification.estimation.estimator import NoiseHandling
+from worker.identification.estimation.kernel_choice import choose_instruments
+from worker.identification.estimation.kernel_grid import make_grid
+from worker.identification.estimation.problem import Problem, Structure
+from worker.identification.selection.criteria import BIC, Criterion
+from worker.identification.sums.block_sums import Summing, sums_here
+from worker.identification.sums.instruments import Instruments, make_instruments
+from worker.identification.sums.kernels import DEFAULT_COUNT, make_kernels
+from worker.identification.sums.rules import RuleName
+from worker.progress import Report, creeping
+
+Floats = NDArray[np.float64]
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that decides an identification besides the data.
+
+    kernel_count           None: chosen by cross-validation
+    bandwidth, centre_range   of the kernels; None: by default
+    bounds, periods        of variables, by name [state]
+    threshold              relative threshold of the estimator `paper`
+    """
+
+    estimator: Literal["efficient", "paper"] = "efficient"
+    polynomial_degree: int = 4
+    fourier_harmonics: int = 0
+    extra_terms: tuple[str, ...] = ()
+    diffusion_degree: int | None = None
+    diffusion_structure: Structure = "full"
+    kernel_count: int | None = DEFAULT_COUNT
+    bandwidth: float | None = None
+    centre_range: Range | None = None
+    criterion: Criterion = BIC
+    threshold: float = 0.25
+    sampling_rule: RuleName | Literal["auto"] = "auto"
+    measurement_noise: NoiseHandling = "auto"
+    bounds: Mapping[str, Range] = field(default_factory=dict)
+    periods: Mapping[str, float] = field(default_factory=dict)
+    seed: int = 0
+
+    def bounds_in(self, dimension: int) -> tuple[Range, ...]:
+        """Ends of every variable's domain, infinite where open."""
+        return tuple(self.bounds.get(variable_name(i), (-np.inf, np.inf)) for i in range(dimension))
+
+    def periods_in(self, dimension: int) -> tuple[float | None, ...]:
+        """Period of every variable, or None."""
+        return tuple(self.periods.get(variable_name(i)) for i in range(dimension))
+
+
+def problem_of(
+    data: Trajectories, settings: Settings, report: Report, summing: Summing = sums_here
+) -> Problem:
+    """Scales, library and instruments of these data. Raises IdentificationError where data and
+    settings do not fit."""
+    _check_estimator(data, settings)
+    check_independent(data)
+    periods = settings.periods_in(data.dimension)
+    check_unwrapped(data, periods)
+    space = measure_space(data, periods)
+    for i, (scales, period) in enumerate(zip(space.scales, periods, strict=True)):
+        column = Trajectories(data.states[:, i : i + 1], data.times, data.segments)
+        check_consecutive_samples(some_pairs(column, scales, period), scales)
+    report(0.15, "identifying", "summing over the increments")
+    library = make_joint_library(
+        space.scales,
+        polynomial_degree=settings.polynomial_degree,
+        fourier_harmonics=settings.fourier_harmonics,
+        extra_terms=settings.extra_terms,
+        periods=periods,
+    )
+    if data.dimension > 1:
+        check_library_size(library, data.n_increments)
+    check_values(data, library)
+    count = settings.kernel_count or DEFAULT_COUNT
+    if data.dimension == 1:
+        (scales,), (period,) = space.scales, periods
+        width, ends = settings.bandwidth, settings.centre_range
+        kernels = make_kernels(
+            scales, count=count, bandwidth=width, centre_range=ends, period=period
+        )
+        problem = Problem(
+            data,
+            space,
+            library,
+            kernels,
+            settings.criterion,
+            "full",
+            settings.diffusion_degree,
+            summing=summing,
+        )
+        if settings.kernel_count is not None:
+            return problem
+        return replace(
+            problem, grid=make_grid(scales, bandwidth=width, centre_range=ends, period=period)
+        )
+    y = states_of(data, space)
+
+    def instruments(count: int) -> Instruments:
+        made = make_instruments(y, library, periods, count=count, bandwidth=settings.bandwidth)
+        # Where the noise is the same everywhere, a far sample deserves the weight that a polynomial
+        # gives it.
+        return replace(made, tapered=settings.diffusion_degree != 0)
+
+    problem = Problem(
+        data,
+        space,
+        library,
+        instruments(count),
+        settings.criterion,
+        settings.diffusion_structure,
+        settings.diffusion_degree,
+        summing=summing,
+        tell=creeping(report),
+    )
+    return (
+        problem if settings.kernel_count is not None else choose_instruments(problem, instruments)
+    )
+
+
+def with_boundaries(problem: Problem, bounds: Sequence[Range]) -> Problem:
+    """The problem of one variable with the reflecting boundaries that its data show; on a circle
+    there are none."""
+    if problem.period is not None or problem.library.dimension > 1:
+        return problem
+    return replace(problem, walls=find_walls(problem.data, bounds[0]))
+
+
+def states_of(data: Trajectories, space: Space) -> Floats:
+    """About 2·10⁴ samples, evenly over the record, in internal coordinates; (n, d)."""
+    return space.internal(
+        np.array(data.states[:: max(1, len(data.states) // 20_000)], dtype=np.float64)
+    )
+
+
+def _check_estimator(data: Trajectories, settings: Settings) -> None:
+    if data.dimension == 1:
+        if settings.estimator == "paper" and settings.diffusion_degree is not None:
+            raise InvalidLibrary(
+                "Algorithm 1 (estimator 'paper') has one library for drift and diffusion, and library.diffusion_degree is given.",
+                hints=("Leave library.diffusion_degree out, or set estimator to 'efficient'.",),
+            )
+        return
+    for unusable, what in (
+        (settings.estimator == "paper", "The paper preset (Algorithm 1)"),
+        (settings.centre_range is not None, "A range of kernel centres (kernels.range)"),
+    ):
+        if unusable:
+            variables = ", ".join(variable_name(i) for i in range(data.dimension))
+            raise DimensionNotSupported(
+                f"{what} is for one variable, and the dataset has {data.dimension}: {variables}.",
+                hints=(
+                    "Leave it to the defaults, or name one column in layout.state_columns and upload again.",
+                ),
+            )
