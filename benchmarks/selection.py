@@ -21,7 +21,7 @@ from worker.identification.data.library import Library, make_library
 from worker.identification.data.trajectories import Trajectories, from_arrays, measure_scales
 from worker.identification.data.windows import Space
 from worker.identification.equations.regression import NormalEquations
-from worker.identification.estimation import scalar_fit
+from worker.identification.estimation import cell_equations
 from worker.identification.estimation.estimator import identify
 from worker.identification.estimation.problem import Problem
 from worker.identification.selection import diffusion_terms
@@ -52,7 +52,7 @@ def asked_of(data: Trajectories, degree: int) -> tuple[Asked, Asked]:
 
     # The drift's choice is made in one module, the diffusion's in the other.
     with (
-        patch.object(scalar_fit, "choose", noting),
+        patch.object(cell_equations, "choose", noting),
         patch.object(diffusion_terms, "choose", noting),
     ):
         identify(

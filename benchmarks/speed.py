@@ -28,8 +28,8 @@ from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import Trajectories, from_arrays, measure_scales
 from worker.identification.data.windows import Space
 from worker.identification.estimation import setup
+from worker.identification.estimation.cell_equations import CellEquations, gather_for
 from worker.identification.estimation.problem import Problem
-from worker.identification.estimation.scalar_fit import CellEquations, gather_for
 from worker.identification.identified_model import IdentifiedModel
 from worker.identification.sums.kernels import make_kernels
 from worker.identification.sums.rules import TRAPEZOID

@@ -15,15 +15,15 @@ from worker.generator.line.positive_diffusion import narrowed_to_positive
 from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.regions import Place, Region
 from worker.generator.uncertainty.confidence_intervals import GeneratorSpread, spread
-from worker.identification.checks.findings import (
+from worker.identification.checks.well_transitions import count_crossings
+from worker.identification.data.trajectories import Trajectories
+from worker.identification.findings import (
     Finding,
     diffusion_cut,
     extrapolated,
     few_transitions,
     rarely_ergodic,
 )
-from worker.identification.checks.well_transitions import count_crossings
-from worker.identification.data.trajectories import Trajectories
 from worker.identification.identified_model import IdentifiedModel
 from worker.progress import Report
 

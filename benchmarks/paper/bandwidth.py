@@ -8,7 +8,7 @@ from benchmarks.paper.parts import Claim, Part, Table, number, verdict
 from benchmarks.paper.runs import TRUTH, Run, least_squares
 from benchmarks.recovery import Floats
 from worker.identification.data.trajectories import block_edges, chunks
-from worker.identification.equations.scalar_rules import window_weights
+from worker.identification.sums.cell_rules import window_weights
 from worker.identification.sums.kernel_statistics import gather
 from worker.identification.sums.kernels import make_kernels
 from worker.identification.sums.moment_cells import make_cells

@@ -16,9 +16,9 @@ import httpx
 import pytest
 
 from contract.jobs import IdentificationJob
-from storage import logs as service_logs
 from service.__main__ import bind, main
 from service.settings import ServiceSettings
+from storage import logs as service_logs
 from storage.redis.connection import connect
 from storage.redis.jobs import RedisJobStore
 from storage.results import LocalResultStore

@@ -20,8 +20,8 @@ from worker.comparison.sample_blocks import MOST, EvenSamples, gather
 from worker.generator.linear.process import linear_view
 from worker.generator.quantities.correlations import NoMemory
 from worker.generator.quantities.report import GeneratorReport
-from worker.identification.checks.findings import Finding
 from worker.identification.data.trajectories import Scales, Trajectories
+from worker.identification.findings import Finding
 from worker.identification.identified_model import IdentifiedModel
 from worker.identification.symbolic_process import SymbolicProcess
 

@@ -36,7 +36,7 @@ from worker.generator.quantities.passage_time import Timing
 from worker.generator.quantities.regions import Place, Region
 from worker.generator.uncertainty.confidence_intervals import GeneratorSpread
 from worker.generator.uncertainty.intervals import Band
-from worker.identification.checks.findings import Finding
+from worker.identification.findings import Finding
 
 Floats = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from worker.analysis import Analysed
 from worker.comparison.compare import Comparison
 from worker.documents.generator import analysis_of, findings_of
 from worker.documents.numbers import plain
-from worker.identification.checks.findings import MODEL_ONLY, Finding
+from worker.identification.findings import MODEL_ONLY, Finding
 from worker.identification.identified_model import IdentifiedModel
 
 

@@ -12,8 +12,8 @@ from grammar import terms
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Scales, Trajectories, Windows
 from worker.identification.data.windows import Space
-from worker.identification.equations.scalar_rules import WindowsPass
 from worker.identification.sums.block_sums import BlockSums
+from worker.identification.sums.cell_rules import WindowsPass
 from worker.identification.sums.instruments import Embedding, Instruments
 from worker.identification.sums.moment_cells import Cells
 from worker.identification.sums.polynomial_moments import PowersPass

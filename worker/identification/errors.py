@@ -1,4 +1,4 @@
-"""What can be wrong with data or parameters; drawn once here, mapped to a problem once in worker/problems.py."""
+"""What can be wrong with data or parameters; drawn once here, mapped to a problem once in worker/jobs/problems.py."""
 
 
 class IdentificationError(Exception):

@@ -7,7 +7,23 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.checks.findings import (
+from worker.identification.checks.markov_tests import score_tests
+from worker.identification.checks.scalar_residuals import ResidualMoments, ResidualSums
+from worker.identification.data.library import Library
+from worker.identification.data.trajectories import Scales, Trajectories, longest_duration
+from worker.identification.data.windows import Space
+from worker.identification.estimation.cell_equations import walk
+from worker.identification.estimation.estimator import identify
+from worker.identification.estimation.fit import Fit
+from worker.identification.estimation.problem import Problem
+from worker.identification.estimation.setup import (
+    Range,
+    Settings,
+    problem_of,
+    states_of,
+    with_boundaries,
+)
+from worker.identification.findings import (
     Finding,
     check_paths,
     collinear_terms,
@@ -15,22 +31,6 @@ from worker.identification.checks.findings import (
     reflecting_boundaries,
     step_errors,
     unvisited_arcs,
-)
-from worker.identification.checks.markov_tests import score_tests
-from worker.identification.checks.scalar_residuals import ResidualMoments, ResidualSums
-from worker.identification.data.library import Library
-from worker.identification.data.trajectories import Scales, Trajectories, longest_duration
-from worker.identification.data.windows import Space
-from worker.identification.estimation.estimator import identify
-from worker.identification.estimation.fit import Fit
-from worker.identification.estimation.problem import Problem
-from worker.identification.estimation.scalar_fit import walk
-from worker.identification.estimation.setup import (
-    Range,
-    Settings,
-    problem_of,
-    states_of,
-    with_boundaries,
 )
 from worker.identification.model_sampling import draw_models
 from worker.identification.selection.best_subset import Candidate, Curve

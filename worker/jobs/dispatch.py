@@ -14,8 +14,8 @@ from worker.fan_out.shards import Share, Sum
 from worker.generator.errors import GeneratorError
 from worker.identification.errors import IdentificationError
 from worker.jobs.kinds import PROCEDURES
+from worker.jobs.problems import JobProblem, of_core
 from worker.jobs.sources import record_of
-from worker.problems import JobProblem, of_core
 from worker.progress import Report
 
 

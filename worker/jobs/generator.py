@@ -21,8 +21,8 @@ from worker.documents.results import generator_of, version_of_this, warning_of
 from worker.identification.sums.block_sums import Summing
 from worker.identification.symbolic_process import expression
 from worker.jobs.parameters import analysis_settings_of, process_of
+from worker.jobs.problems import JobProblem
 from worker.jobs.sources import check_variables, invalid
-from worker.problems import JobProblem
 from worker.progress import Report
 
 

@@ -12,7 +12,7 @@ from contract.jobs import DataJob
 from contract.problems import Problem, ProblemError, problem
 from storage.stores import Stores
 from worker.identification.data.trajectories import Trajectories
-from worker.problems import JobProblem
+from worker.jobs.problems import JobProblem
 
 
 @dataclass(frozen=True, slots=True)

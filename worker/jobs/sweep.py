@@ -24,8 +24,8 @@ from worker.identification.errors import IdentificationError
 from worker.identification.sums.block_sums import Summing
 from worker.jobs.parameter_sets import SweepEntry, SweepResults, sweep
 from worker.jobs.parameters import analysis_settings_of, settings_of
+from worker.jobs.problems import of_core
 from worker.jobs.sources import Record
-from worker.problems import of_core
 from worker.progress import Report
 
 

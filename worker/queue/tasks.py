@@ -25,7 +25,7 @@ from worker.fan_out.shards import (
     clear_parts,
     help_with,
 )
-from worker.problems import JobProblem
+from worker.jobs.problems import JobProblem
 from worker.progress import Report
 from worker.queue.memory_limit import memory_limited
 from worker.retry import (

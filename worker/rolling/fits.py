@@ -7,16 +7,16 @@ import numpy as np
 
 from worker.identification.data.trajectories import MINIMUM_INCREMENTS
 from worker.identification.errors import NoDataUnderKernels
-from worker.identification.estimation.components import re_estimated
-from worker.identification.estimation.fit import Fit
-from worker.identification.estimation.problem import Problem
-from worker.identification.estimation.scalar_fit import (
+from worker.identification.estimation.cell_equations import (
     CellEquations,
     Weights,
     first_weights,
     gather_for,
     weights_through_noise,
 )
+from worker.identification.estimation.components import re_estimated
+from worker.identification.estimation.fit import Fit
+from worker.identification.estimation.problem import Problem
 from worker.identification.selection.best_subset import Estimate
 from worker.identification.sums.kernel_statistics import KernelStatistics
 from worker.identification.sums.rules import SamplingRule

@@ -9,10 +9,10 @@ from typing import Literal
 
 import numpy as np
 
-from worker.identification.checks.findings import Finding, check_paths
 from worker.identification.data.library import Library
 from worker.identification.estimation.estimator import NoiseHandling, identify
 from worker.identification.estimation.problem import Problem
+from worker.identification.findings import Finding, check_paths
 from worker.identification.selection.best_subset import Estimate
 from worker.identification.sums.rules import RuleName
 from worker.rolling.fits import fits_of

@@ -35,7 +35,7 @@ from worker.fan_out.shards import (
     Sum,
     Wanted,
 )
-from worker.problems import JobProblem
+from worker.jobs.problems import JobProblem
 from worker.progress import Report
 from worker.queue.tasks import (
     Computation,

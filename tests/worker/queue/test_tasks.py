@@ -29,7 +29,7 @@ from contract.results import (
 from storage.redis.jobs import ATTEMPT_CAP, RedisJobStore
 from storage.stores import Claim, Stores, StoreUnavailable
 from worker.fan_out.shards import Share, Sum
-from worker.problems import JobProblem
+from worker.jobs.problems import JobProblem
 from worker.progress import Report
 from worker.queue.memory_limit import memory_limited
 from worker.queue.tasks import Computation, Execute, run_job

@@ -19,8 +19,8 @@ from worker.identification.data.trajectories import (
     block_edges,
     chunks,
 )
-from worker.identification.equations.scalar_rules import window_design, window_residuals
 from worker.identification.errors import IndependentSamples
+from worker.identification.sums.cell_rules import window_design, window_residuals
 from worker.identification.sums.rules import SamplingRule
 
 Floats = NDArray[np.float64]

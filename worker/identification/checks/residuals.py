@@ -14,7 +14,7 @@ from worker.identification.checks.markov_tests import (
 from worker.identification.checks.scalar_residuals import MomentSums, Residuals
 from worker.identification.data.library import Library
 from worker.identification.data.windows import Space, Stretch
-from worker.identification.equations.measurement_noise import MeasurementNoise
+from worker.identification.sums.measurement_noise import MeasurementNoise
 from worker.identification.sums.rules import SamplingRule
 
 Floats = NDArray[np.float64]

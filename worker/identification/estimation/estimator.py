@@ -15,12 +15,7 @@ from numpy.typing import NDArray
 
 from grammar.terms import variable_name
 from worker.identification.checks.scalar_residuals import SIGNIFICANT, ResidualMoments
-from worker.identification.equations.measurement_noise import MeasurementNoise
-from worker.identification.equations.weak_system import JointEquations, joint_equations_of
-from worker.identification.estimation.components import Equations, coarse_coefficients, solve
-from worker.identification.estimation.fit import Fit, Solution
-from worker.identification.estimation.problem import Problem, completed
-from worker.identification.estimation.scalar_fit import (
+from worker.identification.estimation.cell_equations import (
     WINDOWS_FOR_WEIGHTS,
     CellEquations,
     Weights,
@@ -29,10 +24,15 @@ from worker.identification.estimation.scalar_fit import (
     walk,
     weights_through_noise,
 )
+from worker.identification.estimation.components import Equations, coarse_coefficients, solve
+from worker.identification.estimation.direct_equations import JointEquations, joint_equations_of
+from worker.identification.estimation.fit import Fit, Solution
+from worker.identification.estimation.problem import Problem, completed
 from worker.identification.estimation.scalar_kernel_choice import choose_kernels
 from worker.identification.estimation.thinning import at_longer_steps
 from worker.identification.selection.support_selection import Selected, simplest
 from worker.identification.sums.kernel_statistics import KernelStatistics
+from worker.identification.sums.measurement_noise import MeasurementNoise
 from worker.identification.sums.rules import (
     ADAMS_MOULTON,
     RULES,

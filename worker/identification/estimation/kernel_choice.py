@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from worker.identification.data.library import Library
 from worker.identification.equations.regression import inverse_square_root, noise_covariance
 from worker.identification.equations.relative_efficiency import variance_over_bound
-from worker.identification.equations.weak_system import SMALLEST_EIGENVALUE, walk
+from worker.identification.estimation.cell_equations import N_BLOCKS
+from worker.identification.estimation.direct_equations import SMALLEST_EIGENVALUE, walk
 from worker.identification.estimation.problem import Problem
-from worker.identification.estimation.scalar_fit import N_BLOCKS
 from worker.identification.selection.cross_validation import (
     FEWEST_FOLDS,
     Candidate,

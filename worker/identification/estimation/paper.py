@@ -19,8 +19,8 @@ from worker.identification.data.trajectories import (
     block_edges,
     chunks,
 )
-from worker.identification.equations.scalar_rules import window_weights
 from worker.identification.errors import NoDataUnderKernels, TooFewSamples
+from worker.identification.sums.cell_rules import window_weights
 from worker.identification.sums.kernel_statistics import gather
 from worker.identification.sums.kernels import Kernels
 from worker.identification.sums.moment_cells import make_cells

@@ -6,12 +6,12 @@ Apart from the other answers because scikit-learn takes longer to import than mo
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.checks.findings import paper_preset
 from worker.identification.checks.scalar_residuals import measure_residuals
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import block_edges, chunks
 from worker.identification.estimation import paper
 from worker.identification.estimation.problem import Problem
+from worker.identification.findings import paper_preset
 from worker.identification.identified_model import (
     Bounds,
     ComponentFit,

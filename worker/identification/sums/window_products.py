@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
 from worker.identification.data.windows import Space, Stretch
-from worker.identification.equations.measurement_noise import MeasurementNoise
+from worker.identification.sums.measurement_noise import MeasurementNoise
 from worker.identification.sums.rules import Cross, SamplingRule, crosses_of
 
 Floats = NDArray[np.float64]

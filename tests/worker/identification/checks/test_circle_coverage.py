@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from worker.identification.checks.circle_coverage import empty_arc
-from worker.identification.checks.findings import unvisited_arcs
 from worker.identification.data.trajectories import from_arrays
+from worker.identification.findings import unvisited_arcs
 
 
 @pytest.mark.parametrize(("low", "high"), [(-20.0, 147.0), (100.0, 250.0), (-170.0, -60.0)])

@@ -7,10 +7,10 @@ from worker.identification.data.library import make_joint_library, make_library
 from worker.identification.data.nonpolynomial_terms import check_values, dependences
 from worker.identification.data.trajectories import from_arrays, measure_scales
 from worker.identification.data.windows import Space
-from worker.identification.equations.scalar_rules import window_weights
 from worker.identification.errors import InvalidLibrary
+from worker.identification.estimation.cell_equations import walk
 from worker.identification.estimation.problem import Problem
-from worker.identification.estimation.scalar_fit import walk
+from worker.identification.sums.cell_rules import window_weights
 from worker.identification.sums.kernel_statistics import gather
 from worker.identification.sums.kernels import make_kernels
 from worker.identification.sums.rules import TRAPEZOID

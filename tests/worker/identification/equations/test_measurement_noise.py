@@ -6,7 +6,7 @@ from scipy.signal import lfilter
 
 from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import from_arrays, measure_scales
-from worker.identification.equations.measurement_noise import noise_correction
+from worker.identification.sums.measurement_noise import noise_correction
 
 
 def _values(fitted) -> tuple[dict[str, tuple[float, float]], dict[str, tuple[float, float]], float]:

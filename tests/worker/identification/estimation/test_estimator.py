@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worker.identification.data.trajectories import Trajectories, from_arrays
-from worker.identification.estimation import scalar_fit
+from worker.identification.estimation import cell_equations
 
 TRUE = {
     "ornstein-uhlenbeck": ({"x": -1.0}, {"1": 0.49}),
@@ -159,7 +159,7 @@ def test_on_exact_euler_steps_the_rules_disagreement_covers_the_bias_of_the_trap
 def test_a_part_of_a_long_record_shows_what_doubling_the_step_does(paths, fit, monkeypatch) -> None:
     data = from_arrays(list(paths("double-well", 20, 0.01, 10_000)[:, ::10]), 0.1)
     whole, _, _ = fit(data, rule="euler", noise="none")
-    monkeypatch.setattr(scalar_fit, "LONG_RECORD", 10_000)
+    monkeypatch.setattr(cell_equations, "LONG_RECORD", 10_000)
     part, _, _ = fit.__wrapped__(data, rule="euler", noise="none")
     for component, of_whole, of_part in (
         (whole.drift[0], whole.coarse[0][0], part.coarse[0][0]),

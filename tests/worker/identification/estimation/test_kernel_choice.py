@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.simulation import simulate
-from worker.identification.checks.findings import findings
 from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import (
     Trajectories,
@@ -18,13 +17,13 @@ from worker.identification.data.trajectories import (
 )
 from worker.identification.data.windows import Space
 from worker.identification.equations.relative_efficiency import variance_over_bound, whitening
-from worker.identification.equations.scalar_rules import drift_system
+from worker.identification.estimation.cell_equations import Weights, first_weights, gather_for
 from worker.identification.estimation.estimator import identify
 from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.kernel_grid import make_grid
 from worker.identification.estimation.problem import Problem
-from worker.identification.estimation.scalar_fit import Weights, first_weights, gather_for
 from worker.identification.estimation.scalar_kernel_choice import choose_kernels, judge
+from worker.identification.findings import findings
 from worker.identification.selection.cross_validation import (
     Candidate,
     KernelChoice,
@@ -33,6 +32,7 @@ from worker.identification.selection.cross_validation import (
     held_out,
     make_held_out_score,
 )
+from worker.identification.sums.cell_rules import drift_system
 from worker.identification.sums.kernel_statistics import KernelStatistics
 from worker.identification.sums.kernels import Kernels, make_kernels
 from worker.identification.sums.rules import EULER, TRAPEZOID

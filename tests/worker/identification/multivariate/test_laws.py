@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worker.identification.data.trajectories import Trajectories
-from worker.identification.equations.weak_system import walk
-from worker.identification.estimation.scalar_fit import N_BLOCKS
+from worker.identification.estimation.cell_equations import N_BLOCKS
+from worker.identification.estimation.direct_equations import walk
 from worker.identification.sums.rules import SIMPSON, THROUGH_NOISE, TRAPEZOID
 from worker.identification.sums.window_statistics import gather
 

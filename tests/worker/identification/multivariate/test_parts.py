@@ -13,8 +13,8 @@ from worker.identification.data.trajectories import (
     from_arrays,
 )
 from worker.identification.data.windows import measure_space, stretches
-from worker.identification.equations.measurement_noise import MeasurementNoise
 from worker.identification.sums.instruments import make_instruments
+from worker.identification.sums.measurement_noise import MeasurementNoise
 from worker.identification.sums.rules import (
     ADAMS_MOULTON,
     EULER,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from benchmarks.simulation import simulate_system
-from worker.identification.checks.findings import findings
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.estimation.thinning import thinned
+from worker.identification.findings import findings
 
 TAU = 0.05
 

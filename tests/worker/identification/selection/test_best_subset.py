@@ -16,14 +16,14 @@ from worker.identification.data.library import Library, make_library
 from worker.identification.data.trajectories import Trajectories, from_arrays, measure_scales
 from worker.identification.data.windows import Space
 from worker.identification.equations.regression import NormalEquations, noise_covariance, whitened
-from worker.identification.equations.scalar_rules import drift_system
 from worker.identification.errors import TooFewSamples
+from worker.identification.estimation.cell_equations import first_weights, gather_for
 from worker.identification.estimation.problem import Problem
-from worker.identification.estimation.scalar_fit import first_weights, gather_for
 from worker.identification.selection import lasso_cv
 from worker.identification.selection.best_subset import estimate_on
 from worker.identification.selection.criteria import Criterion
 from worker.identification.selection.support_selection import Selected, choose
+from worker.identification.sums.cell_rules import drift_system
 from worker.identification.sums.kernels import make_kernels
 from worker.identification.sums.rules import EULER
 

@@ -12,7 +12,7 @@ from worker.identification.data.trajectories import (
     from_arrays,
     measure_scales,
 )
-from worker.identification.equations.scalar_rules import window_weights
+from worker.identification.sums.cell_rules import window_weights
 from worker.identification.sums.kernel_statistics import KernelStatistics, gather
 from worker.identification.sums.kernels import Kernels
 from worker.identification.sums.moment_cells import (

@@ -10,7 +10,7 @@ from worker.identification.data.trajectories import (
     chunks,
     measure_scales,
 )
-from worker.identification.equations.scalar_rules import window_weights
+from worker.identification.sums.cell_rules import window_weights
 from worker.identification.sums.kernel_statistics import gather
 from worker.identification.sums.kernels import make_kernels
 from worker.identification.sums.moment_cells import make_cells

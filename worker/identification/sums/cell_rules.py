@@ -20,7 +20,7 @@ from worker.identification.data.trajectories import (
     Windows,
     chunks,
 )
-from worker.identification.equations import measurement_noise
+from worker.identification.sums import measurement_noise
 from worker.identification.sums.block_sums import BlockSums
 from worker.identification.sums.kernel_statistics import (
     KernelStatistics,

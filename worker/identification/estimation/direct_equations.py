@@ -11,20 +11,20 @@ from worker.identification.checks.residuals import measure_residuals
 from worker.identification.checks.scalar_residuals import Residuals
 from worker.identification.data.trajectories import Integers, Windows, block_edges
 from worker.identification.data.windows import Stretch, stretches
-from worker.identification.equations.measurement_noise import MeasurementNoise
 from worker.identification.equations.regression import (
     NormalEquations,
     noise_covariance,
     whitened,
     with_block_errors,
 )
+from worker.identification.estimation.cell_equations import N_BLOCKS, N_BLOCKS_FOR_ERRORS
 from worker.identification.estimation.fit import Solution
 from worker.identification.estimation.problem import Problem, Shares, components_of
-from worker.identification.estimation.scalar_fit import N_BLOCKS, N_BLOCKS_FOR_ERRORS
 from worker.identification.selection.diffusion_terms import functions_of, terms_up_to
 from worker.identification.sums.block_sums import blocks_between
 from worker.identification.sums.instruments import Instruments
 from worker.identification.sums.kernel_statistics import WeakSystem
+from worker.identification.sums.measurement_noise import MeasurementNoise
 from worker.identification.sums.rules import FIRST_STEP, SamplingRule, other_rule
 from worker.identification.sums.window_products import Pair, pairs_of
 from worker.identification.sums.window_statistics import (

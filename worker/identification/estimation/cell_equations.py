@@ -26,14 +26,10 @@ from worker.identification.equations.regression import (
     whitened_by,
     whitening_of,
 )
-from worker.identification.equations.scalar_rules import (
-    WindowsPass,
-    diffusion_systems,
-    drift_system,
-)
 from worker.identification.estimation.fit import Solution
 from worker.identification.estimation.problem import Problem, Shares
 from worker.identification.sums.block_sums import blocks_between
+from worker.identification.sums.cell_rules import WindowsPass, diffusion_systems, drift_system
 from worker.identification.sums.kernel_statistics import KernelStatistics, WeakSystem, statistics_of
 from worker.identification.sums.kernels import Kernels
 from worker.identification.sums.moment_cells import Cells, kernels_at_nodes
