@@ -21,9 +21,9 @@ def candidate_terms(
     count = _count(circular, degree, harmonics)
     if count > MOST_TERMS:
         raise InvalidLibrary(
-            f"Total degree {degree} in {len(variables)} variables has {count} terms, and at most {MOST_TERMS} can be judged.",
+            f"Total degree {degree} in {len(variables)} variables has {count} terms; the maximum is {MOST_TERMS}.",
             hints=(
-                "Lower library.polynomial_degree or library.fourier_harmonics, or name fewer columns in layout.state_columns.",
+                "Lower library.polynomial_degree or library.fourier_harmonics, or choose fewer columns in layout.state_columns.",
             ),
         )
     found: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = []

@@ -337,7 +337,7 @@ def make_joint_library(
         fourier_harmonics = fourier_harmonics or 2
     elif fourier_harmonics:
         raise InvalidLibrary(
-            "Fourier harmonics need a periodic coordinate. Declare its period (parameters.periodic), "
+            "Fourier harmonics need a periodic variable. Declare its period (parameters.periodic), "
             "or name the terms you want in library.extra_terms, e.g. sin(2*x)."
         )
     variables = tuple(variable_name(i) for i in range(len(scales)))
@@ -378,7 +378,6 @@ def check_library_size(library: Library, n_increments: int) -> None:
     """Raises TooFewSamples where there are fewer than ten increments a term: nothing could be judged."""
     if n_increments < 10 * library.size:
         raise TooFewSamples(
-            f"The library has {library.size} terms and the data {n_increments} increments; at least ten a term are needed to "
-            "tell which are there.",
+            f"The library has {library.size} terms and the data {n_increments} increments; at least ten per term are required.",
             hints=("Lower library.polynomial_degree, or record longer.",),
         )

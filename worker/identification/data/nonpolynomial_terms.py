@@ -42,7 +42,7 @@ def check_values(data: Trajectories, library: Library) -> None:
                 raise InvalidLibrary(
                     f"The term {library.names[k]} has no finite value at {where} (sample {first + row + 1}).",
                     hints=(
-                        "Take it out of library.extra_terms, or write it so that it exists on all the data, "
+                        "Remove it from library.extra_terms, or write it so that it is finite on all the data, "
                         "e.g. sqrt(x^2+1) or 1/(1+x^2).",
                     ),
                 )

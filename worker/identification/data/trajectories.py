@@ -111,7 +111,7 @@ def measure_scales(data: Trajectories, period: float | None = None) -> Scales:
     n = data.n_increments
     if n < MINIMUM_INCREMENTS:
         raise TooFewSamples(
-            f"Too few samples: {n} increments, and at least {MINIMUM_INCREMENTS} are needed to tell a drift from noise.",
+            f"Too few samples: {n} increments; at least {MINIMUM_INCREMENTS} are required to distinguish a drift from noise.",
             hints=("Record longer, or upload several trajectories of the same process together.",),
         )
     values = data.states[:, 0]

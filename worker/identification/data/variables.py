@@ -38,7 +38,7 @@ def check_independent(data: Trajectories) -> None:
         )
         raise CollinearVariables(
             f"The {d} state columns are linearly dependent (collinear): {what}. The equations of such variables are singular.",
-            hints=("Name the independent columns in layout.state_columns and upload again.",),
+            hints=("Choose independent columns in layout.state_columns and upload again.",),
         )
 
 
@@ -58,7 +58,7 @@ def check_unwrapped(data: Trajectories, periods: Sequence[float | None]) -> None
             declared = f'parameters.periodic {{"{name}": {_likely_period(float(whole[i])):.6g}}}'
             raise WrappedVariable(
                 f"Variable {name} jumps {int(jumps[i])} times from one end of its range {ends} to the other: an angle that "
-                "wraps, or another periodic coordinate. As steps of a diffusion these jumps have no meaning.",
+                "wraps, or another periodic coordinate. A diffusion does not make such jumps.",
                 hints=(f"Declare its period, e.g. {declared}, or unwrap it before uploading.",),
             )
 

@@ -114,9 +114,7 @@ def identify_by_paper(
     if data.n_trajectories < 2:
         raise TooFewSamples(
             "The paper's algorithm cross-validates over trajectories and needs at least two; there is one.",
-            hints=(
-                "Use the default estimator (leave out the preset), or upload several trajectories.",
-            ),
+            hints=("Use the default estimator (omit the preset), or upload several trajectories.",),
         )
     system = stacked_system(data, scales, library, kernels)
     drift = sparse_fit(system.rows, system.increments.ravel(), system.groups, threshold)

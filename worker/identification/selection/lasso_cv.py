@@ -121,7 +121,7 @@ def _folds(equations: NormalEquations) -> tuple[Equations, list[Equations]]:
     if len(used) < FEWEST_FOLDS:
         raise TooFewSamples(
             f"Cross-validation needs at least {FEWEST_FOLDS} blocks of the data to hold out in turn, and there are {len(used)}.",
-            hints=("Leave selection.method to 'bic', or record longer.",),
+            hints=("Use selection.method 'bic', or record a longer time series.",),
         )
     return whole, used
 

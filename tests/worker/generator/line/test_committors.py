@@ -212,5 +212,5 @@ def test_on_a_circle_the_goal_may_be_reached_from_behind() -> None:
 def test_without_noise_nothing_can_be_said() -> None:
     model = ScalarProcess(lambda x: -x, lambda x: 0 * x, lambda x: -1 + 0 * x)
     report = analyse(model, committors=[(0.0, 1.0)], exits=[(0.5, 0.0, 1.0)])
-    assert "noise" in str(report.committors[0].reason)
-    assert "noise" in str(report.exits[0].reason)
+    assert "diffusion is not positive" in str(report.committors[0].reason)
+    assert "diffusion is not positive" in str(report.exits[0].reason)
