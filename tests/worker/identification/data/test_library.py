@@ -37,7 +37,7 @@ def test_angles_have_harmonics_and_products_of_them() -> None:
 
 
 def test_a_library_too_large_to_judge_is_refused_before_it_is_made() -> None:
-    with pytest.raises(InvalidLibrary, match=f"at most {MOST_TERMS}") as refused:
+    with pytest.raises(InvalidLibrary, match=f"maximum is {MOST_TERMS}") as refused:
         candidate_terms(tuple(f"x{k}" for k in range(64)), (False,) * 64, 10, 0)
     assert "polynomial_degree" in refused.value.hints[0]
 
