@@ -108,7 +108,7 @@ class IdentificationJob(DataJob):
 
 
 class GeneratorJob(Job):
-    """A model → analysis of its generator."""
+    """Analyse the generator of a given model."""
 
     kind: Literal["generator"]
     """Job kind: analyse a given model."""

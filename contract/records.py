@@ -15,45 +15,45 @@ TERMINAL: frozenset[str] = frozenset({"succeeded", "failed", "cancelled"})
 
 
 class Progress(Document):
-    """How far a job has come."""
+    """Progress of a job."""
 
     fraction: Annotated[float, Field(ge=0, le=1)] = 0.0
-    """Between 0 and 1."""
+    """Completed fraction, between 0 and 1."""
     stage: str = "queued"
-    """What is being done, for programs."""
+    """Current stage, for programs."""
     message: str = ""
-    """The same for people."""
+    """Current stage, for people."""
 
 
 class JobRecord(Document):
-    """The public record of a job. It is the only truth about it."""
+    """The public record of a job."""
 
     id: str
-    """`job_…`; later jobs sort after it."""
+    """Identifier: `job_…`. Ids of later jobs sort after those of earlier ones."""
     kind: KindName
-    """What is computed."""
+    """Job kind."""
     state: State
-    """queued → running → succeeded, failed or cancelled; the last three are final."""
+    """State: queued → running → succeeded, failed or cancelled. The last three are final."""
     created_at: datetime
-    """When it was accepted."""
+    """Time at which the job was accepted."""
     started_at: datetime | None = None
-    """When the latest attempt began."""
+    """Time at which the latest attempt started."""
     finished_at: datetime | None = None
-    """When it ended."""
+    """Time at which the job ended."""
     progress: Progress = Progress()
-    """How far it has come."""
+    """Progress of the job."""
     attempt: int = 0
-    """How often a worker has started it."""
+    """Number of times a worker has started the job."""
     dataset: str | None = None
-    """Id of the data it is about."""
+    """Id of the dataset."""
     labels: Labels = {}
-    """Your own names for it."""
+    """Your own labels for this job."""
     request: JobRequest
     """The job as accepted, with every default filled in."""
     error: Problem | None = None
-    """Why it failed."""
+    """Problem that made the job fail."""
     links: dict[str, str] = {}
-    """`self`, `events`, `result`, `cancel`."""
+    """Addresses of related resources: `self`, `events`, `result`, `cancel`."""
 
     @property
     def linked(self) -> "JobRecord":
@@ -77,24 +77,24 @@ class JobRecord(Document):
 
 
 class JobEvent(Document):
-    """What a job's record said after a change."""
+    """A change of a job's record."""
 
     id: str
-    """Of the event; later events sort after it."""
+    """Identifier of the event. Ids of later events sort after those of earlier ones."""
     at: datetime
-    """When."""
+    """Time of the change."""
     state: State
-    """The job's, after the change."""
+    """State of the job after the change."""
     attempt: int
-    """How often a worker had started it."""
+    """Number of times a worker had started the job."""
     progress: Progress
-    """How far it had come."""
+    """Progress of the job after the change."""
 
 
 class JobList(Document):
     """A page of jobs, newest first."""
 
     items: tuple[JobRecord, ...]
-    """The jobs of this page."""
+    """The jobs on this page."""
     next_cursor: str | None = None
-    """To be given as `cursor` for the next page; null on the last."""
+    """Value of the `cursor` parameter for the next page; null on the last page."""

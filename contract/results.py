@@ -777,7 +777,7 @@ class ModelResult(Result):
 
 
 class IdentificationResult(ModelResult):
-    """Data → model → what its generator says."""
+    """A model identified from data, with the quantities derived from it."""
 
     kind: Literal["identification"] = "identification"
     """Kind of the job."""
@@ -792,7 +792,7 @@ class IdentificationResult(ModelResult):
 
 
 class GeneratorResult(ModelResult):
-    """A model → what its generator says."""
+    """A given model, with the quantities derived from it."""
 
     kind: Literal["generator"] = "generator"
     """Kind of the job."""

@@ -22,14 +22,15 @@ class RollingWindows(Document):
 
 
 class RollingJob(DataJob):
-    """One record of one variable, a window moved along it → coefficients, wells and spectral gap of every window."""
+    """Fit a window moved along one time series of one variable: coefficients, fixed points and
+    spectral gap of every window."""
 
     kind: Literal["rolling"]
-    """A window moved along the data."""
+    """Job kind: fit a window moved along the time series."""
     windows: RollingWindows = RollingWindows()
-    """How many, and how long."""
+    """Number and length of the windows."""
     confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
-    """Coverage of every interval."""
+    """Confidence level of every interval."""
 
     @property
     def analyses(self) -> float:
@@ -113,7 +114,8 @@ class GapTrend(Document):
 
 
 class RollingResult(Result):
-    """One record, window by window. Terms and sampling rule are those of the whole record."""
+    """Results of windows moved along one time series. Terms and sampling rule are those of the
+    fit to the whole time series."""
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION
     """Version of this document's schema."""

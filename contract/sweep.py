@@ -26,17 +26,18 @@ VARIANTS = [{"selection": {"method": "pastis"}}, {"library": {"polynomial_degree
 
 
 class SweepJob(DataJob):
-    """Several sets of parameters on the same data, whose sums are taken once where they can be: one model for each."""
+    """Identify one model from the same data for each of several parameter sets. Sums over the
+    data are shared where possible."""
 
     kind: Literal["sweep"]
-    """Several sets of parameters."""
+    """Job kind: identify a model for each of several parameter sets."""
     variants: Annotated[
         tuple[dict[str, Any], ...],
         Field(min_length=1, max_length=50, examples=[VARIANTS]),
     ]
-    """What each puts in place of `parameters`, object by object."""
+    """The parameter sets. Each is merged into `parameters`, object by object."""
     analysis: AnalysisParameters = AnalysisParameters()
-    """What to read off each model."""
+    """Quantities to derive from each model."""
 
     @property
     def analyses(self) -> float:
@@ -86,7 +87,7 @@ class SweepItem(Document):
 
 
 class SweepResult(Result):
-    """The same data under several sets of parameters."""
+    """Models identified from the same data with several parameter sets."""
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION
     """Version of this document's schema."""
