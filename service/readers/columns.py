@@ -117,36 +117,36 @@ def _state_columns(
             if column.kind == "stamp" or len(column.labels) > 1:
                 notes.warn(
                     "ignored-column",
-                    f"{column.title} does not hold numbers and was left out.{_grouped(column)}",
+                    f"{column.title} does not hold numbers and was ignored.{_grouped(column)}",
                 )
             else:
-                notes.assume(f"{column.title} holds the same word in every row and was left out")
+                notes.assume(f"{column.title} holds the same text in every row and was ignored")
         elif _is_other_clock(column, taken, table):
-            notes.assume(f"{column.title} counts or dates the rows and was left out")
+            notes.assume(f"{column.title} counts or dates the rows and was ignored")
         else:
             states.append(column)
     if not states:
         titles = ", ".join(column.title for column in table.columns)
         raise UnreadableData(
-            f"No column is left for the state: {titles or 'there is none'}."
+            f"No column remains for the state: {titles or 'there is none'}."
             + "".join(_grouped(column) for column in left),
             hints=[
                 "A table needs at least one column of numbers besides time and identity.",
-                "Name it with state_columns.",
+                "Choose it with state_columns.",
             ],
         )
     if len(states) > 1:
         empty = [column for column in states if bool(np.isnan(column.numbers()).all())]
         if len(empty) < len(states):
             for column in empty:
-                notes.assume(f"{column.title} is empty and was left out")
+                notes.assume(f"{column.title} is empty and was ignored")
             states = [column for column in states if column not in empty]
     if len(states) > limits.state_columns:
         raise UnreadableData(
             f"The table has {len(states)} state columns; at most {limits.state_columns} are read.",
             hints=[
                 "Name the columns with state_columns.",
-                "If rows are trajectories, say orientation=rows.",
+                "If rows are trajectories, set orientation=rows.",
             ],
         )
     return states
@@ -199,7 +199,7 @@ def _exact(column: Column, table: Table) -> Floats:
         place = table.lines[int(np.flatnonzero(np.isinf(values))[0])]
         raise UnreadableData(
             f"{table.row_word.capitalize()} {place}, {column.title}: the value is infinite.",
-            hints=["Write NaN for a value that is not known."],
+            hints=["Write NaN for a missing value."],
         )
     return values
 
@@ -221,7 +221,7 @@ def _times(
         if seconds is None:
             raise layout_fault(
                 "time_unit",
-                f"Calendar stamps cannot be converted to '{wanted}'.",
+                f"Calendar time stamps cannot be converted to '{wanted}'.",
                 "Use s, min, h, day, week, month or year.",
             )
         unit = standard_time_unit(wanted) or wanted

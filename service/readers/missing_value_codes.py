@@ -34,7 +34,7 @@ def without_missing_codes(states: Floats, variables: Sequence[Variable], notes: 
             notes.warn(
                 "missing-code",
                 f"{int(where.sum())} values{name} are exactly {code:g}, far from all others: they "
-                "were taken as a code for a missing value. Write NaN for what is not known.",
+                "were treated as codes for missing values. Write NaN for missing values.",
                 value=code,
                 count=int(where.sum()),
             )

@@ -33,14 +33,14 @@ def rows_are_trajectories(
             "clear what a row is: neighbours in a column are closer than neighbours in a row, as "
             "if every column were a trajectory.",
             hints=[
-                "Say orientation=rows if a row is a trajectory.",
+                "Set orientation=rows if a row is a trajectory.",
                 "Transpose the data, or name the columns and give state_columns.",
             ],
         )
     notes.warn(
         "orientation-assumed",
         f"The data have {n_rows} rows and {n_columns} columns without names: each row was read as "
-        "one trajectory. Say orientation=rows to confirm, or orientation=columns if each row is "
+        "one trajectory. Set orientation=rows to confirm, or orientation=columns if each row is "
         "one sample.",
         rows=n_rows,
         columns=n_columns,
@@ -58,7 +58,7 @@ def record_of_rows(matrix: Floats, lines: Lines, layout: Layout, notes: Notes) -
     if matrix.shape[1] > 2 and _numbers_rows(matrix):
         matrix = matrix[:, 1:]
         times = None if times is None else times[1:] - times[1]
-        notes.assume("column 1 numbers the rows and was left out")
+        notes.assume("column 1 numbers the rows and was ignored")
     notes.assume("each row is one trajectory")
     n_rows, n_columns = matrix.shape
     starts = Lines(

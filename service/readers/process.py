@@ -96,7 +96,7 @@ def _failed(said: bytes) -> UnreadableData:
     """Make the error for a reader that crashed on a file, and log the reason for the operator."""
     structlog.get_logger().error("reader_failed", said=said[-4000:].decode("utf-8", "replace"))
     return UnreadableData(
-        "The file could not be read: the reader crashed on it.",
+        "The file could not be read: the reader crashed.",
         hints=[
             "Upload it as CSV or NPY written by another program, and report this file to the "
             "service's operator."

@@ -23,7 +23,7 @@ def refuse_hopeless(read: Segmented, record: Record, notes: Notes) -> None:
         missing = f"; {notes.n_missing} are missing" if notes.n_missing else ""
         detail = f"{n_samples} usable samples" if n_samples != 1 else "1 usable sample"
         raise UnreadableData(
-            f"There are too few samples: {detail}{missing}, and no two follow each other.",
+            f"There are too few samples: {detail}{missing}, and no two usable ones are consecutive.",
             code="too-few-samples",
             hints=["A trajectory needs at least two samples in a row; an analysis needs hundreds."],
         )
@@ -39,7 +39,7 @@ def refuse_hopeless(read: Segmented, record: Record, notes: Notes) -> None:
         notes.warn(
             "constant-column",
             f"{_title(record, j)} is constant: every sample is {read.states[0, j]:.6g}. "
-            "Leave it out with state_columns.",
+            "Omit it with state_columns.",
             variable=variable_name(j),
         )
 
@@ -57,15 +57,15 @@ def report_of(
     if notes.n_missing:
         notes.warn(
             "missing-values",
-            f"{notes.n_missing} samples are missing (NaN or empty); they were left out and the "
-            "record was split there, nothing was filled in.",
+            f"{notes.n_missing} samples are missing (NaN or empty); they were ignored, and the "
+            "time series was split there.",
             samples=notes.n_missing,
         )
     if notes.n_gaps:
         notes.warn(
             "gaps",
             f"{notes.n_gaps} steps are longer than {layout.gap_factor:g} sampling intervals of "
-            f"{sampling['median']:.6g}; the record was split at these gaps.",
+            f"{sampling['median']:.6g}; the time series was split at these gaps.",
             gaps=notes.n_gaps,
         )
     resolved = {
@@ -129,8 +129,8 @@ def _sampling(steps: Floats, read: Segmented) -> dict[str, Any]:
         jitter = float(np.std(steps / median))
     if not np.isfinite(jitter):
         raise UnreadableData(
-            f"The time steps range from {low:.3g} to {high:.3g}: that is no clock.",
-            hints=["Name the column of time with time_column, or leave time out and give dt."],
+            f"The time steps range from {low:.3g} to {high:.3g}: this cannot be a time column.",
+            hints=["Name the column of time with time_column, or omit it and give dt."],
         )
     median, low, high = (float(f"{step:.10g}") for step in (median, low, high))
     return {"median": median, "min": low, "max": high, "jitter": jitter, "source": read.source}
@@ -142,7 +142,7 @@ def _compare(dt: float, sampling: dict[str, Any], record: Record, notes: Notes) 
         notes.warn(
             "dt-disagrees",
             f"dt = {dt:g} was given, but {record.time_name} says {median:g}; the column was used. "
-            "Leave dt out, or leave the column out with state_columns.",
+            "Omit dt, or omit the column with state_columns.",
             given=dt,
             column=median,
         )

@@ -42,7 +42,7 @@ def identity_column(
     named = [column for column in named if column.kind == "text" or is_whole(column)]
     if named:
         best = min(named, key=lambda column: _n_runs(groups_of(column, table)))
-        notes.assume(f"{best.title} tells trajectories apart")
+        notes.assume(f"{best.title} identifies the trajectories")
         return best
     for column in free:
         if column.name and is_time(column.name):
@@ -50,7 +50,7 @@ def identity_column(
         worded = column.kind == "text" and 1 < len(column.labels) <= len(table) // 3
         if worded and bool(np.all(column.values >= 0)) and _in_runs(groups_of(column, table)):
             notes.assume(
-                f"{column.title} repeats each word over many rows: it tells trajectories apart"
+                f"{column.title} repeats each text over many rows: it identifies the trajectories"
             )
             return column
         counted = column.kind == "number" and is_whole(column)
@@ -64,7 +64,7 @@ def identity_column(
             if restarting:
                 notes.assume(
                     f"{column.title} is a whole number that changes where {restarting[0].title} "
-                    "starts again: it tells trajectories apart"
+                    "starts again: it identifies the trajectories"
                 )
                 return column
     return None
@@ -136,7 +136,7 @@ def time_column(
     if layout.time_column is not None:
         column = table.columns[locate(layout.time_column, names, "time_column")]
         if column.kind == "text":
-            raise layout_fault("time_column", f"{column.title} holds words, not times.")
+            raise layout_fault("time_column", f"{column.title} holds text, not times.")
         return column
     reserved = reserved_columns(table, names, layout)
     free = [
@@ -147,7 +147,7 @@ def time_column(
     if {"year", "month"} <= {bare(column.name) for column in free if column.name}:
         raise UnreadableData(
             "Year and month are two columns.",
-            hints=["Join them into dates such as 2024-01-31, or leave them out and give dt."],
+            hints=["Join them into dates such as 2024-01-31, or omit them and give dt."],
         )
     stamps = [column for column in free if column.kind == "stamp"]
     numeric = [column for column in free if column.kind == "number"]

@@ -115,8 +115,8 @@ def _on_a_uniform_clock(
         return _restored(
             samples, clock, notes,
             f"The time stamps are rounded: steps of {steps.min():.6g} to "
-            f"{float(steps[~broken[inside]].max()):.6g} are those of a uniform clock in printed "
-            f"digits; a uniform sampling interval of {clock.step:.8g} was used.",
+            f"{float(steps[~broken[inside]].max()):.6g} agree with uniform sampling in the "
+            f"printed digits; a uniform sampling interval of {clock.step:.8g} was used.",
         )  # fmt: skip
     if n_zero > _FEW_DUPLICATES * len(steps):
         whole = np.concatenate(([0], np.cumsum(~inside)))
@@ -125,8 +125,8 @@ def _on_a_uniform_clock(
         if clock is not None:
             return _restored(
                 samples, clock, notes,
-                f"{n_zero} time stamps repeat, but all stay within {clock.largest_shift:.3g} of a "
-                "uniform clock; they were taken as rounded or late, and a uniform sampling "
+                f"{n_zero} time stamps repeat, but all stay within {clock.largest_shift:.3g} of "
+                "uniform times; they were treated as rounded or delayed, and a uniform sampling "
                 f"interval of {clock.step:.8g} was used. Give dt to confirm it.",
             )  # fmt: skip
     return samples
@@ -173,15 +173,15 @@ def _distinct(samples: Ordered, record: Record, dt: float | None, notes: Notes) 
                 f"{n_different} samples repeat the time stamp of the sample before with another "
                 f"state, first at {place}.",
                 hints=[
-                    "If several trajectories are mixed, name the column that tells them apart as "
+                    "If several trajectories are mixed, name the column that identifies them as "
                     "id_column.",
-                    "If the stamps are too coarse, give dt.",
+                    "If the time stamps are too coarse, give dt.",
                 ],
             )
         notes.warn(
             "dt-disagrees",
-            f"{n_different} stamps of {record.time_name} repeat with another state, first at "
-            f"{place}: the column cannot be a clock, and the given dt = {dt:g} was used instead.",
+            f"{n_different} time stamps of {record.time_name} repeat with another state, first at "
+            f"{place}: the column cannot hold times, and the given dt = {dt:g} was used instead.",
         )
         starts = np.flatnonzero(np.diff(samples.trajectory, prepend=-1))
         group = np.cumsum(np.diff(samples.trajectory, prepend=samples.trajectory[:1]) != 0)
@@ -223,9 +223,9 @@ def _gaps(samples: Ordered, gap_factor: float, notes: Notes) -> Flags:
         shown = steps[inside]
         notes.warn(
             "uneven-sampling",
-            f"The record is unevenly sampled: steps from {shown.min():.4g} to {shown.max():.4g}, "
-            f"median {np.median(shown):.4g}. Every step was kept with its own length, and none was "
-            "taken as a gap.",
+            f"The sampling is irregular: steps from {shown.min():.4g} to {shown.max():.4g}, "
+            f"median {np.median(shown):.4g}. Every step is used with its own length, and none counts "
+            "as a gap.",
             min=float(shown.min()), max=float(shown.max()), median=float(np.median(shown)),
         )  # fmt: skip
     return gaps

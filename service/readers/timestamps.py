@@ -102,7 +102,7 @@ def _any_form(
         raise UnreadableData(
             f"Row {lines[odd]}, {title}: '{shown(cells[odd])}' is written differently from the "
             "time stamps before it.",
-            hints=["Write all stamps in one form, for instance 2024-01-31T12:00:00Z."],
+            hints=["Write all time stamps in one format, for instance 2024-01-31T12:00:00Z."],
         )
     marked = bool(present) and "mark" in present[0].re.groupindex
     day_first = marked and _is_day_first(matches, title, notes)
@@ -129,7 +129,7 @@ def _match(cell: str, title: str, lines: Lines, k: int) -> re.Match[str]:
             return match
     raise UnreadableData(
         f"Row {lines[k]}, {title}: '{shown(cell)}' is not a time stamp.",
-        hints=["Write stamps like 2024-01-31T12:00:00Z."],
+        hints=["Write time stamps like 2024-01-31T12:00:00Z."],
     )
 
 
@@ -170,7 +170,7 @@ def _is_day_first(matches: Sequence[re.Match[str] | None], title: str, notes: No
     if by_day != by_month:
         day_first = by_day < by_month
         order = "day before month" if day_first else "month before day"
-        notes.assume(f"the dates of {title} are written {order}: so they run forward evenly")
+        notes.assume(f"the dates of {title} are written {order}: so they increase evenly")
         return day_first
     day_first = present[0]["mark"] != "/"
     order = "day before month" if day_first else "month before day"
@@ -213,7 +213,7 @@ def _clock_set_back(ticks: Integers, title: str, notes: Notes) -> Integers:
     ticks[present] += np.cumsum(back) * _HOUR
     notes.warn(
         "daylight-saving-assumed",
-        f"The stamps of {title} fall back by one hour {int(back.sum())} times; this was taken as "
-        "the end of daylight saving time. Give stamps with a UTC offset.",
+        f"The time stamps of {title} fall back by one hour {int(back.sum())} times; this was taken "
+        "as the end of daylight saving time. Give time stamps with a UTC offset.",
     )
     return ticks

@@ -56,7 +56,7 @@ def read_arrow(path: Path, limits: Limits, notes: Notes) -> Table:
 
 def _damaged(what: str, error: Exception) -> UnreadableData:
     first = str(error).splitlines()[0][:160]
-    return UnreadableData(f"The {what} file is damaged or of a kind that is not read: {first}.")
+    return UnreadableData(f"The {what} file is damaged or of an unsupported kind: {first}.")
 
 
 def _check(n_rows: int, schema: pa.Schema, limits: Limits) -> None:
@@ -78,14 +78,14 @@ def _readable(schema: pa.Schema, notes: Notes) -> list[str]:
         if any(is_of(value_type) for is_of in refused):
             notes.warn(
                 "ignored-column",
-                f"Column '{field.name[:60]}' of type {str(field.type)[:60]} was left out.",
+                f"Column '{field.name[:60]}' of type {str(field.type)[:60]} was ignored.",
             )
         else:
             names.append(field.name)
     if not names:
         raise UnreadableData(
             "No column of the file holds plain numbers.",
-            hints=["Nested lists are not read: write one row per sample and an id column."],
+            hints=["Nested lists are not supported: write one row per sample and an id column."],
         )
     return names
 

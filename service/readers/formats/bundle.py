@@ -49,7 +49,7 @@ def record_of_array(array: Floats, layout: Layout, limits: Limits, notes: Notes)
     if array.ndim != 2:
         raise UnreadableData(
             f"The array has {array.ndim} dimensions; three are read: trajectory, time and state.",
-            hints=["Reshape it, and say what the axes are with axes, for instance axes=ntd."],
+            hints=["Reshape it, and specify the axes with axes, for instance axes=ntd."],
         )
     return _record_of_matrix(array, layout, limits, notes)
 
@@ -71,7 +71,7 @@ def _record_of_matrix(array: Floats, layout: Layout, limits: Limits, notes: Note
     if array.shape[1] > limits.columns:
         raise too_large(
             f"The array has {array.shape[1]:,} columns.",
-            "Say orientation=rows if each row is a trajectory.",
+            "Set orientation=rows if each row is a trajectory.",
         )
     return record_of(table_of(array, Lines(), "sample"), layout, limits, notes)
 
@@ -168,7 +168,7 @@ def record_of_list(
     if width == 0 or width > limits.state_columns:
         raise UnreadableData(
             f"Each sample has {width} state variables; 1 to {limits.state_columns} are read.",
-            hints=["Say what the axes are with axes, for instance axes=ntd."],
+            hints=["Specify the axes with axes, for instance axes=ntd."],
         )
     lengths = np.asarray([len(part) for part in trajectories], dtype=np.int64)
     stamps, start = None, 0.0
@@ -201,7 +201,7 @@ def refuse_infinite(array: Floats, what: str) -> None:
         where = ", ".join(str(int(axis[0]) + 1) for axis in np.nonzero(np.isinf(array)))
         raise UnreadableData(
             f"An infinite value stands in {what} at ({where}).",
-            hints=["Write NaN for a value that is not known."],
+            hints=["Write NaN for a missing value."],
         )
 
 

@@ -102,9 +102,9 @@ class ColumnParser:
                 columns.append(Column(j + 1, name or None, "text", codes, labels=labels))
         if self.n_headers:
             times = "once" if self.n_headers == 1 else f"{self.n_headers} times"
-            notes.assume(f"the header is repeated {times} between the data and was left out there")
+            notes.assume(f"the header is repeated {times} between the data and was ignored there")
         if self.n_blank:
-            notes.assume(f"{self.n_blank} blank lines between the data were left out")
+            notes.assume(f"{self.n_blank} blank lines between the data were ignored")
         return Table(tuple(columns), self.lines)
 
     def _data_lines(self, first_line: int, lines: list[str]) -> tuple[Sequence[int], list[str]]:
@@ -277,7 +277,7 @@ def _check_count(number: int, cells: Sequence[str], dialect: Dialect) -> None:
         what = "value" if len(cells) == 1 else "values"
         hints = ["Write NaN for a missing value, so that every row has the same number of columns."]
         if dialect.names is None:
-            hints.append("If rows are trajectories of different lengths, say orientation=rows.")
+            hints.append("If rows are trajectories of different lengths, set orientation=rows.")
         if dialect.delimiter == "," and len(cells) == 2 * width:
             hints.append("Decimal commas need another delimiter, for instance a semicolon.")
         detail = f"Row {number} has {len(cells)} {what} where {width} are expected."
@@ -298,7 +298,7 @@ def _number(cell: str, number: int, j: int, dialect: Dialect) -> float:
         ) from None
     if np.isinf(value):
         raise UnreadableData(
-            f"{place}: the value is infinite.", hints=["Write NaN for a value that is not known."]
+            f"{place}: the value is infinite.", hints=["Write NaN for a missing value."]
         )
     return value
 

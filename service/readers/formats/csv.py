@@ -75,7 +75,7 @@ def _describe(dialect: Dialect, encoding: str, notes: Notes) -> None:
     if dialect.decimal == ",":
         notes.assume("decimal commas")
     if dialect.names is None:
-        notes.assume("there is no header; columns go by their numbers")
+        notes.assume("there is no header; columns are named by their numbers")
     elif dialect.from_comment:
         notes.assume("the names of the columns come from the comment lines")
     if any(dialect.units):
@@ -83,4 +83,4 @@ def _describe(dialect: Dialect, encoding: str, notes: Notes) -> None:
     if encoding == "cp1252":
         notes.assume("the text is in Windows-1252, as it is not UTF-8")
     if dialect.preamble.n_skipped:
-        notes.assume(f"{dialect.preamble.n_skipped} lines above the header were left out")
+        notes.assume(f"{dialect.preamble.n_skipped} lines above the header were ignored")

@@ -49,10 +49,10 @@ def _parsed(body: bytes) -> Any:
         return json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
     except json.JSONDecodeError as error:
         raise UnreadableData(
-            f"The file is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
+            f"The file is not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}."
         ) from None
     except UnicodeDecodeError:
-        raise UnreadableData("The file is not JSON: it is not in UTF-8.") from None
+        raise UnreadableData("The file is not valid JSON: it is not in UTF-8.") from None
     except RecursionError:
         raise UnreadableData("The JSON document is nested too deeply.", hints=[_HINT]) from None
     except ValueError:
@@ -69,15 +69,15 @@ def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
 def _constant(name: str) -> NoReturn:
     if name == "NaN":
         raise UnreadableData(
-            "The file is not JSON: it holds NaN.",
-            hints=["Write null for a value that is not known."],
+            "The file is not valid JSON: it holds NaN.",
+            hints=["Write null for a missing value."],
         )
     _refuse_infinite("The JSON document")
 
 
 def _refuse_infinite(what: str) -> NoReturn:
     raise UnreadableData(
-        f"{what} holds an infinite number.", hints=["Write null for a value that is not known."]
+        f"{what} holds an infinite number.", hints=["Write null for a missing value."]
     )
 
 
@@ -120,7 +120,7 @@ def _of_trajectories(
             raise UnreadableData("times is not one list per trajectory.", hints=[_HINT])
         own = [_numbers(part, f"#/times/{k}") for k, part in enumerate(times)]
     if ignored := sorted(set(document) - {"trajectories", "times", "dt"}):
-        notes.assume(f"members {', '.join(ignored)[:200]} of the JSON object were left out")
+        notes.assume(f"members {', '.join(ignored)[:200]} of the JSON object were ignored")
     return record_of_list(parts, own, layout, limits, notes)
 
 

@@ -156,7 +156,7 @@ def read_mat(path: Path, limits: Limits, notes: Notes) -> dict[str, Floats]:
                 _part(source, kind, size, (), found)
             file.seek(after)
     if found.others:
-        notes.assume(f"left out (not arrays of real numbers): {', '.join(found.others[:10])}")
+        notes.assume(f"ignored (not arrays of real numbers): {', '.join(found.others[:10])}")
     if not found.arrays:
         detail = "The MAT file holds no array of real numbers."
         raise UnreadableData(detail, code="empty-file", hints=[_SAVE_AGAIN])

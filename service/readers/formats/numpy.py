@@ -55,7 +55,7 @@ def read_npz(path: Path, limits: Limits) -> dict[str, Floats]:
                 left -= arrays[name].size
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, OSError) as error:
         raise UnreadableData(
-            f"The npz file is damaged or of a kind that is not read: {str(error)[:100]}."
+            f"The npz file is damaged or of an unsupported kind: {str(error)[:100]}."
         ) from None
     if not arrays:
         raise UnreadableData("The npz file holds no array.", code="empty-file")
@@ -75,7 +75,9 @@ def as_floats(array: npt.NDArray[Any], what: str) -> Floats:
         raise UnreadableData(
             f"{what.capitalize()} holds {kinds[array.dtype.kind]} (dtype {str(array.dtype)[:40]}); "
             "real numbers are needed.",
-            hints=["Convert it by array.astype(float); upload calendar stamps as CSV or Parquet."],
+            hints=[
+                "Convert it by array.astype(float); upload calendar time stamps as CSV or Parquet."
+            ],
         )
     whole = array.dtype.kind in "iu" and array.size
     if whole and max(int(array.max()), -int(array.min())) > _LARGEST_EXACT:
@@ -120,7 +122,7 @@ def _header(file: IO[bytes], what: str) -> tuple[tuple[int, ...], bool, np.dtype
         shape, fortran, dtype = _HEADERS[version](file, max_header_size=10_000)
     except Exception:  # a header is Python text, and parsing it can fail in any way
         raise UnreadableData(
-            f"The npy header of {what} is damaged, or of a version that is not read.",
+            f"The npy header of {what} is damaged, or of an unsupported version.",
             hints=[SAVE_AGAIN],
         ) from None
     if any(length < 0 for length in shape):

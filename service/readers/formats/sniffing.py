@@ -94,10 +94,10 @@ def format_of(head: bytes, media_type: str | None, filename: str | None) -> Form
             return form
     for magic, what, hint in _FOREIGN:
         if head.startswith(magic):
-            raise unsupported(f"The upload is {what}, which is not read here.", hint, ACCEPTED)
+            raise unsupported(f"The upload is {what}, which is not supported.", hint, ACCEPTED)
     if _looks_pickled(head):
         raise UnreadableData(
-            "The upload is a Python pickle. A pickle runs code when it is opened, so none is read.",
+            "The upload is a Python pickle. Opening a pickle runs code, so pickles are refused.",
             hints=[
                 "Save the array with numpy.save(..., allow_pickle=False), numpy.savez or as CSV.",
                 ACCEPTED,
@@ -110,7 +110,7 @@ def format_of(head: bytes, media_type: str | None, filename: str | None) -> Form
             hints=[ACCEPTED],
         )
     if not head.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\x00" in head:
-        raise unsupported("The upload is binary, in a format that is not recognised.", ACCEPTED)
+        raise unsupported("The upload is binary, in an unknown format.", ACCEPTED)
     if declared is not None:
         return declared
     return "json" if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") else "csv"
@@ -119,7 +119,7 @@ def format_of(head: bytes, media_type: str | None, filename: str | None) -> Form
 def _declared(media_type: str | None, filename: str | None) -> Format | None:
     name = (media_type or "application/octet-stream").partition(";")[0].strip().lower()
     if name not in _MEDIA_TYPES and not name.startswith("text/"):
-        raise unsupported(f"Content of type '{name[:100]}' is not read here.", ACCEPTED)
+        raise unsupported(f"Content of type '{name[:100]}' is not supported.", ACCEPTED)
     extension = _EXTENSIONS.get(PurePath(filename or "").suffix.lower())
     declared = _MEDIA_TYPES.get(name, "csv")
     # Browsers and curl send text/plain or application/octet-stream for every format that they do

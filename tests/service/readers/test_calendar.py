@@ -78,7 +78,7 @@ def test_the_order_of_rows_settles_it_otherwise(read_data: Reads) -> None:
         series(lambda moment: moment.strftime("%d/%m/%Y"), timedelta(days=1), 3, start)
     )
     assert found.times.tolist() == [0.0, 1.0, 2.0]
-    assert "so they run forward evenly" in found.said
+    assert "so they increase evenly" in found.said
 
 
 def test_dates_that_fit_neither_order_are_refused(refused: Reads) -> None:

@@ -117,7 +117,7 @@ def test_words_tell_trajectories_apart(read_data: Reads) -> None:
         )
     )
     assert found.report.n_trajectories == 3
-    assert "tells trajectories apart" in found.said
+    assert "identifies the trajectories" in found.said
 
 
 def test_whole_numbers_that_change_where_time_restarts_tell_trajectories_apart(
@@ -176,7 +176,7 @@ def test_words_in_a_column_that_is_not_wanted_do_no_harm(read_data: Reads) -> No
     notes = ["ok"] * N
     found = read_data(rows(T, X, notes, header="t,x,note"))
     assert np.array_equal(found.states[:, 0], X)
-    assert "same word in every row" in found.said
+    assert "same text in every row" in found.said
 
 
 def test_a_bad_cell_outside_the_named_columns_does_no_harm(

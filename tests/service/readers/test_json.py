@@ -112,5 +112,5 @@ def test_other_documents_are_refused_with_their_place(text: str, word: str, refu
 
 def test_nan_is_not_json_and_refused_without_being_echoed(refused: Reads) -> None:
     error = refused('{"dt": 1, "trajectories": [[1, 2, NaN, 4, 5]]}')
-    assert "not JSON" in str(error)
+    assert "not valid JSON" in str(error)
     assert "null" in " ".join(error.hints)
