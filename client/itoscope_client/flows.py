@@ -91,7 +91,7 @@ def document(call: Call, retries: Retries) -> Flow[dict[str, Any]]:
         body = None
     if not isinstance(body, dict):
         raise InvalidAnswer(
-            f"{response.url} did not answer with a JSON object: is it Itoscope's address?"
+            f"{response.url} did not return a JSON object: check that this is the address of Itoscope"
         )
     return body
 
@@ -134,15 +134,15 @@ def _may_repeat(
 def _in_words(call: Call, failure: httpx.TransportError | None, attempts: int) -> str:
     tried = "once" if attempts == 1 else f"{attempts} times"
     why = str(failure) or type(failure).__name__
-    message = f"No answer to {call.method} {call.path}, tried {tried}: {why}."
+    message = f"No response to {call.method} {call.path} (tried {tried}): {why}."
     if isinstance(failure, httpx.ConnectError):
         return (
             message
-            + " Is the service running there? Its address: Client(url), --url or ITOSCOPE_URL."
+            + " Check that the service is running and its address: Client(url), --url or ITOSCOPE_URL."
         )
     if not call.repeatable:
         return (
             message
-            + " It may have been carried out; without an idempotency key it was not sent again."
+            + " It may have been processed; without an idempotency key it was not sent again."
         )
     return message

@@ -220,7 +220,8 @@ def submitted(
         return (yield from flows.document(calls.create_job(job, key), retries))
     except (KeyboardInterrupt, Unreachable) as error:
         error.add_note(
-            f"Whether the job was accepted is not known. client.submit(job, idempotency_key={key!r}) finds out."
+            "It is unknown whether the job was accepted. "
+            f"client.submit(job, idempotency_key={key!r}) finds out, without a second job."
         )
         raise
 

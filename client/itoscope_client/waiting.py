@@ -22,13 +22,13 @@ class WaitingTimedOut(TimeoutError):
     def __init__(self, job_id: str, seconds: float) -> None:
         self.job_id = job_id
         super().__init__(
-            f"{job_id} had not ended after {seconds:g} s; it goes on. {how_to_resume(job_id)}"
+            f"{job_id} had not ended after {seconds:g} s; it continues. {how_to_resume(job_id)}"
         )
 
 
 def how_to_resume(job_id: str) -> str:
     """Said to who stops waiting."""
-    return f"Take it up again with client.wait({job_id!r}) or `itoscope watch {job_id}`; end it with client.cancel({job_id!r})."
+    return f"Resume with client.wait({job_id!r}) or `itoscope watch {job_id}`; cancel with client.cancel({job_id!r})."
 
 
 def ended(
@@ -66,7 +66,7 @@ def ended(
     except BaseException as error:
         # What ends the waiting, Ctrl-C above all, does not end the job.
         if isinstance(error, Unreachable) or not isinstance(error, Exception):
-            error.add_note(f"{job_id} goes on. {how_to_resume(job_id)}")
+            error.add_note(f"{job_id} continues. {how_to_resume(job_id)}")
         raise
 
 

@@ -123,7 +123,7 @@ def _axes(states: Floats, layout: LayoutOptions) -> str:
     n, d = states.shape
     if layout.get("orientation") == "columns" or (d <= MOST_VARIABLES and n > d):
         return "td"
-    raise InputError(f"an array of shape {states.shape} could be several things: give {AXES}")
+    raise InputError(f"an array of shape {states.shape} is ambiguous: give {AXES}")
 
 
 def _trajectories(states: Floats, axes: str) -> list[Floats]:

@@ -35,17 +35,15 @@ def upload_of_labelled(data: Any, layout: LayoutOptions) -> Upload:
     if time is None and len(dims) == 1:
         time = dims[0]
     if time is None:
-        raise InputError(
-            f"which of the dimensions {', '.join(dims)} is time? Say so with time_column=…"
-        )
+        raise InputError(f"which of the dimensions {', '.join(dims)} is time? Give time_column=…")
     rest = [dim for dim in dims if dim != time]
     state = "__state__" if "__state__" in rest else _dimension(rest, None, STATES, "state_columns")
     rest = [dim for dim in rest if dim != state]
     track = _dimension(rest, layout.get("id_column"), TRAJECTORIES, "id_column")
     if rest and rest != [track]:
         options = (
-            "choose one place with .isel(…) or .sel(…), "
-            "or say with id_column=… which dimension counts trajectories"
+            "select one entry with .isel(…) or .sel(…), "
+            "or give the dimension of the trajectories as id_column=…"
         )
         raise InputError(
             f"what are the dimensions {', '.join(dim for dim in rest if dim != track)}? {options}"
@@ -75,7 +73,7 @@ def _chosen(dataset: Any, layout: LayoutOptions) -> tuple[Any, list[str]]:
         if len(known) != 1:
             raise InputError(
                 f"the variables are {listed or 'none'}: "
-                "say which are the state with state_columns=[…]"
+                "choose the state variables with state_columns=[…]"
             )
         asked = [*known]
     missing = [name for name in asked if name not in known]

@@ -57,7 +57,7 @@ def _time_of(arrays: Arrays, layout: LayoutOptions, what: str) -> str | None:
     if len(found) > 1:
         raise InputError(
             f"{what} has several arrays of times ({_listed(arrays, found)}): "
-            "say which with time_column=…"
+            "choose one with time_column=…"
         )
     return found[0] if found else None
 
@@ -98,7 +98,7 @@ def _states_of(
         raise InputError(f"{what} has no array of samples{wanted}: {_listed(arrays, arrays)}")
     raise InputError(
         f"{what} has several arrays ({_listed(arrays, others)}): "
-        "say which are the state with state_columns=[…]"
+        "choose the state variables with state_columns=[…]"
         + (", and which the times with time_column=… (or give dt=…)" if time_name is None else "")
     )
 

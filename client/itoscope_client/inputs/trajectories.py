@@ -13,7 +13,7 @@ from itoscope_client.inputs.upload import Upload
 
 Floats = NDArray[np.float64]
 NO_CLOCK = (
-    "no time is known: give dt=… (the sampling interval) or t=… (the sample times); "
+    "the sample times are unknown: give dt=… (the sampling interval) or t=… (the sample times); "
     "dt=1 counts time in samples"
 )
 
