@@ -22,10 +22,8 @@ from worker.identification.data.trajectories import Trajectories, from_arrays, m
 from worker.identification.data.windows import Space
 from worker.identification.equations.regression import NormalEquations
 from worker.identification.estimation import cell_equations
-from worker.identification.estimation.cell_equations import Problem
 from worker.identification.estimation.estimator import identify
 from worker.identification.estimation.problem import Problem
-from worker.identification.estimation.scalar_estimator import identify
 from worker.identification.selection import diffusion_terms
 from worker.identification.selection.criteria import Criterion, Method
 from worker.identification.selection.support_selection import Selected, choose

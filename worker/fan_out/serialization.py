@@ -12,12 +12,9 @@ from grammar import terms
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Scales, Trajectories, Windows
 from worker.identification.data.windows import Space
-from worker.identification.sums import cell_rules
 from worker.identification.sums.block_sums import BlockSums
 from worker.identification.sums.cell_rules import WindowsPass
 from worker.identification.sums.instruments import Embedding, Instruments
-from worker.identification.sums.kernel_statistics import WindowsPass
-from worker.identification.sums.measurement_noise import Noisy
 from worker.identification.sums.moment_cells import Cells
 from worker.identification.sums.polynomial_moments import PowersPass
 from worker.identification.sums.rules import SamplingRule, ScalarNoise

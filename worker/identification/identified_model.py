@@ -37,7 +37,6 @@ from worker.identification.selection.best_subset import Candidate, Curve
 from worker.identification.selection.cross_validation import KernelChoice
 from worker.identification.selection.support_selection import Selected
 from worker.identification.sums.block_sums import Summing, sums_here
-from worker.identification.sums.cell_rules import RuleName
 from worker.identification.sums.kernels import Kernels
 from worker.identification.sums.window_products import Pair, pairs_of
 from worker.identification.symbolic_process import (

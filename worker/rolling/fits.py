@@ -20,8 +20,6 @@ from worker.identification.estimation.problem import Problem
 from worker.identification.selection.best_subset import Estimate
 from worker.identification.sums.kernel_statistics import KernelStatistics
 from worker.identification.sums.rules import SamplingRule
-from worker.identification.estimation.scalar_estimator import Identified
-from worker.identification.sums.measurement_noise import Noisy
 from worker.rolling.windows import MovingWindows
 
 

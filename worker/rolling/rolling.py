@@ -10,12 +10,10 @@ from typing import Literal
 import numpy as np
 
 from worker.identification.data.library import Library
-from worker.identification.estimation.cell_equations import Problem
 from worker.identification.estimation.estimator import NoiseHandling, identify
 from worker.identification.estimation.problem import Problem
 from worker.identification.findings import Finding, check_paths
 from worker.identification.selection.best_subset import Estimate
-from worker.identification.sums.cell_rules import RuleName
 from worker.identification.sums.rules import RuleName
 from worker.rolling.fits import fits_of
 from worker.rolling.fixed_points import Place, places_of

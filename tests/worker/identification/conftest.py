@@ -19,11 +19,9 @@ from worker.identification.data.trajectories import (
     measure_scales,
 )
 from worker.identification.data.windows import Space
-from worker.identification.estimation.cell_equations import Problem
 from worker.identification.estimation.estimator import identify
 from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.problem import Problem
-from worker.identification.estimation.scalar_estimator import identify
 from worker.identification.selection.criteria import Criterion
 from worker.identification.sums.kernels import make_kernels
 

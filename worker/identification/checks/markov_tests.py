@@ -20,7 +20,7 @@ from worker.identification.data.trajectories import (
     chunks,
 )
 from worker.identification.errors import IndependentSamples
-from worker.identification.sums.cell_rules import SamplingRule, window_design, window_residuals
+from worker.identification.sums.cell_rules import window_design, window_residuals
 from worker.identification.sums.rules import SamplingRule
 
 Floats = NDArray[np.float64]

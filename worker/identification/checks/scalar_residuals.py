@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from worker.identification.checks.markov_tests import ScoreTests
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Chunk
-from worker.identification.sums.cell_rules import SamplingRule, residual_variance, window_residuals
+from worker.identification.sums.cell_rules import residual_variance, window_residuals
 from worker.identification.sums.kernel_statistics import nodal_sums
 from worker.identification.sums.moment_cells import Cells
 from worker.identification.sums.rules import SamplingRule

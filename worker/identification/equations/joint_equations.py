@@ -12,7 +12,6 @@ from worker.identification.equations.regression import (
     whitened,
     whitening_of,
 )
-from worker.identification.sums.cell_rules import WeakSystem
 from worker.identification.sums.kernel_statistics import WeakSystem
 
 Floats = NDArray[np.float64]

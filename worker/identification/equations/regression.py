@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.errors import NoDataUnderKernels
-from worker.identification.sums.cell_rules import WeakSystem
 from worker.identification.sums.kernel_statistics import WeakSystem
 
 Floats = NDArray[np.float64]

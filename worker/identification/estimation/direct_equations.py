@@ -22,7 +22,6 @@ from worker.identification.estimation.fit import Solution
 from worker.identification.estimation.problem import Problem, Shares, components_of
 from worker.identification.selection.diffusion_terms import functions_of, terms_up_to
 from worker.identification.sums.block_sums import blocks_between
-from worker.identification.sums.cell_rules import WeakSystem
 from worker.identification.sums.instruments import Instruments
 from worker.identification.sums.kernel_statistics import WeakSystem
 from worker.identification.sums.measurement_noise import MeasurementNoise

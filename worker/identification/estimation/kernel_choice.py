@@ -16,7 +16,6 @@ from worker.identification.equations.regression import inverse_square_root, nois
 from worker.identification.equations.relative_efficiency import variance_over_bound
 from worker.identification.estimation.cell_equations import N_BLOCKS
 from worker.identification.estimation.direct_equations import SMALLEST_EIGENVALUE, walk
-from worker.identification.estimation.fit import walk
 from worker.identification.estimation.problem import Problem
 from worker.identification.selection.cross_validation import (
     FEWEST_FOLDS,

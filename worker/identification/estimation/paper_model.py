@@ -22,8 +22,6 @@ from worker.identification.identified_model import (
     histogram_of,
     process_of,
 )
-from worker.identification.sums.cell_rules import Euler
-from worker.identification.sums.kernels import Kernels
 from worker.identification.sums.moment_cells import make_cells
 from worker.identification.sums.rules import EULER
 

@@ -12,7 +12,6 @@ from worker.identification.checks.reflecting_boundaries import NO_WALLS, Walls
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Integers, Scales, Trajectories
 from worker.identification.data.windows import Space
-from worker.identification.estimation.direct_equations import Shares
 from worker.identification.estimation.kernel_grid import KernelGrid
 from worker.identification.selection.best_subset import Estimate
 from worker.identification.selection.criteria import BIC, Criterion

@@ -13,7 +13,7 @@ from worker.identification.equations.relative_efficiency import (
     variance_over_bound,
     whitening,
 )
-from worker.identification.estimation.cell_equations import Problem, Weights
+from worker.identification.estimation.cell_equations import Weights
 from worker.identification.estimation.problem import Problem
 from worker.identification.selection.cross_validation import (
     FEWEST_FOLDS,
@@ -25,7 +25,7 @@ from worker.identification.selection.cross_validation import (
     held_out,
     make_held_out_score,
 )
-from worker.identification.sums.cell_rules import SamplingRule, WeakSystem, drift_system
+from worker.identification.sums.cell_rules import drift_system
 from worker.identification.sums.kernel_statistics import KernelStatistics, WeakSystem
 from worker.identification.sums.kernels import Kernels
 from worker.identification.sums.rules import SamplingRule

@@ -16,7 +16,6 @@ from worker.identification.data.trajectories import (
 )
 from worker.identification.data.windows import Space
 from worker.identification.errors import IndependentSamples, SecondOrderDynamics
-from worker.identification.estimation.cell_equations import Problem
 from worker.identification.estimation.estimator import identify
 from worker.identification.estimation.problem import Problem
 from worker.identification.estimation.setup import Settings

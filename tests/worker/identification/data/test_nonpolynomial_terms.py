@@ -8,7 +8,7 @@ from worker.identification.data.nonpolynomial_terms import check_values, depende
 from worker.identification.data.trajectories import from_arrays, measure_scales
 from worker.identification.data.windows import Space
 from worker.identification.errors import InvalidLibrary
-from worker.identification.estimation.cell_equations import Problem, walk
+from worker.identification.estimation.cell_equations import walk
 from worker.identification.estimation.problem import Problem
 from worker.identification.sums.cell_rules import window_weights
 from worker.identification.sums.kernel_statistics import gather

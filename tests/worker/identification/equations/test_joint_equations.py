@@ -5,7 +5,6 @@ import pytest
 
 from worker.identification.equations.joint_equations import joint_equations
 from worker.identification.equations.regression import calibrated, solve, whitened
-from worker.identification.sums.cell_rules import WeakSystem
 from worker.identification.sums.kernel_statistics import WeakSystem
 
 N_BLOCKS, N_KERNELS = 100, 12

@@ -33,8 +33,6 @@ from worker.identification.selection.cross_validation import (
     make_held_out_score,
 )
 from worker.identification.sums.cell_rules import drift_system
-from benchmarks.simulation import simulate
-from worker.identification.sums.cell_rules import Euler, Trapezoid
 from worker.identification.sums.kernel_statistics import KernelStatistics
 from worker.identification.sums.kernels import Kernels, make_kernels
 from worker.identification.sums.rules import EULER, TRAPEZOID

@@ -17,7 +17,7 @@ from worker.identification.data.trajectories import Trajectories, from_arrays, m
 from worker.identification.data.windows import Space
 from worker.identification.equations.regression import NormalEquations, noise_covariance, whitened
 from worker.identification.errors import TooFewSamples
-from worker.identification.estimation.cell_equations import Problem, first_weights, gather_for
+from worker.identification.estimation.cell_equations import first_weights, gather_for
 from worker.identification.estimation.problem import Problem
 from worker.identification.selection import lasso_cv
 from worker.identification.selection.best_subset import estimate_on
