@@ -97,7 +97,6 @@ def test_without_data_nothing_says_where_to_cut() -> None:
     assert "not positive" in str(analyse(model(noise(0.7))).reason)
 
 
-@pytest.mark.slow
 def test_samples_are_cut_too(cut_in_the_corners: GeneratorReport) -> None:
     report = cut_in_the_corners
     found = spread([model(noise(mixed)) for mixed in np.linspace(0.28, 0.36, 21)], report, 0.9)
