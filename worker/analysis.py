@@ -11,7 +11,7 @@ import numpy as np
 from grammar.terms import variable_name
 from worker.generator.analysis import GeneratorReport, analyse
 from worker.generator.errors import GeneratorError
-from worker.generator.line.positive_diffusion import narrowed_to_positive
+from worker.generator.line.domain.positive_diffusion import narrowed_to_positive
 from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.regions import Place, Region
 from worker.generator.uncertainty.confidence_intervals import GeneratorSpread, spread

@@ -10,9 +10,9 @@ from dataclasses import replace
 from worker.generator.circle.analysis import analysed_on_the_circle
 from worker.generator.errors import NoFiniteRangeError
 from worker.generator.line.analysis import analysed_on_the_line
-from worker.generator.line.metastable import held_before_escape
+from worker.generator.line.domain.metastable import held_before_escape
+from worker.generator.line.domain.positive_diffusion import reflecting_interval
 from worker.generator.line.passages.exits import Exit, Triple
-from worker.generator.line.positive_diffusion import reflecting_interval
 from worker.generator.multivariate import analysed_in_space, closed_in_space
 from worker.generator.probability_outside_data import with_support
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view

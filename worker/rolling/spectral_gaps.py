@@ -15,7 +15,7 @@ import numpy as np
 
 from worker.generator.analysis import analyse
 from worker.generator.errors import GeneratorError
-from worker.generator.line.positive_diffusion import reflecting_interval
+from worker.generator.line.domain.positive_diffusion import reflecting_interval
 from worker.generator.process import DiffusionProcess, scalar_view
 from worker.generator.process_batch import coefficients_at
 from worker.generator.quantities.report import GeneratorReport, Range

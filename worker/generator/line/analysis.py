@@ -5,12 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from worker.generator.line.boundaries import End, classify_end
 from worker.generator.line.correlations import memory_on_the_line
-from worker.generator.line.domain_scan import Window, choose_window
-from worker.generator.line.effective_potential import effective_potential
-from worker.generator.line.ergodicity import Verdict, ends_verdict, noise_verdict
-from worker.generator.line.essential_support import (
+from worker.generator.line.domain.boundaries import End, classify_end
+from worker.generator.line.domain.domain_scan import Window, choose_window
+from worker.generator.line.domain.ergodicity import Verdict, ends_verdict, noise_verdict
+from worker.generator.line.domain.essential_support import (
     DEPTH,
     depth_for,
     inhabited,
@@ -18,6 +17,7 @@ from worker.generator.line.essential_support import (
     span_of_light_tails,
     wells_left_out,
 )
+from worker.generator.line.effective_potential import effective_potential
 from worker.generator.line.extrapolation import extrapolated_beyond
 from worker.generator.line.finite_volumes import Cells, cut_into_cells
 from worker.generator.line.fixed_points import FixedPoint, barriers_of, fixed_points_of

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from worker.generator.line.domain_scan import Window
+from worker.generator.line.domain.domain_scan import Window
 from worker.generator.line.landscape import Landscape
 from worker.generator.numerics.quadrature import WEIGHTS
 from worker.generator.numerics.roots import roots

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.generator.errors import UnresolvedLandscapeError
-from worker.generator.line.boundaries import End
-from worker.generator.line.domain_scan import DOUBLINGS, Window
+from worker.generator.line.domain.boundaries import End
+from worker.generator.line.domain.domain_scan import DOUBLINGS, Window
 from worker.generator.line.landscape import Landscape
 from worker.generator.numerics.quadrature import (
     CUMULATIVE,

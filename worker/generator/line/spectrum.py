@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh_tridiagonal, solve_banded
 from scipy.optimize import linear_sum_assignment
 
-from worker.generator.line.boundaries import End
+from worker.generator.line.domain.boundaries import End
 from worker.generator.line.finite_volumes import Cells, cut_into_cells
 from worker.generator.line.landscape import Landscape
 from worker.generator.numerics.quadrature import DERIVATIVE, WEIGHTS

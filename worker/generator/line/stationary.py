@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.polynomial.legendre import legvander
 
-from worker.generator.line.boundaries import TOLERANCE, End
-from worker.generator.line.domain_scan import Window
+from worker.generator.line.domain.boundaries import TOLERANCE, End
+from worker.generator.line.domain.domain_scan import Window
 from worker.generator.line.landscape import Landscape
 from worker.generator.numerics.quadrature import (
     CUMULATIVE,

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from worker.generator.errors import InvalidDomainError
-from worker.generator.line.boundaries import End
+from worker.generator.line.domain.boundaries import End
 from worker.generator.line.effective_potential import EffectivePotential
 from worker.generator.line.fixed_points import Barrier, FixedPoint
 from worker.generator.line.local_relaxation import LocalRelaxation

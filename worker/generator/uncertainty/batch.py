@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.generator.line.domain_scan import Window
-from worker.generator.line.essential_support import Span, inhabited, part_of
+from worker.generator.line.domain.domain_scan import Window
+from worker.generator.line.domain.essential_support import Span, inhabited, part_of
 from worker.generator.line.finite_volumes import Cells, cut_into_cells
 from worker.generator.line.integrated_autocorrelation import log_integrated_times
 from worker.generator.line.landscape import Landscape, with_reference

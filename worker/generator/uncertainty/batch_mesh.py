@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.generator.errors import GeneratorError
-from worker.generator.line.boundaries import far_limits
-from worker.generator.line.domain_scan import Window, choose_window
+from worker.generator.line.domain.boundaries import far_limits
+from worker.generator.line.domain.domain_scan import Window, choose_window
+from worker.generator.line.domain.metastable import SMALLEST_BARRIER
 from worker.generator.line.fixed_points import FixedPoint
 from worker.generator.line.landscape import Landscape
-from worker.generator.line.metastable import SMALLEST_BARRIER
 from worker.generator.line.stationary import StationaryLaw
 from worker.generator.process import DiffusionProcess, FloatArray, scalar_view
 from worker.generator.process_batch import Family, among, coefficients_at

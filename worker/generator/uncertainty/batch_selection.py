@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.generator.line.domain.metastable import SMALLEST_BARRIER
 from worker.generator.line.finite_volumes import cut_into_cells
 from worker.generator.line.landscape import Landscape
-from worker.generator.line.metastable import SMALLEST_BARRIER
 from worker.generator.line.panels import MAX_RISE
 from worker.generator.numerics.quadrature import TO_LEGENDRE
 from worker.generator.process import DiffusionProcess, FloatArray

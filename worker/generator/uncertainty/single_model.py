@@ -7,19 +7,20 @@ import numpy as np
 
 from worker.generator.errors import GeneratorError
 from worker.generator.line.analysis import resolve
-from worker.generator.line.boundaries import End, classify_end
-from worker.generator.line.domain_scan import choose_window
-from worker.generator.line.ergodicity import ends_verdict, noise_verdict
-from worker.generator.line.essential_support import (
+from worker.generator.line.domain.boundaries import End, classify_end
+from worker.generator.line.domain.domain_scan import choose_window
+from worker.generator.line.domain.ergodicity import ends_verdict, noise_verdict
+from worker.generator.line.domain.essential_support import (
     depth_for,
     inhabited,
     part_of,
     span_of_light_tails,
 )
+from worker.generator.line.domain.metastable import holds, turning_points, walls_of
+from worker.generator.line.domain.positive_diffusion import narrowed_to_positive
 from worker.generator.line.finite_volumes import cut_into_cells
 from worker.generator.line.integrated_autocorrelation import integrated_time
 from worker.generator.line.landscape import Landscape
-from worker.generator.line.metastable import holds, turning_points, walls_of
 from worker.generator.line.passages.committors import committor_on_the_line
 from worker.generator.line.passages.exits import exit_on_the_line
 from worker.generator.line.passages.kramers import extrema_of, kramers_time
@@ -30,7 +31,6 @@ from worker.generator.line.passages.variance import (
     standard_deviation,
     variance_diverges,
 )
-from worker.generator.line.positive_diffusion import narrowed_to_positive
 from worker.generator.line.spectrum import spectrum_of
 from worker.generator.line.stationary import log_total_mass, moments_of
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view

@@ -9,7 +9,7 @@ from worker.generator.errors import (
     NoFiniteRangeError,
     UndefinedCoefficientsError,
 )
-from worker.generator.line.positive_diffusion import narrowed_to_positive
+from worker.generator.line.domain.positive_diffusion import narrowed_to_positive
 from worker.generator.process import ScalarFunction, ScalarProcess
 from worker.generator.uncertainty.confidence_intervals import spread
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from worker.generator.line.boundaries import End
+from worker.generator.line.domain.boundaries import End
 from worker.generator.line.finite_volumes import Cells
 from worker.generator.process import FloatArray
 from worker.generator.quantities.passage_time import Timing

@@ -3,7 +3,7 @@
 import numba as nb
 import numpy as np
 
-from worker.generator.line.boundaries import TOLERANCE, End
+from worker.generator.line.domain.boundaries import TOLERANCE, End
 from worker.generator.line.finite_volumes import Cells, cut_into_cells
 from worker.generator.line.landscape import Landscape
 from worker.generator.line.passages.distribution import RISE, rise_on_the_way

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from worker.generator.line.analysis import analysed_on_the_line
-from worker.generator.line.boundaries import End
+from worker.generator.line.domain.boundaries import End
 from worker.generator.line.fixed_points import FixedPoint
 from worker.generator.line.landscape import Landscape
 from worker.generator.line.stationary import StationaryLaw
