@@ -315,6 +315,12 @@ def _joined(
     return replace(landscape, tails=(below[0], above[0]), gaps=(below[1], above[1]))
 
 
+def psi_of(half: FloatArray, slope: FloatArray) -> FloatArray:
+    """(P, ORDER) ψ at the nodes of panels of half widths (P,) that follow one another, from 2b/a there (P, ORDER)."""
+    within = half[:, None] * (slope @ CUMULATIVE.T)
+    return np.asarray(within + _levels(within, half * (slope @ WEIGHTS))[:, None])
+
+
 def _levels(within: FloatArray, rise: FloatArray) -> FloatArray:
     """(P,) ψ where each panel begins, summed outward from the panel with the top: far below, ψ is a large number, whose
     rounding would move the density where it counts."""

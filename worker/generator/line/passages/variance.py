@@ -45,12 +45,6 @@ def cells_for_deviation(landscape: Landscape, start: float, to: float) -> Cells:
     )
 
 
-def log_deviations(cells: Cells, start: float, to: float) -> FloatArray:
-    """(...) log of the standard deviation of each model on the cells, between two of their edges. As good as the cells are: to be
-    compared with another model's on the same cells."""
-    return _log_variance(cells, None, start, to) / 2
-
-
 def _extrapolated(fine: FloatArray | float, coarse: FloatArray | float) -> FloatArray:
     # The error goes with the third power of the cells' length.
     return np.asarray(fine + np.log1p(-np.expm1(np.subtract(coarse, fine)) / 7))
