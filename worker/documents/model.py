@@ -18,7 +18,7 @@ from worker.identification.symbolic_process import expression
 
 
 def data_of(dataset: Dataset, answer: IdentifiedModel) -> results.DataSummary:
-    """The data behind the numbers."""
+    """Describe the data behind the numbers."""
     return data_summary(dataset, answer.scales.time)
 
 
@@ -45,7 +45,7 @@ def model_of(answer: IdentifiedModel, confidence: float) -> results.Model:
 
 
 def selection_of(answer: IdentifiedModel) -> results.Selection:
-    """The path of every component."""
+    """Describe the path of every component's selection."""
     return results.Selection(
         drift={key: _path(fit) for key, fit in answer.drift.items()},
         diffusion={key: _path(fit) for key, fit in answer.diffusion.items()},
