@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from worker import pipeline
 from worker.analysis import Analysed, AnalysisSettings
 from worker.comparison.compare import Comparison
-from worker.fan_out.cache import Remembering
+from worker.fan_out.cache import SumCache
 from worker.generator.errors import GeneratorError
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.errors import IdentificationError
@@ -45,7 +45,7 @@ def sweep(
     summing: Summing,
 ) -> SweepResults:
     """Identify, analyse and compare under each set. What `report` raises goes through."""
-    remembering = Remembering(summing)
+    sum_cache = SumCache(summing)
     found: dict[int, SweepEntry | IdentificationError | GeneratorError] = {}
     # Sums for a library of high degree hold those for a lower one.
     for done, number in enumerate(
@@ -53,12 +53,12 @@ def sweep(
     ):
         try:
             found[number] = _entry(
-                data, sets[number], asked, _part_of(report, done, len(sets)), remembering
+                data, sets[number], asked, _part_of(report, done, len(sets)), sum_cache
             )
         except (IdentificationError, GeneratorError) as error:
             found[number] = error
     return SweepResults(
-        tuple(found[number] for number in range(len(sets))), remembering.taken, remembering.shared
+        tuple(found[number] for number in range(len(sets))), sum_cache.taken, sum_cache.shared
     )
 
 
