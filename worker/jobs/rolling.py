@@ -38,7 +38,10 @@ def compute(job: RollingJob, record: Record, report: Report, summing: Summing) -
 def roll_along(
     data: Trajectories, parameters: IdentificationParameters, asked: RollingWindows, report: Report
 ) -> Rolling:
-    """One record → coefficients, fixed points and spectral gap of windows along it. Raises IdentificationError."""
+    """Fit coefficients, fixed points and spectral gap of windows along one record.
+
+    Raises IdentificationError.
+    """
     report(0.05, "reading", f"{data.n_increments} increments")
     if data.dimension > 1:
         raise DimensionNotSupported(
@@ -101,7 +104,7 @@ def _term(coefficient: Coefficient) -> WindowTerm:
 
 
 def _exponential(gap: Gap, sign: float, width: float) -> Estimate:
-    """exp(± log λ), with the interval that is central in the logarithm."""
+    """Return exp(± log λ), with the confidence interval that is central in the logarithm."""
     if gap.log_rate is None:
         return Estimate(value=None, reason=gap.reason)
     if gap.std_error is None:
