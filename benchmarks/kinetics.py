@@ -29,13 +29,11 @@ from contract.generator import AnalysisParameters, ModelTerms, PassageRequest
 from contract.identification import IdentificationParameters, LibraryParameters, SelectionParameters
 from worker import pipeline
 from worker.analysis import Analysed
-from worker.generator.line.passages.distribution import PassageCurve
 from worker.generator.line.stationary import StationaryLaw
 from worker.generator.process import FloatArray
 from worker.generator.quantities.correlations import Memory
 from worker.generator.quantities.report import GeneratorReport
-from worker.generator.uncertainty.confidence_intervals import GeneratorSpread
-from worker.generator.uncertainty.intervals import Band
+from worker.generator.uncertainty.intervals import Band, Intervals
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.identified_model import IdentifiedModel
 from worker.jobs.parameters import analysis_settings_of, process_of, settings_of
@@ -110,9 +108,7 @@ def name_of(pair: Pair) -> str:
     return f"{pair[0]:g}→{pair[1]:g}"
 
 
-def on_curves(
-    report: GeneratorReport, spread: GeneratorSpread | None, truth: GeneratorReport
-) -> Numbers:
+def on_curves(report: GeneratorReport, spread: Intervals, truth: GeneratorReport) -> Numbers:
     """Return value and interval of each curve at a place that does not depend on the estimate."""
     found: Numbers = {}
     memory, known = report.memory, truth.memory
@@ -123,34 +119,28 @@ def on_curves(
     ):
         time = known.integrated_times[0].value
         correlation, power = (
-            (None, None) if spread is None else (spread.autocorrelation, spread.power_spectrum)
+            spread.band("memory", "autocorrelation", 0),
+            spread.band("memory", "power_spectrum", 0),
         )
-        found["C(τ)"] = at(time, memory.lags, memory.autocorrelation[0], row(correlation))
+        found["C(τ)"] = at(time, memory.lags, memory.autocorrelation[0], correlation)
         corner = 1 / (2 * np.pi * time)
-        found["S(1/2πτ)"] = at(corner, memory.frequencies, memory.power_spectrum[0], row(power))
-        found["S(0)"] = at(0.0, memory.frequencies, memory.power_spectrum[0], row(power))
-    topography = None if spread is None else spread.topography
+        found["S(1/2πτ)"] = at(corner, memory.frequencies, memory.power_spectrum[0], power)
+        found["S(0)"] = at(0.0, memory.frequencies, memory.power_spectrum[0], power)
     if isinstance(report.stationary, StationaryLaw):
-        band = None if topography is None else topography.density
+        band = spread.band("stationary", "density")
         for x in (0.0, 0.5):
             found[f"π({x:g})"] = at(x, report.stationary.grid[0], report.stationary.density, band)
     if len(report.fixed_points) == len(truth.fixed_points):
         for k, point in enumerate(report.fixed_points):
-            found[f"fixed point {k + 1}"] = (
-                point.at[0],
-                None if topography is None else topography.fixed_points[k][0],
-            )
+            found[f"fixed point {k + 1}"] = (point.at[0], spread.range("fixed_points", k, "at", 0))
     if len(report.barriers) == len(truth.barriers):
         for k, barrier in enumerate(report.barriers):
-            heights = (None, None) if topography is None else topography.barriers[k]
-            found[f"ΔV {k + 1}"] = (barrier.height, heights[0])
-            found[f"ΔΦ {k + 1}"] = (barrier.height_over_noise, heights[1])
+            found[f"ΔV {k + 1}"] = (barrier.height, spread.range("barriers", k, "height"))
+            found[f"ΔΦ {k + 1}"] = (
+                barrier.height_over_noise,
+                spread.range("barriers", k, "height_over_noise"),
+            )
     return found
-
-
-def row(band: Band | None) -> Band | None:
-    """Return the band of the one variable."""
-    return None if band is None else (band[0][0], band[1][0])
 
 
 def at(
@@ -162,10 +152,7 @@ def at(
 
 
 def numbers_of(
-    report: GeneratorReport,
-    spread: GeneratorSpread | None,
-    asked: tuple[Pair, ...],
-    truth: GeneratorReport,
+    report: GeneratorReport, spread: Intervals, asked: tuple[Pair, ...], truth: GeneratorReport
 ) -> Numbers:
     """Return value and interval of every quantity that has both."""
     found: Numbers = on_curves(report, spread, truth)
@@ -173,32 +160,34 @@ def numbers_of(
         for k, rate in enumerate(report.spectrum.eigenvalues[:3]):
             found["gap" if k == 0 else f"rate {k + 1}"] = (
                 float(rate.real),
-                None if spread is None else spread.eigenvalues[k],
+                spread.range("spectrum", "eigenvalues", "re", k),
             )
     if isinstance(report.stationary, StationaryLaw):
-        found["mean"] = (report.stationary.mean[0], None if spread is None else spread.mean[0])
+        found["mean"] = (report.stationary.mean[0], spread.range("stationary", "mean", 0))
         found["variance"] = (
             report.stationary.covariance[0][0],
-            None if spread is None else spread.covariance[0][0],
+            spread.range("stationary", "covariance", 0, 0),
         )
     default = 0
     for i, passage in enumerate(report.passages):
         label = name_of(asked[i]) if i < len(asked) else f"default {(default := default + 1)}"
-        found[label] = (passage.mean_time.value, None if spread is None else spread.passages[i])
+        found[label] = (passage.mean_time.value, spread.range("passages", i, "mean_time"))
         if i < len(asked):
             found[f"Kramers {label}"] = (
                 passage.kramers.value,
-                None if spread is None else spread.kramers[i],
+                spread.range("passages", i, "kramers"),
             )
             if passage.deviation is not None:
                 found[f"sd {label}"] = (
                     passage.deviation.value,
-                    None if spread is None else spread.deviations[i],
+                    spread.range("passages", i, "deviation"),
                 )
-            if isinstance(passage.law, PassageCurve):
-                middle = len(passage.law.quantiles) // 2
-                interval = None if spread is None else spread.quantiles[i][middle]
-                found[f"median {label}"] = (float(passage.law.quantiles[middle]), interval)
+            if passage.quantiles:
+                middle = len(passage.quantiles) // 2
+                found[f"median {label}"] = (
+                    passage.quantiles[middle],
+                    spread.range("passages", i, "quantiles", middle),
+                )
     return found
 
 
@@ -265,7 +254,9 @@ def repetition(seed: int, name: str) -> Answered:
     )
     share = None if analysed.spread is None else analysed.spread.ergodic_share
     return Answered(
-        numbers_of(analysed.generator, analysed.spread, setting.asked, truth_of(setting)),
+        numbers_of(
+            analysed.generator, analysed.spread or Intervals({}), setting.asked, truth_of(setting)
+        ),
         exact,
         share,
         seconds,
@@ -277,7 +268,7 @@ def rows_of(name: str, answers: list[Answered], misses: list[str]) -> Iterator[s
     setting, truth = SETTINGS[name], truth_of(SETTINGS[name])
     assert truth.stationary is not None
     deviation = float(np.sqrt(truth.stationary.covariance[0][0] or np.nan))
-    for quantity, (true, _) in numbers_of(truth, None, setting.asked, truth).items():
+    for quantity, (true, _) in numbers_of(truth, Intervals({}), setting.asked, truth).items():
         given = [a.found.get(quantity, (None, None)) for a in answers]
         intervals = np.array([i for _, i in given if i is not None]).reshape(-1, 2)
         if true is None or not len(intervals):
@@ -320,18 +311,14 @@ def coverage(names: list[str], repetitions: int, jobs: int) -> list[str]:
 
 def times(names: list[str]) -> None:
     """Print CPU seconds of the whole analysis, without and with the passages of the setting."""
-    print(f"{'setting':30}{'samples':>9}{'nothing asked':>16}{'passages asked':>20}")
+    print(f"{'setting':30}{'nothing asked':>16}{'passages asked':>20}")
     for name in names:
         answer, data = identified(0, name)
         asked = wanted(SETTINGS[name])
         row = f"{name:30}"
-        for number, questions in enumerate((AnalysisParameters(), asked)):
+        for questions in (AnalysisParameters(), asked):
             analysed_in(answer, data, questions)  # compiled, and the caches are warm
-            analysed, seconds = min(
-                (analysed_in(answer, data, questions) for _ in range(3)), key=lambda found: found[1]
-            )
-            if number == 0:
-                row += f"{analysed.spread.n_samples if analysed.spread else 0:9}"
+            seconds = min(analysed_in(answer, data, questions)[1] for _ in range(3))
             row += f"{seconds:14.2f} s"
         print(f"{row} ({len(asked.passages)})", flush=True)
 

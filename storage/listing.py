@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from contract.jobs import DataJob, Job
-from contract.records import JobRecord, State
+from contract.records import State
 from storage.names import is_dataset_id
 
 MOST_LOOKED_AT = 1000
@@ -32,15 +32,6 @@ class JobFilter:
             *([f"state={self.state}"] if self.state is not None else ()),
             *_facets(self.kind, self.dataset, self.labels),
         ]
-
-    def admits(self, record: JobRecord) -> bool:
-        """Return whether the job matches."""
-        return (
-            self.state in (None, record.state)
-            and self.kind in (None, record.kind)
-            and self.dataset in (None, record.dataset)
-            and all(record.labels.get(name) == value for name, value in self.labels.items())
-        )
 
 
 EVERY_JOB = JobFilter()

@@ -1,7 +1,7 @@
 """Pages, newest first. A cursor names the last item shown, so later changes do not shift pages."""
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from heapq import nlargest
@@ -12,21 +12,6 @@ from storage.stores import InvalidCursor
 _CURSOR = re.compile(r"([0-9]{1,18})-(ds_[a-z0-9]{1,64})", re.ASCII)
 _Age = tuple[int, str]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def page(
-    datasets: Iterable[Dataset], limit: int, cursor: str | None
-) -> tuple[Sequence[Dataset], str | None]:
-    """Return up to `limit` datasets after the cursor, and the next one. Raise InvalidCursor."""
-    before = _parsed(cursor) if cursor is not None else None
-    found = sorted(
-        (dataset for dataset in datasets if before is None or _age(dataset) < before),
-        key=_age,
-        reverse=True,
-    )
-    shown = found[:limit]
-    more = len(found) > limit and bool(shown)
-    return shown, "{}-{}".format(*_age(shown[-1])) if more else None
 
 
 @dataclass(slots=True)
@@ -47,7 +32,7 @@ class DatasetPages:
         limit: int,
         cursor: str | None,
     ) -> tuple[Sequence[Dataset], str | None]:
-        """Return a page as the function `page` does.
+        """Return up to `limit` datasets after the cursor, and the next one. Raise InvalidCursor.
 
         stamps   by dataset id, a value that changes when the dataset is deleted and uploaded again
         read     returns the dataset of an id; None where it was deleted meanwhile

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from grammar.terms import variable_name
-from worker.generator.analysis import GeneratorReport, analyse
+from worker.generator.analysis import Analysis, GeneratorReport, analysis
 from worker.generator.errors import GeneratorError
-from worker.generator.line.positive_diffusion import narrowed_to_positive
+from worker.generator.line.domain.positive_diffusion import narrowed_to_positive
+from worker.generator.plane.grid_refinement import Solution
 from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.regions import Place, Region
-from worker.generator.uncertainty.confidence_intervals import GeneratorSpread, spread
+from worker.generator.uncertainty.confidence_intervals import confidence_intervals
+from worker.generator.uncertainty.intervals import Intervals
 from worker.identification.checks.well_transitions import count_crossings
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.findings import (
@@ -53,25 +55,27 @@ class AnalysisSettings:
 class Analysed:
     """A model's analysis.
 
-    spread     intervals; None of a model that was given by its terms
+    spread     intervals; None for a model that was given by its terms
     findings   warnings about the analysis
+    solution   cells from which the report of two variables was read
     """
 
     generator: GeneratorReport
-    spread: GeneratorSpread | None
+    spread: Intervals | None
     findings: tuple[Finding, ...] = ()
+    solution: Solution | None = None
 
 
 def analyse_process(
     process: DiffusionProcess, asked: AnalysisSettings, observed: Any = None
-) -> GeneratorReport:
+) -> Analysis:
     """Spectrum, stationary distribution, passage times and all else that is asked. Raises
     GeneratorError.
 
     observed   range of the data, of each of several variables [state]
     """
     d = process.dimension
-    return analyse(
+    return analysis(
         process,
         passages=[(_place(a, d), _place(b, d)) for a, b in asked.passages],
         committors=[(_place(a, d), _place(b, d)) for a, b in asked.committors],
@@ -89,13 +93,11 @@ def analyse_model(
     try:
         if one:
             narrowed = narrowed_to_positive(model.process, model.observed[0])
-            cut, generator = (
-                narrowed.sentences,
-                analyse_process(narrowed.process, asked, model.observed[0]),
-            )
+            found = analyse_process(narrowed.process, asked, model.observed[0])
+            cut = narrowed.sentences
         else:
-            generator = analyse_process(model.process, asked, model.observed)
-            cut = generator.cut
+            found = analyse_process(model.process, asked, model.observed)
+            cut = found.report.cut
     except GeneratorError as error:
         # The model stands; what cannot be had is its analysis, and the reason is an answer too.
         ends = model.process.domain[0] if one else (-np.inf, np.inf)
@@ -106,10 +108,9 @@ def analyse_model(
             None,
         )
     report(0.8, "analysing", "intervals of derived quantities")
+    generator = found.report
     uncertainty = (
-        spread(model.draws, generator, asked.confidence, model.observed[0] if one else None)
-        if model.draws
-        else None
+        None if model.draws is None else confidence_intervals(found, model.draws, asked.confidence)
     )
     share = None if uncertainty is None or not generator.ergodic else uncertainty.ergodic_share
     return Analysed(
@@ -121,6 +122,7 @@ def analyse_model(
             *(_transitions(generator, data) if one else ()),
             *rarely_ergodic(share, asked.confidence),
         ),
+        found.solution,
     )
 
 

@@ -39,7 +39,7 @@ def compare(
 ) -> Comparison:
     """Compare the model, run for longer than one sampling interval, with the data."""
     report(0.9, "comparing", "the model with the data at longer times")
-    return compare_with_data(data, model, analysed.generator)
+    return compare_with_data(data, model, analysed.generator, analysed.solution)
 
 
 def analyse_and_compare(
@@ -56,4 +56,4 @@ def analyse_and_compare(
 def analyse_terms(process: DiffusionProcess, asked: AnalysisSettings, report: Report) -> Analysed:
     """Derive time scales from a model that is given by its terms. Raises GeneratorError."""
     report(0.3, "analysing", "spectrum, stationary distribution and first-passage times")
-    return Analysed(analyse_process(process, asked), None)
+    return Analysed(analyse_process(process, asked).report, None)

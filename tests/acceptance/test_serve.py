@@ -103,24 +103,25 @@ def test_datasets_jobs_and_results_are_there_after_a_restart(installation: Insta
         record = finished(client, job)
         assert record["state"] == "succeeded", record
         result = client.get(f"/v1/jobs/{job}/result").content
-    served.stop()
+    ends_in_order(served, signal.SIGTERM)
     with installation.start().client() as client:
         assert client.get(f"/v1/datasets/{dataset}").status_code == 200
         assert client.get(f"/v1/jobs/{job}").json()["state"] == "succeeded"
         assert client.get(f"/v1/jobs/{job}/result").content == result
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_everything_within_seconds_and_with_status_0(
-    installation: Installation, number: signal.Signals
-) -> None:
-    served = installation.running()
+def ends_in_order(served: Served, number: signal.Signals) -> None:
+    """The signal ends everything within seconds, and with status 0."""
     family = descendants(served.process.pid)
     assert len(family) >= 4  # store, service, worker, guard
     asked = time.monotonic()
     assert served.stop(number) == 0
     assert time.monotonic() - asked < 10
     assert gone_within(1, family)
+
+
+def test_an_interruption_ends_everything_as_a_termination_does(installation: Installation) -> None:
+    ends_in_order(installation.running(), signal.SIGINT)
 
 
 def test_nothing_outlives_a_supervisor_that_was_killed_and_the_folder_can_be_served_again(
@@ -159,17 +160,34 @@ def test_the_end_of_a_part_that_all_need_ends_everything_with_a_clear_line(
     assert f"the {name} ended unexpectedly (signal SIGKILL)" in served.said[-1]
 
 
-def test_a_configured_redis_server_is_used_instead_of_an_embedded_one(
-    installation: Installation, tmp_path: Path
+def test_with_a_configured_redis_server_and_bucket_nothing_is_embedded_and_nothing_is_in_the_data_folder(
+    installation: Installation, tmp_path: Path, bucket: str
 ) -> None:
+    """Service and worker share nothing else."""
     with Supervisor(print) as supervisor:
         store = valkey.embedded(valkey.find_server(), tmp_path, tmp_path / "valkey.log", os.environ)
         supervisor.start(store.program)
         assert supervisor.watch(lambda: valkey.answers(store.url), seconds=20)
-        served = installation.start(ITOSCOPE_REDIS_URL=store.url)
+        served = installation.start(ITOSCOPE_REDIS_URL=store.url, ITOSCOPE_BLOB_URL=bucket)
+        before = kept(served.data_dir)
         assert not any("-server" in words for words in descendants(served.process.pid).values())
         with served.client() as client:
-            record = finished(client, submit(client, upload(client)))
-        assert record["state"] == "succeeded", record
+            dataset = upload(client)
+            record = finished(client, submit(client, dataset))
+            assert record["state"] == "succeeded", record
+            result = client.get(f"/v1/jobs/{record['id']}/result").raise_for_status().json()
+            assert result["model"]["drift"]["x"]["expression"].startswith("-")
+            assert kept(served.data_dir) == before
+            assert client.delete(f"/v1/datasets/{dataset}").status_code == 204
+            assert client.delete(f"/v1/jobs/{record['id']}").status_code == 204
         assert served.stop() == 0
         assert valkey.answers(store.url)
+
+
+def kept(data_dir: Path) -> set[Path]:
+    return {
+        path
+        for name in ("datasets", "results")
+        for path in (data_dir / name).rglob("*")
+        if path.is_file()
+    }

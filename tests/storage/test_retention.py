@@ -59,6 +59,7 @@ def test_results_go_first_with_those_that_lost_attempts_left_behind(
 
 def test_records_go_in_their_turn(stores: Stores) -> None:
     job_id = ended(stores)
+    time.sleep(0.01)
     assert sweep(stores, Retention(results=0, records=0.001)) == 2
     assert stores.jobs.list(TENANT) == ([], None)
     time.sleep(0.05)

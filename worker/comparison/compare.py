@@ -18,6 +18,7 @@ from worker.comparison.markov_chain import birth_death_chain
 from worker.comparison.plane_moments import plane_prediction
 from worker.comparison.sample_blocks import MOST, EvenSamples, gather
 from worker.generator.linear.process import linear_view
+from worker.generator.plane.grid_refinement import Solution
 from worker.generator.quantities.correlations import NoMemory
 from worker.generator.quantities.report import GeneratorReport
 from worker.identification.data.trajectories import Scales, Trajectories
@@ -62,7 +63,12 @@ class Comparison:
     findings: tuple[Finding, ...] = ()
 
 
-def compare(data: Trajectories, answer: IdentifiedModel, generator: GeneratorReport) -> Comparison:
+def compare(
+    data: Trajectories,
+    answer: IdentifiedModel,
+    generator: GeneratorReport,
+    solution: Solution | None = None,
+) -> Comparison:
     """Compare a model with its data: Chapman–Kolmogorov test, autocorrelation and total variation.
 
     Parameters
@@ -70,15 +76,16 @@ def compare(data: Trajectories, answer: IdentifiedModel, generator: GeneratorRep
     data : record from which the model was identified
     answer : identified model
     generator : analysis of the model's generator
+    solution : cells from which the report of two variables was read
     """
     scales = answer.space.scales
     relaxation = None if generator.spectrum is None else _slowest(generator)
     longest = _longest_lag(scales[0], relaxation)
-    most = MOST if generator.solution is None else MOST_IN_THE_PLANE
+    most = MOST if solution is None else MOST_IN_THE_PLANE
     sample = gather(data, scales[0].time, int(np.ceil(longest / scales[0].time)), most)
     distance = _total_variation(sample, answer, generator)
     reason = _not_comparable(sample, answer)
-    prediction = None if reason is not None else _prediction(answer, scales, generator)
+    prediction = None if reason is not None else _prediction(answer, scales, solution)
     if prediction is None:
         reason = reason or _no_prediction(answer)
         return Comparison(
@@ -149,7 +156,7 @@ def _first_lag(answer: IdentifiedModel, step: float) -> int:
 
 
 def _prediction(
-    answer: IdentifiedModel, scales: tuple[Scales, ...], generator: GeneratorReport
+    answer: IdentifiedModel, scales: tuple[Scales, ...], solution: Solution | None
 ) -> Prediction | None:
     if isinstance(answer.process, SymbolicProcess):
         return _line_prediction(answer, answer.process)
@@ -164,7 +171,7 @@ def _prediction(
     linear = linear_view(answer.process, middle, np.array([s.deviation for s in scales]))
     if linear is not None and linear.covariance is not None:
         return LinearPrediction(linear, linear.covariance, observables)
-    return None if generator.solution is None else plane_prediction(generator.solution, observables)
+    return None if solution is None else plane_prediction(solution, observables)
 
 
 def _line_prediction(answer: IdentifiedModel, process: SymbolicProcess) -> Prediction | None:

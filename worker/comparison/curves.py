@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.generator.process import DiffusionProcess
-from worker.generator.process_batch import coefficients_at
+from worker.identification.model_sampling import DrawnModels
+from worker.identification.symbolic_process import SymbolicProcess
 
 Floats = NDArray[np.float64]
 Range = tuple[float, float]
@@ -15,6 +16,8 @@ Range = tuple[float, float]
 POINTS = 121
 ARROWS = 17
 """Number of arrows along each of two coordinates."""
+MOST = 1000
+"""Number of sampled models from which a band is taken."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +60,7 @@ class DriftField:
 
 def curves_of(
     process: DiffusionProcess,
-    draws: Sequence[DiffusionProcess],
+    draws: DrawnModels[SymbolicProcess] | None,
     where: Range,
     confidence: float = 0.95,
 ) -> Curves:
@@ -66,7 +69,7 @@ def curves_of(
     Parameters
     ----------
     process : process of one coordinate
-    draws : processes drawn around the estimate
+    draws : models drawn around the estimate; None where there are none
     where : interval [state]
     confidence : share of the draws that the band holds at each point
     """
@@ -74,8 +77,8 @@ def curves_of(
     x = grid[:, None]
     with np.errstate(all="ignore"):
         b, a = process.drift(x)[:, 0], process.diffusion(x)[:, 0, 0]
-    drawn_b, drawn_a = coefficients_at(draws, grid)
-    return Curves(grid, Curve(b, _band(drawn_b, confidence)), Curve(a, _band(drawn_a, confidence)))
+    bands = (None, None) if draws is None or not len(draws) else _bands(draws, grid, confidence)
+    return Curves(grid, Curve(b, bands[0]), Curve(a, bands[1]))
 
 
 def drift_field(process: DiffusionProcess, where: Sequence[Range]) -> DriftField:
@@ -87,8 +90,14 @@ def drift_field(process: DiffusionProcess, where: Sequence[Range]) -> DriftField
     return DriftField((first, second), values)
 
 
-def _band(drawn: Floats, confidence: float) -> Floats | None:
-    if not len(drawn):
-        return None
+def _bands(draws: DrawnModels[SymbolicProcess], grid: Floats, confidence: float) -> list[Floats]:
+    """(2, n) each: the central intervals of drift and diffusion."""
     tail = (1 - confidence) / 2
-    return np.asarray(np.quantile(drawn, [tail, 1 - tail], axis=0))
+    # Both are linear in the coefficients.
+    functions = [draws.process_at(unit) for unit in np.eye(len(draws.centre))]
+    with np.errstate(all="ignore"):
+        tables = [f.b(grid) for f in functions], [f.a(grid) for f in functions]
+        return [
+            np.quantile(draws.coefficients[:MOST] @ np.array(table), [tail, 1 - tail], axis=0)
+            for table in tables
+        ]

@@ -53,7 +53,10 @@ def of_answer(
     circle = None if generator is None else _circle(generator)
     if circle is not None and process.periods[0] is not None:
         ends[0] = circle
-    made = _model(process, answer.draws, ends, confidence)
+    if process.dimension == 1:
+        made = Picture(curves=curves_of(process, answer.draws, ends[0], confidence))
+    else:
+        made = _model(process, ends)
     return Picture(
         made.curves, made.field, observe(data, process, ends, scales[0].time, noise=_noise(answer))
     )
@@ -68,21 +71,12 @@ def _noise(answer: IdentifiedModel) -> tuple[float, ...]:
 def of_terms(process: DiffusionProcess, generator: GeneratorReport) -> Picture:
     """Draw a model given by its terms where its stationary density or its fixed points are."""
     ends = _drawn_ranges(generator)
-    return (
-        Picture()
-        if ends is None or len(ends) != process.dimension
-        else _model(process, (), ends, 0.95)
-    )
+    return Picture() if ends is None or len(ends) != process.dimension else _model(process, ends)
 
 
-def _model(
-    process: DiffusionProcess,
-    draws: Sequence[DiffusionProcess],
-    ends: Sequence[Range],
-    confidence: float,
-) -> Picture:
+def _model(process: DiffusionProcess, ends: Sequence[Range]) -> Picture:
     if process.dimension == 1:
-        return Picture(curves=curves_of(process, draws, ends[0], confidence))
+        return Picture(curves=curves_of(process, None, ends[0]))
     return Picture(field=drift_field(process, ends)) if process.dimension == 2 else Picture()
 
 

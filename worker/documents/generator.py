@@ -1,7 +1,6 @@
 """The analysis of a generator → its part of the result document, on the line, on the circle and in several coordinates."""
 
-from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +26,7 @@ from worker.documents.potential import (
 from worker.documents.simulation import simulated_of
 from worker.generator.analysis import GeneratorReport
 from worker.generator.line.passages.distribution import PROBABILITIES, NoCurve, PassageCurve
+from worker.generator.line.passages.exits import Exit
 from worker.generator.line.passages.mean_times import Passage
 from worker.generator.plane.passages.passages import SpatialPassage
 from worker.generator.quantities.committor import Committor
@@ -34,18 +34,18 @@ from worker.generator.quantities.correlations import Memory
 from worker.generator.quantities.multivariate_distribution import SpatialLaw
 from worker.generator.quantities.passage_time import Timing
 from worker.generator.quantities.regions import Place, Region
-from worker.generator.uncertainty.confidence_intervals import GeneratorSpread
-from worker.generator.uncertainty.intervals import Band
+from worker.generator.uncertainty.intervals import Intervals, Path
 from worker.identification.findings import Finding
 
 Floats = NDArray[np.float64]
 
 
-def analysis_of(
-    report: GeneratorReport, spread: GeneratorSpread | None
-) -> results.GeneratorAnalysis:
-    """Everything that the report says, with the intervals of the samples where there are any."""
-    topography = None if spread is None else spread.topography
+NONE = Intervals({})
+
+
+def analysis_of(report: GeneratorReport, intervals: Intervals | None) -> results.GeneratorAnalysis:
+    """Everything that the report says, with intervals where there are any."""
+    spread = intervals or NONE
     return results.GeneratorAnalysis(
         ergodic=report.ergodic,
         reason=report.reason,
@@ -61,15 +61,17 @@ def analysis_of(
         stationary=_stationary(report, spread),
         autocorrelation=_autocorrelation(report, spread),
         power_spectrum=_power_spectrum(report, spread),
-        fixed_points=fixed_points_of(report, topography),
-        barriers=barriers_of(report, topography),
+        fixed_points=fixed_points_of(report, spread),
+        barriers=barriers_of(report, spread),
         passages=(
-            *(_passage(p, i, spread) for i, p in enumerate(report.passages)),
-            *(_between(p, i, spread) for i, p in enumerate(report.between)),
+            *(_passage(p, spread, "passages", i) for i, p in enumerate(report.passages)),
+            *(_between(p, spread, "between", i) for i, p in enumerate(report.between)),
         ),
-        committors=tuple(_committor(c, i, spread) for i, c in enumerate(report.committors)),
-        exits=tuple(_exits(report, spread)),
-        effective_potential=potential_of(report, topography),
+        committors=tuple(
+            _committor(c, spread, "committors", i) for i, c in enumerate(report.committors)
+        ),
+        exits=tuple(_exit(e, spread, "exits", i) for i, e in enumerate(report.exits)),
+        effective_potential=potential_of(report, spread),
         ends=tuple(
             results.End(
                 at=number(end.at),
@@ -78,9 +80,9 @@ def analysis_of(
             )
             for end in report.ends
         ),
-        local_relaxation=relaxation_of(report, topography),
+        local_relaxation=relaxation_of(report, spread),
         simulated=None if report.simulated is None else simulated_of(report.simulated),
-        ergodic_share=None if spread is None else spread.ergodic_share,
+        ergodic_share=spread.ergodic_share,
     )
 
 
@@ -93,59 +95,55 @@ def findings_of(report: GeneratorReport) -> Sequence[Finding]:
     return (Finding("not-ergodic", " ".join(sentences)),)
 
 
-def _spectrum(report: GeneratorReport, spread: GeneratorSpread | None) -> results.Spectrum | None:
+def _spectrum(report: GeneratorReport, spread: Intervals) -> results.Spectrum | None:
     spectrum = report.spectrum
     if spectrum is None:
         return None
-    count = len(spectrum.eigenvalues)
-    intervals = spread.eigenvalues if spread is not None else (None,) * count
-    frequencies = (
-        spread.frequencies if spread is not None and spread.frequencies else (None,) * count
-    )
-    fundamental = [k for k in range(count) if not spectrum.overtones[k]]
-    overtones = [k for k in range(count) if spectrum.overtones[k]]
+    here: Path = ("spectrum", "eigenvalues")
+    all_of_them = [
+        eigenvalue_of(value, spread, here, k) for k, value in enumerate(spectrum.eigenvalues)
+    ]
+    fundamental = np.flatnonzero(~spectrum.overtones)
     return results.Spectrum(
-        eigenvalues=tuple(
-            eigenvalue_of(spectrum.eigenvalues[k], intervals[k], frequencies[k])
-            for k in fundamental
-        ),
-        overtones=tuple(
-            eigenvalue_of(spectrum.eigenvalues[k], intervals[k], frequencies[k]) for k in overtones
-        ),
+        eigenvalues=tuple(all_of_them[k] for k in fundamental),
+        overtones=tuple(all_of_them[k] for k in np.flatnonzero(spectrum.overtones)),
         relaxation_times=tuple(float(spectrum.relaxation_times[k]) for k in fundamental),
         eigenfunctions=()
         if spectrum.eigenfunctions is None
         else tuple(array(f) for f in np.real(spectrum.eigenfunctions)[fundamental]),
-        eigenfunctions_ci=tuple(curves_of(spread.eigenfunctions[k]) for k in fundamental)
-        if spread is not None and spread.eigenfunctions
+        eigenfunctions_ci=tuple(
+            curves_of(spread.band("spectrum", "eigenfunctions", int(k))) for k in fundamental
+        )
+        if ("spectrum", "eigenfunctions") in spread.ends
         else (),
         reason=spectrum.reason,
     )
 
 
-def _stationary(
-    report: GeneratorReport, spread: GeneratorSpread | None
-) -> results.Stationary | None:
+def _stationary(report: GeneratorReport, spread: Intervals) -> results.Stationary | None:
     law = report.stationary
     if law is None:
         return None
     spatial = law if isinstance(law, SpatialLaw) else None
     turn = report.domain[1] - report.domain[0]
-    current = None if spread is None else spread.current
-    band = None if spread is None or spread.topography is None else spread.topography.density
+    current = spread.range("probability_current")
     return results.Stationary(
         mean=law.mean,
-        mean_ci=() if spread is None else spread.mean,
+        mean_ci=_row(spread, law.mean, "stationary", "mean"),
         covariance=law.covariance,
-        covariance_ci=() if spread is None else spread.covariance,
+        covariance_ci=tuple(
+            _row(spread, row, "stationary", "covariance", i) for i, row in enumerate(law.covariance)
+        )
+        if spread.ends
+        else (),
         skewness=law.skewness,
-        skewness_ci=() if spread is None else spread.skewness,
+        skewness_ci=_row(spread, law.skewness, "stationary", "skewness"),
         kurtosis=law.kurtosis,
-        kurtosis_ci=() if spread is None else spread.kurtosis,
+        kurtosis_ci=_row(spread, law.kurtosis, "stationary", "kurtosis"),
         density=results.Density(
             grid=tuple(array(g) for g in law.grid),
             values=table(law.density),
-            values_ci=band_of(band),
+            values_ci=band_of(spread.band("stationary", "density")),
         ),
         reason=law.reason,
         current=None if spatial is None or spatial.current is None else encoded(spatial.current),
@@ -156,64 +154,56 @@ def _stationary(
         else report.probability_current * turn,
         mean_velocity_ci=None if current is None else (current[0] * turn, current[1] * turn),
         circulation=None if spatial is None else spatial.circulation,
-        circulation_ci=None if spread is None else spread.circulation,
+        circulation_ci=spread.range("stationary", "circulation"),
         entropy_production=None if spatial is None else spatial.entropy_production,
-        entropy_production_ci=None if spread is None else spread.entropy_production,
+        entropy_production_ci=spread.range("stationary", "entropy_production"),
     )
 
 
-def _exits(report: GeneratorReport, spread: GeneratorSpread | None) -> Iterator[results.Exit]:
-    intervals = iter(() if spread is None else spread.exits)
-    for e in report.exits:
-        probability, time = (
-            (None, None) if e.mean_time.log_value is None else next(intervals, (None, None))
-        )
-        yield results.Exit(
-            from_=e.start,
-            low=e.low,
-            high=e.high,
-            probability_high=results.Estimate(
-                value=e.probability_high, ci=probability, reason=e.reason
-            ),
-            mean_time=_estimate(e.mean_time, time),
-        )
+def _row(
+    spread: Intervals, values: Sequence[float | None], *path: str | int
+) -> tuple[tuple[float, float] | None, ...]:
+    """The intervals of numbers in a row; none at all without models."""
+    return tuple(spread.range(*path, i) for i in range(len(values))) if spread.ends else ()
 
 
-def _autocorrelation(
-    report: GeneratorReport, spread: GeneratorSpread | None
-) -> results.Autocorrelation | None:
+def _exit(exit_: Exit, spread: Intervals, *path: str | int) -> results.Exit:
+    return results.Exit(
+        from_=exit_.start,
+        low=exit_.low,
+        high=exit_.high,
+        probability_high=results.Estimate(
+            value=exit_.probability_high,
+            ci=spread.range(*path, "probability_high"),
+            reason=exit_.reason,
+        ),
+        mean_time=_estimate(exit_.mean_time, spread, *path, "mean_time"),
+    )
+
+
+def _autocorrelation(report: GeneratorReport, spread: Intervals) -> results.Autocorrelation | None:
     memory = report.memory
     if not isinstance(memory, Memory):
         return None if memory is None else results.Autocorrelation(reason=memory.reason)
     return results.Autocorrelation(
         lags=array(memory.lags),
         values=_by_variable(memory.autocorrelation),
-        values_ci={} if spread is None else _bands_by_variable(spread.autocorrelation),
+        values_ci=_bands_by_variable(memory.autocorrelation, spread, "memory", "autocorrelation"),
         integrated_time={
-            variable_name(i): _estimate(time, interval)
-            for i, (time, interval) in enumerate(
-                zip_longest(memory.integrated_times, _times_of(spread))
-            )
-            if time is not None
+            variable_name(i): _estimate(time, spread, "memory", "integrated_times", i)
+            for i, time in enumerate(memory.integrated_times)
         },
     )
 
 
-def _times_of(spread: GeneratorSpread | None) -> tuple[tuple[float, float] | None, ...]:
-    """Intervals of the integrated times, as far as there are any."""
-    return () if spread is None else spread.integrated_times or (spread.integrated_time,)
-
-
-def _power_spectrum(
-    report: GeneratorReport, spread: GeneratorSpread | None
-) -> results.PowerSpectrum | None:
+def _power_spectrum(report: GeneratorReport, spread: Intervals) -> results.PowerSpectrum | None:
     memory = report.memory
     if not isinstance(memory, Memory):
         return None
     return results.PowerSpectrum(
         frequencies=array(memory.frequencies),
         values=_by_variable(memory.power_spectrum),
-        values_ci={} if spread is None else _bands_by_variable(spread.power_spectrum),
+        values_ci=_bands_by_variable(memory.power_spectrum, spread, "memory", "power_spectrum"),
     )
 
 
@@ -221,74 +211,54 @@ def _by_variable(rows: Floats) -> dict[str, results.Array]:
     return {variable_name(i): array(row) for i, row in enumerate(rows) if np.isfinite(row).any()}
 
 
-def _bands_by_variable(band: Band | None) -> dict[str, tuple[results.Array, results.Array]]:
-    if band is None:
-        return {}
+def _bands_by_variable(
+    rows: Floats, spread: Intervals, *path: str
+) -> dict[str, tuple[results.Array, results.Array]]:
+    bands = {variable_name(i): spread.band(*path, i) for i in range(len(rows))}
     return {
-        variable_name(i): (array(low), array(high))
-        for i, (low, high) in enumerate(zip(*band, strict=True))
-        if np.isfinite(low).any()
+        name: (array(band[0]), array(band[1])) for name, band in bands.items() if band is not None
     }
 
 
-def _passage(passage: Passage, index: int, spread: GeneratorSpread | None) -> results.Passage:
+def _passage(passage: Passage, spread: Intervals, *path: str | int) -> results.Passage:
     return results.Passage(
         from_=passage.start,
         to=passage.to,
-        mean_time=_estimate(passage.mean_time, None if spread is None else spread.passages[index]),
-        kramers=_estimate(passage.kramers, None if spread is None else spread.kramers[index]),
+        mean_time=_estimate(passage.mean_time, spread, *path, "mean_time"),
+        kramers=_estimate(passage.kramers, spread, *path, "kramers"),
         standard_deviation=None
         if passage.deviation is None
-        else _estimate(
-            passage.deviation,
-            spread.deviations[index] if spread is not None and spread.deviations else None,
-        ),
-        quantiles=_quantiles(
-            passage.law, spread.quantiles[index] if spread is not None and spread.quantiles else ()
+        else _estimate(passage.deviation, spread, *path, "deviation"),
+        quantiles=tuple(
+            results.Quantile(
+                probability=p, time=time, ci=interval_of(spread.range(*path, "quantiles", k))
+            )
+            for k, (p, time) in enumerate(zip(PROBABILITIES, passage.quantiles, strict=False))
         ),
         distribution=_distribution(passage.law),
     )
 
 
-def _quantiles(
-    law: PassageCurve | NoCurve | None, intervals: tuple[tuple[float, float] | None, ...]
-) -> tuple[results.Quantile, ...]:
-    if not isinstance(law, PassageCurve):
-        return ()
-    found = zip_longest(PROBABILITIES, law.quantiles, intervals)
-    return tuple(results.Quantile(probability=p, time=t, ci=interval_of(ci)) for p, t, ci in found)
-
-
-def _between(
-    passage: SpatialPassage, index: int, spread: GeneratorSpread | None
-) -> results.Passage:
-    known = spread is not None and index < len(spread.between)
+def _between(passage: SpatialPassage, spread: Intervals, *path: str | int) -> results.Passage:
     return results.Passage(
         from_=_place(passage.start),
         to=_place(passage.to),
-        mean_time=_estimate(
-            passage.mean_time, spread.between[index] if spread is not None and known else None
-        ),
+        mean_time=_estimate(passage.mean_time, spread, *path, "mean_time"),
         kramers=results.Estimate(value=None, reason="the formula is given for one variable"),
         standard_deviation=None
         if passage.deviation is None
-        else _estimate(
-            passage.deviation, spread.deviations[index] if spread is not None and known else None
-        ),
+        else _estimate(passage.deviation, spread, *path, "deviation"),
     )
 
 
-def _committor(
-    committor: Committor, index: int, spread: GeneratorSpread | None
-) -> results.Committor:
+def _committor(committor: Committor, spread: Intervals, *path: str | int) -> results.Committor:
     found = committor.found
-    band = None if spread is None or index >= len(spread.committors) else spread.committors[index]
     return results.Committor(
         from_=_place(committor.start),
         to=_place(committor.to),
         grid=() if found is None else tuple(array(points) for points in found.grid),
         values=() if found is None else table(found.values),
-        values_ci=None if found is None else band_of(band),
+        values_ci=band_of(spread.band(*path, "found", "values")),
         reason=committor.reason,
     )
 
@@ -311,5 +281,7 @@ def _distribution(law: PassageCurve | NoCurve | None) -> results.PassageDistribu
     )
 
 
-def _estimate(timing: Timing, ci: tuple[float, float] | None) -> results.Estimate:
-    return results.Estimate(value=timing.value, ci=interval_of(ci), reason=timing.reason)
+def _estimate(timing: Timing, spread: Intervals, *path: str | int) -> results.Estimate:
+    return results.Estimate(
+        value=timing.value, ci=interval_of(spread.range(*path)), reason=timing.reason
+    )

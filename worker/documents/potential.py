@@ -1,94 +1,77 @@
 """Fixed points, barriers, potential and local relaxation rate → their part of the result document."""
 
 import math
-from itertools import zip_longest
 
 from contract import results
 from worker.documents.arrays import array, curves_of, interval_of
 from worker.documents.numbers import number
 from worker.generator.quantities.report import GeneratorReport
-from worker.generator.uncertainty.intervals import TopographySpread
+from worker.generator.uncertainty.intervals import Intervals, Path
 
 
 def eigenvalue_of(
-    value: complex, ci: tuple[float, float] | None = None, im_ci: tuple[float, float] | None = None
+    value: complex, intervals: Intervals, path: Path, place: int
 ) -> results.Eigenvalue:
-    """With its period where it is complex."""
+    """With its period where it is complex, and with the intervals of both parts; it is the `place`-th at this path."""
+    re, im = (intervals.range(*path, part, place) for part in ("re", "im"))
     period = 2 * math.pi / abs(value.imag) if value.imag else None
     return results.Eigenvalue(
-        re=float(value.real), im=float(value.imag), ci=ci, im_ci=im_ci, period=period
+        re=float(value.real), im=float(value.imag), ci=re, im_ci=im, period=period
     )
 
 
 def fixed_points_of(
-    report: GeneratorReport, spread: TopographySpread | None
+    report: GeneratorReport, intervals: Intervals
 ) -> tuple[results.FixedPoint, ...]:
     """With the intervals of where they are, and of the Jacobian's eigenvalues there."""
-    points = report.fixed_points
-    places = spread.fixed_points if spread is not None else ((),) * len(points)
-    rates = spread.rates if spread is not None and spread.rates else ((),) * len(points)
-    frequencies = (
-        spread.frequencies if spread is not None and spread.frequencies else ((),) * len(points)
-    )
     return tuple(
         results.FixedPoint(
             at=point.at,
-            at_ci=place,
+            at_ci=intervals.ranges("fixed_points", i, "at"),
             stable=point.stable,
             jacobian_eigenvalues=tuple(
-                eigenvalue_of(*numbers)
-                for numbers in zip_longest(point.rates, of_decay, of_turning)
+                eigenvalue_of(rate, intervals, ("fixed_points", i, "rates"), k)
+                for k, rate in enumerate(point.rates)
             ),
         )
-        for point, place, of_decay, of_turning in zip(
-            points, places, rates, frequencies, strict=True
-        )
+        for i, point in enumerate(report.fixed_points)
     )
 
 
-def barriers_of(
-    report: GeneratorReport, spread: TopographySpread | None
-) -> tuple[results.Barrier, ...]:
+def barriers_of(report: GeneratorReport, intervals: Intervals) -> tuple[results.Barrier, ...]:
     """Those of a height that a number holds."""
-    heights = (
-        spread.barriers
-        if spread is not None and spread.barriers
-        else ((None, None),) * len(report.barriers)
-    )
     return tuple(
         results.Barrier(
             from_=b.start,
             over=b.over,
             to=b.to,
             height=number(b.height),
-            height_ci=interval_of(height),
+            height_ci=interval_of(intervals.range("barriers", i, "height")),
             height_over_noise=b.height_over_noise,
-            height_over_noise_ci=interval_of(over_noise),
+            height_over_noise_ci=interval_of(intervals.range("barriers", i, "height_over_noise")),
         )
-        for b, (height, over_noise) in zip(report.barriers, heights, strict=True)
+        for i, b in enumerate(report.barriers)
         if math.isfinite(b.height_over_noise)
     )
 
 
 def potential_of(
-    report: GeneratorReport, spread: TopographySpread | None
+    report: GeneratorReport, intervals: Intervals
 ) -> results.EffectivePotential | None:
     """With its band."""
     potential = report.effective_potential
     if potential is None:
         return None
-    band = None if spread is None else curves_of(spread.potential)
+    band = curves_of(intervals.band("effective_potential", "values"))
     return results.EffectivePotential(
         grid=array(potential.grid), values=array(potential.values), values_ci=band
     )
 
 
-def relaxation_of(
-    report: GeneratorReport, spread: TopographySpread | None
-) -> results.LocalRelaxation | None:
+def relaxation_of(report: GeneratorReport, intervals: Intervals) -> results.LocalRelaxation | None:
     """With its band."""
     found = report.local_relaxation
     if found is None:
         return None
-    band = None if spread is None else curves_of(spread.relaxation)
+    band = curves_of(intervals.band("local_relaxation", "slope"))
     return results.LocalRelaxation(grid=array(found.grid), rate=array(found.rate), rate_ci=band)

@@ -5,15 +5,24 @@ coordinates it is `space.py`: closed form where the process is linear, and cells
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from worker.generator.circle.analysis import analysed_on_the_circle
+from worker.generator.circle.perturbed_model import NearOnTheCircle
 from worker.generator.errors import NoFiniteRangeError
 from worker.generator.line.analysis import analysed_on_the_line
-from worker.generator.line.metastable import held_before_escape
+from worker.generator.line.domain.metastable import held_before_escape
+from worker.generator.line.domain.positive_diffusion import reflecting_interval
+from worker.generator.line.landscape import Landscape
 from worker.generator.line.passages.exits import Exit, Triple
-from worker.generator.line.positive_diffusion import reflecting_interval
+from worker.generator.line.perturbed_model import NearOnTheLine
 from worker.generator.multivariate import analysed_in_space, closed_in_space
+from worker.generator.plane.grid_refinement import Solution
+from worker.generator.plane.perturbed_model import NearInThePlane
 from worker.generator.probability_outside_data import with_support
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view
 from worker.generator.quantities.regions import Pair, numbers_and_places
@@ -25,13 +34,50 @@ from worker.generator.quantities.report import (
     unanswered,
 )
 
-__all__ = ["GeneratorReport", "analyse"]
+__all__ = ["Analysis", "GeneratorReport", "analyse", "analysis"]
+
+
+class Near(Protocol):
+    """Analyses processes like one that was analysed."""
+
+    def __call__(self, process: DiffusionProcess) -> GeneratorReport:
+        """The report of a process, with those quantities that the other's report has, on the same grids."""
+        ...
+
+    def lawful(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
+        """(n,) whether each process has a stationary law, as far as is seen from what its drift does far away."""
+        ...
+
 
 FOR_ONE = "exits from intervals are for one variable; request the passage to a region instead"
 FOR_NUMBERS = "in one variable a passage is between two numbers; give two numbers"
 
 
-def analyse(
+@dataclass(frozen=True, slots=True, eq=False)
+class Analysis:
+    """The report on a process, and what else the analysis knows.
+
+    report    what the generator says
+    process   the process
+    near      analyses processes like this one: the same report on the same grids; None where there is nothing to compare
+    """
+
+    report: GeneratorReport
+    process: DiffusionProcess
+    near: Near | None = None
+
+    @property
+    def solution(self) -> Solution | None:
+        """What a report of two coordinates was read from; None for others."""
+        return self.near.solution if isinstance(self.near, NearInThePlane) else None
+
+
+def analyse(process: DiffusionProcess, **asked: Any) -> GeneratorReport:
+    """Everything the generator says about the process; for the arguments and what is raised, see `analysis`."""
+    return analysis(process, **asked).report
+
+
+def analysis(
     process: DiffusionProcess,
     *,
     passages: Sequence[Pair] | Sequence[Range] = (),
@@ -44,7 +90,7 @@ def analyse(
     observed_range: Range | Sequence[Range] | None = None,
     reflecting_ends: bool = False,
     eigenfunctions: bool = False,
-) -> GeneratorReport:
+) -> Analysis:
     """Everything the generator says about the process; `Questions` explains the arguments, docs/generator.md has the equations.
 
     observed_range   of the one coordinate, or of each
@@ -52,6 +98,7 @@ def analyse(
 
     Raises a GeneratorError for a process that cannot be analysed at all. Having no stationary law is no error.
     """
+    near: Near | None
     ranges = observed_ranges(observed_range, process.dimension)
     numbers, places = numbers_and_places(passages, process.dimension)
     questions = Questions(
@@ -68,45 +115,46 @@ def analyse(
         observed_ranges=ranges,
     )
     if process.dimension > 1:
-        report = analysed_in_space(process, questions)
+        report, near = analysed_in_space(process, questions)
         if reflecting_ends and not report.ergodic:
-            report = closed_in_space(process, questions, report)
+            report, near = closed_in_space(process, questions, report)
         report = replace(report, exits=tuple(Exit.without(asked, FOR_ONE) for asked in exits))
     else:
-        report = _analysed_in_one(scalar_view(process), questions, reflecting_ends)
+        report, near = _analysed_in_one(scalar_view(process), questions, reflecting_ends)
         report = replace(report, between=unanswered(questions, FOR_NUMBERS)[0])
     # Where on a circle data were not is another question (`identification/unvisited.py`).
-    return (
-        report
-        if any(period is not None for period in process.periods)
-        else with_support(report, ranges)
-    )
+    if all(period is None for period in process.periods):
+        report = with_support(report, ranges)
+    return Analysis(report, process, near)
 
 
 def _analysed_in_one(
     model: ScalarProcess, questions: Questions, reflecting_ends: bool
-) -> GeneratorReport:
+) -> tuple[GeneratorReport, NearOnTheLine | NearOnTheCircle]:
     if model.period is not None:
-        return analysed_on_the_circle(model, questions)
-    report = analysed_on_the_line(model, questions)
-    if report.ergodic:
-        return report
-    if reflecting_ends:
-        return _closed(model, questions, report)
-    return held_before_escape(model, questions, report) or report
+        report = analysed_on_the_circle(model, questions)
+        return report, NearOnTheCircle(report)
+    report, landscape = analysed_on_the_line(model, questions)
+    if not report.ergodic and reflecting_ends:
+        report, landscape = _closed(model, questions, report)
+    elif not report.ergodic:
+        report, landscape = held_before_escape(model, questions, report) or (report, landscape)
+    return report, NearOnTheLine(report, questions.observed_range, landscape)
 
 
-def _closed(model: ScalarProcess, questions: Questions, report: GeneratorReport) -> GeneratorReport:
+def _closed(
+    model: ScalarProcess, questions: Questions, report: GeneratorReport
+) -> tuple[GeneratorReport, Landscape | None]:
     """The analysis between reflecting ends of a model that has no stationary law, labelled so."""
     interval = reflecting_interval(model, questions.observed_range)
     if interval is None:
         raise NoFiniteRangeError(
             "reflecting boundaries need a finite interval; give a finite domain or an observed range"
         )
-    inner = analysed_on_the_line(replace(model, bounds=interval), questions)
+    inner, landscape = analysed_on_the_line(replace(model, bounds=interval), questions)
     reason = (
         report.reason
         if inner.ergodic
         else f"{report.reason}. With reflecting boundaries: {inner.reason}"
     )
-    return replace(inner, ergodic=False, reason=reason, boundaries="reflecting")
+    return replace(inner, ergodic=False, reason=reason, boundaries="reflecting"), landscape

@@ -14,6 +14,7 @@ from worker.generator.line.fixed_points import FixedPoint
 from worker.generator.line.spectrum import Spectrum
 from worker.generator.linear.correlations import memory_of_linear
 from worker.generator.linear.fixed_points import fixed_point_at, gaussian_covariance
+from worker.generator.linear.perturbed_model import NearLinear
 from worker.generator.linear.process import LinearProcess, gaussian_density, linear_view
 from worker.generator.no_stationary_distribution import without_law
 from worker.generator.plane.analysis import analysed_in_the_plane
@@ -21,10 +22,14 @@ from worker.generator.plane.box.initial_rectangle import first_rectangle, fixed_
 from worker.generator.plane.density_grid import MOST_POINTS
 from worker.generator.plane.passages.passage_domain import gaussian_stage
 from worker.generator.plane.passages.passages import committors_between, passages_between
+from worker.generator.plane.perturbed_model import NearInThePlane
 from worker.generator.process import DiffusionProcess, FloatArray, WithDomain, read_only
 from worker.generator.quantities.multivariate_distribution import SpatialLaw
 from worker.generator.quantities.report import GeneratorReport, Questions
 from worker.generator.simulation.comparison import with_simulation
+
+Analysed = tuple[GeneratorReport, NearLinear | NearInThePlane | None]
+"""The report, and what analyses models like this one; None without a law."""
 
 LATTICE = {3: 7, 4: 5, 5: 4, 6: 3}
 """Starts of Newton's method along each coordinate."""
@@ -34,8 +39,8 @@ DEVIATIONS = 4.5
 """Half width of a Gaussian density's grid, in standard deviations."""
 
 
-def analysed_in_space(process: DiffusionProcess, questions: Questions) -> GeneratorReport:
-    """The report of a process of two coordinates or more.
+def analysed_in_space(process: DiffusionProcess, questions: Questions) -> Analysed:
+    """The report of a process of two coordinates or more, and what analyses models like it.
 
     Raises InvalidDomainError for an empty domain or observed range, and what the plane's analysis raises.
     """
@@ -48,12 +53,15 @@ def analysed_in_space(process: DiffusionProcess, questions: Questions) -> Genera
     if process.dimension == 2:
         return analysed_in_the_plane(process, questions)
     fixed = fixed_points_in(process, rectangle, LATTICE.get(process.dimension, 2))
-    return with_simulation(process, analysed_at_fixed_points(process, fixed, questions), rectangle)
+    report = with_simulation(
+        process, analysed_at_fixed_points(process, fixed, questions), rectangle
+    )
+    return report, NearLinear(report) if report.stationary is not None else None
 
 
 def analysed_as_linear(
     process: DiffusionProcess, linear: LinearProcess, questions: Questions
-) -> GeneratorReport:
+) -> Analysed:
     """Everything in closed form."""
     problem = _linear_problem(linear)
     try:
@@ -65,9 +73,9 @@ def analysed_as_linear(
             (),
             problem or "no stationary distribution: the drift has no fixed point",
             questions,
-        )
+        ), None
     if problem is not None:
-        return without_law(process, found, problem, questions)
+        return without_law(process, found, problem, questions), None
     covariance = linear.covariance
     assert covariance is not None
     rates = linear.rates(questions.eigenpairs)
@@ -89,13 +97,17 @@ def analysed_as_linear(
         memory=memory,
     )
     if process.dimension != 2 or not (questions.places or questions.committors):
-        return report
+        return report, NearLinear(report)
     stage = gaussian_stage(process, mean, covariance)
-    return replace(
+    passages = passages_between(stage, questions.places, found)
+    committors = committors_between(stage, questions.committors, found)
+    report = replace(
         report,
-        between=passages_between(stage, questions.places, found),
-        committors=committors_between(stage, questions.committors, found),
+        between=tuple(passage for passage, _ in passages),
+        committors=tuple(committor for committor, _ in committors),
     )
+    solved = (tuple(read_from for _, read_from in found) for found in (passages, committors))
+    return report, NearLinear(report, *solved)
 
 
 def analysed_at_fixed_points(
@@ -140,7 +152,7 @@ def analysed_at_fixed_points(
 
 def closed_in_space(
     process: DiffusionProcess, questions: Questions, report: GeneratorReport
-) -> GeneratorReport:
+) -> Analysed:
     """The analysis between reflecting ends, on the observed ranges or a finite domain, of a model without a stationary law.
 
     Raises NoFiniteRangeError where nothing says where the ends are, UnsupportedDimensionError for more than two coordinates.
@@ -165,13 +177,13 @@ def closed_in_space(
         ends if turn is not None else pair
         for ends, pair, turn in zip(process.domain, inside, process.periods, strict=True)
     )
-    inner = analysed_in_the_plane(WithDomain(process, domain), questions)
+    inner, near = analysed_in_the_plane(WithDomain(process, domain), questions)
     reason = (
         report.reason
         if inner.ergodic
         else f"{report.reason}. With reflecting boundaries: {inner.reason}"
     )
-    return replace(inner, ergodic=False, reason=reason, boundaries="reflecting")
+    return replace(inner, ergodic=False, reason=reason, boundaries="reflecting"), near
 
 
 def gaussian_law(

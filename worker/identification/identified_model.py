@@ -1,7 +1,7 @@
 """The identified model in the data's own units, with its errors and everything needed to judge
 it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -32,28 +32,22 @@ from worker.identification.findings import (
     step_errors,
     unvisited_arcs,
 )
-from worker.identification.model_sampling import draw_models
+from worker.identification.model_sampling import DrawnModels, draw_models
 from worker.identification.selection.best_subset import Candidate, Curve
 from worker.identification.selection.cross_validation import KernelChoice
 from worker.identification.selection.support_selection import Selected
 from worker.identification.sums.block_sums import Summing, sums_here
 from worker.identification.sums.kernels import Kernels
 from worker.identification.sums.window_products import Pair, pairs_of
-from worker.identification.symbolic_process import (
-    SymbolicFamily,
-    SymbolicProcess,
-    all_from_internal,
-    from_internal,
-)
+from worker.identification.symbolic_process import SymbolicProcess, from_internal
 from worker.identification.symbolic_system import Field, SymbolicSystem, field_from_internal
 from worker.progress import Report
 
 Floats = NDArray[np.float64]
 Bounds = tuple[Range, ...]
 
-N_DRAWS, N_DRAWS_SEVERAL = 500, 100
-"""Models drawn around the estimate for the intervals of derived quantities, in one variable and in
-several."""
+N_DRAWS = 10_000
+"""Models drawn around the estimate for the intervals of derived quantities; few are analysed."""
 
 WINDOWS_FOR_SCORES = 400_000
 """What the drift leaves out and is worth a word shows in so many windows."""
@@ -129,7 +123,7 @@ class IdentifiedModel:
     """Drift and diffusion as functions, with their errors.
 
     drift, diffusion   by variable `x`, and by pair `x,y`
-    draws              processes drawn from the coefficients' covariance; empty where the estimator
+    draws              models drawn from the coefficients' covariance; None where the estimator
                        gives none
     residuals          by variable
     noise_variances    of the instrument by variable, 0 where none is significant [state²]; None
@@ -142,7 +136,7 @@ class IdentifiedModel:
     drift: Mapping[str, ComponentFit]
     diffusion: Mapping[str, ComponentFit]
     process: SymbolicProcess | SymbolicSystem
-    draws: Sequence[SymbolicProcess] | Sequence[SymbolicSystem]
+    draws: DrawnModels[SymbolicProcess | SymbolicSystem] | None
     findings: tuple[Finding, ...]
     residuals: Mapping[str, ResidualMoments]
     noise_variances: Mapping[str, float] | None
@@ -183,9 +177,7 @@ def identified_model(
         model = by_paper(problem, threshold=settings.threshold, bounds=bounds)
     else:
         problem = with_boundaries(problem, bounds)
-        model = model_of_problem(
-            problem, settings, N_DRAWS if data.dimension == 1 else N_DRAWS_SEVERAL
-        )
+        model = model_of_problem(problem, settings, N_DRAWS)
         told = (
             *reflecting_boundaries(problem.walls, bounds[0]),
             *collinear_terms(problem.library, states_of(data, problem.space)),
@@ -351,50 +343,38 @@ def process_of(
     )
 
 
-def processes_of(library: Library, drawn: Floats, scales: Scales, bounds: Range) -> SymbolicFamily:
-    """Many processes of one variable (n, 2, n_functions): drift and diffusion along the internal
-    functions."""
-    drifts = all_from_internal(library, drawn[:, 0], scales.unit / scales.time)
-    diffusions = all_from_internal(library, drawn[:, 1], scales.unit**2 / scales.time)
-    return SymbolicFamily(drifts, diffusions, bounds, library.period)
-
-
 def _draws(
     problem: Problem, fit: Fit, bounds: Bounds, n_draws: int, seed: int
-) -> Sequence[SymbolicProcess] | Sequence[SymbolicSystem]:
-    if problem.library.dimension > 1:
-        return tuple(_joint_draws(problem, fit, bounds, n_draws, seed))
-    drawn = draw_models((fit.drift[0], fit.diffusion[0, 0]), n_draws, seed)
-    return processes_of(problem.library, drawn, problem.scales, bounds[0])
+) -> DrawnModels[SymbolicProcess | SymbolicSystem]:
+    """Draw models around the estimate, of several variables from each component's own covariance.
 
+    An isotropic tensor is one component. Where two sampling rules describe the data, every second
+    model is that of the other rule (`model_sampling.py`).
+    """
+    d, pairs = problem.space.dimension, list(fit.diffusion)
+    centre = np.array([*fit.coefficients, *(fit.tensor[pair] for pair in pairs)])
+    selected = [*(fit.drift[p] for p in range(d)), *fit.diffusion.values()]
+    if d == 1:
+        drawn, supports = draw_models(selected, n_draws, seed)
+    else:
+        isotropic = problem.structure == "isotropic"
+        generator = np.random.default_rng(seed)
+        normal = generator.standard_normal((n_draws, len(selected), problem.library.internal_size))
+        drawn, supports = np.repeat(centre[None], n_draws, axis=0), np.zeros(n_draws, np.int64)
+        for row, component in enumerate(selected):
+            noise = normal[:, d if isotropic and row > d else row]
+            drawn[:, row] += noise @ component.estimate.internal_factor.T
+            if component.shift is not None:
+                drawn[1::2, row] += component.shift.internal
 
-def _joint_draws(
-    problem: Problem, fit: Fit, bounds: Bounds, n_draws: int, seed: int
-) -> Iterator[SymbolicSystem]:
-    """Each component's coefficients from its own covariance, an isotropic tensor's being one
-    component's; every second model is that of the other sampling rule, where both describe the
-    data, as in one variable (`draws.py`)."""
-    d = problem.space.dimension
-    b, tensor = fit.coefficients, fit.tensor
-    generator = np.random.default_rng(seed)
-    for n in range(n_draws):
-        z = generator.standard_normal((d + len(fit.diffusion), problem.library.internal_size))
-        drawn_b = np.stack([b[p] + _drawn_from(fit.drift[p], z[p], n) for p in range(d)])
-        drawn = tensor.copy()
-        for i, ((p, q), selected) in enumerate(fit.diffusion.items()):
-            noise = z[d] if problem.structure == "isotropic" else z[d + i]
-            drawn[p, q] = drawn[q, p] = tensor[p, q] + _drawn_from(selected, noise, n)
-        process = _process(problem, drawn_b, drawn, bounds)
-        assert isinstance(process, SymbolicSystem), "there are several variables"
-        yield process
+    def process_at(coefficients: Floats) -> SymbolicProcess | SymbolicSystem:
+        rows = coefficients.reshape(centre.shape)
+        tensor = fit.tensor.copy()
+        for pair, row in zip(pairs, rows[d:], strict=True):
+            tensor[pair] = tensor[pair[::-1]] = row
+        return _process(problem, rows[:d], tensor, bounds)
 
-
-def _drawn_from(selected: Selected, normal: Floats, n: int) -> Floats:
-    """The n-th model's distance from the estimate."""
-    away = selected.estimate.internal_factor @ normal
-    return np.asarray(
-        away + selected.shift.internal if n % 2 and selected.shift is not None else away
-    )
+    return DrawnModels(drawn.reshape(n_draws, -1), centre.ravel(), supports, process_at)
 
 
 def _coverage(fit: Fit, scales: Scales) -> Coverage:

@@ -1,6 +1,8 @@
 """Models drawn around the estimate: all that is not known of coefficients, sampling rule and support."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +12,35 @@ from worker.identification.selection.support_selection import AlternativeSupport
 Floats = NDArray[np.float64]
 
 
-def draw_models(components: Sequence[Selected], count: int, seed: int) -> Floats:
-    """(count, n_components, n_functions) coefficients along the internal functions.
+Process = TypeVar("Process")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DrawnModels(Generic[Process]):
+    """n models around an estimate.
+
+    coefficients   (n, m) of each, of all components in turn
+    centre         (m,) of the estimate
+    support        (n,) number of the support that each has; 0 for the estimate's own
+    process_at     the process with given coefficients (m,)
+    """
+
+    coefficients: Floats
+    centre: Floats
+    support: NDArray[np.int64]
+    process_at: Callable[[Floats], Process]
+
+    def __len__(self) -> int:
+        return len(self.coefficients)
+
+    def __getitem__(self, row: int) -> Process:
+        return self.process_at(self.coefficients[row])
+
+
+def draw_models(
+    components: Sequence[Selected], count: int, seed: int
+) -> tuple[Floats, NDArray[np.int64]]:
+    """(count, n_components, n_functions) coefficients along the internal functions, and the number of each model's support.
 
     Of each component the support is drawn by the weights (M35), and its coefficients from their covariance (M36). Every second
     model is that of the other sampling rule, all components alike, where both rules describe the data: the central intervals of
@@ -19,20 +48,22 @@ def draw_models(components: Sequence[Selected], count: int, seed: int) -> Floats
     """
     generator = np.random.default_rng(seed)
     by_other = np.arange(count) % 2 == 1
-    models = []
+    models, supports = [], np.zeros(count, np.int64)
     for selected in components:
+        supports *= 1 + len(selected.alternatives)
         normal = generator.standard_normal((count, len(selected.estimate.internal)))
         drawn = _around(_of(selected), normal, by_other)
         order = generator.permutation(count)
         first = 0
-        for alternative in selected.alternatives:
+        for number, alternative in enumerate(selected.alternatives, start=1):
             # As many as its weight says, not as chance has it.
             last = first + round(alternative.weight * count)
             rows = order[first:last]
             drawn[rows] = _around(alternative, normal[rows], by_other[rows])
+            supports[rows] += number
             first = last
         models.append(drawn)
-    return np.stack(models, axis=1)
+    return np.stack(models, axis=1), supports
 
 
 def _of(selected: Selected) -> AlternativeSupport:

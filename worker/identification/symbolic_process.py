@@ -1,9 +1,8 @@
 """A symbolic model as a diffusion process: b, a and b′ as functions, accurate near the data however far the origin."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import overload
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from grammar.terms import Tree
 from worker.identification.data.library import Library
-from worker.identification.data.polynomials import many_polynomials, polynomial
+from worker.identification.data.polynomials import polynomial
 from worker.identification.data.terms import derivative, evaluate
 from worker.identification.symbolic_system import field_from_terms
 
@@ -56,37 +55,6 @@ class Expansion:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Expansions:
-    """m functions like `Expansion` that differ in coefficients only.
-
-    powers     (m, degree + 1)
-    weights    (m, n_trees)
-    """
-
-    powers: Floats
-    weights: Floats
-    trees: tuple[Tree, ...]
-    origin: float
-    unit: float
-    phase: float = 1.0
-
-    def __getitem__(self, row: int) -> Expansion:
-        trees = tuple(zip(self.weights[row].tolist(), self.trees, strict=True))
-        return Expansion(self.powers[row], trees, self.origin, self.unit, self.phase)
-
-    def __call__(self, x: Floats) -> Floats:
-        """(n,) → (m, n)"""
-        total = many_polynomials(x, self.origin, self.unit, self.powers)
-        for weights, tree in zip(self.weights.T, self.trees, strict=True):
-            total = total + weights[:, None] * evaluate(tree, {"x": x * self.phase})
-        return total
-
-    def among(self, rows: Sequence[int]) -> "Expansions":
-        """Some of them."""
-        return replace(self, powers=self.powers[list(rows)], weights=self.weights[list(rows)])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class SymbolicProcess:
     """dX = b(X) dt + σ(X) dW in one coordinate; a `DiffusionProcess`, see worker/generator/process.py.
 
@@ -121,37 +89,6 @@ class SymbolicProcess:
         return self.b.derivative()(x[:, 0])[:, None, None]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SymbolicFamily(Sequence[SymbolicProcess]):
-    """m processes of one library; a `Family`, see worker/generator/process_batch.py."""
-
-    b: Expansions
-    a: Expansions
-    bounds: tuple[float, float] = (-np.inf, np.inf)
-    period: float | None = None
-
-    def __len__(self) -> int:
-        return len(self.b.powers)
-
-    @overload
-    def __getitem__(self, row: int) -> SymbolicProcess: ...
-    @overload
-    def __getitem__(self, row: slice) -> "SymbolicFamily": ...
-    def __getitem__(self, row: int | slice) -> "SymbolicProcess | SymbolicFamily":
-        if isinstance(row, slice):
-            return self.among(range(*row.indices(len(self))))
-        return SymbolicProcess(self.b[row], self.a[row], self.bounds, self.period)
-
-    def drifts(self, x: Floats) -> Floats:
-        return self.b(x)
-
-    def diffusions(self, x: Floats) -> Floats:
-        return self.a(x)
-
-    def among(self, rows: Sequence[int]) -> "SymbolicFamily":
-        return replace(self, b=self.b.among(rows), a=self.a.among(rows))
-
-
 @lru_cache(maxsize=16)
 def _powers_of_chebyshev(degree: int) -> Floats:
     """Row k: the coefficients of T_k in powers, lowest first; (degree + 1, degree + 1)."""
@@ -163,17 +100,14 @@ def _powers_of_chebyshev(degree: int) -> Floats:
 
 def from_internal(library: Library, coefficients: Floats, factor: float) -> Expansion:
     """The function Σ_j coefficients_j g_j, times the factor that brings it to the data's units."""
-    return all_from_internal(library, coefficients[None], factor)[0]
-
-
-def all_from_internal(library: Library, coefficients: Floats, factor: float) -> Expansions:
-    """One for each row of coefficients (n, n_functions)."""
-    p, trees = library.internal_degree, tuple(library.trees[k] for k in library.other)
-    powers = np.ascontiguousarray(coefficients[:, : p + 1] @ _powers_of_chebyshev(p) * factor)
-    phase = 1.0 if library.period is None else 2 * np.pi / library.period
-    return Expansions(
-        powers, coefficients[:, p + 1 :] * factor, trees, library.origin, library.unit, phase
+    p = library.internal_degree
+    powers = np.ascontiguousarray(coefficients[: p + 1] @ _powers_of_chebyshev(p) * factor)
+    weights = (coefficients[p + 1 :] * factor).tolist()
+    trees = tuple(
+        (weight, library.trees[k]) for weight, k in zip(weights, library.other, strict=True)
     )
+    phase = 1.0 if library.period is None else 2 * np.pi / library.period
+    return Expansion(powers, trees, library.origin, library.unit, phase)
 
 
 def from_terms(terms: Mapping[str, float], period: float | None = None) -> Expansion:

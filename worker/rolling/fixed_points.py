@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from worker.generator.numerics.roots import roots_of_each
-from worker.generator.process import scalar_view
+from worker.generator.numerics.roots import roots
+from worker.generator.process import DiffusionProcess, scalar_view, values
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Scales
 from worker.identification.selection.best_subset import Estimate
-from worker.identification.symbolic_process import SymbolicFamily
 
 POINTS = 400
 """At which the drift's sign is looked at."""
@@ -26,10 +25,11 @@ class Place:
 
 
 def places_of(
-    models: SymbolicFamily, drifts: Sequence[Estimate], library: Library, scales: Scales
+    models: Sequence[DiffusionProcess], drifts: Sequence[Estimate], library: Library, scales: Scales
 ) -> list[tuple[Place, ...]]:
     """Of each model, whose drift was estimated so."""
-    found = roots_of_each(models, np.linspace(scales.low, scales.high, POINTS))
+    points = np.linspace(scales.low, scales.high, POINTS)
+    found = [roots(model, points, values(model.b, points)) for model in map(scalar_view, models)]
     functions = library.internal(
         (np.concatenate([np.zeros(0), *(at for at, _ in found)]) - scales.origin) / scales.unit
     )

@@ -17,7 +17,7 @@ from worker.identification.selection.best_subset import Estimate
 from worker.identification.sums.rules import RuleName
 from worker.rolling.fits import fits_of
 from worker.rolling.fixed_points import Place, places_of
-from worker.rolling.perturbed_models import neighbourhoods_of
+from worker.rolling.perturbed_models import neighbourhood_of
 from worker.rolling.spectral_gaps import Gap, gaps_of
 from worker.rolling.trend import Trend, trend_of
 from worker.rolling.windows import MovingWindows
@@ -94,10 +94,16 @@ def roll(
         for i, fit in enumerate(fits)
         if fit.drift is not None and fit.diffusion is not None
     }
-    near = neighbourhoods_of(list(told.values()), library, scales, bounds)
+    near = [neighbourhood_of(*fit, library, scales, bounds) for fit in told.values()]
     gaps = dict(zip(told, gaps_of(near, (scales.low, scales.high)), strict=True))
     places = dict(
-        zip(told, places_of(near.own, [b for b, _ in told.values()], library, scales), strict=True)
+        zip(
+            told,
+            places_of(
+                [models[0] for models in near], [b for b, _ in told.values()], library, scales
+            ),
+            strict=True,
+        )
     )
     drift, diffusion = (
         identified.drift[0].estimate.support,

@@ -8,21 +8,18 @@ process relaxes where it was: all models get the same reflecting ends, beyond th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from worker.generator.analysis import analyse
+from worker.generator.analysis import analysis
+from worker.generator.circle.perturbed_model import NearOnTheCircle
 from worker.generator.errors import GeneratorError
-from worker.generator.line.positive_diffusion import reflecting_interval
+from worker.generator.line.domain.positive_diffusion import reflecting_interval
+from worker.generator.line.perturbed_model import NearOnTheLine
 from worker.generator.process import DiffusionProcess, scalar_view
-from worker.generator.process_batch import coefficients_at
-from worker.generator.quantities.report import GeneratorReport, Range
-from worker.generator.uncertainty.batch import rates_together
-from worker.generator.uncertainty.single_model import analysed_alone
-from worker.identification.symbolic_process import SymbolicFamily
-from worker.rolling.perturbed_models import Neighbourhoods
+from worker.generator.quantities.report import Range
+from worker.rolling.perturbed_models import Neighbourhood
 
 MODELS_A_REFERENCE = 350
 """Models that are analysed on the panels of one of them: few enough that they are alike."""
@@ -47,88 +44,84 @@ class Gap:
     reason: str | None = None
 
 
-def gaps_of(near: Neighbourhoods, observed: Range) -> list[Gap]:
+def gaps_of(windows: Sequence[Neighbourhood], observed: Range) -> list[Gap]:
     """The gap of every window; neighbours in the sequence are analysed on common panels.
 
     observed   where the data of all windows were [state]
     """
-    if not len(near):
+    if not windows:
         return []
-    if near.models.period is None:
-        near = _between(near, _ends(near.models, observed))
+    if windows[0][0].period is None:
+        windows = _between(
+            windows, _ends([model for models in windows for model in models], observed)
+        )
     found: list[Gap] = []
-    size = max(1, MODELS_A_REFERENCE // near.largest)
-    for first in range(0, len(near), size):
-        found += _of_group(near.some(first, min(first + size, len(near))), observed)
+    size = max(1, MODELS_A_REFERENCE // max(map(len, windows)))
+    for first in range(0, len(windows), size):
+        found += _of_group(windows[first : first + size], observed)
     return found
 
 
-def _ends(models: SymbolicFamily, observed: Range) -> Range:
+def _ends(models: Neighbourhood | Sequence[DiffusionProcess], observed: Range) -> Range:
     """The furthest points up to which every model has noise and is driven back; at least those of the record."""
     low, high = observed
     steps = BEYOND * (high - low) * np.linspace(0, 1, LOOKS + 1)
     side = np.array([[-1.0], [1.0]])
     at = np.array([[low], [high]]) + side * steps
-    inside = (at >= models.bounds[0]) & (at <= models.bounds[1])
-    b, a = (found.reshape(-1, *at.shape) for found in coefficients_at(models, at.ravel()))
-    fine = ~inside | np.all((side * b < 0) & (a > 0), axis=0)
-    below, above = (max(0, int(np.argmin(np.append(row, False))) - 1) for row in fine)
+    x, (lowest, highest) = at.reshape(-1, 1), models[0].domain[0]
+    fine = (at < lowest) | (at > highest)
+    holds = np.full(at.shape, True)
+    with np.errstate(all="ignore"):
+        for model in models:
+            b, a = model.drift(x).reshape(at.shape), model.diffusion(x).reshape(at.shape)
+            holds &= (side * b < 0) & (a > 0)
+    below, above = (max(0, int(np.argmin(np.append(row, False))) - 1) for row in fine | holds)
     return float(at[0, below]), float(at[1, above])
 
 
-def _between(near: Neighbourhoods, ends: Range) -> Neighbourhoods:
+def _between(windows: Sequence[Neighbourhood], ends: Range) -> list[Neighbourhood]:
     """The same models between reflecting ends, unless their domain ends before."""
-    interval = reflecting_interval(scalar_view(near.models[0]), ends)
-    return near if interval is None else near.within(interval)
+    interval = reflecting_interval(scalar_view(windows[0][0]), ends)
+    if interval is None:
+        return list(windows)
+    return [tuple(replace(model, bounds=interval) for model in models) for models in windows]
 
 
-def _of_group(group: Neighbourhoods, observed: Range) -> list[Gap]:
-    own = group.own
+def _of_group(group: Sequence[Neighbourhood], observed: Range) -> list[Gap]:
+    near = _near(group[len(group) // 2][0], observed)
+    if not isinstance(near, str):
+        return [_gap([near.slowest_rate(model) for model in models]) for models in group]
+    # The middle has no law: each window's own model is its reference.
+    return [_alone(models, observed) for models in group]
+
+
+def _alone(models: Neighbourhood, observed: Range) -> Gap:
+    near = _near(models[0], observed)
+    if isinstance(near, str):
+        return Gap(None, reason=near)
+    return _gap([near.slowest_rate(model) for model in models])
+
+
+def _near(model: DiffusionProcess, observed: Range) -> NearOnTheLine | NearOnTheCircle | str:
+    """What gives the slowest rates of models like this one, or why it has none itself."""
     try:
-        reference = _analysed(own[len(group) // 2], observed)
-    except GeneratorError:
-        reference = None
-    if reference is None or reference.spectrum is None:
-        return [_alone(group.some(row, row + 1).models, observed) for row in range(len(group))]
-    rates = _log_rates(group.models, reference, observed)
-    return [_gap(rates[start], rates[start + 1 : stop]) for start, stop in pairwise(group.starts)]
-
-
-def _analysed(model: DiffusionProcess, observed: Range) -> GeneratorReport:
-    """With little but the slowest rate."""
-    return analyse(
-        model, eigenpairs=1, density_points=50, lags=2, frequencies=2, observed_range=observed
-    )
-
-
-def _alone(models: SymbolicFamily, observed: Range) -> Gap:
-    """For a group whose middle has no law: each window's own model is its reference."""
-    try:
-        own = _analysed(models[0], observed)
+        found = analysis(
+            model, eigenpairs=1, density_points=50, lags=2, frequencies=2, observed_range=observed
+        )
     except GeneratorError as error:
-        return Gap(None, reason=error.args[0])
-    if own.spectrum is None:
-        return Gap(None, reason=own.reason or NO_LAW)
-    rates = _log_rates(models, own, observed)
-    return _gap(rates[0], rates[1:])
+        return str(error.args[0])
+    spectrum, near = found.report.spectrum, found.near
+    if spectrum is None or not isinstance(near, NearOnTheLine | NearOnTheCircle):
+        return found.report.reason or NO_LAW
+    return near
 
 
-def _log_rates(
-    models: SymbolicFamily, reference: GeneratorReport, observed: Range
-) -> list[float | None]:
-    together = rates_together(models, reference, observed)
-    each = (
-        rates if rates is not None else analysed_alone(model, reference, (), observed).rates
-        for model, rates in zip(models, together, strict=True)
-    )
-    return [float(np.log(rates[0])) if rates else None for rates in each]
-
-
-def _gap(at: float | None, around: Sequence[float | None]) -> Gap:
-    if at is None:
+def _gap(rates: Sequence[float | None]) -> Gap:
+    """The gap of the first of the models, its error from the others."""
+    known = np.log([np.nan if rate is None else rate for rate in rates])
+    if np.isnan(known[0]):
         return Gap(None, reason=NO_LAW)
-    known = [rate for rate in around if rate is not None]
-    if len(known) < len(around):
-        return Gap(at)
-    differences = (np.array(known[1::2]) - np.array(known[0::2])) / 2
-    return Gap(at, float(np.sqrt(np.sum(differences**2))))
+    if np.isnan(known).any():
+        return Gap(float(known[0]))
+    differences = (known[2::2] - known[1::2]) / 2
+    return Gap(float(known[0]), float(np.sqrt(np.sum(differences**2))))

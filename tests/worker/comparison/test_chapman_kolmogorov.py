@@ -70,7 +70,10 @@ def compared(data: Trajectories, **parameters: object) -> Comparison:
     )
     # Without draws: intervals are not looked at here.
     analysed = analyse(
-        replace(answer, draws=()), data, analysis_settings_of(AnalysisParameters()), lambda *_: None
+        replace(answer, draws=None),
+        data,
+        analysis_settings_of(AnalysisParameters()),
+        lambda *_: None,
     )
     return compare(data, answer, analysed.generator)
 

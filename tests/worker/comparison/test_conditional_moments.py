@@ -7,7 +7,7 @@ from worker.comparison.conditional_moments import ChainPrediction, LinearPredict
 from worker.comparison.markov_chain import BirthDeathChain
 from worker.comparison.markov_chain import birth_death_chain as chain_or_none
 from worker.comparison.plane_moments import plane_prediction
-from worker.generator.analysis import analyse
+from worker.generator.analysis import analysis
 from worker.generator.linear.process import LinearProcess, linear_view
 from worker.generator.process import ScalarProcess
 from worker.identification.symbolic_system import SymbolicSystem, field_from_terms
@@ -110,7 +110,7 @@ def test_cells_of_the_plane_agree_with_the_closed_form_where_the_process_is_line
     linear = linear_view(process(0.0), np.zeros(2), np.ones(2))
     assert linear is not None
     assert linear.covariance is not None
-    solution = analyse(process(-1e-6)).solution
+    solution = analysis(process(-1e-6)).solution
     assert solution is not None
     cells, x = (
         plane_prediction(solution, observables),

@@ -321,7 +321,10 @@ def test_what_fails_at_a_helper_fails_the_job_for_the_same_reason(
     assert place.parts_kept == 0
 
 
-def test_progress_counts_shards_and_never_goes_back(stores: Stores, job_client: Redis) -> None:
+def test_progress_counts_shards_and_never_goes_back(
+    stores: Stores, job_client: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker.queue.tasks.REPORT_SECONDS", 0.02)
     seen: list[tuple[float, str]] = []
 
     class Watching(RedisJobStore):
@@ -330,7 +333,7 @@ def test_progress_counts_shards_and_never_goes_back(stores: Stores, job_client: 
             return super().report(job_id, attempt, progress)
 
     place = Workplace(replace(stores, jobs=Watching(job_client)), passes=3)
-    place.run(lambda n, w: (time.sleep(0.21), part(n))[1])
+    place.run(lambda n, w: (time.sleep(0.03), part(n))[1])
     assert [message for _, message in seen[:3]] == [f"{n} of 6 parts of the sums" for n in range(3)]
     fractions = [fraction for fraction, _ in seen]
     assert fractions == sorted(fractions)

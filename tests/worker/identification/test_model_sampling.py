@@ -24,7 +24,7 @@ def test_percentiles_over_both_sampling_rules_are_the_interval_that_holds_whiche
     distance: float,
 ) -> None:
     shift = RuleShift(np.array([distance]), np.array([distance]))
-    drawn = draw_models([Selected(estimate(3.0), (), (), shift)], 200_000, seed=1)[:, 0, 0]
+    drawn = draw_models([Selected(estimate(3.0), (), (), shift)], 200_000, seed=1)[0][:, 0, 0]
     assert np.quantile(drawn, [0.025, 0.975]) == pytest.approx(
         confidence_interval(3.0, 1.0, distance, 0.95), abs=0.03
     )
@@ -32,7 +32,7 @@ def test_percentiles_over_both_sampling_rules_are_the_interval_that_holds_whiche
 
 def test_drift_and_diffusion_move_to_the_other_rule_together() -> None:
     shift = RuleShift(np.array([1e3]), np.array([1e3]))
-    drawn = draw_models([Selected(estimate(1.0), (), (), shift)] * 2, 100, seed=0)[:, :, 0] > 500
+    drawn = draw_models([Selected(estimate(1.0), (), (), shift)] * 2, 100, seed=0)[0][:, :, 0] > 500
     assert (drawn[:, 0] == drawn[:, 1]).all()
     assert drawn.mean() == 0.5
 
@@ -44,10 +44,10 @@ def test_a_rival_support_has_as_many_models_as_its_weight_says() -> None:
         (),
         alternatives=(AlternativeSupport(estimate(1.0, 2.0), 0.25, None),),
     )
-    drawn = draw_models([selected], 400, seed=3)[:, 0]
+    drawn = draw_models([selected], 400, seed=3)[0][:, 0]
     assert np.count_nonzero(drawn[:, 1]) == 100
     # Negative control: without an alternative the term is in no model.
-    assert not draw_models([Selected(estimate(1.0, 0.0), (), ())], 400, seed=3)[:, 0, 1].any()
+    assert not draw_models([Selected(estimate(1.0, 0.0), (), ())], 400, seed=3)[0][:, 0, 1].any()
 
 
 def test_the_blocks_covariance_counts_where_it_is_larger_beyond_chance() -> None:

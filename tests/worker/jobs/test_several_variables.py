@@ -65,7 +65,7 @@ def test_a_rotating_process_is_identified_analysed_and_described(data: Trajector
     # λ = 1 ± 2i; in 300 units of time the rate is known to √(2 · 1/300) = 8 %, the frequency better.
     assert slowest.real == pytest.approx(1, abs=4 * 0.08)
     assert abs(slowest.imag) == pytest.approx(2, abs=4 * 0.08)
-    low, high = analysed.spread.eigenvalues[0]
+    low, high = analysed.spread.range("spectrum", "eigenvalues", "re", 0)
     assert low < slowest.real < high
     assert set(diagnostics.residuals_by_variable) == {"x", "y"}
     assert diagnostics.measurement_noise_variances == {"x": 0.0, "y": 0.0}

@@ -90,8 +90,8 @@ print(json.dumps([before, idle()]))
 """
 
 CALLED_BY_OTHERS = {
-    "worker.generator.uncertainty.sturm_bisection._move",
-    "worker.generator.uncertainty.sturm_bisection._rates_below",
+    "worker.generator.bisection._move",
+    "worker.generator.bisection._rates_below",
     "worker.identification.selection.exact.fixed_point_arithmetic._add_digits",
     "worker.identification.selection.exact.fixed_point_arithmetic._add_product",
     "worker.identification.selection.exact.fixed_point_arithmetic._carry",

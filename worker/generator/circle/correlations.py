@@ -121,7 +121,11 @@ def memory_on_the_circle(
         found = CircleCorrelations.of(model, low, period, modes)
         memory = memory_of(
             found,
-            (Timing(found.integrated_time),),
+            (
+                Timing.from_log(float(np.log(found.integrated_time)))
+                if found.integrated_time > 0
+                else Timing(None),
+            ),
             slowest=slowest,
             fastest=fastest,
             n_lags=n_lags,

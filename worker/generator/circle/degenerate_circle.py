@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from worker.generator.line.domain_scan import choose_window
+from worker.generator.line.domain.domain_scan import choose_window
+from worker.generator.line.domain.positive_diffusion import TOUCHING, zeros_of_diffusion
 from worker.generator.line.extrapolation import extrapolated_beyond
 from worker.generator.line.fixed_points import FixedPoint
 from worker.generator.line.local_relaxation import local_relaxation
 from worker.generator.line.passages.exits import Exit
-from worker.generator.line.positive_diffusion import TOUCHING, zeros_of_diffusion
 from worker.generator.process import ScalarProcess, values
 from worker.generator.quantities.committor import Committor
 from worker.generator.quantities.report import GeneratorReport, Questions

@@ -9,7 +9,7 @@ from worker.generator.circle.unrolled_circle import Turn
 from worker.generator.line.finite_volumes import cut_into_cells
 from worker.generator.line.landscape import Landscape
 from worker.generator.line.passages.committors import NUMBERS, round_the_circle
-from worker.generator.line.passages.distribution import PassageCurve, passage_cells, passage_curve
+from worker.generator.line.passages.distribution import passage_cells, passage_curve, quantiles_of
 from worker.generator.line.passages.exits import (
     Exit,
     Triple,
@@ -17,9 +17,8 @@ from worker.generator.line.passages.exits import (
     log_exit_time,
 )
 from worker.generator.line.passages.mean_times import Passage
-from worker.generator.line.passages.quantiles import log_quantiles_round
+from worker.generator.line.passages.quantiles import quantiles_round
 from worker.generator.line.passages.transform import Chain
-from worker.generator.process import FloatArray
 from worker.generator.quantities.committor import Committor
 from worker.generator.quantities.passage_time import Timing
 from worker.generator.quantities.regions import Pair, facing_numbers
@@ -29,27 +28,26 @@ TWO_WAYS = (
 )
 
 
-def circular_times(circle: Turn, start: float, to: float) -> tuple[Timing, Timing]:
-    """Mean time from `start` until `to` is reached from either side, equation (G19), and its standard deviation."""
+def passage_near(circle: Turn, passage: Passage) -> Passage:
+    """The same passage as that of another model that is like this one, without the curve of its law."""
+    start, to = passage.start, passage.to
     distance = float(np.mod(start - to, circle.period))
     if not distance:
-        return Timing(0.0), Timing(0.0)
+        return passage
     landscape, at = circle.cut_at(to), to + distance
     mean = _time_round(landscape, at)
-    return mean, deviation_round(landscape, at, mean)
-
-
-def circular_log_quantiles(circle: Turn, passage: Passage, mean: Timing) -> FloatArray | None:
-    """(k,) logs of the times by which a passage is over with each of `PROBABILITIES`, of a model near that of the `passage` and
-    with this `mean` time; None where there are none."""
-    if mean.log_value is None or not isinstance(passage.law, PassageCurve):
-        return None
-    at = passage.to + float(np.mod(passage.start - passage.to, circle.period))
-    return log_quantiles_round(circle.cut_at(passage.to), at, passage, mean.log_value)
+    deviation = deviation_round(landscape, at, mean)
+    return replace(
+        passage,
+        mean_time=mean,
+        deviation=deviation,
+        law=None,
+        quantiles=quantiles_round(landscape, at, passage, mean),
+    )
 
 
 def circular_passage(circle: Turn, start: float, to: float) -> Passage:
-    """The same passage with the law of its time."""
+    """First passage from `start` until `to` is reached from either side, equation (G19), with the law of its time."""
     distance = float(np.mod(start - to, circle.period))
     if distance == 0:
         return Passage(start, to, Timing(0.0), Timing(None, TWO_WAYS), Timing(0.0))
@@ -59,7 +57,13 @@ def circular_passage(circle: Turn, start: float, to: float) -> Passage:
     cells = passage_cells(landscape, min(nearest, at), max(nearest, at))
     law = passage_curve(cells, lambda level: Chain.out_of(level, level.edge_at(at)), mean, None)
     return Passage(
-        start, to, mean, Timing(None, TWO_WAYS), deviation_round(landscape, at, mean), law
+        start,
+        to,
+        mean,
+        Timing(None, TWO_WAYS),
+        deviation_round(landscape, at, mean),
+        law,
+        quantiles_of(law),
     )
 
 

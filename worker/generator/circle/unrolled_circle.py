@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from worker.generator.errors import InvalidDomainError
-from worker.generator.line.boundaries import classify_end
-from worker.generator.line.domain_scan import choose_window
+from worker.generator.line.domain.boundaries import classify_end
+from worker.generator.line.domain.domain_scan import choose_window
 from worker.generator.line.landscape import Landscape
 from worker.generator.line.panels import build_landscape
 from worker.generator.process import ScalarProcess

@@ -5,12 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from worker.generator.line.boundaries import End, classify_end
 from worker.generator.line.correlations import memory_on_the_line
-from worker.generator.line.domain_scan import Window, choose_window
-from worker.generator.line.effective_potential import effective_potential
-from worker.generator.line.ergodicity import Verdict, ends_verdict, noise_verdict
-from worker.generator.line.essential_support import (
+from worker.generator.line.domain.boundaries import End, classify_end
+from worker.generator.line.domain.domain_scan import Window, choose_window
+from worker.generator.line.domain.ergodicity import Verdict, ends_verdict, noise_verdict
+from worker.generator.line.domain.essential_support import (
     DEPTH,
     depth_for,
     inhabited,
@@ -18,6 +17,7 @@ from worker.generator.line.essential_support import (
     span_of_light_tails,
     wells_left_out,
 )
+from worker.generator.line.effective_potential import effective_potential
 from worker.generator.line.extrapolation import extrapolated_beyond
 from worker.generator.line.finite_volumes import Cells, cut_into_cells
 from worker.generator.line.fixed_points import FixedPoint, barriers_of, fixed_points_of
@@ -30,6 +30,7 @@ from worker.generator.line.passages.distribution import (
     PassageCurve,
     passage_cells,
     passage_curve,
+    quantiles_of,
 )
 from worker.generator.line.passages.exits import Exit, exit_on_the_line
 from worker.generator.line.passages.kramers import Extrema, extrema_of, kramers_time
@@ -51,14 +52,17 @@ from worker.generator.quantities.report import (
 NO_NOISE = "the diffusion is not positive in the domain, so these quantities are undefined; give another domain or other terms"
 
 
-def analysed_on_the_line(model: ScalarProcess, questions: Questions) -> GeneratorReport:
-    """The report; without a stationary law it keeps the fixed points, barriers and passages that make sense without one."""
+def analysed_on_the_line(
+    model: ScalarProcess, questions: Questions
+) -> tuple[GeneratorReport, Landscape | None]:
+    """The report and the landscape it was read from; without a stationary law there is none, and the report keeps the fixed
+    points, barriers and passages that make sense without one."""
     window = choose_window(
         model, questions.observed_range, [x for numbers in questions.on_the_line for x in numbers]
     )
     verdict = noise_verdict(model, window, questions.observed_range)
     if not verdict.usable:
-        return _without_noise(model, window, verdict, questions)
+        return _without_noise(model, window, verdict, questions), None
     ends = classify_end(model, window, -1), classify_end(model, window, 1)
     landscape, fixed = resolve(
         model, window, ends, questions.on_the_line, depth_for(questions.eigenpairs, DEPTH)
@@ -66,7 +70,7 @@ def analysed_on_the_line(model: ScalarProcess, questions: Questions) -> Generato
     verdict = ends_verdict(ends, fixed, questions.observed_range)
     report = _kinetics(model, window, ends, landscape, fixed, verdict, questions)
     if not verdict.ergodic:
-        return report
+        return report, None
     law = stationary_law(
         landscape, window, ends, questions.density_points, questions.observed_range
     )
@@ -85,7 +89,7 @@ def analysed_on_the_line(model: ScalarProcess, questions: Questions) -> Generato
     memory = memory_on_the_line(
         light, within, ends, law, spectrum, questions.lags, questions.frequencies
     )
-    return replace(
+    report = replace(
         report,
         stationary=law,
         spectrum=spectrum,
@@ -93,6 +97,7 @@ def analysed_on_the_line(model: ScalarProcess, questions: Questions) -> Generato
         effective_potential=effective_potential(landscape, grid),
         local_relaxation=local_relaxation(model, grid),
     )
+    return report, landscape
 
 
 def resolve(
@@ -160,14 +165,10 @@ def _passages(
         deviation = standard_deviation(
             cells_for_deviation(landscape, start, to), ends, start, to, mean
         )
+        law = _law_of(landscape, start, to, mean, deviation)
         found.append(
             Passage(
-                start,
-                to,
-                mean,
-                kramers_time(extrema, start, to),
-                deviation,
-                _law_of(landscape, start, to, mean, deviation),
+                start, to, mean, kramers_time(extrema, start, to), deviation, law, quantiles_of(law)
             )
         )
     return tuple(found)

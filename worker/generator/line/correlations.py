@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.generator.line.boundaries import End
+from worker.generator.line.domain.boundaries import End
 from worker.generator.line.finite_volumes import Cells, cut_into_cells
 from worker.generator.line.integrated_autocorrelation import integrated_time
 from worker.generator.line.landscape import Landscape

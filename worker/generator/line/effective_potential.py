@@ -1,11 +1,13 @@
 """The effective potential, in which the process is a particle with noise of uniform strength."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from worker.generator.line.landscape import Landscape
 from worker.generator.process import FloatArray, read_only
+from worker.generator.quantities.kinds import POTENTIAL
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -17,7 +19,7 @@ class EffectivePotential:
     """
 
     grid: FloatArray
-    values: FloatArray
+    values: Annotated[FloatArray, POTENTIAL]
 
 
 def effective_potential(landscape: Landscape, grid: FloatArray) -> EffectivePotential:

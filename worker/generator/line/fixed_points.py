@@ -1,14 +1,16 @@
 """Fixed points of the drift, and the barriers between the wells around the stable ones."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
-from worker.generator.line.domain_scan import Window
+from worker.generator.line.domain.domain_scan import Window
 from worker.generator.line.landscape import Landscape
 from worker.generator.numerics.quadrature import WEIGHTS
 from worker.generator.numerics.roots import roots
 from worker.generator.process import FloatArray, ScalarProcess, values
+from worker.generator.quantities.kinds import NUMBER, PLACE
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +23,10 @@ class FixedPoint:
     rates   eigenvalues of the Jacobian in more than one dimension, the largest real part first [1/time]
     """
 
-    at: tuple[float, ...]
+    at: Annotated[tuple[float, ...], PLACE]
     stable: bool
     slope: float
-    rates: tuple[complex, ...] = ()
+    rates: Annotated[tuple[complex, ...], NUMBER] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +42,8 @@ class Barrier:
     start: float
     over: float
     to: float | None
-    height: float
-    height_over_noise: float
+    height: Annotated[float, NUMBER]
+    height_over_noise: Annotated[float, NUMBER]
 
 
 def fixed_points_of(model: ScalarProcess, window: Window) -> tuple[FixedPoint, ...]:

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.generator.line.boundaries import TOLERANCE, End
+from worker.generator.line.domain.boundaries import TOLERANCE, End
 from worker.generator.line.landscape import Landscape
 from worker.generator.line.panels import MAX_RISE
 from worker.generator.numerics.quadrature import CUMULATIVE, WEIGHTS

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.generator.errors import UnresolvedLandscapeError
-from worker.generator.line.boundaries import End
-from worker.generator.line.domain_scan import DOUBLINGS, Window
+from worker.generator.line.domain.boundaries import End
+from worker.generator.line.domain.domain_scan import DOUBLINGS, Window
 from worker.generator.line.landscape import Landscape
 from worker.generator.numerics.quadrature import (
     CUMULATIVE,
@@ -313,6 +313,12 @@ def _joined(
         _tail(landscape, ends[1], stretches[-1], -1),
     )
     return replace(landscape, tails=(below[0], above[0]), gaps=(below[1], above[1]))
+
+
+def psi_of(half: FloatArray, slope: FloatArray) -> FloatArray:
+    """(P, ORDER) ψ at the nodes of panels of half widths (P,) that follow one another, from 2b/a there (P, ORDER)."""
+    within = half[:, None] * (slope @ CUMULATIVE.T)
+    return np.asarray(within + _levels(within, half * (slope @ WEIGHTS))[:, None])
 
 
 def _levels(within: FloatArray, rise: FloatArray) -> FloatArray:

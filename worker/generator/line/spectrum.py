@@ -7,23 +7,27 @@ Kahan 1990), and bisection on the Golub–Kahan form finds them so. Halving the 
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh_tridiagonal, solve_banded
 from scipy.optimize import linear_sum_assignment
 
-from worker.generator.line.boundaries import End
+from worker.generator.line.domain.boundaries import End
 from worker.generator.line.finite_volumes import Cells, cut_into_cells
 from worker.generator.line.landscape import Landscape
 from worker.generator.numerics.quadrature import DERIVATIVE, WEIGHTS
 from worker.generator.process import FloatArray, read_only
+from worker.generator.quantities.kinds import CURVE, POSITIVE
 
 PHASE = 0.4
 """Length of a cell of the coarsest level, in radians of the fastest eigenfunction asked for."""
 DECAY = 14.0
 """Fall of an eigenfunction, in its symmetric form, beyond which the cells end: e^−28 in its norm."""
 MAX_PARTS = 64
+SIX_DIGITS = 2e-7
+"""Error of the square root of a rate, relative to that of the slowest, where six digits are enough."""
 TINY = 1e-300
 """Rate below which no floating number holds the relaxation time."""
 OVERTONE = 0.1
@@ -43,9 +47,9 @@ class Spectrum:
     reason            why there are fewer eigenvalues than asked for
     """
 
-    eigenvalues: NDArray[np.complex128]
+    eigenvalues: Annotated[NDArray[np.complex128], POSITIVE]
     relaxation_times: FloatArray
-    eigenfunctions: FloatArray | None
+    eigenfunctions: Annotated[FloatArray | None, CURVE]
     relative_error: FloatArray
     reason: str | None
 
@@ -69,12 +73,14 @@ def spectrum_of(
     *,
     levels: int = 3,
     fastest: float | None = None,
+    least: float = 0.0,
     grid: FloatArray | None = None,
 ) -> Spectrum:
     """The `count` slowest rates of the model on this landscape, which is the part of the panels that the law inhabits.
 
     levels   number of halvings of the cells that are extrapolated, 1 to 3
     fastest  a guess of the fastest of the rates [1/time]; without it a coarse solution gives one
+    least    see `rates_on`
     grid     (n,) points at which to give the eigenfunctions; without it there are none
     """
     threshold = min(end.threshold for end in ends)
@@ -82,10 +88,10 @@ def spectrum_of(
         fastest = coarse_rates(landscape, count)[-1]
     fastest = min(fastest, threshold)
     cells = cut_into_cells(landscape, *mesh(landscape, fastest, 2 ** (levels - 1)))
-    ladder = [_rates(finer := cells, count)]
+    ladder = [rates_on(finer := cells, count, least)]
     for _ in range(levels - 1):
         finer = finer.halved()
-        ladder.insert(0, _rates(finer, count))
+        ladder.insert(0, rates_on(finer, count, least))
     rates, error = _extrapolated(ladder)
     reason = None
     if not np.all(rates > TINY):
@@ -109,10 +115,14 @@ def spectrum_of(
 
 def coarse_rates(landscape: Landscape, count: int) -> list[float]:
     """The slowest rates with one cell a panel, in order: right to some ten per cent [1/time]."""
-    return [float(rate) for rate in _rates(cut_into_cells(landscape), count)]
+    return [float(rate) for rate in rates_on(cut_into_cells(landscape), count)]
 
 
-def _rates(cells: Cells, count: int) -> FloatArray:
+def rates_on(cells: Cells, count: int, least: float = 0.0) -> FloatArray:
+    """Return the slowest rates on the given cells, (count,) [1/time], to all digits.
+
+    least   about the slowest rate; where it is given, rates are right to six digits
+    """
     diagonal, off_diagonal = (
         np.zeros(2 * len(cells.log_resistance) + 1),
         np.empty(2 * len(cells.log_resistance)),
@@ -132,7 +142,7 @@ def _rates(cells: Cells, count: int) -> FloatArray:
         select="i",
         select_range=(n + 1, n + last),
         lapack_driver="stebz",
-        tol=1e-300,
+        tol=max(1e-300, SIX_DIGITS * np.sqrt(least) * np.exp(-unit)),
     )
     return np.asarray(singular**2 * np.exp(2 * unit))
 

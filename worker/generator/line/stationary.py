@@ -1,12 +1,13 @@
 """The stationary law: density, distribution function and moments, from the log-density on panels."""
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 from numpy.polynomial.legendre import legvander
 
-from worker.generator.line.boundaries import TOLERANCE, End
-from worker.generator.line.domain_scan import Window
+from worker.generator.line.domain.boundaries import TOLERANCE, End
+from worker.generator.line.domain.domain_scan import Window
 from worker.generator.line.landscape import Landscape
 from worker.generator.numerics.quadrature import (
     CUMULATIVE,
@@ -15,6 +16,7 @@ from worker.generator.numerics.quadrature import (
     WEIGHTS,
 )
 from worker.generator.process import FloatArray, read_only
+from worker.generator.quantities.kinds import NUMBER, PLACE, POSITIVE_CURVE, SHAPE
 
 OUTSIDE = 1e-6
 """Probability left out on each side of the density's grid."""
@@ -35,12 +37,12 @@ class StationaryLaw:
     landscape   the log-density on panels, from which all of this was read
     """
 
-    mean: tuple[float | None, ...]
-    covariance: tuple[tuple[float | None, ...], ...]
-    skewness: tuple[float | None, ...]
-    kurtosis: tuple[float | None, ...]
+    mean: Annotated[tuple[float | None, ...], PLACE]
+    covariance: Annotated[tuple[tuple[float | None, ...], ...], NUMBER]
+    skewness: Annotated[tuple[float | None, ...], SHAPE]
+    kurtosis: Annotated[tuple[float | None, ...], SHAPE]
     grid: tuple[FloatArray, ...]
-    density: FloatArray
+    density: Annotated[FloatArray, POSITIVE_CURVE]
     reason: str | None
     landscape: Landscape = field(repr=False)
     _log_total: float = field(repr=False)

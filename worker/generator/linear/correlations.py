@@ -52,6 +52,14 @@ class LinearCorrelations:
         )
 
 
+def times_of(integrals: FloatArray) -> tuple[Timing, ...]:
+    """∫_0^∞ C dt of each coordinate (d,) as times; one that is not positive, as that of a velocity, has no logarithm [time]."""
+    return tuple(
+        Timing.from_log(float(np.log(time))) if time > 0 else Timing(float(time))
+        for time in integrals
+    )
+
+
 def memory_of_linear(
     linear: LinearProcess, covariance: FloatArray, n_lags: int, n_frequencies: int
 ) -> Memory:
@@ -60,7 +68,7 @@ def memory_of_linear(
     rates = np.linalg.eigvals(linear.jacobian)
     return memory_of(
         found,
-        tuple(Timing(float(time)) for time in found.integrated_times),
+        times_of(found.integrated_times),
         slowest=float(-np.max(rates.real)),
         fastest=float(np.max(np.abs(rates))),
         n_lags=n_lags,

@@ -1,27 +1,18 @@
-"""Roots of the drift, to rounding error: of one model, or of many at once."""
+"""Roots of the drift, to rounding error."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.generator.process import (
-    DiffusionProcess,
-    FloatArray,
-    ScalarProcess,
-    scalar_view,
-    values,
-)
-from worker.generator.process_batch import Family
+from worker.generator.process import FloatArray, ScalarProcess, values
 
 ROUNDED = 100.0
 """Distance of roots, in rounding errors of the drift over its slope, up to which they are one."""
 MAX_STEPS = 100
 """Steps of the root search, enough for a drift that defeats all but bisection."""
-BATCH = 100
-"""Models whose roots are searched at once."""
 
 Roots = tuple[FloatArray, NDArray[np.bool_]]
 """Where (m,) [state], and whether the drift pulls back to it (m,)."""
@@ -41,43 +32,6 @@ def roots(model: ScalarProcess, points: FloatArray, drift: FloatArray) -> Roots:
     """Between increasing points (n,) over which the drift (n,) changes sign."""
     between = _brackets(points, drift)
     return _once(model, _ridders(partial(values, model.b), between), between.b_low > 0)
-
-
-def roots_of_each(models: Sequence[DiffusionProcess], points: FloatArray) -> list[Roots]:
-    """`roots` of each model between the same points. Those of a family take their steps together."""
-    if not isinstance(models, Family):
-        each = [scalar_view(model) for model in models]
-        return [roots(model, points, values(model.b, points)) for model in each]
-    found: list[Roots] = []
-    for first in range(0, len(models), BATCH):
-        found += _of_family(models[first : first + BATCH], points)
-    return found
-
-
-def _of_family(models: Sequence[DiffusionProcess], points: FloatArray) -> list[Roots]:
-    assert isinstance(models, Family)
-    with np.errstate(all="ignore"):
-        each = [_brackets(points, drift) for drift in models.drifts(points)]
-    counts = [len(between.low) for between in each]
-    whose = np.repeat(np.arange(len(each)), counts)
-    place = np.arange(len(whose))
-    together = Brackets(
-        *(
-            np.concatenate([getattr(between, name) for between in each])
-            for name in Brackets.__slots__
-        )
-    )
-
-    def drift(x: FloatArray) -> FloatArray:
-        """Of each point's own model."""
-        with np.errstate(all="ignore"):
-            return models.drifts(x)[whose, place]
-
-    found = np.split(_ridders(drift, together), np.cumsum(counts)[:-1])
-    return [
-        _once(scalar_view(model), root, between.b_low > 0)
-        for model, root, between in zip(models, found, each, strict=True)
-    ]
 
 
 def _brackets(points: FloatArray, drift: FloatArray) -> Brackets:

@@ -34,9 +34,13 @@ from worker.generator.plane.grid import points
 from worker.generator.plane.grid_refinement import Solution, law_numbers, solve
 from worker.generator.plane.passages.passage_domain import stage_of
 from worker.generator.plane.passages.passages import committors_between, passages_between
+from worker.generator.plane.perturbed_model import NearInThePlane
 from worker.generator.process import DiffusionProcess, FloatArray, read_only
 from worker.generator.quantities.multivariate_distribution import SpatialLaw
 from worker.generator.quantities.report import GeneratorReport, Questions
+
+Analysed = tuple[GeneratorReport, NearInThePlane | None]
+"""The report, and what analyses models like this one; None without a law."""
 
 LATTICE = 9
 """Newton's method starts from a lattice of this many points along each coordinate."""
@@ -52,9 +56,9 @@ LARGEST_ERROR = 0.02
 """Relative change by the last step above which a rate is not reported."""
 
 
-def analysed_in_the_plane(process: DiffusionProcess, questions: Questions) -> GeneratorReport:
-    """The report; without a stationary law it keeps the fixed points. Where only an unseen part of the drift stands against a
-    law, `ergodic` is False and the law is there, labelled.
+def analysed_in_the_plane(process: DiffusionProcess, questions: Questions) -> Analysed:
+    """The report, and what analyses models like this one; without a stationary law it keeps the fixed points. Where only an
+    unseen part of the drift stands against a law, `ergodic` is False and the law is there, labelled.
 
     Raises UnresolvedLandscapeError where drift dominates noise too much for cells, UndefinedCoefficientsError where a
     coefficient is not finite.
@@ -64,13 +68,13 @@ def analysed_in_the_plane(process: DiffusionProcess, questions: Questions) -> Ge
     first = first_box(process, rectangle)
     problem = noise_problem(first)
     if problem is not None:
-        return without_law(process, fixed, problem, questions)
+        return without_law(process, fixed, problem, questions), None
     problem = negative_problem(with_law(first))
     if problem is not None:
         return _narrowed(process, fixed, problem, questions)
     escaping = escape_of(first, questions)
     if escaping is not None and not escaping.unseen:
-        return without_law(process, fixed, escaping.reason, questions)
+        return without_law(process, fixed, escaping.reason, questions), None
     try:
         box = settled_box(first)
     except UnresolvedLandscapeError:
@@ -78,13 +82,13 @@ def analysed_in_the_plane(process: DiffusionProcess, questions: Questions) -> Ge
         escaping = escaping or escape_of(first, questions, starts=GATES)
         if escaping is None:
             raise
-        return without_law(process, fixed, escaping.reason, questions)
+        return without_law(process, fixed, escaping.reason, questions), None
     escaping = escaping or escape_of(box, questions)
     problem = hold_problem(box)
     if problem is not None or (escaping is not None and not escaping.unseen):
         return without_law(
             process, fixed, escaping.reason if escaping is not None else problem, questions
-        )
+        ), None
     problem = negative_problem(box)
     if problem is not None:
         return _narrowed(
@@ -92,8 +96,10 @@ def analysed_in_the_plane(process: DiffusionProcess, questions: Questions) -> Ge
         )
     if escaping is not None:
         # Further out there is what carries the process away.
-        report = _with_law(Widened(box), questions, fixed)
-        return replace(report, ergodic=False, reason=escaping.reason, approximation=BEFORE_ESCAPE)
+        report, near = _with_law(Widened(box), questions, fixed)
+        return replace(
+            report, ergodic=False, reason=escaping.reason, approximation=BEFORE_ESCAPE
+        ), near
     wide = wide_enough(box, questions.observed_ranges is not None)
     try:
         return _with_law(wide, questions, fixed)
@@ -103,41 +109,42 @@ def analysed_in_the_plane(process: DiffusionProcess, questions: Questions) -> Ge
         return _with_law(replace(wide, box=box), questions, fixed)
 
 
-def _with_law(
-    widened: Widened, questions: Questions, fixed: tuple[FixedPoint, ...]
-) -> GeneratorReport:
+def _with_law(widened: Widened, questions: Questions, fixed: tuple[FixedPoint, ...]) -> Analysed:
     box = widened.box
     # The box may reach where the first look did not, and be finer than it.
     fixed = fixed_points_in(box.chart.process, _surroundings(box), LATTICE) or fixed
     solution = solve(box, questions.eigenpairs)
     stage = stage_of(solution)
-    return replace(
+    passages = passages_between(stage, questions.places, fixed)
+    committors = committors_between(stage, questions.committors, fixed)
+    report = replace(
         without_law(box.chart.process, fixed, None, questions),
         ergodic=True,
         boundaries="reflecting" if _touches_a_wall(box) else "natural",
         stationary=law_of(solution, questions, widened.spread),
         spectrum=spectrum_of_plane(solution, widened.change),
         memory=memory_in_the_plane(solution, questions.lags, questions.frequencies),
-        between=passages_between(stage, questions.places, fixed),
-        committors=committors_between(stage, questions.committors, fixed),
-        solution=solution,
+        between=tuple(passage for passage, _ in passages),
+        committors=tuple(committor for committor, _ in committors),
     )
+    solved = (tuple(read_from for _, read_from in found) for found in (passages, committors))
+    return report, NearInThePlane(report, solution, *solved)
 
 
 def _narrowed(
     process: DiffusionProcess, fixed: tuple[FixedPoint, ...], problem: str, questions: Questions
-) -> GeneratorReport:
+) -> Analysed:
     """The analysis where the noise is positive, labelled; the problem, where that cannot be had."""
     found = narrowed_to_positive_plane(process, questions)
     if not isinstance(found, Narrowed):
-        return without_law(process, fixed, found or problem, questions)
+        return without_law(process, fixed, found or problem, questions), None
     try:
-        report = _with_law(Widened(settled_box(found.box)), questions, fixed)
+        report, near = _with_law(Widened(settled_box(found.box)), questions, fixed)
     except UnresolvedLandscapeError:
-        return without_law(process, fixed, problem, questions)
+        return without_law(process, fixed, problem, questions), None
     return replace(
         report, boundaries="reflecting", approximation=found.sentence, cut=(found.sentence,)
-    )
+    ), near
 
 
 def law_of(solution: Solution, questions: Questions, spread: float = 0.0) -> SpatialLaw:

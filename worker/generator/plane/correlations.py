@@ -6,14 +6,14 @@ import numpy as np
 from scipy.sparse import csc_array, eye_array
 from scipy.sparse.linalg import SuperLU
 
+from worker.generator.linear.correlations import times_of
 from worker.generator.plane.box.coordinates import Chart
 from worker.generator.plane.eigenmodes import ComplexArray, factorised
 from worker.generator.plane.finite_volumes import Schemes
+from worker.generator.plane.grid import Grid
 from worker.generator.plane.grid_refinement import Level, Solution, weights_of
-from worker.generator.plane.integrated_autocorrelation import functions_of
 from worker.generator.process import FloatArray
 from worker.generator.quantities.correlations import Memory, NoMemory, memory_of
-from worker.generator.quantities.passage_time import Timing
 
 STEPS = 8
 """Steps by which a small model grows."""
@@ -134,7 +134,7 @@ def memory_in_the_plane(solution: Solution, n_lags: int, n_frequencies: int) -> 
             "the autocorrelation does not converge: rates differ too much between regions"
         )
     fastest = float(np.max(np.abs(rates)))
-    times = tuple(Timing(float(time)) for time in found.integrated_times)
+    times = times_of(found.integrated_times)
     memory = memory_of(
         found, times, slowest=slowest, fastest=fastest, n_lags=n_lags, n_frequencies=n_frequencies
     )
@@ -145,6 +145,17 @@ def memory_in_the_plane(solution: Solution, n_lags: int, n_frequencies: int) -> 
             "the autocorrelation does not converge on the finest cells: the noise is too weak for them"
         )
     return memory
+
+
+def functions_of(chart: Chart, grid: Grid) -> list[list[FloatArray]]:
+    """Each coordinate at the cells' centres (n,), an angle by its cosine and sine."""
+    x = chart.state(grid.centres)
+    return [
+        [x[:, axis]]
+        if period is None
+        else [wave(2 * np.pi * x[:, axis] / period) for wave in (np.cos, np.sin)]
+        for axis, period in enumerate(chart.process.periods)
+    ]
 
 
 def level_model(

@@ -1,1 +1,1 @@
-"""Frozen values of the analysis."""
+"""What an analysis answers: frozen values, which know how they are ranked over models that fit the data equally well."""

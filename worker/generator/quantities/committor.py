@@ -1,8 +1,10 @@
 """The committor: where the process goes next, in any number of coordinates."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from worker.generator.process import FloatArray
+from worker.generator.quantities.kinds import PROBABILITY_CURVE
 from worker.generator.quantities.regions import Place
 
 
@@ -15,7 +17,7 @@ class Committed:
     """
 
     grid: tuple[FloatArray, ...]
-    values: FloatArray
+    values: Annotated[FloatArray, PROBABILITY_CURVE]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

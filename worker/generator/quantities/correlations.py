@@ -1,11 +1,12 @@
 """How long the process remembers: its autocorrelation function and power spectrum, in any number of coordinates."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
 
 from worker.generator.process import FloatArray, read_only
+from worker.generator.quantities.kinds import CURVE, FINITE_TIME, POSITIVE_CURVE
 from worker.generator.quantities.passage_time import Timing
 
 SPAN = 5.0
@@ -41,10 +42,10 @@ class Memory:
     """
 
     lags: FloatArray
-    autocorrelation: FloatArray
+    autocorrelation: Annotated[FloatArray, CURVE]
     frequencies: FloatArray
-    power_spectrum: FloatArray
-    integrated_times: tuple[Timing, ...]
+    power_spectrum: Annotated[FloatArray, POSITIVE_CURVE]
+    integrated_times: Annotated[tuple[Timing, ...], FINITE_TIME]
     correlations: Correlations
 
     @property

@@ -1,8 +1,10 @@
 """The stationary law in two and more coordinates."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from worker.generator.process import FloatArray
+from worker.generator.quantities.kinds import DENSITY, NUMBER, PLACE, SHAPE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,16 +23,16 @@ class SpatialLaw:
                         noise does not act in every direction
     """
 
-    mean: tuple[float | None, ...]
-    covariance: tuple[tuple[float | None, ...], ...]
-    skewness: tuple[float | None, ...]
-    kurtosis: tuple[float | None, ...]
+    mean: Annotated[tuple[float | None, ...], PLACE]
+    covariance: Annotated[tuple[tuple[float | None, ...], ...], NUMBER]
+    skewness: Annotated[tuple[float | None, ...], SHAPE]
+    kurtosis: Annotated[tuple[float | None, ...], SHAPE]
     grid: tuple[FloatArray, ...]
-    density: FloatArray
+    density: Annotated[FloatArray, DENSITY]
     reason: str | None = None
     current: FloatArray | None = None
-    circulation: float | None = None
-    entropy_production: float | None = None
+    circulation: Annotated[float | None, NUMBER] = None
+    entropy_production: Annotated[float | None, NUMBER] = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

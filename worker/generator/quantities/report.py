@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from worker.generator.errors import InvalidDomainError
-from worker.generator.line.boundaries import End
+from worker.generator.line.domain.boundaries import End
 from worker.generator.line.effective_potential import EffectivePotential
 from worker.generator.line.fixed_points import Barrier, FixedPoint
 from worker.generator.line.local_relaxation import LocalRelaxation
@@ -16,11 +16,11 @@ from worker.generator.line.passages.exits import Exit, Triple
 from worker.generator.line.passages.mean_times import Passage
 from worker.generator.line.spectrum import Spectrum
 from worker.generator.line.stationary import StationaryLaw
-from worker.generator.plane.grid_refinement import Solution
 from worker.generator.plane.passages.passages import SpatialPassage
 from worker.generator.process import FloatArray
 from worker.generator.quantities.committor import Committor
 from worker.generator.quantities.correlations import Memory, NoMemory
+from worker.generator.quantities.kinds import NUMBER
 from worker.generator.quantities.multivariate_distribution import SpatialLaw
 from worker.generator.quantities.passage_time import Timing
 from worker.generator.quantities.regions import Pair, facing_numbers
@@ -87,7 +87,6 @@ class GeneratorReport:
     approximation     why the numbers are those of another, simpler process; None where they are the process's own
     simulated         what simulated paths show, of three coordinates and more that are not linear
     cut               sentences that name where the analysis ends because the model's noise is not positive beyond
-    solution          what a two-dimensional answer was read from, for samples to be compared with; None for others
     """
 
     ergodic: bool
@@ -106,14 +105,13 @@ class GeneratorReport:
     between: tuple[SpatialPassage, ...] = ()
     committors: tuple[Committor, ...] = ()
     exits: tuple[Exit, ...] = ()
-    probability_current: float | None = None
+    probability_current: Annotated[float | None, NUMBER] = None
     extrapolated: tuple[str, ...] = ()
     observed_ranges: tuple[Range, ...] | None = None
     unseen_mass: float | None = None
     domains: tuple[Range, ...] = ()
     approximation: str | None = None
     cut: tuple[str, ...] = ()
-    solution: Solution | None = None
     simulated: SimulatedLaw | None = None
 
 

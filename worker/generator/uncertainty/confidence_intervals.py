@@ -1,196 +1,247 @@
-"""How uncertain the answer is, given models drawn from the coefficients' covariance."""
+"""How uncertain an answer is: intervals of its quantities over models drawn around the estimate.
 
-from collections.abc import Sequence
-from typing import Literal
+The models of one support differ in few coefficients, and almost every quantity is a smooth function of them: a quadratic one,
+fitted to few models that are analysed and checked on others, says what all the models drawn would. Where it does not, fewer
+models are analysed one by one.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from worker.generator.line.passages.distribution import PROBABILITIES
-from worker.generator.line.passages.quantiles import MOST_SAMPLES
-from worker.generator.line.stationary import StationaryLaw
+from worker.generator.analysis import Analysis
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.quantities.report import GeneratorReport, Range, observed_ranges
-from worker.generator.uncertainty.batch import analysed_together
-from worker.generator.uncertainty.intervals import (
-    Band,
-    GeneratorSpread,
-    band_of_rows,
-    central_interval,
-    interval_of_times,
+from worker.generator.uncertainty.intervals import Intervals, Layout, Leaf
+from worker.generator.uncertainty.response_surface import (
+    Directions,
+    design,
+    design_size,
+    features,
+    quadratic,
 )
-from worker.generator.uncertainty.multivariate_intervals import spread_in_space
-from worker.generator.uncertainty.sampled_model import (
-    Sample,
-    exits_of,
-    grid_of_functions,
-    rates_of,
-)
-from worker.generator.uncertainty.single_model import analysed_alone
-from worker.generator.uncertainty.topography_intervals import topography_spread
 
-MOST_ALONE = 70
-"""Samples that are analysed on panels of their own; from the next of these on all samples are left out."""
+LOOP = 100
+"""Models that are analysed one by one where nothing cheaper is right."""
+REST = 100
+"""The same, of a share of the models for which no quadratic function is fitted, beside others for which one is."""
+CHECKS = 4
+"""Models on which quadratic functions are checked."""
+WRONG = 0.3
+"""Largest error on these, in standard deviations of the quantity over the models: as much as the end of an interval over LOOP
+models varies by chance."""
+ROUNDING = 1e-6
+"""Part of a quantity's own size below which differences are rounding errors."""
+FLAT = 0.05
+"""Spread at a point of a curve, over the largest on it, below which errors there are compared with this part of the largest."""
+CURVES = 1000
+"""Models over which curves are ranked: each of their points to 0.09 standard deviations. Numbers are ranked over all."""
+LOOKS = 200
+"""Models of which it is seen what their drift does far away."""
+RARELY = 0.01
+"""Share of models without a stationary law above which all are analysed one by one."""
 
-__all__ = ["GeneratorSpread", "spread"]
 
+class Draws(Protocol):
+    """Models drawn around an estimate.
 
-def spread(
-    samples: Sequence[DiffusionProcess],
-    reference: GeneratorReport,
-    confidence: float,
-    observed_range: Range | Sequence[Range] | None = None,
-) -> GeneratorSpread:
-    """Intervals of the reference's numbers over models drawn around it.
-
-    confidence      coverage of each central interval, 0 to 1; times are ranked by their logarithm
-    observed_range  where given, each sample is first narrowed to where its noise is positive around the data [state]
-
-    In several coordinates the first 100 samples are analysed, and `observed_range` is not used.
-
-    A sample that has no stationary law counts in `ergodic_share`; its infinite passage times count as infinite.
+    coefficients   (n, m) of each model
+    centre         (m,) of the estimate
+    support        (n,) number of the support that each model has
     """
-    if len(reference.domains) > 1:
-        return spread_in_space(samples, reference, confidence)
-    rates = (
-        np.zeros(0, np.complex128) if reference.spectrum is None else reference.spectrum.eigenvalues
-    )
-    count = len(rates)
-    pairs = tuple((passage.start, passage.to) for passage in reference.passages)
-    ranges = observed_ranges(observed_range, 1)
-    seen = ranges[0] if ranges else None
-    together = analysed_together(samples, reference, pairs, seen)
-    # Any of the samples are as good as all of them; one alone takes as long as a dozen together.
-    alone = [index for index, found in enumerate(together) if found is None]
-    if len(alone) > MOST_ALONE:
-        samples, together = samples[: alone[MOST_ALONE]], together[: alone[MOST_ALONE]]
-    analysed = [
-        found
-        if found is not None
-        else analysed_alone(sample, reference, pairs, seen, in_full=number < MOST_SAMPLES)
-        for number, (sample, found) in enumerate(zip(samples, together, strict=True))
+
+    @property
+    def coefficients(self) -> FloatArray: ...
+
+    @property
+    def centre(self) -> FloatArray: ...
+
+    @property
+    def support(self) -> NDArray[np.int64]: ...
+
+    def process_at(self, coefficients: FloatArray) -> DiffusionProcess:
+        """The model with these coefficients (m,)."""
+        ...
+
+
+def intervals_over(
+    models: Sequence[DiffusionProcess], analysis: Analysis, confidence: float
+) -> Intervals:
+    """Intervals over these very models, each analysed by itself.
+
+    confidence   coverage of each central interval, 0 to 1; times are ranked by their logarithm
+    """
+    if analysis.near is None or not models:
+        return Intervals({})
+    layout = Layout(analysis.report)
+    near = _Near.of(analysis, layout)
+    found = [near(model) for model in models]
+    rows = np.array([row for row, _ in found])
+    share = float(np.mean(analysis.near.lawful(models) & [ergodic for _, ergodic in found]))
+    return layout.intervals([rows[:, place] for _, place in layout.leaves], confidence, share)
+
+
+def confidence_intervals(analysis: Analysis, draws: Draws, confidence: float) -> Intervals:
+    """Intervals of the analysis' quantities over all models that are drawn, most of which need not be analysed.
+
+    confidence   coverage of each central interval, 0 to 1; times are ranked by their logarithm
+    """
+    count = len(draws.coefficients)
+    if analysis.near is None or not count:
+        return Intervals({})
+    some = [draws.process_at(c) for c in draws.coefficients[:LOOKS]]
+    lawful = analysis.near.lawful(some)
+    share = float(lawful.mean())
+    smooth = [
+        support
+        for support in _large_supports(draws)
+        if lawful[support[support < len(lawful)]].mean() > 1 - RARELY
     ]
-    law = [sample for sample in analysed if sample.settled]
-    first = [sample for sample in analysed[:MOST_SAMPLES] if sample.settled]
+    if not smooth:
+        return intervals_over(some[:LOOP], analysis, confidence)
+    layout = Layout(analysis.report)
+    near = _Near.of(analysis, layout)
+    values = [
+        np.full(
+            (min(count, CURVES if leaf.kind.whole else count), place.stop - place.start), np.nan
+        )
+        for leaf, place in layout.leaves
+    ]
+    rest = np.full(count, True)
+    for support in smooth:
+        rest[support] = False
+        surface = _Surface.fitted(draws, support, near, layout)
+        for table, (_, place) in zip(values, layout.leaves, strict=True):
+            rows = support[support < len(table)]
+            table[rows] = surface.values(draws.coefficients[rows], place)
+    others = np.flatnonzero(rest)
+    if len(others):
+        _fill(
+            values, layout, others, near.rows(draws, others[: _share_of(REST, len(others), count)])
+        )
+    return layout.intervals(values, confidence, share)
 
-    def interval(numbers: list[float | None]) -> Range | None:
-        return central_interval(numbers, confidence)
 
-    def time_interval(logs: list[float | None]) -> Range | None:
-        return interval_of_times(logs, confidence)
+def _share_of(number: int, part: int, whole: int) -> int:
+    return min(part, -(-number * part // whole))
 
-    law_of_reference = reference.stationary
 
-    def of_shape(name: Literal["skewness", "kurtosis"]) -> tuple[Range | None, ...]:
-        if (
-            not isinstance(law_of_reference, StationaryLaw)
-            or getattr(law_of_reference, name)[0] is None
+def _fill(
+    values: Sequence[FloatArray], layout: Layout, models: NDArray[np.int64], rows: FloatArray
+) -> None:
+    """Gives each of the models the numbers of one of those that were analysed, turn by turn."""
+    for table, (_, place) in zip(values, layout.leaves, strict=True):
+        here = models[models < len(table)]
+        table[here] = rows[np.arange(len(here)) % len(rows), place]
+
+
+def _large_supports(draws: Draws) -> list[NDArray[np.int64]]:
+    """The models of each support for which a quadratic function takes fewer models than its share of a loop."""
+    found = []
+    for support in np.unique(draws.support):
+        models = np.flatnonzero(draws.support == support)
+        directions = Directions.of(draws.coefficients[models], _centre(draws, models))
+        if directions.count and design_size(directions.count) + CHECKS < _share_of(
+            LOOP, len(models), len(draws.support)
         ):
-            return (None,)
-        return (interval([getattr(sample, name) for sample in law]),)
+            found.append(models)
+    return found
 
-    def deviation(i: int) -> Range | None:
-        """Of a passage whose time's deviation the reference has."""
-        found = reference.passages[i].deviation
-        if found is None or found.log_value is None:
-            return None
-        return time_interval([s.log_deviations[i] for s in analysed if s.log_deviations])
 
-    tops = {point.at[0] for point in reference.fixed_points if not point.stable}
-    return GeneratorSpread(
-        eigenvalues=tuple(
-            interval([s.rates[k] if k < len(s.rates) else None for s in law]) for k in range(count)
-        ),
-        frequencies=tuple(
-            interval([s.frequencies[k] if k < len(s.frequencies) else None for s in law])
-            if rate.imag
-            else None
-            for k, rate in enumerate(rates)
-        ),
-        mean=(interval([sample.mean for sample in law]),),
-        covariance=((interval([sample.variance for sample in law]),),),
-        passages=tuple(
-            time_interval([s.log_times[i] for s in analysed if s.log_times])
-            for i in range(len(pairs))
-        ),
-        # To the top of the reference's barrier is to one side or the other of a sample's: the formula jumps there.
-        kramers=tuple(
-            None
-            if tops & set(pair)
-            else time_interval([s.log_kramers[i] for s in analysed if s.log_kramers])
-            for i, pair in enumerate(pairs)
-        ),
-        exits=tuple(
-            (
-                interval([s.exits[i][0] for s in analysed if s.exits]),
-                time_interval([s.exits[i][1] for s in analysed if s.exits]),
+def _centre(draws: Draws, models: NDArray[np.int64]) -> FloatArray:
+    """The estimate, where it has the models' support; else their mean."""
+    own = draws.support[models[0]] == 0
+    return draws.centre if own else np.asarray(draws.coefficients[models].mean(axis=0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Near:
+    """Analyses models as vectors of numbers, moved by as much as the analysis near the reference misses the reference itself."""
+
+    analyse: Callable[[DiffusionProcess], tuple[FloatArray, bool]]
+    moved: FloatArray
+
+    @classmethod
+    def of(cls, analysis: Analysis, layout: Layout) -> "_Near":
+        near = analysis.near
+        assert near is not None
+
+        def analyse(process: DiffusionProcess) -> tuple[FloatArray, bool]:
+            report = near(process)
+            return layout.row(report), report.ergodic
+
+        with np.errstate(invalid="ignore"):
+            missed = layout.reference - analyse(analysis.process)[0]
+        # What is not even found of the reference itself is not there to be compared.
+        layout.known &= np.isfinite(missed)
+        return cls(analyse, np.where(layout.known, missed, 0.0))
+
+    def __call__(self, process: DiffusionProcess) -> tuple[FloatArray, bool]:
+        row, ergodic = self.analyse(process)
+        return row + self.moved, ergodic
+
+    def rows(self, draws: Draws, models: NDArray[np.int64]) -> FloatArray:
+        """(n, M) of some of the models drawn."""
+        return np.array([self(draws.process_at(draws.coefficients[k]))[0] for k in models])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Surface:
+    """The numbers of models of one support: quadratic functions of their coefficients where those hold, else of models that were
+    analysed one by one.
+
+    coefficients  (design_size, M) of the quadratic functions
+    holds         (M,) whether each of them does
+    rows          (n, M) the numbers of the models that were analysed; empty where all hold
+    """
+
+    directions: Directions
+    coefficients: FloatArray
+    holds: NDArray[np.bool_]
+    rows: FloatArray
+
+    @classmethod
+    def fitted(
+        cls, draws: Draws, models: NDArray[np.int64], near: _Near, layout: Layout
+    ) -> "_Surface":
+        own = draws.coefficients[models]
+        directions = Directions.of(own, _centre(draws, models))
+        nodes = [near(draws.process_at(c))[0] for c in directions.at(design(directions.count))]
+        coefficients = quadratic(np.array(nodes), directions.count)
+        rows = near.rows(draws, models[:CHECKS])
+        expected = features(directions.steps(own[:LOOKS])) @ coefficients
+        holds = np.full(len(layout.reference), True)
+        error = np.abs(rows - expected[:CHECKS]).max(axis=0)
+        spread = expected.std(axis=0)
+        for leaf, place in layout.leaves:
+            holds[place] = (
+                _held(leaf, error[place], spread[place], layout.size_of(leaf))
+                | ~layout.known[place]
             )
-            for i in range(len(exits_of(reference)))
-        ),
-        skewness=of_shape("skewness"),
-        kurtosis=of_shape("kurtosis"),
-        deviations=tuple(deviation(i) for i in range(len(pairs))),
-        committors=_bands(reference, analysed, confidence),
-        quantiles=_quantiles(reference, analysed[:MOST_SAMPLES], confidence),
-        eigenfunctions=_function_bands(reference, first, confidence),
-        topography=topography_spread(
-            [sample.topography for sample in analysed], reference, confidence
-        ),
-        current=interval([sample.current for sample in analysed]),
-        integrated_time=time_interval([sample.log_integrated_time for sample in law]),
-        autocorrelation=_curve_band([sample.autocorrelation for sample in first], confidence),
-        power_spectrum=_curve_band([sample.power_spectrum for sample in first], confidence),
-        ergodic_share=sum(sample.ergodic for sample in analysed) / len(analysed)
-        if analysed
-        else None,
-        n_samples=len(analysed),
-    )
+        if not holds.all():
+            more = models[CHECKS : _share_of(LOOP, len(models), len(draws.support))]
+            rows = np.concatenate([rows, near.rows(draws, more)])
+        return cls(directions, coefficients, holds, rows)
+
+    def values(self, models: FloatArray, place: slice) -> FloatArray:
+        """(n, size) the numbers of a leaf of models (n, m)."""
+        found = features(self.directions.steps(models)) @ self.coefficients[:, place]
+        holds = self.holds[place]
+        if not holds.all():
+            found[:, ~holds] = self.rows[np.arange(len(models)) % len(self.rows)][:, place][
+                :, ~holds
+            ]
+        return np.asarray(found)
 
 
-def _quantiles(
-    reference: GeneratorReport, analysed: Sequence[Sample], confidence: float
-) -> tuple[tuple[Range | None, ...], ...]:
-    """For each passage of the reference, of each of its quantiles."""
-    found = [sample.log_quantiles for sample in analysed if sample.log_quantiles]
-    missing = np.full(len(PROBABILITIES), np.nan)
-    intervals = []
-    for i in range(len(reference.passages)):
-        rows = np.array([missing if logs[i] is None else logs[i] for logs in found]).reshape(
-            -1, len(PROBABILITIES)
-        )
-        columns = ([None if np.isnan(log) else float(log) for log in column] for column in rows.T)
-        intervals.append(tuple(interval_of_times(column, confidence) for column in columns))
-    return tuple(intervals)
-
-
-def _bands(
-    reference: GeneratorReport, analysed: Sequence[Sample], confidence: float
-) -> tuple[Band | None, ...]:
-    """One for each committor of the reference."""
-    lawful = [sample.committors for sample in analysed if sample.committors]
-    known = [committor.found is not None for committor in reference.committors]
-    at = np.cumsum(known) - 1
-    return tuple(
-        band_of_rows([rows[k] for rows in lawful], confidence) if has else None
-        for k, has in zip(at, known, strict=True)
-    )
-
-
-def _curve_band(curves: Sequence[FloatArray | None], confidence: float) -> Band | None:
-    """The band of the one coordinate's curves, each end (1, n)."""
-    band = band_of_rows(curves, confidence)
-    return None if band is None else (band[0][None], band[1][None])
-
-
-def _function_bands(
-    reference: GeneratorReport, analysed: Sequence[Sample], confidence: float
-) -> tuple[Band | None, ...]:
-    """One for each eigenfunction of the reference."""
-    if grid_of_functions(reference) is None:
-        return ()
-    found = [sample.eigenfunctions for sample in analysed]
-    return tuple(
-        band_of_rows(
-            [None if rows is None or k >= len(rows) else rows[k] for rows in found], confidence
-        )
-        for k in range(len(rates_of(reference)))
+def _held(leaf: Leaf, error: FloatArray, spread: FloatArray, size: FloatArray) -> NDArray[np.bool_]:
+    """(size,) whether the errors at the checks are small beside the spread over the models."""
+    known = np.isfinite(leaf.value.ravel())
+    if not leaf.kind.whole:
+        return np.asarray(error <= WRONG * spread + ROUNDING * size)
+    smallest = np.maximum(spread, FLAT * np.max(spread[known]))
+    return np.full(
+        len(error), bool(np.all(error[known] <= WRONG * smallest[known] + ROUNDING * size[known]))
     )

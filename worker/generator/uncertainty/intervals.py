@@ -1,138 +1,219 @@
-"""Central percentile intervals over sampled models."""
+"""Central intervals of every quantity of a report over other models: one walk over the report's tree, leaf by leaf."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache, cached_property
+from typing import Any, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 
 from worker.generator.process import FloatArray
+from worker.generator.quantities.kinds import FINITE_TIME, NUMBER, Kind, numbers_of
+from worker.generator.quantities.passage_time import Timing
 
 Range = tuple[float, float]
 Band = tuple[FloatArray, FloatArray]
 """Lower and upper ends of central intervals, on a grid."""
+Path = tuple[str | int, ...]
+"""Names of fields and numbers of items from a report's root to one of its leaves."""
 
 FEWEST = 20
-"""Samples below which no interval is given."""
+"""Models below which no interval is given."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TopographySpread:
-    """Central percentile intervals over those samples that have what the reference has there.
+class Intervals:
+    """Central intervals over models, in a tree of the report's own shape; empty without models.
 
-    fixed_points  one tuple for each fixed point of the reference, with the interval of each coordinate [state]
-    rates         likewise of the real parts of the Jacobian's eigenvalues there; empty in one coordinate [1/time]
-    frequencies   and of the imaginary parts, None where the reference's vanishes; empty in one coordinate [1/time]
-    barriers      of each barrier of the reference, its heights ΔV and ΔΦ [state²/time], [kT]
-    density, potential, relaxation   bands of the stationary density, of the effective potential, each sample's zero at its own
-                  lowest point, and of |b'|/a, on the reference's grids; the last two None in several coordinates
+    ends           path → lower and upper ends, each of the leaf's own shape; nan where too few models have the quantity. They are
+                   the models' own percentiles: the reference lies inside only if the models put it there.
+    ergodic_share  share of the models that have a stationary law; None without models
     """
 
-    fixed_points: tuple[tuple[Range | None, ...], ...]
-    rates: tuple[tuple[Range | None, ...], ...] = ()
-    frequencies: tuple[tuple[Range | None, ...], ...] = ()
-    barriers: tuple[tuple[Range | None, Range | None], ...] = ()
-    density: Band | None = None
-    potential: Band | None = None
-    relaxation: Band | None = None
+    ends: Mapping[Path, Band]
+    ergodic_share: float | None = None
 
+    def range(self, *path: str | int) -> Range | None:
+        """The interval of a number; the path may end with its place in an array or a tuple."""
+        found = self._at(path)
+        return None if found is None or np.isnan(found[0]) else (float(found[0]), float(found[1]))
 
-@dataclass(frozen=True, slots=True)
-class GeneratorSpread:
-    """Central percentile intervals over the sampled models; None where too few samples have the quantity.
+    def ranges(self, *path: str | int) -> tuple[Range | None, ...]:
+        """The intervals of numbers that stand in a row; none where the leaf has none at all."""
+        found = self.ends.get(path)
+        return () if found is None else tuple(self.range(*path, i) for i in range(len(found[0])))
 
-    They are the samples' own percentiles: the reference value lies inside them only if the samples put it there.
+    def band(self, *path: str | int) -> Band | None:
+        """The ends of a curve; the path may end with its row."""
+        found = self._at(path)
+        return None if found is None or np.isnan(found[0]).all() else found
 
-    eigenvalues    one interval for each eigenvalue of the reference [1/time]
-    mean           (d,) intervals [state]
-    covariance     (d, d) intervals [state²]
-    passages       one interval for each passage of the reference, its mean time [time]
-    between        one interval for each passage between places of several coordinates; empty in one [time]
-    kramers        likewise for the asymptotic formula [time]
-    frequencies    one interval for the imaginary part of each eigenvalue; None where it is zero [1/time]
-    exits          of each exit that the reference has, the probability to leave at the upper end, and the mean time [time]
-    integrated_time  of the autocorrelation in one coordinate [time]
-    integrated_times  likewise, one for each of several coordinates; empty in one [time]
-    skewness, kurtosis  one for each coordinate; empty where they are not looked at
-    circulation, entropy_production  of two coordinates [state²/time], [1/time]
-    deviations     one for each passage, in several coordinates between places, of its time's standard deviation [time]
-    committors     one band for each committor of the reference
-    quantiles      for each passage in one coordinate, one interval a quantile, over the first hundred samples [time]
-    topography     of fixed points, barriers, density and potential; None where they are not looked at
-    current        of probability, on a circle [1/time]
-    autocorrelation, power_spectrum  bands of both functions, each end (d, n) at the reference's lags and frequencies, nan for a
-                   coordinate that has none; over the first hundred samples [1], [state²·time]
-    eigenfunctions one band for each of the reference, on its grid; empty where they are not looked at
-    ergodic_share  share of the samples that have a stationary law; None without samples
-    n_samples      how many models were analysed
-    """
-
-    eigenvalues: tuple[Range | None, ...]
-    mean: tuple[Range | None, ...]
-    covariance: tuple[tuple[Range | None, ...], ...]
-    passages: tuple[Range | None, ...]
-    kramers: tuple[Range | None, ...]
-    ergodic_share: float | None
-    n_samples: int
-    frequencies: tuple[Range | None, ...] = ()
-    between: tuple[Range | None, ...] = ()
-    exits: tuple[tuple[Range | None, Range | None], ...] = ()
-    integrated_time: Range | None = None
-    integrated_times: tuple[Range | None, ...] = ()
-    skewness: tuple[Range | None, ...] = ()
-    kurtosis: tuple[Range | None, ...] = ()
-    circulation: Range | None = None
-    entropy_production: Range | None = None
-    deviations: tuple[Range | None, ...] = ()
-    committors: tuple[Band | None, ...] = ()
-    quantiles: tuple[tuple[Range | None, ...], ...] = ()
-    topography: TopographySpread | None = None
-    current: Range | None = None
-    autocorrelation: Band | None = None
-    power_spectrum: Band | None = None
-    eigenfunctions: tuple[Band | None, ...] = ()
-
-
-def central_interval(numbers: Sequence[float | None], confidence: float) -> Range | None:
-    """The interval that holds the middle `confidence` of the numbers; None where too few samples have one."""
-    known = np.array([number for number in numbers if number is not None], dtype=float)
-    if len(known) < max(FEWEST, len(numbers) / 2):
+    def _at(self, path: Path) -> Band | None:
+        for depth in range(len(path), 0, -1):
+            if path[:depth] in self.ends:
+                place: tuple[Any, ...] = path[depth:]
+                low, high = (np.asarray(end[place]) for end in self.ends[path[:depth]])
+                return low, high
         return None
-    # Order statistics, not interpolation: an infinite time must not turn its neighbour into nan.
-    low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2], method="nearest")
-    return float(low), float(high)
 
 
-def column_intervals(rows: FloatArray, confidence: float) -> tuple[Range | None, ...]:
-    """One interval for each column of (samples, n); nan where a sample has no such number."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaf:
+    """One quantity of a report: a number or an array, by its path, with how it is ranked."""
+
+    path: Path
+    kind: Kind
+    value: FloatArray
+
+
+def leaves(node: Any, path: Path = ()) -> Iterator[Leaf]:
+    """All quantities of a report that are ranked over models."""
+    for name, kind in _kinds_of(type(node)):  # type: ignore[arg-type]
+        value, here = getattr(node, name), (*path, name)
+        if value is None:
+            continue
+        if kind is not None:
+            yield from _of_kind(here, kind, value)
+        elif is_dataclass(value):
+            yield from leaves(value, here)
+        elif isinstance(value, tuple):
+            for number, item in enumerate(value):
+                if is_dataclass(item):
+                    yield from leaves(item, (*here, number))
+
+
+@cache
+def _kinds_of(of: type) -> tuple[tuple[str, Kind | None], ...]:
+    """The fields of a value, with the kinds of those that are ranked."""
+    hints = get_type_hints(of, include_extras=True)
+    found = ((place.name, getattr(hints[place.name], "__metadata__", ())) for place in fields(of))
     return tuple(
-        central_interval([None if np.isnan(v) else float(v) for v in column], confidence)
-        for column in rows.T
+        (name, next((note for note in notes if isinstance(note, Kind)), None))
+        for name, notes in found
     )
 
 
-def interval_of_times(logs: Sequence[float | None], confidence: float) -> Range | None:
-    """The central interval of times given by their logarithms; an end may be infinite."""
-    found = central_interval(logs, confidence)
-    with np.errstate(over="ignore"):
-        return None if found is None else (float(np.exp(found[0])), float(np.exp(found[1])))
+def _of_kind(path: Path, kind: Kind, value: Any) -> Iterator[Leaf]:
+    if isinstance(value, tuple) and value and isinstance(value[0], Timing):
+        for number, item in enumerate(value):
+            yield from _of_kind((*path, number), kind, item)
+    elif isinstance(value, Timing):
+        if value.log_value is None and value.value is not None and kind is FINITE_TIME:
+            yield Leaf(path, NUMBER, np.array(value.value))
+        else:
+            yield Leaf(
+                path, kind, np.array(kind.absent if value.log_value is None else value.log_value)
+            )
+    elif isinstance(value, tuple) and value and isinstance(value[0], tuple):
+        yield Leaf(path, kind, np.array([numbers_of(row) for row in value]))
+    else:
+        array = (
+            numbers_of(value) if isinstance(value, tuple) and None in value else np.asarray(value)
+        )
+        if not np.iscomplexobj(array):
+            yield Leaf(path, kind, kind.forward(array.astype(float)))
+            return
+        # Of a complex number the real part is a rate, which has the kind; the imaginary part is a number, if there is one.
+        yield Leaf((*path, "re"), kind, kind.forward(array.real))
+        yield Leaf((*path, "im"), NUMBER, np.where(array.imag != 0, array.imag, np.nan))
 
 
-def central_band(values: FloatArray, confidence: float) -> Band | None:
-    """The central interval of values (samples, …), nan where a sample has none, at each point of a grid; None where too few have
-    any."""
-    known = np.isfinite(values).any(axis=tuple(range(1, values.ndim)))
-    if known.sum() < max(FEWEST, len(values) / 2):
-        return None
-    low, high = np.quantile(
-        values[known], [(1 - confidence) / 2, (1 + confidence) / 2], axis=0, method="nearest"
+class Layout:
+    """The leaves of a reference in one vector, and the same of reports that are like it."""
+
+    def __init__(self, reference: Any) -> None:
+        found = [
+            leaf for leaf in leaves(reference) if leaf.value.size and np.isfinite(leaf.value).any()
+        ]
+        stops = np.cumsum([leaf.value.size for leaf in found])
+        self.leaves: tuple[tuple[Leaf, slice], ...] = tuple(
+            (leaf, slice(int(stop) - leaf.value.size, int(stop)))
+            for leaf, stop in zip(found, stops, strict=True)
+        )
+        self.reference = (
+            np.concatenate([leaf.value.ravel() for leaf in found]) if found else np.zeros(0)
+        )
+
+    @cached_property
+    def known(self) -> NDArray[np.bool_]:
+        """(M,) where the reference has a number."""
+        return np.asarray(np.isfinite(self.reference))
+
+    def size_of(self, leaf: Leaf) -> FloatArray:
+        """(size,) what differences of a leaf are compared with that may be rounding errors."""
+        value = np.abs(leaf.value.ravel())
+        if leaf.kind.unit is None:
+            return (
+                np.full(value.shape, np.max(value, where=np.isfinite(value), initial=0.0))
+                if leaf.kind.whole
+                else value
+            )
+        return np.full(value.shape, self._state if leaf.kind.unit == "state" else 1.0)
+
+    @cached_property
+    def _state(self) -> float:
+        """The largest standard deviation of the law, or distance of fixed points [state]."""
+        found = {leaf.path: leaf.value for leaf, _ in self.leaves}
+        variances = found.get(("stationary", "covariance"), np.zeros((0, 0)))
+        places = np.array(
+            [
+                value
+                for path, value in found.items()
+                if path[0] == "fixed_points" and path[-1] == "at"
+            ]
+        )
+        spread = float(np.ptp(places, axis=0).max()) if len(places) else 0.0
+        return max(float(np.sqrt(np.nanmax(np.diag(variances), initial=0.0))), spread)
+
+    def row(self, report: Any) -> FloatArray:
+        """(M,) the numbers of a report; nan where it has none."""
+        row = np.full(self.reference.shape, np.nan)
+        if report is None:
+            return row
+        found = {leaf.path: leaf for leaf in leaves(report)}
+        for leaf, place in self.leaves:
+            value = found.get(leaf.path)
+            if (
+                value is not None
+                and value.kind is leaf.kind
+                and value.value.shape == leaf.value.shape
+            ):
+                row[place] = value.value.ravel()
+        return row
+
+    def intervals(
+        self, values: Sequence[FloatArray], confidence: float, share: float | None
+    ) -> Intervals:
+        """The intervals from the numbers (n, size) of n models of each leaf."""
+        ends: dict[Path, Band] = {}
+        for (leaf, place), rows in zip(self.leaves, values, strict=True):
+            known = self.known[place].reshape(leaf.value.shape)
+            ends[leaf.path] = _ends(
+                leaf.kind, rows.reshape(len(rows), *leaf.value.shape), known, confidence
+            )
+        return Intervals(ends, share)
+
+
+def _ends(kind: Kind, values: FloatArray, known: NDArray[np.bool_], confidence: float) -> Band:
+    if kind.monotone:
+        low, high = (kind.back(end) for end in central_ends(values, confidence))
+    else:
+        low, high = central_ends(kind.back(values), confidence)
+    return np.where(known, low, np.nan), np.where(known, high, np.nan)
+
+
+def central_ends(values: FloatArray, confidence: float) -> Band:
+    """Ends of the intervals that hold the middle `confidence` of the models' values (n, …) at each place; nan where fewer than
+    half of the models, or than `FEWEST`, have a value there."""
+    ordered = np.sort(values, axis=0)
+    counts = len(values) - np.isnan(values).sum(axis=0)
+    enough = counts >= max(FEWEST, len(values) / 2)
+    # Order statistics, not interpolation: an infinite time must not turn its neighbour into nan.
+    low, high = (
+        np.take_along_axis(
+            ordered, np.rint((np.maximum(counts, 1) - 1) * share).astype(int)[None], axis=0
+        )[0]
+        for share in ((1 - confidence) / 2, (1 + confidence) / 2)
     )
-    return low, high
-
-
-def band_of_rows(rows: Sequence[FloatArray | None], confidence: float) -> Band | None:
-    """The same of each sample's values on one grid, None where a sample has none."""
-    known = [row for row in rows if row is not None]
-    if not known:
-        return None
-    missing = np.full(known[0].shape, np.nan)
-    return central_band(np.array([missing if row is None else row for row in rows]), confidence)
+    return np.where(enough, low, np.nan), np.where(enough, high, np.nan)

@@ -25,15 +25,6 @@ def polynomial(x: Floats, origin: float, unit: float, powers: Floats) -> Floats:
 
 
 @nb.njit(cache=True, nogil=True)
-def many_polynomials(x: Floats, origin: float, unit: float, powers: Floats) -> Floats:
-    """(n,) → (m, n): `polynomial` with each of the m rows of powers."""
-    result = np.empty((len(powers), len(x)))
-    for row in range(len(powers)):
-        result[row] = polynomial(x, origin, unit, powers[row])
-    return result
-
-
-@nb.njit(cache=True, nogil=True)
 def polynomials(
     x: Floats, origins: Floats, units: Floats, exponents: NDArray[np.int64], coefficients: Floats
 ) -> Floats:

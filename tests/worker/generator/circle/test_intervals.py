@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 
 from worker.documents.generator import analysis_of
-from worker.generator.analysis import analyse
+from worker.generator.analysis import analyse, analysis
 from worker.generator.circle.correlations import CircleCorrelations
 from worker.generator.line.passages.distribution import PassageCurve
 from worker.generator.process import FloatArray, ScalarProcess
 from worker.generator.quantities.correlations import Memory
 from worker.generator.quantities.report import GeneratorReport
-from worker.generator.uncertainty.confidence_intervals import spread
-from worker.generator.uncertainty.single_model import analysed_alone
+from worker.generator.uncertainty.confidence_intervals import intervals_over
 
 SHARES = [0.05, 0.95]
 
@@ -42,11 +41,14 @@ def power(push: FloatArray, frequencies: FloatArray) -> FloatArray:
 
 
 def test_the_memory_of_a_free_rotation_has_the_bands_of_its_closed_form() -> None:
-    pushes, reference = np.linspace(0.5, 1.5, 41), analyse(driven(1.0))
-    found, memory = spread([driven(push) for push in pushes], reference, 0.9), memory_of(reference)
+    pushes, reference = np.linspace(0.5, 1.5, 41), analysis(driven(1.0))
+    found, memory = (
+        intervals_over([driven(push) for push in pushes], reference, 0.9),
+        memory_of(reference.report),
+    )
     for band, curves in (
-        (found.autocorrelation, decay(pushes[:, None], memory.lags)),
-        (found.power_spectrum, power(pushes[:, None], memory.frequencies)),
+        (found.band("memory", "autocorrelation"), decay(pushes[:, None], memory.lags)),
+        (found.band("memory", "power_spectrum"), power(pushes[:, None], memory.frequencies)),
     ):
         assert band is not None
         np.testing.assert_allclose(
@@ -62,8 +64,10 @@ def test_the_memory_of_a_free_rotation_has_the_bands_of_its_closed_form() -> Non
             > 1e-2
         )
     low, high = np.quantile(pushes, SHARES, method="nearest")
-    assert found.integrated_time == pytest.approx((1 / (1 + high**2), 1 / (1 + low**2)), rel=1e-9)
-    assert found.frequencies[:2] == (
+    assert found.range("memory", "integrated_times", 0) == pytest.approx(
+        (1 / (1 + high**2), 1 / (1 + low**2)), rel=1e-9
+    )
+    assert found.ranges("spectrum", "eigenvalues", "im")[:2] == (
         pytest.approx((low, high), rel=1e-9),
         pytest.approx((-high, -low), rel=1e-9),
     )
@@ -71,11 +75,12 @@ def test_the_memory_of_a_free_rotation_has_the_bands_of_its_closed_form() -> Non
 
 def test_a_band_of_memories_holds_the_share_of_samples_at_a_lag_that_it_says() -> None:
     random = np.random.default_rng(5)
-    pushes, reference = 1 + 0.1 * random.standard_normal(70), analyse(driven(1.0))
-    band, lags = (
-        spread([driven(push) for push in pushes], reference, 0.8).autocorrelation,
-        memory_of(reference).lags,
+    pushes, reference = 1 + 0.1 * random.standard_normal(70), analysis(driven(1.0))
+    found, lags = (
+        intervals_over([driven(push) for push in pushes], reference, 0.8),
+        memory_of(reference.report).lags,
     )
+    band = found.band("memory", "autocorrelation")
     assert band is not None
     fresh = decay(1 + 0.1 * random.standard_normal((4000, 1)), lags)
     inside = np.mean((fresh >= band[0][0]) & (fresh <= band[1][0]), axis=0)
@@ -88,25 +93,27 @@ def test_a_band_of_memories_holds_the_share_of_samples_at_a_lag_that_it_says() -
 def test_curves_and_quantiles_of_a_sample_are_those_of_its_own_analysis(
     asked: tuple[float, float],
 ) -> None:
-    reference = analyse(driven(0.1, 0.3, 0.8, 0.5), passages=[asked])
-    pairs = tuple((passage.start, passage.to) for passage in reference.passages)
-    known, memory = reference.passages[0].law, memory_of(reference)
+    reference = analysis(driven(0.1, 0.3, 0.8, 0.5), passages=[asked])
+    known, memory = reference.report.passages[0].law, memory_of(reference.report)
+    assert reference.near is not None
     assert isinstance(known, PassageCurve)
     for model in (driven(0.12, 0.28, 0.85, 0.47), driven(0.07, 0.33, 0.77, 0.52)):
-        sample, own = (
-            analysed_alone(model, reference, pairs, None),
-            analyse(model, passages=[asked]),
-        )
+        sample, own = reference.near(model), analyse(model, passages=[asked])
         law, own_memory = own.passages[0].law, memory_of(own)
         assert isinstance(law, PassageCurve)
         # A law is given to a thousandth of its peak, the early times of it to as much.
-        assert sample.log_quantiles[0] == pytest.approx(np.log(law.quantiles), abs=1e-3)
+        assert np.log(sample.passages[0].quantiles) == pytest.approx(
+            np.log(law.quantiles), abs=1e-3
+        )
         curve = own_memory.correlations.autocorrelation(memory.lags)[0]
         spectrum = own_memory.correlations.power_spectrum(memory.frequencies)[0]
-        assert sample.autocorrelation == pytest.approx(curve, abs=1e-6)
-        assert sample.power_spectrum == pytest.approx(spectrum, rel=1e-5)
+        assert memory_of(sample).autocorrelation[0] == pytest.approx(curve, abs=1e-6)
+        assert memory_of(sample).power_spectrum[0] == pytest.approx(spectrum, rel=1e-5)
         assert own.spectrum is not None
-        assert sample.rates == pytest.approx(own.spectrum.eigenvalues.real, rel=1e-5)
+        assert sample.spectrum is not None
+        assert sample.spectrum.eigenvalues.real == pytest.approx(
+            own.spectrum.eigenvalues.real, rel=1e-5
+        )
         # Negative control: they are not the reference's.
         assert np.max(np.abs(np.log(known.quantiles) - np.log(law.quantiles))) > 5e-3
         assert np.max(np.abs(curve - memory.autocorrelation[0])) > 1e-2
@@ -114,16 +121,16 @@ def test_curves_and_quantiles_of_a_sample_are_those_of_its_own_analysis(
 
 def test_a_law_much_narrower_than_the_references_is_not_had_from_as_few_modes() -> None:
     """Two wells, so steep that their law has higher modes."""
-    reference = analyse(driven(0.0, 0.0, 0.8, 0.8))
+    reference = analysis(driven(0.0, 0.0, 0.8, 0.8))
     model = driven(0.0, 0.0, 2.3, 0.3)
-    pairs = tuple((passage.start, passage.to) for passage in reference.passages)
+    assert reference.near is not None
     sample, own, memory = (
-        analysed_alone(model, reference, pairs, None),
+        reference.near(model),
         memory_of(analyse(model)),
-        memory_of(reference),
+        memory_of(reference.report),
     )
     curve = own.correlations.autocorrelation(memory.lags)[0]
-    assert sample.autocorrelation == pytest.approx(curve, abs=1e-5)
+    assert memory_of(sample).autocorrelation[0] == pytest.approx(curve, abs=1e-5)
     # Negative control: on the modes that are enough for the reference it is not.
     assert isinstance(memory.correlations, CircleCorrelations)
     assert memory.correlations.few is not None
@@ -135,14 +142,17 @@ def test_a_law_much_narrower_than_the_references_is_not_had_from_as_few_modes() 
 
 @pytest.mark.slow
 def test_weak_noise_has_no_memory_and_no_band_but_settled_rates() -> None:
-    reference = analyse(driven(0.1, 1.0, 0.5, 0.02))
-    assert not isinstance(reference.memory, Memory)
+    reference = analysis(driven(0.1, 1.0, 0.5, 0.02))
+    assert not isinstance(reference.report.memory, Memory)
     noises = np.linspace(0.018, 0.022, 20)
-    found = spread([driven(0.1, 1.0, 0.5, a) for a in noises], reference, 0.9999)
-    assert found.autocorrelation is None
-    assert found.integrated_time is None
-    assert found.current is not None
-    fastest, interval = analyse(driven(0.1, 1.0, 0.5, 0.018)).spectrum, found.eigenvalues[4]
+    found = intervals_over([driven(0.1, 1.0, 0.5, a) for a in noises], reference, 0.9999)
+    assert found.band("memory", "autocorrelation") is None
+    assert found.range("memory", "integrated_times", 0) is None
+    assert found.range("probability_current") is not None
+    fastest, interval = (
+        analyse(driven(0.1, 1.0, 0.5, 0.018)).spectrum,
+        found.range("spectrum", "eigenvalues", "re", 4),
+    )
     assert fastest is not None
     assert interval is not None
     # On 32 modes, which are enough for most models, it is 40 % away.
@@ -150,22 +160,26 @@ def test_weak_noise_has_no_memory_and_no_band_but_settled_rates() -> None:
 
 
 def test_the_document_has_them() -> None:
-    reference = analyse(driven(1.0), passages=[(0.0, 1.0)])
-    found = spread([driven(push) for push in np.linspace(0.9, 1.1, 25)], reference, 0.9)
-    document = analysis_of(reference, found)
+    reference = analysis(driven(1.0), passages=[(0.0, 1.0)])
+    found = intervals_over([driven(push) for push in np.linspace(0.9, 1.1, 25)], reference, 0.9)
+    document = analysis_of(reference.report, found)
     assert document.autocorrelation is not None
     assert document.power_spectrum is not None
     assert document.spectrum is not None
     for values_ci, band in (
-        (document.autocorrelation.values_ci, found.autocorrelation),
-        (document.power_spectrum.values_ci, found.power_spectrum),
+        (document.autocorrelation.values_ci, found.band("memory", "autocorrelation")),
+        (document.power_spectrum.values_ci, found.band("memory", "power_spectrum")),
     ):
         assert band is not None
         np.testing.assert_array_equal(np.array(values_ci["x"]), np.array(band)[:, 0])
     assert [value.im_ci for value in document.spectrum.eigenvalues[:2]] == list(
-        found.frequencies[:2]
+        found.ranges("spectrum", "eigenvalues", "im")[:2]
     )
-    assert [quantile.ci for quantile in document.passages[0].quantiles] == list(found.quantiles[0])
-    assert None not in found.quantiles[0]
-    assert document.autocorrelation.integrated_time["x"].ci == found.integrated_time
-    assert analysis_of(reference, None).autocorrelation.values_ci == {}
+    assert [quantile.ci for quantile in document.passages[0].quantiles] == list(
+        found.ranges("passages", 0, "quantiles")
+    )
+    assert None not in found.ranges("passages", 0, "quantiles")
+    assert document.autocorrelation.integrated_time["x"].ci == found.range(
+        "memory", "integrated_times", 0
+    )
+    assert analysis_of(reference.report, None).autocorrelation.values_ci == {}

@@ -8,8 +8,8 @@ import pytest
 from scipy.integrate import quad
 
 from worker.generator.analysis import analyse
-from worker.generator.line.boundaries import classify_end
-from worker.generator.line.domain_scan import choose_window
+from worker.generator.line.domain.boundaries import classify_end
+from worker.generator.line.domain.domain_scan import choose_window
 from worker.generator.process import FloatArray, ScalarProcess
 
 Function = Callable[[FloatArray], FloatArray]

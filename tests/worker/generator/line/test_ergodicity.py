@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from worker.generator.analysis import analyse
+from worker.generator.analysis import analyse, analysis
 from worker.generator.errors import (
     InvalidDomainError,
     NoFiniteRangeError,
     UndefinedCoefficientsError,
 )
-from worker.generator.line.positive_diffusion import narrowed_to_positive
+from worker.generator.line.domain.positive_diffusion import narrowed_to_positive
 from worker.generator.process import ScalarFunction, ScalarProcess
-from worker.generator.uncertainty.confidence_intervals import spread
+from worker.generator.uncertainty.confidence_intervals import intervals_over
 
 INF = np.inf
 
@@ -195,11 +195,11 @@ def test_tail_that_was_seen_or_holds_nothing_leaves_no_law() -> None:
 
 
 def test_models_drawn_around_one_held_before_its_escape_are_held_at_the_same_place() -> None:
-    reference = analyse(quartic_tail(0.0002), observed_range=(-1.8, 1.8))
+    reference = analysis(quartic_tail(0.0002), observed_range=(-1.8, 1.8))
     drawn = [quartic_tail(strength) for strength in np.linspace(-0.0002, 0.0006, 40)]
-    found = spread(drawn, reference, 0.95, (-1.8, 1.8))
-    assert found.eigenvalues[0] is not None
-    low, high = found.eigenvalues[0]
+    found = intervals_over(drawn, reference, 0.95)
+    assert found.range("spectrum", "eigenvalues", "re", 0) is not None
+    low, high = found.range("spectrum", "eigenvalues", "re", 0)
     assert 0.05675 < low <= high < 0.0569
     assert found.ergodic_share == 0
 

@@ -7,7 +7,8 @@ from scipy.linalg import eigh_tridiagonal
 
 from worker.generator.analysis import analyse
 from worker.generator.errors import UnresolvedLandscapeError
-from worker.generator.line import analysis, domain_scan
+from worker.generator.line import analysis
+from worker.generator.line.domain import domain_scan
 from worker.generator.line.stationary import StationaryLaw
 from worker.generator.numerics.quadrature import NODES, WEIGHTS
 from worker.generator.process import FloatArray, ScalarProcess

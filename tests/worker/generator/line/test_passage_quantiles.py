@@ -5,12 +5,10 @@ import pytest
 from scipy.special import erfcinv
 
 from worker.documents.generator import analysis_of
-from worker.generator.analysis import analyse
+from worker.generator.analysis import analyse, analysis
 from worker.generator.line.passages.distribution import PROBABILITIES, PassageCurve
 from worker.generator.process import ScalarProcess
-from worker.generator.uncertainty.batch import analysed_together
-from worker.generator.uncertainty.confidence_intervals import spread
-from worker.generator.uncertainty.single_model import analysed_alone
+from worker.generator.uncertainty.confidence_intervals import intervals_over
 
 
 def linear(theta: float, a: float = 1.0) -> ScalarProcess:
@@ -31,57 +29,54 @@ def time_to_the_mean(theta: float, a: float, start: float, probability: float) -
 
 def test_first_times_at_the_mean_have_the_closed_forms_percentiles() -> None:
     thetas, start = np.linspace(0.8, 1.2, 41), 0.7
-    found = spread([linear(t) for t in thetas], analyse(linear(1.0), passages=[(start, 0.0)]), 0.9)
-    for probability, interval in zip(PROBABILITIES, found.quantiles[0], strict=True):
+    found = intervals_over(
+        [linear(t) for t in thetas], analysis(linear(1.0), passages=[(start, 0.0)]), 0.9
+    )
+    for probability, interval in zip(
+        PROBABILITIES, found.ranges("passages", 0, "quantiles"), strict=True
+    ):
         times = [time_to_the_mean(t, 1.0, start, probability) for t in thetas]
         # A law is given to a thousandth of its peak, the early times of it to as much.
         assert interval == pytest.approx(
             np.quantile(times, [0.05, 0.95], method="nearest"), rel=3e-3
         )
     # Negative control: they do not all scale like the mean, as they would if only it were known.
-    mean = found.passages[0]
+    mean = found.range("passages", 0, "mean_time")
     assert mean is not None
-    early = found.quantiles[0][0]
+    early = found.range("passages", 0, "quantiles", 0)
     assert early is not None
     assert early[1] / early[0] < 0.9 * mean[1] / mean[0]
 
 
 @pytest.mark.parametrize("pair", [(-1.0, 1.0), (1.0, -1.0), (0.0, 1.0), (1.0, 0.5)])
-def test_together_and_alone_they_are_those_of_the_models_own_law(pair: tuple[float, float]) -> None:
-    reference = analyse(double_well(0.25), passages=[pair])
+def test_near_another_model_they_are_those_of_the_models_own_law(pair: tuple[float, float]) -> None:
+    reference = analysis(double_well(0.25), passages=[pair])
     models = [double_well(0.2375, 1.04, 0.01), double_well(0.265, 0.97, -0.02)]
-    pairs = tuple((passage.start, passage.to) for passage in reference.passages)
-    known = reference.passages[0].law
+    known = reference.report.passages[0].law
     assert isinstance(known, PassageCurve)
-    for model, sample in zip(
-        models, analysed_together(models, reference, pairs, None), strict=True
-    ):
+    assert reference.near is not None
+    for model in models:
         law = analyse(model, passages=[pair]).passages[0].law
         assert isinstance(law, PassageCurve)
-        assert sample is not None
-        alone = analysed_alone(model, reference, pairs, None, in_full=True)
-        assert sample.log_quantiles[0] == pytest.approx(np.log(law.quantiles), abs=4e-3)
-        assert alone.log_quantiles[0] == pytest.approx(np.log(law.quantiles), abs=5e-4)
+        own, itself = (
+            np.log(reference.near(process).passages[0].quantiles)
+            for process in (model, reference.process)
+        )
+        # What the cells miss of the reference they miss of the model.
+        assert np.log(known.quantiles) + own - itself == pytest.approx(
+            np.log(law.quantiles), abs=5e-4
+        )
         # Negative control: they are not the reference's.
         assert np.max(np.abs(np.log(known.quantiles) - np.log(law.quantiles))) > 0.05
 
 
 def test_samples_that_may_never_arrive_leave_the_interval_open() -> None:
     samples = [linear(t) for t in [*np.linspace(0.8, 1.2, 30), *np.linspace(-0.3, -0.1, 10)]]
-    reference = analyse(linear(1.0), passages=[(0.0, 1.0)])
-    found = spread(samples, reference, 0.9)
-    median = found.quantiles[0][2]
+    reference = analysis(linear(1.0), passages=[(0.0, 1.0)])
+    found = intervals_over(samples, reference, 0.9)
+    median = found.range("passages", 0, "quantiles", 2)
     assert median is not None
     assert np.isfinite(median[0])
     assert median[1] == np.inf
-    document = analysis_of(reference, found).passages[0].quantiles
+    document = analysis_of(reference.report, found).passages[0].quantiles
     assert document[2].ci == (median[0], None)
-
-
-def test_the_first_hundred_samples_make_them() -> None:
-    reference = analyse(linear(1.0), passages=[(0.7, 0.0)])
-    first = [linear(t) for t in np.linspace(0.9, 1.1, 100)]
-    found = spread([*first, *(linear(2.0) for _ in range(60))], reference, 0.9)
-    alone = spread(first, reference, 0.9)
-    np.testing.assert_allclose(found.quantiles[0], alone.quantiles[0], rtol=1e-9)
-    assert found.passages[0] != pytest.approx(alone.passages[0])

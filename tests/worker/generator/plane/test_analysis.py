@@ -64,7 +64,7 @@ UNDERDAMPED = model({"x": {"y": 1}, "y": {"x": 1, "x^3": -1, "y": -1}}, {"y,y": 
 
 
 def test_cells_give_the_closed_form_of_a_rotating_process_with_correlated_noise() -> None:
-    report = analysed_in_the_plane(ROTATING, Questions())
+    report = analysed_in_the_plane(ROTATING, Questions())[0]
     linear = linear_view(ROTATING, np.zeros(2), np.ones(2))
     assert linear is not None
     covariance = linear.covariance
@@ -157,7 +157,7 @@ def test_where_a_coefficient_has_no_value_is_named() -> None:
 
 def test_harmonic_oscillator_on_cells_has_its_complex_pair() -> None:
     process = model({"x": {"y": 1}, "y": {"x": -1, "y": -1}}, {"y,y": {"1": 2.0}})
-    report = analysed_in_the_plane(process, Questions())
+    report = analysed_in_the_plane(process, Questions())[0]
     assert rates_of(report)[0] == pytest.approx(0.5 + np.sqrt(0.75) * 1j, rel=1e-3)
     assert np.array(law_of(report).covariance) == pytest.approx(np.eye(2), abs=1e-3)
 

@@ -47,7 +47,7 @@ def test_rotating_process_in_closed_form() -> None:
 
 @pytest.mark.slow
 def test_rotating_process_on_cells() -> None:
-    is_rotating(memory_of(analysed_in_the_plane(ROTATING, Questions())), 1e-4)
+    is_rotating(memory_of(analysed_in_the_plane(ROTATING, Questions())[0]), 1e-4)
     with pytest.raises(AssertionError):
         is_rotating(
             memory_of(

@@ -7,7 +7,7 @@ from contract.generator import ModelTerms
 from worker.generator.plane.box.coordinates import make_chart
 from worker.generator.plane.box.escape import escape, escapes
 from worker.generator.plane.grid import Span
-from worker.generator.plane.sample import DISTANCES, FAR, STEPS
+from worker.generator.plane.perturbed_model import DISTANCES, FAR, STEPS
 from worker.generator.process import DiffusionProcess
 from worker.jobs.parameters import process_of
 

@@ -7,13 +7,12 @@ from scipy.sparse import csc_array, diags_array, eye_array, kron
 from scipy.sparse.linalg import spsolve
 
 from contract.generator import ModelTerms
-from worker.generator.analysis import analyse
+from worker.generator.analysis import Analysis, analyse, analysis
 from worker.generator.plane.passages.passages import SpatialPassage
-from worker.generator.plane.sampled_passages import sampled_committor, sampled_times
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.quantities.regions import Place, Region
 from worker.generator.quantities.report import GeneratorReport
-from worker.generator.uncertainty.confidence_intervals import spread
+from worker.generator.uncertainty.confidence_intervals import intervals_over
 from worker.jobs.parameters import process_of
 
 Terms = dict[str, dict[str, float]]
@@ -48,11 +47,11 @@ def wells(a: float) -> DiffusionProcess:
 
 
 @pytest.fixture(scope="module")
-def two_wells() -> GeneratorReport:
+def two_wells() -> Analysis:
     """Of the process at 2 kT, with everything that is asked of it below."""
     left, right = Region(((-np.inf, -0.9), OPEN)), from_x(0.8)
     asked = [(start, to) for start, to, _ in REFUSED]
-    return analyse(
+    return analysis(
         wells(0.25),
         passages=[*asked, ((-1.0, 0.1), right), ((0.9, 0.0), right)],
         committors=[(left, right)],
@@ -73,8 +72,8 @@ def on_the_line(
 
 
 @pytest.mark.slow
-def test_a_separable_double_well_takes_as_long_as_on_the_line(two_wells: GeneratorReport) -> None:
-    is_on_the_line(two_wells.between[len(REFUSED)], 0.25)
+def test_a_separable_double_well_takes_as_long_as_on_the_line(two_wells: Analysis) -> None:
+    is_on_the_line(two_wells.report.between[len(REFUSED)], 0.25)
 
 
 @pytest.mark.slow
@@ -157,18 +156,16 @@ def line_committor(x: FloatArray, a: float) -> FloatArray:
 
 
 @pytest.mark.slow
-def test_the_committor_of_a_separable_double_well_is_that_of_the_line(
-    two_wells: GeneratorReport,
-) -> None:
-    found = two_wells.committors[0].found
+def test_the_committor_of_a_separable_double_well_is_that_of_the_line(two_wells: Analysis) -> None:
+    found = two_wells.report.committors[0].found
     assert found is not None
     x, _ = found.grid
     # q' ∝ exp(−ψ), ψ = 8 (x²/2 − x⁴/4).
     assert found.values == pytest.approx(line_committor(x, 0.25), abs=2e-5)
 
 
-def test_passages_between_the_wells_are_there_unasked_for(two_wells: GeneratorReport) -> None:
-    there, back = two_wells.between[-2:]
+def test_passages_between_the_wells_are_there_unasked_for(two_wells: Analysis) -> None:
+    there, back = two_wells.report.between[-2:]
     box = Region(((-1.25, -0.75), (-0.25, 0.25)))
     # Next to ±1 the process is linear with rates 2 and 2: variances a/4.
     assert isinstance(there.start, Region)
@@ -179,7 +176,7 @@ def test_passages_between_the_wells_are_there_unasked_for(two_wells: GeneratorRe
     assert there.mean_time.value is not None
     assert lower < there.mean_time.value < upper
     assert back.mean_time.value == pytest.approx(there.mean_time.value, rel=1e-6)
-    committor = two_wells.committors[1]
+    committor = two_wells.report.committors[1]
     assert committor.found is not None
     assert committor.found.values[24, 24] == pytest.approx(0.5, abs=1e-6)
 
@@ -198,14 +195,14 @@ def test_a_region_to_start_from_is_a_mean_over_the_law_in_it() -> None:
     assert found.mean_time.value != pytest.approx(simpson(times, x=points) / (high - low), rel=1e-2)
 
 
-def test_what_cannot_be_timed_has_a_reason(two_wells: GeneratorReport) -> None:
-    for found, (_, _, why) in zip(two_wells.between, REFUSED, strict=False):
+def test_what_cannot_be_timed_has_a_reason(two_wells: Analysis) -> None:
+    for found, (_, _, why) in zip(two_wells.report.between, REFUSED, strict=False):
         assert found.mean_time.value is None
         assert why in str(found.mean_time.reason)
 
 
-def test_a_start_inside_the_goal_has_arrived(two_wells: GeneratorReport) -> None:
-    assert two_wells.between[len(REFUSED) + 1].mean_time.value == 0
+def test_a_start_inside_the_goal_has_arrived(two_wells: Analysis) -> None:
+    assert two_wells.report.between[len(REFUSED) + 1].mean_time.value == 0
 
 
 def test_a_linear_process_has_passages_between_regions_too() -> None:
@@ -224,37 +221,53 @@ def test_a_linear_process_has_passages_between_regions_too() -> None:
     assert first < 0.9 * still
 
 
-def test_samples_on_coarse_cells_have_the_times_and_committors_of_their_own_lines(
-    two_wells: GeneratorReport,
+def test_models_on_coarse_cells_have_the_times_and_committors_of_their_own_lines(
+    two_wells: Analysis,
 ) -> None:
-    there, committor = two_wells.between[len(REFUSED)], two_wells.committors[0]
-    # Two passages together share their cells: each keeps its own time.
-    (together,) = sampled_times(
-        [wells(0.28)], (two_wells.between[-1], there, two_wells.between[-2])
-    )
-    assert np.exp(together[1]) == pytest.approx(
+    there, found = two_wells.report.between[len(REFUSED)], two_wells.report.committors[0].found
+    assert two_wells.near is not None
+    own, itself = two_wells.near(wells(0.28)), two_wells.near(wells(0.25))
+
+    def log_of(report: GeneratorReport, number: int) -> np.ndarray:
+        passage = report.between[number]
+        assert passage.deviation is not None
+        return np.array([passage.mean_time.log_value, passage.deviation.log_value], dtype=float)
+
+    def moved(number: int) -> np.ndarray:
+        """What the cells miss of the reference they miss of the model."""
+        return log_of(two_wells.report, number) + log_of(own, number) - log_of(itself, number)
+
+    # Passages that share their cells: each keeps its own time.
+    assert np.exp(moved(len(REFUSED))) == pytest.approx(
         on_the_line({"x": 1, "x^3": -1}, 0.28, -1.0, 0.8), rel=5e-3
     )
-    assert together[0] == pytest.approx(together[2], rel=1e-4)
-    values = sampled_committor([wells(0.28)], committor)
-    assert committor.found is not None
-    assert values is not None
-    x, _ = committor.found.grid
-    assert values[0] == pytest.approx(line_committor(x, 0.28), abs=2e-3)
+    assert moved(-1) == pytest.approx(moved(-2), rel=1e-4)
+    assert found is not None
+    here, reference = own.committors[0].found, itself.committors[0].found
+    assert here is not None
+    assert reference is not None
+    values = found.values + here.values - reference.values
+    x, _ = found.grid
+    assert values == pytest.approx(line_committor(x, 0.28), abs=2e-3)
     # The reference's are others.
-    assert np.abs(values[0] - line_committor(x, 0.25)).max() > 5e-3
-    assert there.mean_time.log_value != pytest.approx(together[1, 0], abs=0.1)
+    assert np.abs(values - line_committor(x, 0.25)).max() > 5e-3
+    assert there.mean_time.log_value != pytest.approx(moved(len(REFUSED))[0], abs=0.1)
 
 
 @pytest.mark.slow
-def test_times_their_deviations_and_committors_have_intervals(two_wells: GeneratorReport) -> None:
+def test_times_their_deviations_and_committors_have_intervals(two_wells: Analysis) -> None:
     noises = np.linspace(0.22, 0.28, 21)
-    found = spread([wells(a) for a in noises], two_wells, 0.9999)
+    found = intervals_over([wells(a) for a in noises], two_wells, 0.9999)
     ends = [on_the_line({"x": 1, "x^3": -1}, a, -1.0, 0.8) for a in (0.28, 0.22)]
-    for k, intervals in enumerate((found.between, found.deviations)):
-        assert intervals[len(REFUSED)] == pytest.approx([end[k] for end in ends], rel=1e-2)
-        assert intervals[0] is None
-    committor, band = two_wells.committors[0].found, found.committors[0]
+    for k, of in enumerate(("mean_time", "deviation")):
+        assert found.range("between", len(REFUSED), of) == pytest.approx(
+            [end[k] for end in ends], rel=1e-2
+        )
+        assert found.range("between", 0, of) is None
+    committor, band = (
+        two_wells.report.committors[0].found,
+        found.band("committors", 0, "found", "values"),
+    )
     assert committor is not None
     assert band is not None
     lines = [line_committor(committor.grid[0], a) for a in (0.22, 0.28)]

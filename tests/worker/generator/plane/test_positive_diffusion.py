@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from contract.generator import ModelTerms
-from worker.generator.analysis import analyse
+from worker.generator.analysis import Analysis, analyse, analysis
 from worker.generator.process import DiffusionProcess
-from worker.generator.quantities.report import GeneratorReport
-from worker.generator.uncertainty.confidence_intervals import spread
+from worker.generator.uncertainty.confidence_intervals import intervals_over
 from worker.jobs.parameters import process_of
 
 Terms = dict[str, dict[str, float]]
@@ -25,13 +24,13 @@ def noise(mixed: float) -> Terms:
 
 
 @pytest.fixture(scope="module")
-def cut_in_the_corners() -> GeneratorReport:
-    return analyse(model(noise(0.32)), observed_range=SEEN)
+def cut_in_the_corners() -> Analysis:
+    return analysis(model(noise(0.32)), observed_range=SEEN)
 
 
 @pytest.mark.slow
-def test_rates_and_law_are_those_of_moment_equations(cut_in_the_corners: GeneratorReport) -> None:
-    report = cut_in_the_corners
+def test_rates_and_law_are_those_of_moment_equations(cut_in_the_corners: Analysis) -> None:
+    report = cut_in_the_corners.report
     assert report.ergodic
     assert report.boundaries == "reflecting"
     assert "not positive" in str(report.approximation)
@@ -97,13 +96,14 @@ def test_without_data_nothing_says_where_to_cut() -> None:
     assert "not positive" in str(analyse(model(noise(0.7))).reason)
 
 
-@pytest.mark.slow
-def test_samples_are_cut_too(cut_in_the_corners: GeneratorReport) -> None:
-    report = cut_in_the_corners
-    found = spread([model(noise(mixed)) for mixed in np.linspace(0.28, 0.36, 21)], report, 0.9)
+def test_samples_are_cut_too(cut_in_the_corners: Analysis) -> None:
+    found = intervals_over(
+        [model(noise(mixed)) for mixed in np.linspace(0.28, 0.36, 21)], cut_in_the_corners, 0.9
+    )
     assert found.ergodic_share == 1
-    assert found.eigenvalues[0] is not None
-    assert report.spectrum is not None
-    assert found.eigenvalues[0] == pytest.approx(
-        (report.spectrum.eigenvalues[0].real,) * 2, rel=0.01
+    assert found.range("spectrum", "eigenvalues", "re", 0) is not None
+    spectrum = cut_in_the_corners.report.spectrum
+    assert spectrum is not None
+    assert found.range("spectrum", "eigenvalues", "re", 0) == pytest.approx(
+        (spectrum.eigenvalues[0].real,) * 2, rel=0.01
     )

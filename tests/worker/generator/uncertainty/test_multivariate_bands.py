@@ -6,17 +6,16 @@ from scipy.linalg import expm
 
 from contract.generator import ModelTerms
 from worker.documents.generator import analysis_of
-from worker.generator.analysis import analyse
+from worker.generator.analysis import Analysis, analysis
 from worker.generator.linear.correlations import LinearCorrelations
 from worker.generator.plane.analysis import analysed_in_the_plane
 from worker.generator.plane.density_grid import interpolated, on_the_rectangle
-from worker.generator.plane.sample import sampled_in_the_plane
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.quantities.correlations import Memory
 from worker.generator.quantities.multivariate_distribution import SpatialLaw
 from worker.generator.quantities.report import GeneratorReport, Questions
-from worker.generator.uncertainty.confidence_intervals import spread
-from worker.generator.uncertainty.intervals import GeneratorSpread
+from worker.generator.uncertainty.confidence_intervals import intervals_over
+from worker.generator.uncertainty.intervals import Intervals
 from worker.jobs.parameters import process_of
 
 SHARES = [0.05, 0.95]
@@ -53,10 +52,16 @@ def law_of(report: GeneratorReport) -> SpatialLaw:
     return report.stationary
 
 
-def density_band(found: GeneratorSpread) -> tuple[FloatArray, FloatArray]:
-    assert found.topography is not None
-    assert found.topography.density is not None
-    return found.topography.density
+def density_band(found: Intervals) -> tuple[FloatArray, FloatArray]:
+    band = found.band("stationary", "density")
+    assert band is not None
+    return band
+
+
+def on_cells(process: DiffusionProcess) -> Analysis:
+    """The analysis on cells, also of a linear process."""
+    report, near = analysed_in_the_plane(process, Questions())
+    return Analysis(report, process, near)
 
 
 def gaussian(covariance: FloatArray, grid: tuple[FloatArray, ...]) -> FloatArray:
@@ -73,11 +78,11 @@ def covariance_of(shear: float) -> FloatArray:
 
 
 def test_linear_models_have_the_bands_of_their_matrix_exponentials_and_gaussians() -> None:
-    shears, reference = np.linspace(0.5, 1.5, 41), analyse(sheared(1.0))
+    shears, reference = np.linspace(0.5, 1.5, 41), analysis(sheared(1.0))
     found, memory, grid = (
-        spread([sheared(s) for s in shears], reference, 0.9),
-        memory_of(reference),
-        law_of(reference).grid,
+        intervals_over([sheared(s) for s in shears], reference, 0.9),
+        memory_of(reference.report),
+        law_of(reference.report).grid,
     )
     curves = []
     for s in shears:
@@ -87,7 +92,10 @@ def test_linear_models_have_the_bands_of_their_matrix_exponentials_and_gaussians
         )
     table = np.moveaxis(np.array(curves), 1, 2)
     densities = np.array([gaussian(covariance_of(s), grid) for s in shears])
-    for band, of_all in ((found.autocorrelation, table), (density_band(found), densities)):
+    for band, of_all in (
+        (found.band("memory", "autocorrelation"), table),
+        (density_band(found), densities),
+    ):
         assert band is not None
         np.testing.assert_allclose(
             band, np.quantile(of_all, SHARES, axis=0, method="nearest"), rtol=1e-9, atol=1e-12
@@ -99,31 +107,36 @@ def test_linear_models_have_the_bands_of_their_matrix_exponentials_and_gaussians
             )
             > 5e-3
         )
-    assert found.power_spectrum is not None
+    assert found.band("memory", "power_spectrum") is not None
     # y is a process of its own: 4 · ⅛ · 2 / (ω² + 2²), whatever the shear.
     of_y = 1 / ((2 * np.pi * memory.frequencies) ** 2 + 4)
-    np.testing.assert_allclose(np.array(found.power_spectrum)[:, 1], [of_y, of_y], rtol=1e-9)
+    np.testing.assert_allclose(
+        np.array(found.band("memory", "power_spectrum"))[:, 1], [of_y, of_y], rtol=1e-9
+    )
 
 
 def test_on_cells_the_bands_are_those_of_the_closed_forms() -> None:
-    turns, reference = np.linspace(1.85, 2.15, 21), analysed_in_the_plane(turning(2.0), Questions())
-    found, memory = spread([turning(t) for t in turns], reference, 0.9999), memory_of(reference)
+    turns, reference = np.linspace(1.85, 2.15, 21), on_cells(turning(2.0))
+    found, memory = (
+        intervals_over([turning(t) for t in turns], reference, 0.9999),
+        memory_of(reference.report),
+    )
     t, omega = turns[:, None], 2 * np.pi * memory.frequencies
     curves = np.exp(-memory.lags) * np.cos(t * memory.lags)
     powers = 1 / (1 + (omega - t) ** 2) + 1 / (1 + (omega + t) ** 2)
-    assert found.autocorrelation is not None
-    assert found.power_spectrum is not None
+    assert found.band("memory", "autocorrelation") is not None
+    assert found.band("memory", "power_spectrum") is not None
     for axis in (0, 1):
         for band, of_all, allowed in (
-            (found.autocorrelation, curves, 5e-4),
-            (found.power_spectrum, np.log(powers), 2e-3),
+            (found.band("memory", "autocorrelation"), curves, 5e-4),
+            (found.band("memory", "power_spectrum"), np.log(powers), 2e-3),
         ):
             ends = np.array(band)[:, axis] if of_all is curves else np.log(np.array(band)[:, axis])
             np.testing.assert_allclose(ends, [of_all.min(axis=0), of_all.max(axis=0)], atol=allowed)
             # Negative control: the reference's own curve is far from both.
             assert np.max(np.abs(ends - of_all[10])) > 20 * allowed
     # However it turns, the density is the same.
-    expected = gaussian(np.eye(2) / 2, law_of(reference).grid)
+    expected = gaussian(np.eye(2) / 2, law_of(reference.report).grid)
     np.testing.assert_allclose(
         density_band(found), [expected, expected], atol=2e-3 * expected.max()
     )
@@ -132,45 +145,46 @@ def test_on_cells_the_bands_are_those_of_the_closed_forms() -> None:
 @pytest.mark.slow
 def test_a_samples_curves_and_density_are_those_of_its_own_analysis() -> None:
     cubic, pull = 0.93, 2.05
-    reference, own = analyse(coupled(1.0)), analyse(coupled(cubic, pull))
-    assert reference.solution is not None
+    reference, own = analysis(coupled(1.0)), analysis(coupled(cubic, pull))
+    assert reference.near is not None
     assert own.solution is not None
-    memory, law = memory_of(reference), law_of(reference)
-    (sample,) = sampled_in_the_plane([coupled(cubic, pull)], reference.solution, memory, law)
-    curve = memory_of(own).correlations.autocorrelation(memory.lags)
-    power = memory_of(own).correlations.power_spectrum(memory.frequencies)
+    memory, law = memory_of(reference.report), law_of(reference.report)
+    sample, itself = reference.near(coupled(cubic, pull)), reference.near(coupled(1.0))
+    curve = memory_of(own.report).correlations.autocorrelation(memory.lags)
+    power = memory_of(own.report).correlations.power_spectrum(memory.frequencies)
     u, _ = on_the_rectangle(own.solution, law.grid)
     finest = own.solution.finest
     jacobian = abs(np.linalg.det(own.solution.box.chart.matrix))
     density = jacobian * interpolated(finest.grid.axes, finest.density, u, 3).reshape(
         law.density.shape
     )
-    assert sample.autocorrelation is not None
-    assert sample.power_spectrum is not None
-    assert sample.density is not None
-    for mine, its, known, allowed in (
-        (sample.autocorrelation, curve, memory.autocorrelation, 1e-3),
-        (np.log(sample.power_spectrum), np.log(power), np.log(memory.power_spectrum), 5e-3),
+    here, there = memory_of(sample), memory_of(itself)
+    moved = law_of(sample).density - law_of(itself).density
+    for change, its, known, allowed in (
+        (here.autocorrelation - there.autocorrelation, curve, memory.autocorrelation, 1e-3),
         (
-            sample.density / density.max(),
-            density / density.max(),
-            law.density / density.max(),
+            np.log(here.power_spectrum / there.power_spectrum),
+            np.log(power),
+            np.log(memory.power_spectrum),
             5e-3,
         ),
+        (moved / density.max(), density / density.max(), law.density / density.max(), 5e-3),
     ):
-        np.testing.assert_allclose(mine, its, atol=allowed)
+        # What the cells miss of the reference they miss of the model.
+        np.testing.assert_allclose(known + change, its, atol=allowed)
         # Negative control: they are not the reference's.
         assert np.max(np.abs(known - its)) > 8 * allowed
 
 
 def test_a_band_of_memories_holds_the_share_of_samples_at_a_lag_that_it_says() -> None:
     random = np.random.default_rng(7)
-    reference = analyse(turning(2.0))
-    band = spread(
+    reference = analysis(turning(2.0))
+    found = intervals_over(
         [turning(t) for t in 2 + 0.2 * random.standard_normal(100)], reference, 0.8
-    ).autocorrelation
+    )
+    band = found.band("memory", "autocorrelation")
     assert band is not None
-    lags = memory_of(reference).lags
+    lags = memory_of(reference.report).lags
     fresh = np.exp(-lags) * np.cos((2 + 0.2 * random.standard_normal((4000, 1))) * lags)
     inside = np.mean((fresh >= band[0][0]) & (fresh <= band[1][0]), axis=0)
     width = (band[1][0] - band[0][0]) > 1e-3
@@ -184,37 +198,40 @@ def test_three_coordinates_have_the_memory_of_their_linear_process() -> None:
         drift: Terms = {"x": {"x": -rate, "x^3": -1}, "y": {"y": -2}, "z": {"z": -3}}
         return model(drift, {f"{name},{name}": {"1": 0.01} for name in "xyz"})
 
-    rates, reference = np.linspace(0.9, 1.1, 41), analyse(cubic(1.0), eigenpairs=1)
-    found, memory = spread([cubic(rate) for rate in rates], reference, 0.9), memory_of(reference)
+    rates, reference = np.linspace(0.9, 1.1, 41), analysis(cubic(1.0), eigenpairs=1)
+    found, memory = (
+        intervals_over([cubic(rate) for rate in rates], reference, 0.9),
+        memory_of(reference.report),
+    )
     assert isinstance(memory.correlations, LinearCorrelations)
     low, high = np.quantile(rates, SHARES, method="nearest")
-    assert found.autocorrelation is not None
+    assert found.band("memory", "autocorrelation") is not None
     np.testing.assert_allclose(
-        np.array(found.autocorrelation)[:, 0],
+        np.array(found.band("memory", "autocorrelation"))[:, 0],
         np.exp(-np.outer([high, low], memory.lags)),
         atol=1e-9,
     )
-    assert found.topography is not None
-    assert found.topography.density is None
+    assert found.band("stationary", "density") is None
 
 
 def test_the_document_has_them() -> None:
-    reference = analyse(sheared(1.0))
-    found = spread([sheared(s) for s in np.linspace(0.5, 1.5, 25)], reference, 0.9)
-    document = analysis_of(reference, found)
+    reference = analysis(sheared(1.0))
+    found = intervals_over([sheared(s) for s in np.linspace(0.5, 1.5, 25)], reference, 0.9)
+    document = analysis_of(reference.report, found)
     assert document.stationary is not None
     assert document.autocorrelation is not None
     assert document.power_spectrum is not None
     assert document.stationary.density.values_ci is not None
-    assert found.autocorrelation is not None
+    assert found.band("memory", "autocorrelation") is not None
     assert (
         set(document.autocorrelation.values_ci)
         == set(document.power_spectrum.values_ci)
         == {"x", "y"}
     )
     np.testing.assert_array_equal(
-        np.array(document.autocorrelation.values_ci["y"]), np.array(found.autocorrelation)[:, 1]
+        np.array(document.autocorrelation.values_ci["y"]),
+        np.array(found.band("memory", "autocorrelation"))[:, 1],
     )
-    without = analysis_of(reference, None)
+    without = analysis_of(reference.report, None)
     assert without.stationary is not None
     assert without.stationary.density.values_ci is None

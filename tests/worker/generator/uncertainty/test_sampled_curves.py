@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 
 from worker.documents.generator import analysis_of
-from worker.generator.analysis import analyse
+from worker.generator.analysis import Analysis, analyse, analysis
 from worker.generator.line.spectrum import Spectrum
 from worker.generator.process import FloatArray, ScalarProcess
 from worker.generator.quantities.correlations import Memory
 from worker.generator.quantities.report import GeneratorReport
-from worker.generator.uncertainty.batch import analysed_together
-from worker.generator.uncertainty.confidence_intervals import spread
-from worker.generator.uncertainty.single_model import analysed_alone
+from worker.generator.uncertainty.confidence_intervals import intervals_over
 
 THETAS = np.linspace(0.8, 1.2, 41)
 
@@ -39,21 +37,31 @@ def memory_of(report: GeneratorReport) -> Memory:
     return report.memory
 
 
+def near(reference: Analysis, model: ScalarProcess) -> GeneratorReport:
+    assert reference.near is not None
+    return reference.near(model)
+
+
 def central(rows: list[FloatArray]) -> FloatArray:
     return np.quantile(rows, [0.05, 0.95], axis=0, method="nearest")
 
 
 def test_linear_processes_have_the_closed_forms_percentiles() -> None:
-    reference = analyse(linear(1.0))
-    memory, found = memory_of(reference), spread([linear(t) for t in THETAS], reference, 0.9)
-    assert found.autocorrelation is not None
-    assert found.power_spectrum is not None
+    reference = analysis(linear(1.0))
+    memory, found = (
+        memory_of(reference.report),
+        intervals_over([linear(t) for t in THETAS], reference, 0.9),
+    )
+    assert found.band("memory", "autocorrelation") is not None
+    assert found.band("memory", "power_spectrum") is not None
     decays = [np.exp(-t * memory.lags) for t in THETAS]
     omega = 2 * np.pi * memory.frequencies
     lorentzians = [2 * 0.5 / (t**2 + omega**2) for t in THETAS]
-    np.testing.assert_allclose(np.array(found.autocorrelation)[:, 0], central(decays), atol=1e-3)
     np.testing.assert_allclose(
-        np.array(found.power_spectrum)[:, 0], central(lorentzians), rtol=3e-3
+        np.array(found.band("memory", "autocorrelation"))[:, 0], central(decays), atol=1e-3
+    )
+    np.testing.assert_allclose(
+        np.array(found.band("memory", "power_spectrum"))[:, 0], central(lorentzians), rtol=3e-3
     )
     # Negative control: a tenth of the band's width would be seen.
     assert np.max(np.diff(central(decays), axis=0)) > 0.1
@@ -69,36 +77,43 @@ def test_linear_processes_have_the_closed_forms_percentiles() -> None:
     ],
     ids=["double well", "multiplicative", "25 kT", "50 kT"],
 )
-def test_together_and_alone_they_are_the_models_own(
+def test_near_another_model_they_are_the_models_own(
     family: Callable[..., ScalarProcess], centre: tuple[float, ...], other: tuple[float, ...]
 ) -> None:
-    reference, model = analyse(family(*centre)), family(*other)
-    memory, own = memory_of(reference), memory_of(analyse(model)).correlations
+    reference, model = analysis(family(*centre)), family(*other)
+    memory, own = memory_of(reference.report), memory_of(analyse(model)).correlations
     exact_c, exact_s = (
         own.autocorrelation(memory.lags)[0],
         own.power_spectrum(memory.frequencies)[0],
     )
-    pairs = tuple((passage.start, passage.to) for passage in reference.passages)
-    (together,) = analysed_together([model], reference, pairs, None)
-    alone = analysed_alone(model, reference, pairs, None, in_full=True)
-    # Over a barrier of 50 kT models differ by too much to share panels.
-    assert (together is None) == (centre[0] == 0.01)
-    for sample, rtol in ((together or alone, 2e-2 if together else 5e-2), (alone, 5e-2)):
-        assert sample.autocorrelation is not None
-        np.testing.assert_allclose(sample.autocorrelation, exact_c, atol=1e-3)
-        np.testing.assert_allclose(sample.power_spectrum, exact_s, rtol=rtol)
+    sample, itself = (
+        memory_of(near(reference, model)),
+        memory_of(near(reference, reference.process)),
+    )
+    # What the cells miss of the reference they miss of the model.
+    np.testing.assert_allclose(
+        memory.autocorrelation[0] + sample.autocorrelation[0] - itself.autocorrelation[0],
+        exact_c,
+        atol=1e-3,
+    )
+    ratio = sample.power_spectrum[0] / itself.power_spectrum[0]
+    # Over a barrier of 50 kT models share no panels with each other.
+    np.testing.assert_allclose(
+        memory.power_spectrum[0] * ratio, exact_s, rtol=5e-2 if centre[0] == 0.01 else 2e-2
+    )
     # Negative control: they are not the reference's.
     assert np.max(np.abs(memory.autocorrelation[0] - exact_c)) > 5e-3
     assert np.max(np.abs(np.log(memory.power_spectrum[0] / exact_s))) > 0.05
 
 
 def test_eigenfunctions_of_linear_processes_are_hermite_polynomials() -> None:
-    reference = analyse(linear(1.0), eigenfunctions=True, eigenpairs=2)
-    assert reference.stationary is not None
-    found = spread([linear(t) for t in THETAS], reference, 0.9)
-    x = reference.stationary.grid[0]
+    reference = analysis(linear(1.0), eigenfunctions=True, eigenpairs=2)
+    assert reference.report.stationary is not None
+    found = intervals_over([linear(t) for t in THETAS], reference, 0.9)
+    x = reference.report.stationary.grid[0]
     inside = np.abs(x) < 2
-    for band, power in zip(found.eigenfunctions, (1, 2), strict=True):
+    for k, power in enumerate((1, 2)):
+        band = found.band("spectrum", "eigenfunctions", k)
         assert band is not None
         scaled = [x / np.sqrt(0.5 / (2 * t)) for t in THETAS]
         exact = central([z if power == 1 else (z**2 - 1) / np.sqrt(2) for z in scaled])
@@ -107,35 +122,31 @@ def test_eigenfunctions_of_linear_processes_are_hermite_polynomials() -> None:
         assert np.max(np.diff(exact[:, inside], axis=0)) > 0.3
 
 
-def test_alone_too_they_have_their_own_eigenfunctions() -> None:
-    reference = analyse(double_well(0.25), eigenfunctions=True, eigenpairs=3)
+def test_models_near_another_have_their_own_eigenfunctions() -> None:
+    reference = analysis(double_well(0.25), eigenfunctions=True, eigenpairs=3)
     model = double_well(0.27, 1.05, 0.02)
-    assert reference.stationary is not None
+    assert reference.report.stationary is not None
     own = analyse(model, eigenpairs=3, eigenfunctions=True)
     assert own.stationary is not None
     assert isinstance(own.spectrum, Spectrum)
     assert own.spectrum.eigenfunctions is not None
-    pairs = tuple((passage.start, passage.to) for passage in reference.passages)
-    (together,) = analysed_together([model], reference, pairs, None)
-    assert together is not None
+    sample = near(reference, model).spectrum
+    assert sample is not None
+    assert sample.eigenfunctions is not None
     x = np.linspace(-1.4, 1.4, 50)
-    for sample in (together, analysed_alone(model, reference, pairs, None, in_full=True)):
-        assert sample.eigenfunctions is not None
-        for found, exact in zip(
-            sample.eigenfunctions, own.spectrum.eigenfunctions.real, strict=True
-        ):
-            at, here = (
-                np.interp(x, own.stationary.grid[0], exact),
-                np.interp(x, reference.stationary.grid[0], found),
-            )
-            np.testing.assert_allclose(here, at, atol=0.02)
+    for found, exact in zip(sample.eigenfunctions, own.spectrum.eigenfunctions.real, strict=True):
+        at, here = (
+            np.interp(x, own.stationary.grid[0], exact),
+            np.interp(x, reference.report.stationary.grid[0], found),
+        )
+        np.testing.assert_allclose(here, at, atol=0.02)
 
 
 def test_the_document_gives_them_where_they_are_asked_for() -> None:
     models = [linear(t) for t in THETAS]
     for asked in (True, False):
-        reference = analyse(linear(1.0), eigenfunctions=asked, eigenpairs=2)
-        document = analysis_of(reference, spread(models, reference, 0.9))
+        reference = analysis(linear(1.0), eigenfunctions=asked, eigenpairs=2)
+        document = analysis_of(reference.report, intervals_over(models, reference, 0.9))
         assert document.autocorrelation is not None
         assert document.power_spectrum is not None
         assert document.spectrum is not None
@@ -148,6 +159,7 @@ def test_the_document_gives_them_where_they_are_asked_for() -> None:
 
 def test_too_few_models_with_a_variance_give_no_band() -> None:
     heavy = [multiplicative(0.1, 0.25 + 0.001 * k) for k in range(30)]
-    found = spread([multiplicative(2.0, 0.25), *heavy], analyse(multiplicative(2.0, 0.25)), 0.9)
-    assert found.n_samples == 31
-    assert found.autocorrelation is None
+    found = intervals_over(
+        [multiplicative(2.0, 0.25), *heavy], analysis(multiplicative(2.0, 0.25)), 0.9
+    )
+    assert found.band("memory", "autocorrelation") is None

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from worker.generator.line.boundaries import End
+from worker.generator.line.domain.boundaries import End
 from worker.generator.line.fixed_points import FixedPoint
 from worker.generator.line.landscape import Landscape
 from worker.generator.line.passages.scale_function import (

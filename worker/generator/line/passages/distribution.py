@@ -75,6 +75,11 @@ class NoCurve:
     reason: str
 
 
+def quantiles_of(law: PassageCurve | NoCurve) -> tuple[float, ...]:
+    """Times by which the passage is over with each of `PROBABILITIES` [time]; empty where there is no law."""
+    return law.quantiles if isinstance(law, PassageCurve) else ()
+
+
 def passage_cells(landscape: Landscape, low: float, high: float, coarser: int = 1) -> Cells:
     """Cells that resolve a passage between `low` and `high` [state], edges of panels; or such as are 2 or 4 times as long.
 
@@ -125,7 +130,7 @@ def passage_curve(
         )
         first_look = first_look[first_look > 0]
     else:
-        fine, coarse = (_relaxing(chain, points or MOST_POINTS) for chain in chains)
+        fine, coarse = (relaxing_law(chain, points or MOST_POINTS) for chain in chains)
         soonest = min(
             LOWEST * mean.value,
             1 / float(chains[0].ahead[chains[0].start] + chains[0].back[chains[0].start]),
@@ -177,7 +182,7 @@ def _between(look: FloatArray, over: FloatArray, probability: float) -> FloatArr
     return np.geomspace(look[after - 1], look[after], N_BETWEEN)
 
 
-def _relaxing(chain: Chain, points: int) -> Law:
+def relaxing_law(chain: Chain, points: int) -> Law:
     """By Talbot's contour: the time's law is a sum of decaying exponentials whose weights are not too large."""
     nodes, weights = contour(points)
 

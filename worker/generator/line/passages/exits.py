@@ -1,12 +1,14 @@
 """Leaving an interval: at which end, and when."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
-from worker.generator.line.boundaries import End
+from worker.generator.line.domain.boundaries import End
 from worker.generator.line.finite_volumes import Cells
 from worker.generator.process import FloatArray
+from worker.generator.quantities.kinds import PROBABILITY, TIME
 from worker.generator.quantities.passage_time import Timing
 
 Triple = tuple[float, float, float]
@@ -25,8 +27,8 @@ class Exit:
     start: float
     low: float
     high: float
-    probability_high: float | None
-    mean_time: Timing
+    probability_high: Annotated[float | None, PROBABILITY]
+    mean_time: Annotated[Timing, TIME]
     reason: str | None = None
 
     @classmethod

@@ -3,7 +3,7 @@
 import numba as nb
 import numpy as np
 
-from worker.generator.line.boundaries import TOLERANCE, End
+from worker.generator.line.domain.boundaries import TOLERANCE, End
 from worker.generator.line.finite_volumes import Cells, cut_into_cells
 from worker.generator.line.landscape import Landscape
 from worker.generator.line.passages.distribution import RISE, rise_on_the_way
@@ -43,12 +43,6 @@ def cells_for_deviation(landscape: Landscape, start: float, to: float) -> Cells:
     return cut_into_cells(
         landscape, 2 ** np.ceil(np.log2(np.clip(rise / RISE, 32, 1024))).astype(np.int64)
     )
-
-
-def log_deviations(cells: Cells, start: float, to: float) -> FloatArray:
-    """(...) log of the standard deviation of each model on the cells, between two of their edges. As good as the cells are: to be
-    compared with another model's on the same cells."""
-    return _log_variance(cells, None, start, to) / 2
 
 
 def _extrapolated(fine: FloatArray | float, coarse: FloatArray | float) -> FloatArray:

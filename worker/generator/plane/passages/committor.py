@@ -1,7 +1,5 @@
 """The committor in the plane, equation (G51)."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from worker.generator.plane.eigenmodes import factorised
@@ -25,52 +23,29 @@ LARGEST_ERROR = 0.05
 """Change by the extrapolation above which there is no answer."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SolvedCommittor(Committed):
-    """A committor with what samples are compared with.
-
-    coarse   (n₀, n₁) the same values from the coarsest cells alone
-    schemes  by which fluxes were had
-    """
-
-    coarse: FloatArray
-    schemes: Schemes
-
-
-def committed(scene: Scene, start: Region) -> SolvedCommittor | str:
-    """The committor of the scene's goal against the region `start`, or why it has none."""
+def committed(scene: Scene, start: Region) -> tuple[Committed | str, Schemes]:
+    """The committor of the scene's goal against the region `start`, or why it has none; and by which schemes fluxes were had."""
     schemes = UPWIND if weak_noise(scene) else FITTED
-    coarse, fine = (_at_corners(scene, start, cells, schemes) for cells in LEVELS)
+    coarse, fine = (at_corners(scene, start, cells, schemes) for cells in LEVELS)
     order = orders_of(scene.goal, schemes)[0]
     ratio = (LEVELS[1] / LEVELS[0]) ** order
     values = (ratio * fine - coarse) / (ratio - 1)
     known = np.isfinite(values)
     if not known.any() or not np.max(np.abs(values - fine)[known]) < LARGEST_ERROR:
-        return "the committor does not converge on the finest cells: a region is too narrow for them, or the noise too weak"
+        why = (
+            "the committor does not converge on the finest cells: "
+            "a region is too narrow for them, or the noise too weak"
+        )
+        return why, schemes
     grid = scene.grid(LEVELS[0])
     x, y = (
         scene.chart.state(np.column_stack([axis.edges] * 2))[:, k]
         for k, axis in enumerate(grid.axes)
     )
-    return SolvedCommittor(
-        (read_only(x), read_only(y)),
-        read_only(np.clip(values, 0.0, 1.0)),
-        coarse=read_only(coarse),
-        schemes=schemes,
-    )
+    return Committed((read_only(x), read_only(y)), read_only(np.clip(values, 0.0, 1.0))), schemes
 
 
-def moved_committor(scene: Scene, start: Region, solved: SolvedCommittor) -> FloatArray:
-    """(n₀, n₁) the committor of the scene's process, near the one that was solved, on its grid: by the difference on the coarsest
-    cells; nan where the cells cannot tell."""
-    return np.clip(
-        solved.values + _at_corners(scene, start, LEVELS[0], solved.schemes) - solved.coarse,
-        0.0,
-        1.0,
-    )
-
-
-def _at_corners(scene: Scene, start: Region, cells: int, schemes: Schemes) -> FloatArray:
+def at_corners(scene: Scene, start: Region, cells: int, schemes: Schemes) -> FloatArray:
     """(n + 1, n + 1) values at the corners of the coarsest cells; those of the regions are exact."""
     ground = Ground.of(scene, cells, schemes)
     grid, left = ground.grid, ground.until(scene, (start, scene.goal))

@@ -3,16 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Annotated
 
 import numpy as np
 
 from worker.generator.line.fixed_points import FixedPoint
 from worker.generator.linear.fixed_points import gaussian_covariance
-from worker.generator.plane.passages.committor import SolvedCommittor, committed
+from worker.generator.plane.finite_volumes import Schemes
+from worker.generator.plane.passages.committor import committed
 from worker.generator.plane.passages.passage_mesh import Scene, Stage, scene_of
-from worker.generator.plane.passages.passage_moments import Hit, hit
+from worker.generator.plane.passages.passage_moments import hit
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.quantities.committor import Committor
+from worker.generator.quantities.kinds import FINITE_TIME
 from worker.generator.quantities.passage_time import Timing
 from worker.generator.quantities.regions import Pair, Place, Region
 
@@ -32,48 +35,48 @@ class SpatialPassage:
 
     mean_time  from a point; from a region the mean over the stationary law restricted to it, equation (G50) [time]
     deviation  standard deviation of the passage time, over its starts too [time]
-    scene, hit   what a time was read from, for samples to be compared with; None without one
     """
 
     start: Place
     to: Place
-    mean_time: Timing
-    deviation: Timing | None = None
-    scene: Scene | None = None
-    hit: Hit | None = None
+    mean_time: Annotated[Timing, FINITE_TIME]
+    deviation: Annotated[Timing | None, FINITE_TIME] = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class SpatialCommittor(Committor):
-    """A committor between two regions [state].
-
-    scene, solved   what it was read from, for samples to be compared with
-    """
+@dataclass(frozen=True, slots=True, eq=False)
+class Solved:
+    """What a passage or a committor was read from: cells, and the schemes by which fluxes were had."""
 
     scene: Scene
-    solved: SolvedCommittor
+    schemes: Schemes
+
+
+Passages = list[tuple[SpatialPassage, Solved | None]]
+Committors = list[tuple[Committor, Solved | None]]
 
 
 def passages_between(
     stage: Stage, asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]
-) -> tuple[SpatialPassage, ...]:
-    """The passages asked for, then those between neighbouring wells in both directions."""
+) -> Passages:
+    """The passages asked for, then those between neighbouring wells in both directions; each with what it was read from, None
+    where it has no time."""
     wells = wells_of(stage.process, fixed)
     around = [pair for a, b in neighbours(wells) for pair in ((a, b), (b, a))]
-    return tuple(
+    return [
         _passage(stage, *pair) for pair in (*asked, *(pair for pair in around if pair not in asked))
-    )
+    ]
 
 
 def committors_between(
     stage: Stage, asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]
-) -> tuple[Committor, ...]:
-    """The committors asked for, then those between neighbouring wells."""
+) -> Committors:
+    """The committors asked for, then those between neighbouring wells; each with what it was read from, None where there is
+    none."""
     around = neighbours(wells_of(stage.process, fixed))
-    return tuple(
+    return [
         _committor(stage, *pair)
         for pair in (*asked, *(pair for pair in around if pair not in asked))
-    )
+    ]
 
 
 def wells_of(process: DiffusionProcess, fixed: tuple[FixedPoint, ...]) -> list[Region]:
@@ -115,48 +118,46 @@ def neighbours(wells: list[Region]) -> list[tuple[Region, Region]]:
     return pairs
 
 
-def _passage(stage: Stage, start: Place, to: Place) -> SpatialPassage:
+def _passage(stage: Stage, start: Place, to: Place) -> tuple[SpatialPassage, Solved | None]:
     problem = _problem(start) or (_problem(to) if isinstance(to, Region) else NOT_HIT)
     if problem is not None:
-        return SpatialPassage(start, to, Timing(None, problem))
+        return SpatialPassage(start, to, Timing(None, problem)), None
     assert isinstance(to, Region)
     assert not isinstance(start, float)
     if not isinstance(start, Region) and to.holds(np.array([start]), stage.process.periods)[0]:
-        return SpatialPassage(start, to, Timing(0.0), Timing(0.0))
+        return SpatialPassage(start, to, Timing(0.0), Timing(0.0)), None
     scene = scene_of(stage, start, to)
     if isinstance(scene, str):
-        return SpatialPassage(start, to, Timing(None, scene))
+        return SpatialPassage(start, to, Timing(None, scene)), None
     found = hit(scene)
     if isinstance(found, str):
-        return SpatialPassage(start, to, Timing(None, found))
-    return SpatialPassage(
-        start,
-        to,
-        Timing.from_log(found.log_mean),
-        Timing.from_log(found.log_deviation),
-        scene,
-        found,
+        return SpatialPassage(start, to, Timing(None, found)), None
+    passage = SpatialPassage(
+        start, to, Timing.from_log(found.log_mean), Timing.from_log(found.log_deviation)
     )
+    return passage, Solved(scene, found.schemes)
 
 
-def _committor(stage: Stage, start: Place, to: Place) -> Committor:
+def _committor(stage: Stage, start: Place, to: Place) -> tuple[Committor, Solved | None]:
     if not isinstance(start, Region) or not isinstance(to, Region):
         return Committor(
             start,
             to,
             None,
             "a committor of two variables is between two regions; a single point is never hit",
-        )
+        ), None
     problem = (
         _problem(start)
         or _problem(to)
         or ("the two regions overlap" if _overlap(start, to) else None)
     )
     scene = problem if problem is not None else scene_of(stage, start, to)
-    found = scene if isinstance(scene, str) else committed(scene, start)
-    if isinstance(scene, str) or isinstance(found, str):
-        return Committor(start, to, None, str(found))
-    return SpatialCommittor(start, to, found, None, scene=scene, solved=found)
+    if isinstance(scene, str):
+        return Committor(start, to, None, scene), None
+    found, schemes = committed(scene, start)
+    if isinstance(found, str):
+        return Committor(start, to, None, found), None
+    return Committor(start, to, found), Solved(scene, schemes)
 
 
 def _problem(place: Place) -> str | None:

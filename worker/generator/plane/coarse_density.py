@@ -1,4 +1,4 @@
-"""The stationary density of models near a solved one: the solved one's picture, moved by the difference on coarse cells."""
+"""The stationary density of models near a solved one, on cells as coarse as the solved one's picture allows."""
 
 from dataclasses import dataclass
 
@@ -63,18 +63,14 @@ class CoarseDensity:
             solver = factorised(csc_array(level.matrix[keep][:, keep]))
         return cls(solution, law.density, u, inside, level, solver)
 
-    def moved(self, chart: Chart, own: Level) -> FloatArray | None:
-        """(n₀, n₁) the density of the chart's process, whose answer on the coarsest cells is `own`; None where the finer ones
-        give none. Not below zero."""
+    def of_model(self, chart: Chart, own: Level) -> FloatArray:
+        """(n₀, n₁) the density of the chart's process on these cells, whose answer on the coarsest cells is `own`; nan where the
+        finer ones give none."""
         density = own.density if self.solver is None else self._on_finer_cells(chart, self.solver)
         if density is None:
-            return None
-        moved = _jacobian(self.solution) * interpolated(
-            self.level.grid.axes, density - self.level.density, self.u, 3
-        )
-        return np.maximum(
-            self.picture + np.where(self.inside, moved, 0.0).reshape(self.picture.shape), 0.0
-        )
+            return np.full(self.picture.shape, np.nan)
+        found = _jacobian(self.solution) * interpolated(self.level.grid.axes, density, self.u, 3)
+        return np.where(self.inside, found, 0.0).reshape(self.picture.shape)
 
     def _on_finer_cells(self, chart: Chart, solver: SuperLU) -> FloatArray | None:
         grid = self.level.grid

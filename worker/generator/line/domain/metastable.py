@@ -6,10 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from worker.generator.line.analysis import analysed_on_the_line
-from worker.generator.line.boundaries import End
+from worker.generator.line.domain.boundaries import End
 from worker.generator.line.fixed_points import FixedPoint
 from worker.generator.line.landscape import Landscape
-from worker.generator.line.stationary import StationaryLaw
 from worker.generator.process import ScalarProcess
 from worker.generator.quantities.report import GeneratorReport, Questions, Range
 
@@ -25,7 +24,7 @@ DEEP = 30.0
 
 def held_before_escape(
     model: ScalarProcess, questions: Questions, report: GeneratorReport
-) -> GeneratorReport | None:
+) -> tuple[GeneratorReport, Landscape | None] | None:
     """The analysis between reflecting ends at the outermost unstable points, of a model that has no stationary law only
     because its drift pushes outward from there on; None where the data went there, or no barrier keeps them from it.
 
@@ -34,21 +33,21 @@ def held_before_escape(
     bounds = turning_points(report.ends, report.fixed_points, questions.observed_range)
     if bounds is None:
         return None
-    inner = analysed_on_the_line(replace(model, bounds=bounds), questions)
-    if not isinstance(inner.stationary, StationaryLaw):
+    inner, landscape = analysed_on_the_line(replace(model, bounds=bounds), questions)
+    if landscape is None:
         return None
-    x, psi, log_a = inner.stationary.landscape.at_nodes
+    x, psi, log_a = landscape.at_nodes
     fall = np.max(psi - log_a) - (psi - log_a)
     walls = walls_of(bounds, model)
-    if not holds(inner.stationary.landscape, walls):
+    if not holds(landscape, walls):
         return None
     # Walls as near as makes no difference: models drawn around this one may turn outward before its own turning points.
     nearer = _nearer(
         bounds, (float(x[fall < DEEP].min()), float(x[fall < DEEP].max())), walls, questions
     )
     if nearer != bounds:
-        inner = analysed_on_the_line(replace(model, bounds=nearer), questions)
-    return replace(
+        inner, landscape = analysed_on_the_line(replace(model, bounds=nearer), questions)
+    held = replace(
         inner,
         ergodic=False,
         reason=report.reason,
@@ -59,6 +58,7 @@ def held_before_escape(
         extrapolated=report.extrapolated,
         approximation=BEFORE_ESCAPE,
     )
+    return held, landscape
 
 
 def _nearer(bounds: Range, deep: Range, walls: list[int], questions: Questions) -> Range:

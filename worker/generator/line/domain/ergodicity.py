@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from worker.generator.line.boundaries import End
-from worker.generator.line.domain_scan import Window
+from worker.generator.line.domain.boundaries import End
+from worker.generator.line.domain.domain_scan import Window
+from worker.generator.line.domain.positive_diffusion import zeros_of_diffusion
 from worker.generator.line.fixed_points import FixedPoint
-from worker.generator.line.positive_diffusion import zeros_of_diffusion
 from worker.generator.process import ScalarProcess
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.polynomial.legendre import legval, legvander
 from numpy.typing import NDArray
 
-from worker.generator.line.domain_scan import DOUBLINGS, Window
+from worker.generator.line.domain.domain_scan import DOUBLINGS, Window
 from worker.generator.numerics.quadrature import NODES, ORDER, TO_LEGENDRE
 from worker.generator.process import FloatArray, ScalarProcess, value, values
 

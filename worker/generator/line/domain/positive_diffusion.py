@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from worker.generator.errors import InvalidDomainError
-from worker.generator.line.domain_scan import Window, choose_window
+from worker.generator.line.domain.domain_scan import Window, choose_window
 from worker.generator.process import (
     DiffusionProcess,
     FloatArray,

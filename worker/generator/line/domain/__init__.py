@@ -1,0 +1,1 @@
+"""The domain of the analysis on the line: its ends, its extent and its ergodicity."""

@@ -1,0 +1,76 @@
+"""Which fixed points and barriers of a model stand for those of a reference that it is like."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from worker.generator.line.fixed_points import Barrier, FixedPoint
+from worker.generator.line.stationary import StationaryLaw
+from worker.generator.process import FloatArray
+from worker.generator.quantities.report import GeneratorReport, Range
+
+
+def range_of_places(reference: GeneratorReport) -> Range:
+    """Where fixed points have to be those of the reference, as many and in the same order, to stand for them [state]."""
+    law = reference.stationary
+    if not isinstance(law, StationaryLaw):
+        return -np.inf, np.inf
+    return float(law.grid[0][0]), float(law.grid[0][-1])
+
+
+def counterparts(
+    wanted: Sequence[FixedPoint], found: Sequence[FixedPoint], within: Range
+) -> tuple[FloatArray, dict[float, float]]:
+    """(n,) which of `found` stands for each of `wanted` [state], nan where none does; and the same from one to the other. Between
+    the two ends there have to be as many, of the same kinds."""
+    inside, own = (
+        [p for p in points if within[0] <= p.at[0] <= within[1]] for points in (wanted, found)
+    )
+    if [p.stable for p in inside] != [p.stable for p in own]:
+        return np.full(len(wanted), np.nan), {}
+    places = {p.at[0]: q.at[0] for p, q in zip(inside, own, strict=True)}
+    return np.array([places.get(p.at[0], np.nan) for p in wanted]), places
+
+
+def counterparts_round(
+    wanted: Sequence[FixedPoint], found: Sequence[FixedPoint], period: float
+) -> tuple[FloatArray, dict[float, float]]:
+    """Likewise on a circle, where the first of them may come round as the last; those found on the turn nearest to the wanted."""
+    here, there = (np.array([p.at[0] for p in points]) for points in (wanted, found))
+    best, turned = np.inf, None
+    for shift in range(len(there) if len(here) == len(there) else 0):
+        order = np.roll(np.arange(len(there)), shift)
+        if [found[int(k)].stable for k in order] != [p.stable for p in wanted]:
+            continue
+        away = np.mod(there[order] - here + period / 2, period) - period / 2
+        if np.sum(np.abs(away)) < best:
+            best, turned = float(np.sum(np.abs(away))), (order, away)
+    if turned is None:
+        return np.full(len(here), np.nan), {}
+    order, away = turned
+    return here + away, dict(zip(here.tolist(), there[order].tolist(), strict=True))
+
+
+def barriers_round(
+    reference: GeneratorReport, places: dict[float, float], own: Sequence[Barrier]
+) -> tuple[Barrier, ...]:
+    """For each of the reference's barriers the own one that stands for it; heights are nan where none does."""
+    known: dict[tuple[float, float], list[Barrier]] = {}
+    for barrier in own:
+        known.setdefault((barrier.start, barrier.over), []).append(barrier)
+    found = []
+    for barrier in reference.barriers:
+        # On a circle the one barrier of a well is left over on either side, the lower side first.
+        left = known.get((places.get(barrier.start, np.nan), places.get(barrier.over, np.nan)), [])
+        heights = (left[0].height, left.pop(0).height_over_noise) if left else (np.nan, np.nan)
+        found.append(replace(barrier, height=heights[0], height_over_noise=heights[1]))
+    return tuple(found)
+
+
+def fixed_points_at(reference: GeneratorReport, places: FloatArray) -> tuple[FixedPoint, ...]:
+    """The reference's fixed points, moved to the places (n,) of those that stand for them."""
+    return tuple(
+        replace(point, at=(float(x),))
+        for point, x in zip(reference.fixed_points, places, strict=True)
+    )

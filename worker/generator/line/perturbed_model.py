@@ -1,0 +1,483 @@
+"""A model on the line near one that was analysed: the same report on the same grids, in a tenth of the time.
+
+The model is looked at on the panels of the one that was analysed. One that does not fit there, has other fixed points or no
+stationary law, is analysed on panels of its own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.generator.errors import GeneratorError
+from worker.generator.line.analysis import resolve
+from worker.generator.line.domain.boundaries import (
+    TOLERANCE,
+    End,
+    classify_end,
+    far_limits,
+)
+from worker.generator.line.domain.domain_scan import DOUBLINGS, Window, choose_window
+from worker.generator.line.domain.ergodicity import ends_verdict, noise_verdict
+from worker.generator.line.domain.essential_support import (
+    Span,
+    depth_for,
+    inhabited,
+    part_of,
+    span_of_light_tails,
+)
+from worker.generator.line.domain.metastable import holds, turning_points, walls_of
+from worker.generator.line.domain.positive_diffusion import narrowed_to_positive
+from worker.generator.line.effective_potential import effective_potential
+from worker.generator.line.finite_volumes import Cells, cut_into_cells
+from worker.generator.line.fixed_points import Barrier, FixedPoint
+from worker.generator.line.integrated_autocorrelation import integrated_time
+from worker.generator.line.landscape import Landscape
+from worker.generator.line.local_relaxation import local_relaxation
+from worker.generator.line.matched_fixed_points import (
+    counterparts,
+    fixed_points_at,
+    range_of_places,
+)
+from worker.generator.line.panels import MAX_RISE, psi_of
+from worker.generator.line.passages.committors import committor_on_the_line
+from worker.generator.line.passages.distribution import passage_cells
+from worker.generator.line.passages.exits import exit_on_the_line
+from worker.generator.line.passages.kramers import extrema_of, kramers_time
+from worker.generator.line.passages.mean_times import Passage, mean_time
+from worker.generator.line.passages.quantiles import COARSER, quantiles_on_the_line
+from worker.generator.line.passages.variance import standard_deviation
+from worker.generator.line.perturbed_correlations import curves_on
+from worker.generator.line.spectrum import Spectrum, spectrum_of
+from worker.generator.line.stationary import StationaryLaw, log_total_mass, moments_of
+from worker.generator.numerics.quadrature import CUMULATIVE, TO_LEGENDRE, WEIGHTS
+from worker.generator.numerics.roots import roots
+from worker.generator.process import (
+    DiffusionProcess,
+    FloatArray,
+    ScalarProcess,
+    scalar_view,
+    values,
+)
+from worker.generator.quantities.correlations import Memory, NoMemory
+from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.regions import facing_numbers
+from worker.generator.quantities.report import GeneratorReport, Range
+
+DEPTH = 60.0
+"""Fall of the log-density at which the panels of a model end."""
+LEVELS = 2
+"""Levels of extrapolation of the rates: 1e-4, a small part of any interval worth giving."""
+FASTER = 1.5
+"""Factor by which a model's rates may exceed those of the one that was analysed: cells are fine enough for that."""
+RESOLVED = 1e-6
+"""Last Legendre coefficients of ψ and log a with which a model counts as resolved on the panels."""
+RARE = 12.0
+"""Fall of the log-density from its peak beyond which a panel need not be resolved: what is there counts for e^−12."""
+LIGHT = 40.0
+"""Fall of the log-density, in all, beyond the panels at which nothing beyond them counts."""
+TINY = 1e-300
+"""Diffusion below which it counts as this."""
+FAR = 2.0 ** np.array([DOUBLINGS / 2, DOUBLINGS / 2 + 1])
+"""Distances, in scales of the domain, at which it is seen what the drift does far away."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shared:
+    """A model on the panels of another."""
+
+    landscape: Landscape
+    ends: tuple[End, End]
+    fixed: tuple[FixedPoint, ...]
+    ergodic: bool
+
+
+@dataclass(frozen=True, eq=False)
+class NearOnTheLine:
+    """Analyses models like one that was analysed, on its grids.
+
+    report     of the one that was analysed
+    observed   where the data were [state]
+    landscape  its own; None where it has no law
+    """
+
+    report: GeneratorReport
+    observed: Range | None
+    landscape: Landscape | None
+
+    def slowest_rate(self, process: DiffusionProcess) -> float | None:
+        """The slowest rate of a process alone [1/time]; None where it has none."""
+        if self.report.spectrum is None or not len(self.report.spectrum.eigenvalues):
+            return None
+        try:
+            found = self._on_its_panels(scalar_view(process))
+            if found is None:
+                spectrum = self(process).spectrum
+            else:
+                one = replace(
+                    self.report.spectrum,
+                    eigenvalues=self.report.spectrum.eigenvalues[:1],
+                    eigenfunctions=None,
+                )
+                spectrum = _spectrum_near(one, found.landscape, found.ends, np.zeros(0))
+        except GeneratorError:
+            return None
+        rate = np.nan if spectrum is None else float(spectrum.eigenvalues[0].real)
+        return rate if np.isfinite(rate) else None
+
+    def __call__(self, process: DiffusionProcess) -> GeneratorReport:
+        """The report of a process, with the leaves that this one's report has, as far as the process has them. Fixed points and
+        barriers stand where those are that they correspond to; their numbers are nan where there are none."""
+        try:
+            model = scalar_view(process)
+            shared = self._on_its_panels(model)
+            if shared is not None:
+                found = self._report(
+                    model, shared.landscape, shared.ends, shared.fixed, (None, None), lawful=True
+                )
+                return replace(found, ergodic=shared.ergodic)
+            found = self._on_own_panels(model)
+            if (
+                not self.report.ergodic
+                and self.report.approximation is None
+                and self.report.boundaries == "reflecting"
+            ):
+                # The reference was closed on request; so is the model, but it counts as what it is when open.
+                closed = self._on_own_panels(replace(model, bounds=self.report.domain))
+                found = replace(closed, ergodic=found.ergodic)
+            return found
+        except GeneratorError as error:
+            # A draw far out in the coefficients' distribution may be no process at all; it has no stationary law either.
+            return GeneratorReport(False, error.args[0], process.domain[0], "natural")
+
+    def lawful(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
+        """(n,) whether the drift of each process brings it back from far away, or its noise vanishes before it gets there."""
+        report = self.report
+        low, high = self.observed or (-1.0, 1.0)
+        if report.stationary is not None:
+            low, high = float(report.stationary.grid[0][0]), float(report.stationary.grid[0][-1])
+        distance = (high - low) * np.append(2.0 ** np.arange(-3.0, DOUBLINGS / 2), FAR)
+        lawful = np.full(len(processes), True)
+        for side, edge in ((-1, low), (1, high)):
+            if any(np.isfinite(end.at) for end in report.ends if np.sign(end.at) == side):
+                continue
+            at = edge + side * distance
+            of_each = [
+                (values(model.b, at), values(model.a, at)) for model in map(scalar_view, processes)
+            ]
+            b, a = (np.array([pair[k] for pair in of_each]).reshape(-1, len(at)) for k in (0, 1))
+            gone = np.argmax(a <= 0, axis=1)
+            vanishes = np.any(a <= 0, axis=1)
+            inward = np.take_along_axis(side * b, gone[:, None], axis=1)[:, 0] < 0
+            returns, _, _ = far_limits(distance, b, np.maximum(a, TINY), -1 if side < 0 else 1)
+            lawful &= np.where(vanishes, inward & (self.observed is not None), returns)
+        return lawful
+
+    @cached_property
+    def _panels(self) -> Landscape | None:
+        """The panels that models share, as far out as their law may matter; None where each has to have its own."""
+        report, landscape = self.report, self.landscape
+        if (
+            landscape is None
+            or not report.ergodic
+            or not isinstance(report.stationary, StationaryLaw)
+        ):
+            return None
+        singular = np.any(landscape.exponent) or np.any(landscape.order)
+        heavy = max(landscape.tails) - log_total_mass(landscape) > -LIGHT
+        if singular or heavy:
+            return None
+        _, psi, log_a = landscape.at_nodes
+        height = (psi - log_a).max(axis=1)
+        needed = height > height.max() - 1.5 * DEPTH
+        needed[
+            landscape.panel_of(
+                np.array([*self._points, *(point.at[0] for point in report.fixed_points)])
+            )
+        ] = True
+        first, last = np.flatnonzero(needed)[[0, -1]]
+        return part_of(landscape, (float(landscape.edges[first]), float(landscape.edges[last + 1])))
+
+    @property
+    def _n_rates(self) -> int:
+        return 0 if self.report.spectrum is None else len(self.report.spectrum.eigenvalues)
+
+    @cached_property
+    def _usual_rise(self) -> FloatArray:
+        assert self._panels is not None
+        return np.asarray(np.maximum(np.ptp(self._panels.psi, axis=1), MAX_RISE))
+
+    @cached_property
+    def _points(self) -> tuple[float, ...]:
+        """All that is asked about [state]."""
+        report = self.report
+        return (
+            *(x for p in report.passages for x in (p.start, p.to)),
+            *(x for e in report.exits for x in (e.start, e.low, e.high)),
+            *(x for c in report.committors for x in facing_numbers((c.start, c.to)) or ()),
+        )
+
+    def _on_its_panels(self, model: ScalarProcess) -> _Shared | None:
+        """None for a model that does not fit there."""
+        landscape, report = self._panels, self.report
+        if landscape is None or model.bounds != report.domain:
+            return None
+        x = landscape.at_nodes[0]
+        b, a = values(model.b, x), values(model.a, x)
+        if not (np.all(a > 0) and np.isfinite(b).all()):
+            return None
+        half, log_a = landscape.half[:, None], np.log(a)
+        slope = 2 * b / a
+        psi = psi_of(landscape.half, slope)
+        height = psi - log_a
+        level = height.max(axis=1)
+        peak = level.max()
+        last = np.maximum(
+            np.abs(slope @ TO_LEGENDRE[-2:].T) * half, np.abs(log_a @ TO_LEGENDRE[-2:].T)
+        ).max(axis=1)
+        fine = (last < RESOLVED) & (np.ptp(psi, axis=1) < 2 * self._usual_rise)
+        if not np.all(fine | (level < peak - RARE)):
+            return None
+        ends, ergodic = [], True
+        for end, side, edge in ((report.ends[0], -1, (0, 0)), (report.ends[1], 1, (-1, -1))):
+            if not end.wall and (peak - height[edge] < DEPTH or side * b[edge] >= 0):
+                return None
+            if np.isfinite(end.at):
+                ends.append(end)
+                continue
+            distance = FAR * (x[-1, -1] - x[0, 0])
+            far = x[0, 0] + side * distance
+            lawful, power, threshold = far_limits(
+                distance, values(model.b, far)[None], values(model.a, far)[None], side
+            )
+            if not lawful[0]:
+                # It runs away, or has no noise, only where the data never were: it is held by the slopes before that.
+                if self.observed is None:
+                    return None
+                ergodic = ergodic and bool(self.lawful([model])[0])
+                ends.append(end)
+                continue
+            ends.append(
+                replace(
+                    end,
+                    power=None if end.power is None else float(power[0]),
+                    threshold=float(threshold[0]),
+                )
+            )
+        found, stable = roots(model, x.ravel(), b.ravel())
+        inside = [
+            p.stable
+            for p in report.fixed_points
+            if landscape.edges[0] < p.at[0] < landscape.edges[-1]
+        ]
+        if inside != stable.tolist():
+            return None
+        slopes = values(model.db, found)
+        fixed = tuple(
+            FixedPoint((float(at),), bool(s), float(db))
+            for at, s, db in zip(found, stable, slopes, strict=True)
+        )
+        own = replace(landscape, psi=psi, log_a=log_a, tails=(-np.inf, -np.inf))
+        return _Shared(own, (ends[0], ends[1]), fixed, ergodic)
+
+    def _on_own_panels(self, model: ScalarProcess, walls: Sequence[int] = ()) -> GeneratorReport:
+        """`walls` are the sides, 0 or 1, on which the model is held; without a barrier before them nothing is said."""
+        report, observed = self.report, self.observed
+        nothing = GeneratorReport(False, None, model.bounds, "natural")
+        if observed is not None:
+            model = narrowed_to_positive(model, observed).process
+        law = report.stationary
+        looked_at = observed if law is None else (float(law.grid[0][0]), float(law.grid[0][-1]))
+        window = choose_window(model, looked_at)
+        if not noise_verdict(model, window, observed).usable:
+            return nothing
+        ends = classify_end(model, window, -1), classify_end(model, window, 1)
+        landscape, fixed = resolve(
+            model, window, ends, [self._points], depth_for(self._n_rates, DEPTH)
+        )
+        if not holds(landscape, walls):
+            return nothing
+        lawful = ends_verdict(ends, fixed, observed).ergodic
+        if not lawful:
+            # Like the reference, a model that runs away only where the data never were is held before it gets there.
+            bounds = turning_points(ends, fixed, observed)
+            if bounds is not None:
+                held = self._on_own_panels(replace(model, bounds=bounds), walls_of(bounds, model))
+                if held.stationary is not None:
+                    return replace(held, ergodic=False)
+        return self._report(
+            model, landscape, ends, fixed, inhabited(landscape, self._n_rates), lawful=lawful
+        )
+
+    def _report(
+        self,
+        model: ScalarProcess,
+        landscape: Landscape,
+        ends: tuple[End, End],
+        fixed: tuple[FixedPoint, ...],
+        span: Span,
+        *,
+        lawful: bool,
+    ) -> GeneratorReport:
+        report = self.report
+        places, own = counterparts(report.fixed_points, fixed, range_of_places(report))
+        cells, extrema = cut_into_cells(landscape, 2), extrema_of(model, landscape, fixed)
+        tops = {point.at[0] for point in report.fixed_points if not point.stable}
+        passages = []
+        on_the_way: dict[Range, Cells] = {}
+        for passage in report.passages:
+            pair = passage.start, passage.to
+            mean = mean_time(cells, ends, *pair)
+            between = min(pair), max(pair)
+            if between not in on_the_way and passage.deviation is not None and pair[0] != pair[1]:
+                on_the_way[between] = passage_cells(landscape, *between, coarser=COARSER)
+            deviation, quantiles = passage.deviation, passage.quantiles[:0]
+            if between in on_the_way:
+                deviation = standard_deviation(on_the_way[between], ends, *pair, mean)
+                quantiles = quantiles_on_the_line(on_the_way[between], passage, mean)
+            # To the top of the reference's barrier is to one side or the other of a model's: the formula jumps there.
+            kramers = Timing(None) if tops & set(pair) else kramers_time(extrema, *pair)
+            passages.append(Passage(*pair, mean, kramers, deviation, None, quantiles))
+        potential = report.effective_potential
+        found = GeneratorReport(
+            ergodic=lawful,
+            reason=None,
+            domain=model.bounds,
+            boundaries="natural",
+            fixed_points=fixed_points_at(report, places),
+            barriers=tuple(_barriers(model, landscape, report.barriers, own)),
+            passages=tuple(passages),
+            committors=tuple(
+                c if c.found is None else committor_on_the_line(landscape, ends, (c.start, c.to))
+                for c in report.committors
+            ),
+            exits=tuple(
+                exit_on_the_line(cells, ends, (e.start, e.low, e.high)) for e in report.exits
+            ),
+            effective_potential=None
+            if potential is None
+            else effective_potential(landscape, potential.grid),
+            local_relaxation=None if potential is None else local_relaxation(model, potential.grid),
+        )
+        if not lawful or not isinstance(report.stationary, StationaryLaw):
+            return found
+        return self._with_law(found, report.stationary, landscape, ends, span)
+
+    def _with_law(
+        self,
+        found: GeneratorReport,
+        like: StationaryLaw,
+        landscape: Landscape,
+        ends: tuple[End, End],
+        span: Span,
+    ) -> GeneratorReport:
+        report = self.report
+        total = log_total_mass(landscape)
+        middle = (landscape.edges[0] + landscape.edges[-1]) / 2
+        scale = (like.grid[0][-1] - like.grid[0][0]) / 8
+        law = law_near(like, landscape, ends, Window(middle, scale, *(np.zeros(0),) * 3), total)
+        light = part_of(landscape, span_of_light_tails(span, landscape))
+        memory = report.memory
+        mean, variance = law.mean[0], law.covariance[0][0]
+        if isinstance(memory, Memory):
+            if mean is None or variance is None:
+                memory = NoMemory("the variance is infinite")
+            else:
+                time = integrated_time(light, ends, total, mean, variance)
+                memory = curves_on(light, total, memory, mean, variance, time)
+        spectrum = report.spectrum
+        if spectrum is not None and len(spectrum.eigenvalues):
+            spectrum = _spectrum_near(spectrum, part_of(landscape, span), ends, like.grid[0])
+        return replace(found, stationary=law, memory=memory, spectrum=spectrum)
+
+
+def law_near(
+    like: StationaryLaw,
+    landscape: Landscape,
+    ends: tuple[End, End],
+    window: Window,
+    log_total: float,
+) -> StationaryLaw:
+    """The law on the grid of another that it is like."""
+    mean, variance, third, fourth = moments_of(landscape, window, ends, log_total)
+    # Beyond the panels nothing counts, but what diverges does so beyond any panels.
+    power = max(
+        (end.power for end in ends if end.power is not None and np.isinf(end.at)), default=-np.inf
+    )
+    exists = [power + 1 + k < -TOLERANCE for k in (1, 2, 3, 4)]
+    mean, variance, third, fourth = (
+        moment if known else None
+        for moment, known in zip((mean, variance, third, fourth), exists, strict=True)
+    )
+    with np.errstate(over="ignore"):
+        density = np.exp(landscape.log_density_at(like.grid[0]) - log_total)
+    return replace(
+        like,
+        mean=(mean,),
+        covariance=((variance,),),
+        skewness=(None if third is None or variance is None else third / variance**1.5,),
+        kurtosis=(None if fourth is None or variance is None else fourth / variance**2,),
+        density=density,
+        reason=None,
+    )
+
+
+def _spectrum_near(
+    like: Spectrum, within: Landscape, ends: tuple[End, End], grid: FloatArray
+) -> Spectrum:
+    """As many rates as the other has, nan where there are not as many."""
+    count = len(like.eigenvalues)
+    fastest = FASTER * float(like.eigenvalues[-1].real)
+    found = spectrum_of(
+        within,
+        ends,
+        count,
+        levels=LEVELS,
+        fastest=fastest,
+        least=float(like.eigenvalues[0].real),
+        grid=None if like.eigenfunctions is None else grid,
+    )
+    rates, functions = np.full(count, np.nan, complex), found.eigenfunctions
+    rates[: len(found.eigenvalues)] = found.eigenvalues
+    if functions is not None:
+        functions = np.concatenate(
+            [functions, np.full((count - len(functions), len(grid)), np.nan)]
+        )
+    return replace(found, eigenvalues=rates, eigenfunctions=functions)
+
+
+def _barriers(
+    model: ScalarProcess,
+    landscape: Landscape,
+    wanted: Sequence[Barrier],
+    places: dict[float, float],
+) -> list[Barrier]:
+    """The barriers between the fixed points that stand for those of each of `wanted`; nan where there are none."""
+    ends = np.array(
+        [[places.get(b.start, np.nan), places.get(b.over, np.nan)] for b in wanted]
+    ).reshape(-1, 2)
+    known = np.all((ends >= landscape.edges[0]) & (ends <= landscape.edges[-1]), axis=1)
+    if not known.any():
+        return [replace(b, height=np.nan, height_over_noise=np.nan) for b in wanted]
+    at = np.where(known[:, None], ends, landscape.edges[0]).ravel()
+    b, half = values(model.b, landscape.at_nodes[0]), landscape.half
+    total = half * (b @ WEIGHTS)
+    work = half[:, None] * (b @ CUMULATIVE.T) + (np.cumsum(total) - total)[:, None]
+    zero = np.zeros_like(half)
+    up = (
+        replace(landscape, psi=work, log_a=np.zeros_like(work), exponent=zero, order=zero)
+        .psi_and_log_a(at)[0]
+        .reshape(-1, 2)
+    )
+    log_density = landscape.log_density_at(at).reshape(-1, 2)
+    heights = np.where(
+        known[:, None],
+        np.column_stack([-np.diff(up, axis=1), -np.diff(log_density, axis=1)]),
+        np.nan,
+    )
+    return [
+        replace(b, height=float(v), height_over_noise=float(phi))
+        for b, (v, phi) in zip(wanted, heights, strict=True)
+    ]

@@ -1,0 +1,222 @@
+"""A model of the plane near one that was analysed: the same report on the other's coarsest cells.
+
+The cells' error is the same for both models; whoever compares them takes the difference, or the ratio.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.generator.line.spectrum import Spectrum, matched
+from worker.generator.linear.correlations import times_of
+from worker.generator.linear.perturbed_report import without_law_near
+from worker.generator.plane.box.box import Box
+from worker.generator.plane.box.coordinates import Chart, lowest_diffusion
+from worker.generator.plane.box.escape import escapes
+from worker.generator.plane.coarse_density import CoarseDensity
+from worker.generator.plane.correlations import LevelModel, SmallModel, level_model
+from worker.generator.plane.eigenmodes import ComplexArray
+from worker.generator.plane.grid_refinement import (
+    Level,
+    Solution,
+    law_numbers,
+    solve_near,
+)
+from worker.generator.plane.passages.passages import Solved
+from worker.generator.plane.passages.perturbed_passages import committors_near, passages_near
+from worker.generator.process import DiffusionProcess, FloatArray
+from worker.generator.quantities.correlations import Memory, NoMemory
+from worker.generator.quantities.multivariate_distribution import SpatialLaw
+from worker.generator.quantities.report import GeneratorReport
+
+AT_THE_EDGE = 1e-3
+"""Share of the law in the outermost cells of an open side above which the model does not fit into the solution's box."""
+NEGATIVE = 1e-3
+"""Share of the law where the diffusion is not positive above which the model is no process."""
+EXTRA = 4
+"""Eigenvalues beyond those of the solution that are looked for; see `slow_modes`."""
+TOLERANCE = 1e-5
+"""Relative residual at which they are found; the rates are right to 1e-8."""
+SAME = 1e-2
+"""Relative distance up to which an eigenvalue of a small model is one of the cells' slowest."""
+DISTANCES, FAR, STEPS = (1.0, 8.0, 64.0), 1e5, 150
+"""Paths from outside, see `escape`: fewer and shorter than for the solution, as the model is near it."""
+
+
+@dataclass(frozen=True, eq=False)
+class NearInThePlane:
+    """Analyses models like one that was analysed, on its cells.
+
+    report      of the one that was analysed
+    solution    what its law and rates were read from
+    passages    what each of its passages was read from, None where it has no time
+    committors  what each of its committors was read from, None where there is none
+    """
+
+    report: GeneratorReport
+    solution: Solution
+    passages: tuple[Solved | None, ...] = ()
+    committors: tuple[Solved | None, ...] = ()
+
+    def __call__(self, process: DiffusionProcess) -> GeneratorReport:
+        """The report of a process; what it has not is nan, or not there."""
+        report = self.report
+        try:
+            level = self._level(process)
+            return (
+                without_law_near(process, report) if level is None else self._near(process, level)
+            )
+        except (RuntimeError, ValueError):
+            # A draw far out in the coefficients' distribution may have no matrix to speak of.
+            return without_law_near(process, report)
+
+    def lawful(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
+        """(n,) whether each process comes back from outside the solution's box."""
+        box = self.solution.box
+        found = escapes(
+            box.chart, processes, box.spans, box.walls, distances=DISTANCES, far=FAR, steps=STEPS
+        )
+        return np.array([at is None for at in found])
+
+    def _chart(self, process: DiffusionProcess) -> Chart:
+        return replace(self.solution.box.chart, process=process)
+
+    def _level(self, process: DiffusionProcess) -> Level | None:
+        """The process on the coarsest cells; None where it is no process there."""
+        solution, chart = self.solution, self._chart(process)
+        coarse = solution.first
+        level = solve_near(
+            chart,
+            coarse.grid,
+            solution.schemes,
+            len(solution.numbers.rates),
+            solution.rate,
+            coarse.modes,
+            extra=EXTRA,
+            tolerance=TOLERANCE,
+        )
+        masses = level.density * level.grid.volumes
+        negative = (lowest_diffusion(chart.raw_diffusion(level.grid.centres)) < -1e-9).reshape(
+            masses.shape
+        )
+        return None if masses[negative].sum() > NEGATIVE else level
+
+    def _near(self, process: DiffusionProcess, level: Level) -> GeneratorReport:
+        report, solution = self.report, self.solution
+        law, spectrum = report.stationary, report.spectrum
+        assert isinstance(law, SpatialLaw)
+        assert spectrum is not None
+        found = without_law_near(process, report, ergodic=True)
+        if _at_open_sides(solution.box, level.density * level.grid.volumes) > AT_THE_EDGE:
+            return found
+        found = replace(
+            found,
+            between=tuple(passages_near(process, report.between, self.passages)),
+            committors=tuple(committors_near(process, report.committors, self.committors)),
+        )
+        rates = matched(level.numbers.rates, solution.numbers.rates)
+        numbers = law_numbers(level.numbers.moments)
+        assert numbers.skewness is not None
+        assert numbers.kurtosis is not None
+        chart = self._chart(process)
+        own = replace(
+            law,
+            mean=tuple(numbers.mean.tolist()),
+            covariance=tuple(map(tuple, numbers.covariance.tolist())),
+            skewness=tuple(numbers.skewness.tolist()),
+            kurtosis=tuple(numbers.kurtosis.tolist()),
+            density=law.density if self._density is None else self._density.of_model(chart, level),
+            circulation=numbers.circulation,
+            entropy_production=numbers.entropy_production,
+        )
+        return replace(
+            found,
+            stationary=own,
+            spectrum=Spectrum(
+                rates[: len(spectrum.eigenvalues)],
+                1 / rates[: len(spectrum.eigenvalues)].real,
+                None,
+                np.zeros(len(rates)),
+                None,
+            ),
+            memory=self._memory_of(chart, level, rates),
+        )
+
+    @cached_property
+    def _density(self) -> CoarseDensity | None:
+        law = self.report.stationary
+        return (
+            CoarseDensity.of(self.solution, law)
+            if isinstance(law, SpatialLaw) and law.density.size
+            else None
+        )
+
+    @cached_property
+    def _own_rates(self) -> ComplexArray:
+        """(k,) the solution's rates on the coarsest cells [1/time]."""
+        return matched(self.solution.first.numbers.rates, self.solution.numbers.rates)
+
+    @cached_property
+    def _model(self) -> LevelModel | None:
+        """The solution's small models on its coarsest cells."""
+        solution = self.solution
+        slowest = float(solution.numbers.rates[0].real)
+        return level_model(
+            solution.box.chart, solution.first, solution.schemes, solution.rate, slowest
+        )
+
+    def _memory_of(
+        self, chart: Chart, level: Level, rates: ComplexArray
+    ) -> Memory | NoMemory | None:
+        memory, solution = self.report.memory, self.solution
+        if not isinstance(memory, Memory):
+            return memory
+        exact, coarse = solution.numbers.rates, self._own_rates
+        # Real parts by their ratio, so that they stay positive; imaginary parts by their difference, as they may vanish.
+        better = exact.real * rates.real / coarse.real + 1j * (
+            exact.imag + rates.imag - coarse.imag
+        )
+        if self._model is None or not (np.isfinite(rates).all() and better[0].real > 0):
+            return NoMemory("the model has not the same rates")
+        model = level_model(
+            chart, level, solution.schemes, solution.rate, float(better[0].real), self._model
+        )
+        if model is None:
+            return NoMemory("the autocorrelation does not settle")
+        zero = np.zeros(1)
+        right = _corrected(model, rates, better)
+        return replace(
+            memory,
+            autocorrelation=right.covariances(memory.lags) / right.covariances(zero),
+            power_spectrum=right.spectra(memory.frequencies),
+            integrated_times=times_of(model.integrals / model.covariances(zero)[:, 0]),
+        )
+
+
+def _corrected(model: LevelModel, own: ComplexArray, better: ComplexArray) -> LevelModel:
+    """The small models with `better` in place of the level's `own` slowest rates (k,): a wave that decays and turns a little too
+    fast is soon out of step with the one that it is compared with."""
+
+    def corrected(small: SmallModel) -> SmallModel:
+        rates = small.rates.copy()
+        for rate, right in zip(own, better, strict=True):
+            nearest = int(np.argmin(np.abs(small.rates - rate)))
+            if abs(small.rates[nearest] - rate) < SAME * abs(rate):
+                rates[nearest] = right
+        return replace(small, rates=rates)
+
+    first, second = (tuple(corrected(small) for small in models) for models in model.coordinates)
+    return LevelModel((first, second))
+
+
+def _at_open_sides(box: Box, masses: FloatArray) -> float:
+    largest = 0.0
+    for axis, span in enumerate(box.spans):
+        along = np.abs(masses.sum(axis=1 - axis))
+        for end, side in ((span.low, 0), (span.high, -1)):
+            if not span.circle and end != box.walls[axis, side]:
+                largest = max(largest, float(along[side]))
+    return largest

@@ -1,0 +1,84 @@
+"""Quantities of a model as quadratic functions of its coefficients, fitted to few models that were analysed."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from worker.generator.process import FloatArray
+
+RADIUS = 1.6
+"""Distance of the models that are analysed, in standard deviations of the models drawn."""
+DIAGONAL = 0.75
+"""Part of it along each of two directions at once."""
+RANK = 1e-10
+"""Variance of a direction, over the largest one's, below which the models do not differ along it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Directions:
+    """K directions of coefficients (m,) along which models differ, each of unit variance.
+
+    centre   (m,) the coefficients they start from
+    factor   (m, K) a step of one standard deviation along each
+    """
+
+    centre: FloatArray
+    factor: FloatArray
+
+    @classmethod
+    def of(cls, models: FloatArray, centre: FloatArray) -> "Directions":
+        """The directions in which models (n, m) are away from the centre (m,)."""
+        away = models - centre
+        scale = np.sqrt(np.mean(away**2, axis=0))
+        active = scale > 0
+        scaled = away[:, active] / scale[active]
+        variances, axes = (
+            np.linalg.eigh(scaled.T @ scaled / len(scaled))
+            if len(scaled)
+            else (np.zeros(0), np.zeros((0, 0)))
+        )
+        kept = variances > RANK * variances.max(initial=0.0)
+        factor = np.zeros((len(centre), int(kept.sum())))
+        factor[active] = scale[active, None] * axes[:, kept] * np.sqrt(variances[kept])
+        return cls(centre, factor)
+
+    @property
+    def count(self) -> int:
+        """K."""
+        return int(self.factor.shape[1])
+
+    def at(self, steps: FloatArray) -> FloatArray:
+        """(n, m) the models at steps (n, K)."""
+        return np.asarray(self.centre + steps @ self.factor.T)
+
+    def steps(self, models: FloatArray) -> FloatArray:
+        """(n, K) the models (n, m) in standard deviations along each direction."""
+        # A column's scale would drown the small coefficients of a least-squares fit.
+        scale = np.linalg.norm(self.factor, axis=1)
+        active = scale > 0
+        inverse = np.linalg.pinv(self.factor[active] / scale[active, None])
+        return np.asarray(((models - self.centre)[:, active] / scale[active]) @ inverse.T)
+
+
+def design_size(count: int) -> int:
+    """Models that a quadratic function of so many directions takes."""
+    return 1 + 2 * count + count * (count - 1) // 2
+
+
+def design(count: int) -> FloatArray:
+    """(design_size, K) steps at which a quadratic function of K directions is determined, the centre first."""
+    each = RADIUS * np.eye(count)
+    pairs = [DIAGONAL * (each[i] + each[j]) for i in range(count) for j in range(i)]
+    return np.concatenate([np.zeros((1, count)), each, -each, np.reshape(pairs, (-1, count))])
+
+
+def features(steps: FloatArray) -> FloatArray:
+    """(n, design_size) the terms of a quadratic function at steps (n, K)."""
+    count = steps.shape[1]
+    pairs = [steps[:, i] * steps[:, j] for i in range(count) for j in range(i)]
+    return np.column_stack([np.ones(len(steps)), steps, steps**2, *pairs])
+
+
+def quadratic(values: FloatArray, count: int) -> FloatArray:
+    """(design_size, M) coefficients of the quadratic functions that take these values (design_size, M) on the design."""
+    return np.asarray(np.linalg.solve(features(design(count)), values))
