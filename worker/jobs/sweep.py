@@ -30,7 +30,7 @@ from worker.progress import Report
 
 
 def compute(job: SweepJob, record: Record, report: Report, summing: Summing) -> SweepResults:
-    """Identify, analyse and compare under each set; a set without a model does not stop the rest."""
+    """Identify, analyse and compare under each set; a set without a model does not end the job."""
     sets = [settings_of(parameters) for parameters in job.parameter_sets().values()]
     return sweep(record.data, sets, analysis_settings_of(job.analysis), report, summing)
 
