@@ -231,7 +231,10 @@ def _total_variation(
 
 
 def _too_short(scales: Scales) -> str:
-    return f"a record of {scales.duration:.4g} units of time gives too few blocks for an error"
+    return (
+        f"the time series ({scales.duration:.4g}) is too short to be divided into blocks "
+        "for an error estimate"
+    )
 
 
 def _density_findings(distance: float | None) -> Iterator[Finding]:

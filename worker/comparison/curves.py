@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worker.generator.process import DiffusionProcess
 from worker.identification.model_sampling import DrawnModels
-from worker.identification.symbolic_process import SymbolicProcess
 
 Floats = NDArray[np.float64]
 Range = tuple[float, float]
@@ -60,7 +60,7 @@ class DriftField:
 
 def curves_of(
     process: DiffusionProcess,
-    draws: DrawnModels[SymbolicProcess] | None,
+    draws: DrawnModels[Any] | None,
     where: Range,
     confidence: float = 0.95,
 ) -> Curves:
@@ -90,7 +90,7 @@ def drift_field(process: DiffusionProcess, where: Sequence[Range]) -> DriftField
     return DriftField((first, second), values)
 
 
-def _bands(draws: DrawnModels[SymbolicProcess], grid: Floats, confidence: float) -> list[Floats]:
+def _bands(draws: DrawnModels[Any], grid: Floats, confidence: float) -> list[Floats]:
     """(2, n) each: the central intervals of drift and diffusion."""
     tail = (1 - confidence) / 2
     # Both are linear in the coefficients.

@@ -60,7 +60,7 @@ def test_algorithm_1_chooses_no_kernels() -> None:
         "preset": "paper",
         "parameters": {"kernels": "auto"},
     }
-    with pytest.raises(ValidationError, match="does not choose kernels"):
+    with pytest.raises(ValidationError, match="cannot choose kernels"):
         JOB_REQUEST.validate_python(job)
 
 

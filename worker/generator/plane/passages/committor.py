@@ -60,8 +60,20 @@ def at_corners(scene: Scene, start: Region, cells: int, schemes: Schemes) -> Flo
     edges = [axis.edges[::step] for axis in grid.axes]
     at = scene.chart.state(points(edges[0], edges[1]))
     for region, value in ((start, 0.0), (scene.goal, 1.0)):
-        corners[region.holds(at, scene.chart.process.periods).reshape(corners.shape)] = value
+        held = _closed(region, at).holds(at, scene.chart.process.periods)
+        corners[held.reshape(corners.shape)] = value
     return corners
+
+
+def _closed(region: Region, at: FloatArray) -> Region:
+    """Widen a region by a rounding error, so that corners (n, 2) on its edges belong to it.
+
+    An edge at −0.9 was met at −0.8999999999999999, where the committor was 1.1e-3 in place of 0.
+    """
+    slack = 1e-12 * np.ptp(at, axis=0)
+    return Region(
+        tuple((low - e, high + e) for (low, high), e in zip(region.intervals, slack, strict=True))
+    )
 
 
 def _corner_values(grid: Grid, values: FloatArray) -> FloatArray:
