@@ -215,7 +215,8 @@ def test_a_helper_that_cannot_go_on_gives_its_shard_to_others_and_the_job_loses_
 def test_were_a_lost_shard_not_given_to_another_its_job_would_wait_for_ever(
     workplace: Callable[..., Workplace], job_client: Redis
 ) -> None:
-    # The negative control of the test above: the same fault, and a store that believes in every holder.
+    # This is the negative control of the test above: the same fault with a store that believes in
+    # every holder.
     class Believing(RedisJobStore):
         def claim_shard(
             self, job_id: str, owner: str, lease_seconds: float, *, last: bool = False

@@ -71,7 +71,8 @@ from numba.core.dispatcher import Dispatcher
 import worker
 from worker.queue import precompile
 
-modules = [m.name for m in pkgutil.walk_packages(worker.__path__, "worker.") if not m.name.endswith("__main__")]
+found = pkgutil.walk_packages(worker.__path__, "worker.")
+modules = [m.name for m in found if not m.name.endswith("__main__")]
 loops = {
     f"{name}.{key}": value
     for name in modules
