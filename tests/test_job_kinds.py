@@ -38,8 +38,8 @@ METHOD = '''
     ) -> Flow[Mean]:
         """The mean of each variable, without its extremes."""
         job = {"kind": "mean", "trim": trim}
-        told = listener(progress)
-        return Mean((yield from of_data(data, None, layout, job, self._retries, told, None)))
+        show = listener(progress)
+        return Mean((yield from of_data(data, None, layout, job, self._retries, show, None)))
 '''
 ROWS = {
     "contract/kinds.py": [

@@ -17,7 +17,7 @@ __all__ = ["Model", "Rolling", "Sweep"]
 
 
 class Kinds(Operations):
-    """Methods that run a job, one for each kind."""
+    """One method for each kind of job."""
 
     @operation
     def identify(

@@ -91,8 +91,6 @@ print(json.dumps([before, idle()]))
 """
 
 CALLED_BY_OTHERS = {
-    "worker.generator.bisection._move",
-    "worker.generator.bisection._rates_below",
     "worker.identification.selection.exact.fixed_point_arithmetic._add_digits",
     "worker.identification.selection.exact.fixed_point_arithmetic._add_product",
     "worker.identification.selection.exact.fixed_point_arithmetic._carry",
