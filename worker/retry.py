@@ -30,8 +30,9 @@ def is_away(error: Exception) -> bool:
 def retry_while_unavailable(
     call: Callable[[], _T], patience: float = COMMIT_PATIENCE_SECONDS
 ) -> _T:
-    """Call again while the store is away, for at most `patience` seconds, then StoreUnavailable."""
-    end, wait = time.monotonic() + patience, 0.05
+    """Repeat a call while the store is away. Raises StoreUnavailable after `patience` seconds."""
+    end = time.monotonic() + patience
+    wait = 0.05
     while True:
         try:
             return call()

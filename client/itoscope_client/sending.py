@@ -66,7 +66,7 @@ def request(
     headers = dict(call.headers)
     content: Iterator[bytes] | AsyncIterator[bytes] | None = None
     if call.upload is not None:
-        # With a known length a truncated upload is recognised.
+        # A known length makes a truncated upload recognisable.
         headers["Content-Length"] = str(call.upload.size)
         content = (
             call.upload.pieces()

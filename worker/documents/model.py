@@ -54,11 +54,9 @@ def selection_of(answer: IdentifiedModel) -> results.Selection:
 
 def diagnostics_of(answer: IdentifiedModel, comparison: Comparison) -> results.Diagnostics:
     """Write how far the answer can be trusted, by variable where there are several."""
-    several, coverage = len(answer.drift) > 1, answer.coverage
-    variances, steps = (
-        answer.noise_variances,
-        {"drift": answer.drift, "diffusion": answer.diffusion},
-    )
+    several = len(answer.drift) > 1
+    coverage = answer.coverage
+    variances = answer.noise_variances
     moments = answer.residuals
     of_fit = results.Diagnostics(
         measurement_noise_variance=None
@@ -67,7 +65,7 @@ def diagnostics_of(answer: IdentifiedModel, comparison: Comparison) -> results.D
         measurement_noise_variances=dict(variances or {}) if several else {},
         step_error={
             f"{what} {key}" if several else what: dict(fit.step_errors)
-            for what, fits in steps.items()
+            for what, fits in (("drift", answer.drift), ("diffusion", answer.diffusion))
             for key, fit in fits.items()
         },
         residuals=_residuals(tuple(moments.values())),

@@ -130,7 +130,8 @@ def _help_in_pass(
     check_lease: LeaseCheck,
 ) -> ShardClaim | None:
     """Sum shards of one pass; return the first shard of another pass, or None."""
-    job, following = first.of, first
+    job = first.of
+    following = first
     try:
         work = retry_while_unavailable(
             lambda: stores.results.get_part(job.tenant, job.job_id, part_name(first.pass_name))
@@ -164,7 +165,8 @@ def clear_parts(stores: Stores, tenant: str, job_id: str) -> None:
 
 def _keep(shard: ShardClaim, stores: Stores, body: bytes) -> None:
     """Store a shard's sums: the blob first, then its row."""
-    job, name = shard.of, part_name(shard.pass_name, shard.number, shard.attempt)
+    job = shard.of
+    name = part_name(shard.pass_name, shard.number, shard.attempt)
     retry_while_unavailable(lambda: stores.results.put_part(job.tenant, job.job_id, name, body))
     if not retry_while_unavailable(lambda: stores.jobs.commit_shard(shard, name)):
         with suppress(StoreUnavailable):

@@ -49,7 +49,8 @@ def roll_along(
             hints=("Name one column in layout.state_columns and upload again.",),
         )
     settings = settings_of(parameters)
-    problem, bounds = problem_of(data, settings, report), settings.bounds_in(1)
+    problem = problem_of(data, settings, report)
+    bounds = settings.bounds_in(1)
     windows = along(data, asked.count, asked.length, asked.share)
     return roll(
         with_boundaries(problem, bounds),

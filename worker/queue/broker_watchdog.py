@@ -28,7 +28,7 @@ class Pulse:
     def __init__(self) -> None:
         self._last = -STALE_SECONDS
         self.started = threading.Event()
-        """Whether it ever turned."""
+        """Event of the loop's first turn."""
 
     def tick(self) -> None:
         """Record a turn of the event loop, which turns only while the broker is connected."""

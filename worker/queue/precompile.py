@@ -67,7 +67,8 @@ def compile_all() -> None:
             )
             pipeline.compare(answer, data, analysed, say_nothing)
 
-    random, n, dt = np.random.default_rng(0), 2000, 0.25
+    random = np.random.default_rng(0)
+    n, dt = 2000, 0.25
     across = ((-0.5, 0.5),)
     for dimension, passages in ((1, across), (2, ())):
         states = np.zeros((n, dimension))

@@ -146,7 +146,8 @@ def function_of(tree: Tree) -> Callable[[Mapping[str, Values]], Values]:
             outer, inner = _FUNCTIONS[name], function_of(argument)
             return lambda values: outer(inner(values))
         case Binary("^", base, Number(exponent)) if exponent in _INTEGER_POWERS:
-            below, power = function_of(base), int(exponent)
+            below = function_of(base)
+            power = int(exponent)
             # Two multiplications take a tenth of the time of a power.
             if power == 3:
                 return lambda values: (x := below(values)) * x * x
@@ -155,7 +156,8 @@ def function_of(tree: Tree) -> Callable[[Mapping[str, Values]], Values]:
             scaled = function_of(other)
             return lambda values: value * scaled(values)
         case Binary(operator, left, right):
-            combine, a, b = _OPERATORS[operator], function_of(left), function_of(right)
+            combine = _OPERATORS[operator]
+            a, b = function_of(left), function_of(right)
             return lambda values: combine(a(values), b(values))
 
 
