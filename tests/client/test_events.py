@@ -12,7 +12,7 @@ import pytest
 
 from contract.records import Progress
 from itoscope_client import AsyncClient, Client, Retries, WaitingTimedOut
-from itoscope_client.events import VAIN
+from itoscope_client.events import SILENT_STREAMS
 from storage.redis.connection import connect
 from storage.redis.jobs import RedisJobStore
 from tests.client.faulty import FaultyProxy
@@ -162,11 +162,11 @@ def test_a_stream_may_come_in_any_pieces(size: int, newline: bytes) -> None:
 )
 def test_where_no_stream_comes_polls_do(instead: httpx.Response) -> None:
     running = record("running", 0.1)
-    in_vain = [answer for _ in range(VAIN) for answer in (found(running), instead)]
+    in_vain = [answer for _ in range(SILENT_STREAMS) for answer in (found(running), instead)]
     told, asked = watched(*in_vain, found(running), found(running), found(record("succeeded", 1.0)))
-    assert sum(request.url.path.endswith("/events") for request in asked) == VAIN
+    assert sum(request.url.path.endswith("/events") for request in asked) == SILENT_STREAMS
     assert [request.headers.get("Prefer") for request in asked[-2:]] == ["wait=1", "wait=1"]
-    assert fractions(told) == [0.1] * (VAIN + 2) + [1.0]
+    assert fractions(told) == [0.1] * (SILENT_STREAMS + 2) + [1.0]
 
 
 def test_who_does_not_listen_asks_for_no_stream() -> None:

@@ -7,15 +7,15 @@ from numpy.typing import NDArray
 
 from contract import results
 from grammar.terms import variable_name
-from worker.documents.arrays import (
+from worker.documents.numbers import (
     array,
     band_of,
     curves_of,
     encoded,
     interval_of,
+    number,
     table,
 )
-from worker.documents.numbers import number
 from worker.documents.potential import (
     barriers_of,
     eigenvalue_of,

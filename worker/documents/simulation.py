@@ -1,4 +1,4 @@
-"""What simulated paths of a model show → its part of the result document."""
+"""The part of a result document that describes simulated paths of a model."""
 
 from contract import results
 from worker.generator.simulation.distribution import SimulatedLaw
@@ -6,7 +6,7 @@ from worker.generator.simulation.estimates import Simulated
 
 
 def simulated_of(law: SimulatedLaw) -> results.SimulatedLaw:
-    """Every number with its Monte Carlo standard error."""
+    """Write the simulated distribution, every number with its Monte Carlo standard error."""
     plain = results.SimulatedLaw(
         n_paths=law.n_paths,
         n_escaped=law.n_escaped,
