@@ -1,4 +1,4 @@
-"""Lists come in pages."""
+"""The query of a list that is served in pages."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""The page for people: its shell, its static files, and the pieces of HTML that it shows."""
+"""Routes of the web page: its shell, its static files, and the HTML fragments that it shows."""
 
 import gzip
 from functools import cache
@@ -21,7 +21,7 @@ from service.web.views import comparison_view, dataset_view, result_view
 router = APIRouter(include_in_schema=False)
 
 PREVIEW_POINTS = 1200
-"""Pieces of a record on the page: about one for each dot of a wide screen."""
+"""Number of time bins in a preview on the page: about one per pixel of a wide screen."""
 _LAYOUT = (
     "dt",
     "time_column",
@@ -36,7 +36,10 @@ _FOREVER = "public, max-age=31536000, immutable"
 
 
 def prepare() -> None:
-    """Make all that a first visit loads, so that nobody waits for it: its template takes longer to compile than to fill."""
+    """Prepare everything that a first visit loads.
+
+    A template takes longer to compile than to fill in, so the first visitor would wait.
+    """
     _page()
     for name in assets():
         _packed(name)
@@ -44,7 +47,7 @@ def prepare() -> None:
 
 @router.get("/")
 async def page() -> Response:
-    """The page. It holds no data; what it shows it asks for, with the key where one is needed."""
+    """Serve the page, which holds no data and requests what it shows, with the key if needed."""
     return HTMLResponse(
         _page(), headers={"Content-Security-Policy": PAGE_POLICY, "Cache-Control": "no-cache"}
     )
@@ -58,7 +61,7 @@ def _page() -> str:
 
 @router.get("/static/{version}/{name:path}")
 async def static(request: Request, version: str, name: str) -> Response:
-    """A static file; its address changes with its content."""
+    """Serve a static file, whose address changes with its content."""
     asset = assets().get(name)
     if asset is None:
         raise Refusal("not-found", "There is no such file.")
@@ -79,7 +82,7 @@ def _packed(name: str) -> bytes:
 
 @router.get("/pages/datasets/{dataset_id}")
 async def dataset(context: Context, tenant: Tenant, dataset_id: str) -> Response:
-    """What was read, and the form of the job that comes next."""
+    """Show the content of a dataset and the form of the next job."""
     found = await run_sync(context.stores.datasets.get, tenant, dataset_id)
     if found is None:
         raise unknown_dataset()
@@ -89,7 +92,7 @@ async def dataset(context: Context, tenant: Tenant, dataset_id: str) -> Response
 
 @router.get("/pages/jobs/{job_id}")
 def result(context: Context, tenant: Tenant, job_id: str) -> Response:
-    """A result."""
+    """Show a result."""
     return _piece(result_view(finished_job(context, tenant, job_id)))
 
 
@@ -100,16 +103,16 @@ def comparison(
     first: Annotated[str, Query()],
     second: Annotated[str, Query()],
 ) -> Response:
-    """Two results side by side."""
+    """Show two results side by side."""
     sides = [finished_job(context, tenant, job_id) for job_id in (first, second)]
+    kinds = " or ".join(name for name, kind in KINDS.items() if kind.gives_one_model)
     for side in sides:
         if not isinstance(side.result, ModelResult):
             raise Refusal(
                 "invalid-request",
-                f"Job {side.record.id} is of kind {side.record.kind}, which has many models and is compared with none.",
-                hints=(
-                    f"Choose two jobs of kind {' or '.join(name for name, kind in KINDS.items() if kind.gives_one_model)}.",
-                ),
+                f"Job {side.record.id} is of kind {side.record.kind}, which has many models and is "
+                "compared with none.",
+                hints=(f"Choose two jobs of kind {kinds}.",),
             )
     return _piece(comparison_view(*sides))
 

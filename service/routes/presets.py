@@ -1,4 +1,4 @@
-"""Parameters that have a name."""
+"""Route of the presets, which are named sets of parameters."""
 
 from fastapi import APIRouter, Request, Response
 
@@ -18,6 +18,5 @@ class PresetList(Document):
 
 @router.get("", summary="List the presets", response_model=PresetList)
 async def list_presets(request: Request) -> Response:
-    """Named sets of parameters that a job can request (`"preset": "paper"`), each with its
-    parameters."""
+    """List the named sets of parameters that a job can request (`"preset": "paper"`)."""
     return document(request, PresetList(items=PRESET_LIST))

@@ -1,4 +1,4 @@
-"""The documents' JSON Schemas, for programs that check or complete what they send."""
+"""Routes of the JSON Schemas, for programs that check or complete what they send."""
 
 import json
 
@@ -31,7 +31,7 @@ class SchemaList(Document):
 
 @router.get("", summary="List the schemas", response_model=SchemaList)
 async def list_schemas(request: Request) -> Response:
-    """The name and address of every JSON Schema."""
+    """List the name and address of every JSON Schema."""
     items = tuple(SchemaLink(name=name, href=f"/v1/schemas/{name}") for name in names())
     return document(request, SchemaList(items=items))
 
@@ -49,8 +49,10 @@ async def list_schemas(request: Request) -> Response:
     },
 )
 async def get_schema(request: Request, name: str) -> Response:
-    """A JSON Schema (2020-12) with defaults and descriptions. `layout` and `layout-1.0` name the
-    same schema."""
+    """Return a JSON Schema (2020-12) with defaults and descriptions.
+
+    `layout` and `layout-1.0` name the same schema.
+    """
     found = schema(name)
     if found is None:
         raise Refusal(
