@@ -1,4 +1,5 @@
-"""All who wait share one look at the store; it finds what ended, for whoever waits for it, and says when it cannot."""
+"""All who wait share one look at the store; it finds what ended, for whoever waits for it, and says
+when it cannot."""
 
 import asyncio
 import threading
