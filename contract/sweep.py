@@ -34,8 +34,7 @@ class SweepJob(DataJob):
     kind: Literal["sweep"]
     """Job kind: identify a model for each of several parameter sets."""
     variants: Annotated[
-        tuple[dict[str, Any], ...],
-        Field(min_length=1, max_length=50, examples=[VARIANTS]),
+        tuple[dict[str, Any], ...], Field(min_length=1, max_length=50, examples=[VARIANTS])
     ]
     """The parameter sets. Each is merged into `parameters`, object by object."""
     analysis: AnalysisParameters = AnalysisParameters()

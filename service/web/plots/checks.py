@@ -6,12 +6,7 @@ import numpy as np
 
 from contract.results import IdentificationResult, SelectionPath
 from service.web.numbers import plain
-from service.web.plots.plot import (
-    SERIES,
-    Axis,
-    Layers,
-    Plot,
-)
+from service.web.plots.plot import SERIES, Axis, Layers, Plot
 from service.web.units import Units
 
 

@@ -9,12 +9,7 @@ from markupsafe import Markup
 from contract.results import ModelResult, Term
 from service.web import mathml
 from service.web.numbers import plain, with_error
-from service.web.plots.plot import (
-    Axis,
-    Layer,
-    Plot,
-    Style,
-)
+from service.web.plots.plot import Axis, Layer, Plot, Style
 from service.web.tables import Table
 
 STYLES: tuple[Style, Style] = ("series1", "series2")

@@ -6,12 +6,7 @@ import numpy as np
 
 from contract.datasets import Dataset, DatasetPreview
 from service.web.numbers import count, exact, plain
-from service.web.plots.plot import (
-    SERIES,
-    Axis,
-    Layers,
-    Plot,
-)
+from service.web.plots.plot import SERIES, Axis, Layers, Plot
 from service.web.units import Units
 
 COLOURS = 5

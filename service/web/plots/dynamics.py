@@ -7,14 +7,7 @@ import numpy as np
 from contract.results import IdentificationResult, ModelResult
 from service.web.numbers import plain
 from service.web.plots.model import confidence_of
-from service.web.plots.plot import (
-    SERIES,
-    Axis,
-    Layers,
-    Plot,
-    array,
-    numbers,
-)
+from service.web.plots.plot import SERIES, Axis, Layers, Plot, array, numbers
 from service.web.units import Units
 
 

@@ -8,13 +8,7 @@ from contract.base import Interval
 from contract.curves import Bins, Curve, KramersMoyal
 from contract.results import IdentificationResult, ModelResult
 from service.web.numbers import plain
-from service.web.plots.plot import (
-    Axis,
-    Layers,
-    Plot,
-    array,
-    numbers,
-)
+from service.web.plots.plot import Axis, Layers, Plot, array, numbers
 from service.web.units import Units
 
 FLAT = 1e-6

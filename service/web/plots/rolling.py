@@ -6,12 +6,7 @@ import numpy as np
 
 from contract.rolling import RollingResult, RollingWindow, WindowTerm
 from service.web.numbers import exact, plain
-from service.web.plots.plot import (
-    SERIES,
-    Axis,
-    Layers,
-    Plot,
-)
+from service.web.plots.plot import SERIES, Axis, Layers, Plot
 from service.web.units import Units
 
 
