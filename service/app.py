@@ -23,9 +23,7 @@ from service.routes import (
     health,
     jobs,
     pages,
-    presets,
     previews,
-    reference,
     reports,
     schemas,
     webhooks,
@@ -82,10 +80,8 @@ def create_app(
         events.router,
         reports.router,
         schemas.router,
-        presets.router,
         webhooks.router,
         health.router,
-        reference.router,
         pages.router,
     ):
         app.include_router(router)

@@ -1,4 +1,4 @@
-"""The query of the list of jobs: the page and the filters."""
+"""The queries of lists: the page, and the filters of the list of jobs."""
 
 from typing import Annotated, Any
 
@@ -6,13 +6,22 @@ from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import Field, ValidationError
 
+from contract.base import Document
 from contract.jobs import Labels
 from contract.kinds import KindName
 from contract.records import State
-from service.requests.paging import Page
 from storage.listing import JobFilter
 
 _LABEL = "label."
+
+
+class Page(Document):
+    """One page of a list."""
+
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
+    """Number of entries per page."""
+    cursor: Annotated[str, Field(max_length=200)] | None = None
+    """Value of `next_cursor` from the previous page."""
 
 
 class JobPage(Page):

@@ -9,7 +9,7 @@ from contract.datasets import Dataset, DatasetList, Layout
 from service.dependencies import Context, Tenant
 from service.errors import Refusal
 from service.requests import request_body, uploaded_parts, uploads
-from service.requests.paging import Page
+from service.requests.listing import Page
 from service.responses.representations import document
 from service.routes.responses import headers, problems
 

@@ -1,4 +1,4 @@
-"""Routes of the web page: its shell, its static files, and the HTML fragments that it shows."""
+"""Routes for people: the web page with its static files and fragments, and the API's reference."""
 
 import gzip
 from functools import cache
@@ -12,6 +12,7 @@ from contract.kinds import KINDS
 from contract.results import ModelResult
 from service.dependencies import Context, Tenant
 from service.errors import Refusal
+from service.openapi import reference
 from service.routes.previews import previewed, unknown_dataset
 from service.routes.reports import finished_job
 from service.web.forms import layout_fields
@@ -33,6 +34,7 @@ _LAYOUT = (
     "state_unit",
 )
 _FOREVER = "public, max-age=31536000, immutable"
+_REFERENCE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
 
 def prepare() -> None:
@@ -57,6 +59,13 @@ async def page() -> Response:
 def _page() -> str:
     layout = [field for name in _LAYOUT for field in layout_fields() if field.path == name]
     return rendered("page.html", layout=layout, kinds=tuple(KINDS))
+
+
+@router.get("/docs")
+async def docs(request: Request) -> Response:
+    """Show every operation on one page."""
+    html = reference.page(request.app.openapi())
+    return HTMLResponse(html, headers={"Content-Security-Policy": _REFERENCE_POLICY})
 
 
 @router.get("/static/{version}/{name:path}")

@@ -1,16 +1,17 @@
-"""Routes of the JSON Schemas, for programs that check or complete what they send."""
+"""Routes of the JSON Schemas and the presets, for programs that check what they send."""
 
 import json
 
 from fastapi import APIRouter, Request, Response
 
 from contract.base import Document
+from contract.identification import PRESET_LIST, Preset
 from service.errors import Refusal
 from service.openapi.schemas import names, schema
 from service.responses.representations import document, json_bytes
 from service.routes.responses import problems
 
-router = APIRouter(prefix="/v1/schemas", tags=["schemas"])
+router = APIRouter(prefix="/v1", tags=["schemas"])
 
 
 class SchemaLink(Document):
@@ -29,7 +30,14 @@ class SchemaList(Document):
     """The schemas."""
 
 
-@router.get("", summary="List the schemas", response_model=SchemaList)
+class PresetList(Document):
+    """All presets of this version."""
+
+    items: tuple[Preset, ...]
+    """The presets."""
+
+
+@router.get("/schemas", summary="List the schemas", response_model=SchemaList)
 async def list_schemas(request: Request) -> Response:
     """List the name and address of every JSON Schema."""
     items = tuple(SchemaLink(name=name, href=f"/v1/schemas/{name}") for name in names())
@@ -37,7 +45,7 @@ async def list_schemas(request: Request) -> Response:
 
 
 @router.get(
-    "/{name}",
+    "/schemas/{name}",
     summary="Fetch a schema",
     response_model=None,
     responses={
@@ -60,3 +68,9 @@ async def get_schema(request: Request, name: str) -> Response:
         )
     body = json.dumps(found, ensure_ascii=False).encode()
     return json_bytes(request, body, headers={"Content-Type": "application/schema+json"})
+
+
+@router.get("/presets", summary="List the presets", response_model=PresetList)
+async def list_presets(request: Request) -> Response:
+    """List the named sets of parameters that a job can request (`"preset": "paper"`)."""
+    return document(request, PresetList(items=PRESET_LIST))

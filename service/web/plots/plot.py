@@ -79,51 +79,48 @@ class Layers:
             else rounded(values)
         )
 
+    def _add(self, kind: str, name: str, style: Style, **parts: Any) -> None:
+        self.made.append({"kind": kind, "name": name, "style": style, **parts})
+
     def line(
         self, name: str, x: Any, y: Any, style: Style = "model", *, dashed: bool = False
     ) -> None:
         """Add a line, which is broken where there is no number."""
         across, up = _thinned(numbers(x), numbers(y))
         if np.isfinite(up).any():
-            self.made.append(
-                {
-                    "kind": "line",
-                    "name": name,
-                    "x": self._short(across),
-                    "y": self._short(up),
-                    "style": style,
-                    "dashed": dashed,
-                    "thin": False,
-                }
+            self._add(
+                "line",
+                name,
+                style,
+                x=self._short(across),
+                y=self._short(up),
+                dashed=dashed,
+                thin=False,
             )
 
     def course(self, name: str, x: Any, y: Any, style: Style) -> None:
         """Add a line of minima and maxima, of which no point may be left out."""
-        self.made.append(
-            {
-                "kind": "line",
-                "name": name,
-                "x": self._short(numbers(x)),
-                "y": self._short(numbers(y)),
-                "style": style,
-                "dashed": False,
-                "thin": True,
-            }
+        self._add(
+            "line",
+            name,
+            style,
+            x=self._short(numbers(x)),
+            y=self._short(numbers(y)),
+            dashed=False,
+            thin=True,
         )
 
     def band(self, name: str, x: Any, low: Any, high: Any, style: Style = "model") -> None:
         """Add the area between two lines."""
         across, below, above = _thinned(numbers(x), numbers(low), numbers(high))
         if np.isfinite(below).any():
-            self.made.append(
-                {
-                    "kind": "band",
-                    "name": name,
-                    "x": self._short(across),
-                    "low": self._short(below),
-                    "high": self._short(above),
-                    "style": style,
-                }
+            self._add(
+                "band",
+                name,
+                style,
+                x=self._short(across),
+                low=self._short(below),
+                high=self._short(above),
             )
 
     def dots(self, name: str, x: Any, y: Any, error: Any = None, style: Style = "data") -> None:
@@ -132,46 +129,27 @@ class Layers:
         seen = np.isfinite(across) & np.isfinite(up)
         if seen.any():
             bars = None if error is None else self._short(numbers(error)[seen])
-            self.made.append(
-                {
-                    "kind": "dots",
-                    "name": name,
-                    "x": self._short(across[seen]),
-                    "y": self._short(up[seen]),
-                    "error": bars,
-                    "style": style,
-                }
+            self._add(
+                "dots",
+                name,
+                style,
+                x=self._short(across[seen]),
+                y=self._short(up[seen]),
+                error=bars,
             )
 
     def bars(self, name: str, edges: Any, y: Any, style: Style = "data") -> None:
         """Add a histogram."""
-        self.made.append(
-            {
-                "kind": "bars",
-                "name": name,
-                "edges": self._short(numbers(edges)),
-                "y": self._short(numbers(y)),
-                "style": style,
-            }
-        )
+        self._add("bars", name, style, edges=self._short(numbers(edges)), y=self._short(numbers(y)))
 
     def marks(self, name: str, x: Sequence[float], y: Sequence[float], text: Sequence[str]) -> None:
         """Add labelled points."""
         if len(x):
-            self.made.append(
-                {
-                    "kind": "marks",
-                    "name": name,
-                    "x": self._short(x),
-                    "y": self._short(y),
-                    "text": list(text),
-                    "style": "second",
-                }
-            )
+            self._add("marks", name, "second", x=self._short(x), y=self._short(y), text=list(text))
 
     def rule(self, *, x: float | None = None, y: float | None = None) -> None:
         """Add a thin straight line across the whole plot."""
-        self.made.append({"kind": "rule", "name": "", "x": x, "y": y, "style": "quiet"})
+        self._add("rule", "", "quiet", x=x, y=y)
 
     def heat(
         self,
@@ -191,36 +169,32 @@ class Layers:
         top = float(np.nanmax(values, initial=0.0))
         ceiling = 0.0 if interval is None else float(np.nanmax(interval[1], initial=0.0))
         ends = None if interval is None else [_shades(end, ceiling) for end in interval]
-        self.made.append(
-            {
-                "kind": "heat",
-                "name": name,
-                "x": list(x),
-                "y": list(y),
-                "shape": list(values.shape),
-                "top": top,
-                "values": _shades(values, top),
-                "ceiling": ceiling,
-                "ends": ends,
-                "smooth": smooth,
-                "style": "quiet",
-            }
+        self._add(
+            "heat",
+            name,
+            "quiet",
+            x=list(x),
+            y=list(y),
+            shape=list(values.shape),
+            top=top,
+            values=_shades(values, top),
+            ceiling=ceiling,
+            ends=ends,
+            smooth=smooth,
         )
 
     def arrows(
         self, name: str, x: Floats, y: Floats, u: Floats, v: Floats, style: Style = "second"
     ) -> None:
         """Add arrows that start at points; the longest is as long as the grid spacing."""
-        self.made.append(
-            {
-                "kind": "arrows",
-                "name": name,
-                "x": self._short(x),
-                "y": self._short(y),
-                "u": self._short(u),
-                "v": self._short(v),
-                "style": style,
-            }
+        self._add(
+            "arrows",
+            name,
+            style,
+            x=self._short(x),
+            y=self._short(y),
+            u=self._short(u),
+            v=self._short(v),
         )
 
     def tuple(self) -> "tuple[Layer, ...]":
