@@ -31,12 +31,12 @@ class Kind:
 
     @property
     def needs_data(self) -> bool:
-        """Whether the job starts from a dataset."""
+        """True if the job starts from a dataset."""
         return issubclass(self.job, DataJob)
 
     @property
     def gives_one_model(self) -> bool:
-        """Whether the result is one model, which can be compared with another."""
+        """True if the result is one model, which can be compared with another."""
         return issubclass(self.result, ModelResult)
 
 

@@ -153,7 +153,7 @@ def unauthorized() -> Refusal:
 
 
 def _is_local(request: Request) -> bool:
-    """Return whether both the host and the origin of a request name this machine.
+    """Return whether the host and, if given, the origin of a request name this machine.
 
     A web page from anywhere can make a browser on this machine send requests to a loopback address
     (cross-site requests, DNS rebinding).
