@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.generator.line.stationary import StationaryLaw
-from worker.generator.quantities.multivariate_distribution import SpatialLaw
+from worker.generator.quantities.stationary import SpatialLaw, StationaryLaw
 from worker.identification.identified_model import Histogram
 
 Floats = NDArray[np.float64]

@@ -1,8 +1,7 @@
 """The part of a result document that describes simulated paths of a model."""
 
 from contract import results
-from worker.generator.simulation.distribution import SimulatedLaw
-from worker.generator.simulation.estimates import Simulated
+from worker.generator.quantities.simulated import Simulated, SimulatedLaw
 
 
 def simulated_of(law: SimulatedLaw) -> results.SimulatedLaw:
