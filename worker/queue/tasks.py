@@ -17,23 +17,11 @@ from contract.results import Result
 from storage.stores import Claim, JobStore, Stores, StoreUnavailable
 from storage.terminal_problems import timed_out
 from storage.tracing import Stage, Traces
-from worker.fan_out.shards import (
-    Helper,
-    Publish,
-    Share,
-    Sharing,
-    clear_parts,
-    help_with,
-)
+from worker.fan_out.shards import Helper, Publish, Share, Sharing, clear_parts, help_with
 from worker.jobs.problems import JobProblem
 from worker.progress import Report
 from worker.queue.memory_limit import memory_limited
-from worker.retry import (
-    CLAIM_PATIENCE_SECONDS,
-    LeaseLost,
-    is_away,
-    retry_while_unavailable,
-)
+from worker.retry import CLAIM_PATIENCE_SECONDS, LeaseLost, is_away, retry_while_unavailable
 
 Execute = Callable[[Claim, Stores, Report, Share], Result]
 """A function that computes a job's result.
