@@ -305,13 +305,8 @@ def _wait_for_redis(settings: WorkerSettings) -> None:
 
 def _alive(settings: WorkerSettings) -> int:
     try:
-        return (
-            0
-            if RedisJobStore(connect(settings.redis_url)).workers_alive(
-                ALIVE_SECONDS, socket.gethostname()
-            )
-            else 1
-        )
+        jobs = RedisJobStore(connect(settings.redis_url))
+        return 0 if jobs.workers_alive(ALIVE_SECONDS, socket.gethostname()) else 1
     except StoreUnavailable as error:
         return _refused(str(error), status=1)
 

@@ -147,11 +147,8 @@ def _guarded(
     except Exception as error:
         if is_away(error):
             _log.warning("given back", reason=str(error))
-            return (
-                "given back"
-                if retry_while_unavailable(give_back, CLAIM_PATIENCE_SECONDS)
-                else "fenced"
-            )
+            given_back = retry_while_unavailable(give_back, CLAIM_PATIENCE_SECONDS)
+            return "given back" if given_back else "fenced"
         _log.exception("job failed unexpectedly")
         return _fail(claim, stores, _internal_error(claim.job_id))
 

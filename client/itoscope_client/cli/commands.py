@@ -371,6 +371,5 @@ def _parameters(
 
 
 def _analysis(passages: Sequence[tuple[float, float]]) -> dict[str, Any] | None:
-    return (
-        {"passages": [{"from": start, "to": end} for start, end in passages]} if passages else None
-    )
+    asked = [{"from": start, "to": end} for start, end in passages]
+    return {"passages": asked} if asked else None

@@ -92,20 +92,14 @@ def _facts(model: Model) -> list[str]:
 def _place(place: Any) -> str:
     if isinstance(place, Mapping):
         return " ".join(f"{name} in {interval((ends[0], ends[1]))}" for name, ends in place.items())
-    return (
-        f"{place:.3g}"
-        if isinstance(place, int | float)
-        else f"({', '.join(f'{x:.3g}' for x in place)})"
-    )
+    if isinstance(place, int | float):
+        return f"{place:.3g}"
+    return f"({', '.join(f'{x:.3g}' for x in place)})"
 
 
 def _variable(variable: Mapping[str, Any]) -> str:
-    column = variable.get("column")
-    return (
-        f"{variable['name']} ({column})"
-        if column and column != variable["name"]
-        else str(variable["name"])
-    )
+    name, column = variable["name"], variable.get("column")
+    return f"{name} ({column})" if column and column != name else str(name)
 
 
 def _aligned(rows: Sequence[tuple[str, ...]], *, numbers: bool = False) -> list[str]:

@@ -130,12 +130,9 @@ class Model(ModelDocument):
         return cls(document)
 
     def __repr__(self) -> str:
-        times = (
-            f"; relaxation time {self.relaxation_times[0]:.4g}"
-            if len(self.relaxation_times)
-            else ""
-        )
-        return f"<Model {'; '.join(self.equations)}{times}>"
+        times = self.relaxation_times
+        slowest = f"; relaxation time {times[0]:.4g}" if len(times) else ""
+        return f"<Model {'; '.join(self.equations)}{slowest}>"
 
     def _repr_html_(self) -> str:
         return pages.page(self)

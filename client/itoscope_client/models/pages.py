@@ -86,11 +86,9 @@ def _times(model: ModelDocument) -> str:
                 )
             )
     if not rows:
-        return (
-            f"<p>No stationary distribution: {escape(missing_distribution_reason(model))}</p>"
-            if model.ergodic is False
-            else ""
-        )
+        if model.ergodic is not False:
+            return ""
+        return f"<p>No stationary distribution: {escape(missing_distribution_reason(model))}</p>"
     body = "".join(
         f"<tr>{''.join(f'<td {_CELL}>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows
     )
