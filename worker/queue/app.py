@@ -190,13 +190,10 @@ def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
     app.task(name=HELP_JOB, bind=True)(help_claimed)
 
     pulse = Pulse()
-    own = RedisJobStore(
-        connect(
-            settings.redis_url, timeout=min(5.0, settings.lease_seconds / lease.BEATS_PER_LEASE)
-        )
-    )
-    keeper = lease.lease_step(own, settings.lease_seconds, publish, _webhook_sender(settings, own))
-    app.steps["worker"].add(keeper)
+    timeout = min(5.0, settings.lease_seconds / lease.BEATS_PER_LEASE)
+    own = RedisJobStore(connect(settings.redis_url, timeout=timeout))
+    send_due = _webhook_sender(settings, own)
+    app.steps["worker"].add(lease.lease_step(own, settings.lease_seconds, publish, send_due))
     app.steps["worker"].add(heartbeat_step(Heartbeat(own, pulse, queues=settings.queues)))
     app.steps["consumer"].add(watchdog_step(pulse))
     return app
