@@ -1,6 +1,7 @@
-"""A real worker whose computation can be told right from wrong: it takes as long as the job's label `seconds` says, writes its
-name into `runs`, and answers with a hash of the label `question`. A job with the label `shards` is shared out in so many, and
-answers so only if each of them is there, in its place.
+"""A real worker whose computation can be told right from wrong: it takes as long as the job's label
+`seconds` says, writes its name into `runs`, and answers with a hash of the label `question`. A job
+with the label `shards` is shared out in so many, and answers so only if each of them is there, in
+its place.
 """
 
 import hashlib

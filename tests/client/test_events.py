@@ -1,4 +1,5 @@
-"""Progress as it is made: events are followed where there is a listener, resumed where a stream breaks, and polls do without."""
+"""Progress as it is made: events are followed where there is a listener, resumed where a stream
+breaks, and polls do without."""
 
 import asyncio
 import json
@@ -98,9 +99,9 @@ def test_a_stream_that_breaks_is_resumed_where_it_was() -> None:
         for request in asked
         if request.url.path.endswith("/events")
     ] == [None, "2-0"]
-    assert [f for f, before in zip(fractions(told), [None, *fractions(told)], strict=False) if f != before] == [
-        0.1, 0.2, 0.3, 0.35, 0.4, 1.0,
-    ]  # fmt: skip
+    shown = fractions(told)
+    changes = [f for f, before in zip(shown, [None, *shown], strict=False) if f != before]
+    assert changes == [0.1, 0.2, 0.3, 0.35, 0.4, 1.0]
     assert [said["state"] for said in told].count("succeeded") == 1
 
 
