@@ -1,4 +1,4 @@
-"""Logs of service and worker: one JSON object a line on standard error, for libraries' events, too."""
+"""Logs of service and worker: one JSON object per line on standard error, libraries' included."""
 
 import logging
 import logging.config

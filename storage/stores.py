@@ -1,4 +1,4 @@
-"""What a store must do, whatever it is made of. Implementations: jobs; datasets and results; objects."""
+"""The interfaces of all stores, implemented in this package by folder, object store and Redis."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager

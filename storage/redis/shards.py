@@ -33,7 +33,7 @@ class RedisShards:
         raise NotImplementedError
 
     def _claimant(self, job_id: str, owner: str, lease_seconds: float) -> tuple[str | float, ...]:
-        """What the scripts are told of who claims a job or a shard, and of what happens if it vanishes."""
+        """Return the scripts' arguments about who claims a job or shard, and its lease."""
         lost = worker_lost(self._attempt_cap).model_dump_json(by_alias=True)
         return job_id, owner, secrets.token_hex(8), lease_seconds, self._attempt_cap, lost
 
