@@ -7,11 +7,12 @@ from numpy.typing import NDArray
 from scipy.special import fdtrc, stdtrit
 
 from worker.comparison.conditional_moments import Observable
-from worker.comparison.lagged_pairs import lagged_products
 from worker.comparison.sample_blocks import EvenSamples
 from worker.generator.quantities.correlations import Correlations
+from worker.identification.compiled import compiled
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 LAGS = 40
 RELAXATIONS = 5.0
@@ -116,6 +117,38 @@ def compare_autocorrelation(
     return Autocorrelation(
         np.asarray(lags * data.step, dtype=np.float64), estimate, band, model, p, n_blocks
     )
+
+
+@compiled
+def lagged_products(
+    z: Floats, runs: Integers, lags: Integers, strides: Integers, n_blocks: int
+) -> Floats:
+    """Sum 1, z_n, z_{n+l} and z_n z_{n+l} over pairs of samples, by lag l and block.
+
+    Parameters
+    ----------
+    z : (n,) values
+    runs : (m, 2) first sample and one past the last of each run
+    lags : (n_lags,) distances of the two samples [steps]
+    strides : (n_lags,) distances of pairs [steps]
+    n_blocks : number of blocks
+
+    Returns
+    -------
+    the sums (n_blocks, n_lags, 4)
+    """
+    n = z.shape[0]
+    sums = np.zeros((n_blocks, lags.shape[0], 4))
+    for i in range(lags.shape[0]):
+        lag, stride = lags[i], strides[i]
+        for r in range(runs.shape[0]):
+            for k in range(runs[r, 0], runs[r, 1] - lag, stride):
+                block = k * n_blocks // n
+                sums[block, i, 0] += 1.0
+                sums[block, i, 1] += z[k]
+                sums[block, i, 2] += z[k + lag]
+                sums[block, i, 3] += z[k] * z[k + lag]
+    return sums
 
 
 def _correlation(sums: Floats, noise: float) -> Floats:

@@ -11,8 +11,12 @@ from contract.generator import AnalysisParameters
 from contract.identification import IdentificationParameters
 from worker.comparison.chapman_kolmogorov import LagTest, lag_tests
 from worker.comparison.compare import ALARM, Comparison, compare
-from worker.comparison.conditional_moments import ChainPrediction, Observable
-from worker.comparison.markov_chain import BirthDeathChain, birth_death_chain
+from worker.comparison.conditional_moments import (
+    BirthDeathChain,
+    ChainPrediction,
+    Observable,
+    birth_death_chain,
+)
 from worker.comparison.sample_blocks import gather
 from worker.generator.process import ScalarProcess
 from worker.identification.data.trajectories import Trajectories, from_arrays

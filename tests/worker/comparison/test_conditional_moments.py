@@ -3,10 +3,14 @@
 import numpy as np
 import pytest
 
-from worker.comparison.conditional_moments import ChainPrediction, LinearPrediction, Observable
-from worker.comparison.markov_chain import BirthDeathChain
-from worker.comparison.markov_chain import birth_death_chain as chain_or_none
-from worker.comparison.plane_moments import plane_prediction
+from worker.comparison.conditional_moments import (
+    BirthDeathChain,
+    ChainPrediction,
+    LinearPrediction,
+    Observable,
+    plane_prediction,
+)
+from worker.comparison.conditional_moments import birth_death_chain as chain_or_none
 from worker.generator.analysis import analysis
 from worker.generator.linear.process import LinearProcess, linear_view
 from worker.generator.process import ScalarProcess
