@@ -14,13 +14,11 @@ from service.app import create_app
 from service.dependencies import Context
 from service.requests import uploads
 from service.settings import ServiceSettings
-from storage import logs
 from storage.configuration import BadSettings, read
-from storage.redis.connection import connect
-from storage.redis.durability import WeakDurability, check_durability
+from storage.redis.connection import WeakDurability, check_durability, connect
 from storage.retention_sweep import keep_swept
 from storage.stores import StoreUnavailable
-from storage.tracing import TracingMissing
+from storage.telemetry import TracingMissing, configure_logs
 
 KEEP_ALIVE_SECONDS = 75
 """An idle connection is closed after so long: later than proxies (60 s) and client libraries (5 to 60 s) give theirs up, or a
@@ -102,7 +100,7 @@ def serve() -> None:
     """Serve until SIGINT or SIGTERM. Raises CannotStart."""
     settings = settings_from_environment()
     prepare_folder(settings)
-    logs.configure()
+    configure_logs()
     check_store(settings)
     # Parts of forms spill here too, not into a small /tmp.
     tempfile.tempdir = str(settings.scratch.resolve())

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from anyio.to_thread import run_sync
 
-from storage.stores import JobStore
+from storage.redis.jobs import JobStore
 
 SOONEST_LOOK, LATEST_LOOK = 0.015, 0.1
 """Seconds between two looks."""

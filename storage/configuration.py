@@ -1,6 +1,7 @@
 """Settings from environment variables, or from files of the same names in a folder of secrets."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -14,12 +15,24 @@ from pydantic_settings import (
 )
 from pydantic_settings.exceptions import SettingsError
 
-from storage.retention import DAY, Retention
-
+DAY = 86_400.0
 PREFIX = "ITOSCOPE_"
 _FOLDER = f"{PREFIX}SECRETS_DIR"
 
 _Settings = TypeVar("_Settings", bound="Settings")
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """Seconds from a job's end; infinity keeps for ever.
+
+    results   until the result is deleted
+    records   until the record is deleted, too, but not before the result; for the same time again
+              the store still knows that the job existed
+    """
+
+    results: float = 180 * DAY
+    records: float = 365 * DAY
 
 
 def listed(given: Any) -> Any:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from storage.configuration import Retention
 from storage.names import result_name
 from storage.periodic import every
-from storage.retention import Retention
 from storage.stores import Ended, Stores
 
 PARTS_KEPT_SECONDS = 600.0

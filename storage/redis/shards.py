@@ -2,13 +2,12 @@
 
 import secrets
 from collections.abc import Sequence
-from typing import Any
 
 from contract.kinds import JOB_REQUEST
 from contract.messages import HELP_JOB, QUEUES, Message, QueueName, broker_queue
 from storage.names import is_job_id, is_part_name
-from storage.stores import Claim, LeftParts, ShardClaim
-from storage.terminal_problems import worker_lost
+from storage.redis.connection import DUE, Scripts, record_key
+from storage.stores import Claim, LeftParts, ShardClaim, worker_lost
 
 AT_ONCE = 100
 """Jobs examined in one transition."""
@@ -18,27 +17,33 @@ MOST_EXCUSED = 200
 
 With the waits between them, this covers a day and more of a job.
 """
+MOST_HELPERS = 16
+"""Messages sent again at once for one job: each taker goes on until no shard is left."""
 
 _SHARED = "jobs:shared"
 _PARTS = "jobs:parts"
 
 
-class RedisShards:
-    """Transitions of shards, a part of `RedisJobStore`."""
+class Shards(Scripts):
+    """Transitions of shards, a part of `JobStore`."""
 
     _queued_grace: float
     _attempt_cap: int
 
-    def _run(self, transition: str, keys: Sequence[str], *args: str | float) -> Any:
-        raise NotImplementedError
-
     def _claimant(self, job_id: str, owner: str, lease_seconds: float) -> tuple[str | float, ...]:
-        """What the scripts are told of who claims a job or a shard, and of what happens if it vanishes."""
+        """Return a claim's arguments: the claimant, and the problem should it vanish."""
         lost = worker_lost(self._attempt_cap).model_dump_json(by_alias=True)
         return job_id, owner, secrets.token_hex(8), lease_seconds, self._attempt_cap, lost
 
     def fan_out(self, job_id: str, attempt: int, pass_name: str, shards: int) -> QueueName | None:
-        keys = [f"job:{job_id}", f"job:{job_id}:shards", _SHARED, _PARTS]
+        """Share out a pass over the job's data.
+
+        Parts that an earlier attempt made of the same pass stay. Return the queue for messages that
+        ask for help, or None where this attempt no longer counts.
+
+        pass_name   name of what is summed: the same name for the same work
+        """
+        keys = [record_key(job_id), f"job:{job_id}:shards", _SHARED, _PARTS]
         queue: QueueName | None = (
             self._run("fan_out", keys, job_id, attempt, pass_name, shards, self._queued_grace)
             or None
@@ -48,9 +53,14 @@ class RedisShards:
     def claim_shard(
         self, job_id: str, owner: str, lease_seconds: float, *, last: bool = False
     ) -> ShardClaim | None:
+        """Take the first, or the `last`, shard of the job that has no holder, or a silent one.
+
+        Return None where there is none. A shard that was lost so often that it must be what kills
+        its workers fails the job.
+        """
         if not is_job_id(job_id):
             return None
-        keys = [f"job:{job_id}", "jobs:due", f"job:{job_id}:shards"]
+        keys = [record_key(job_id), DUE, f"job:{job_id}:shards"]
         claimant = self._claimant(job_id, owner, lease_seconds)
         answer = self._run("claim_shard", keys, *claimant, "last" if last else "")
         if not answer:
@@ -65,6 +75,10 @@ class RedisShards:
         return ShardClaim(claim, pass_name, int(shard), int(shards), int(attempt))
 
     def commit_shard(self, claim: ShardClaim, part: str) -> bool:
+        """Commit the name of the shard's part; return False where the claim no longer counts.
+
+        Repeating a commit that succeeded returns True.
+        """
         if not is_part_name(part):
             raise ValueError(f"no part can be named {part!r}")
         keys = [f"job:{claim.of.job_id}:shards"]
@@ -73,16 +87,24 @@ class RedisShards:
         )
 
     def give_back_shard(self, claim: ShardClaim) -> None:
+        """Release the shard for others, because a store is away; the attempt does not count."""
         keys = [f"job:{claim.of.job_id}:shards"]
         self._run(
             "give_back_shard", keys, claim.pass_name, claim.number, claim.attempt, MOST_EXCUSED
         )
 
     def parts(self, job_id: str, attempt: int, pass_name: str) -> Sequence[str | None] | None:
-        names = self._run("shards", [f"job:{job_id}", f"job:{job_id}:shards"], attempt, pass_name)
+        """Return the names of the pass's parts in order, with None for each that is still missing.
+
+        Return None instead of a list where this attempt no longer counts.
+        """
+        names = self._run(
+            "shards", [record_key(job_id), f"job:{job_id}:shards"], attempt, pass_name
+        )
         return [name or None for name in names] if names else None
 
     def left_parts(self, older_than_seconds: float) -> Sequence[LeftParts]:
+        """Return some of the jobs that ended longer ago and whose parts may still be kept."""
         found = self._run("left_parts", [_PARTS], older_than_seconds, AT_ONCE)
         return [
             LeftParts(tenant, job_id)
@@ -90,6 +112,7 @@ class RedisShards:
         ]
 
     def drop_parts(self, left: LeftParts) -> None:
+        """Record that the parts are deleted."""
         self._run("drop_parts", [_PARTS], f"{left.tenant}/{left.job_id}")
 
     def _reap_shards(self) -> list[Message]:
@@ -102,7 +125,3 @@ class RedisShards:
             )
             for _ in range(min(int(free), MOST_HELPERS))
         ]
-
-
-MOST_HELPERS = 16
-"""Messages sent again at once for one job: each taker goes on until no shard is left."""

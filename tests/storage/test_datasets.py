@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from contract.datasets import Dataset, DatasetReport, Layout, LengthReport, SamplingReport, Variable
-from storage.datasets import LocalDatasetStore
+from storage.local_blobs import LocalDatasetStore
 from storage.names import is_dataset_id
 from storage.stores import DatasetStore, InvalidCursor, StoreUnavailable
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from storage.local_blobs import LocalResultStore
 from storage.names import new_job_id
-from storage.results import LocalResultStore
 from storage.stores import ResultStore, StoreUnavailable
 
 TENANT = "lab"

@@ -17,13 +17,11 @@ from celery.worker import state
 
 from contract.messages import HARD_LIMIT_GRACE_SECONDS, HELP_JOB, RUN_JOB, Message, broker_queue
 from contract.results import Result
-from storage import logs
 from storage.configuration import BadSettings, read
-from storage.redis.connection import broker_url, connect
-from storage.redis.durability import WeakDurability, check_durability
-from storage.redis.jobs import RedisJobStore
-from storage.stores import Claim, JobStore, Stores, StoreUnavailable
-from storage.tracing import Traces, TracingMissing, traces
+from storage.redis.connection import WeakDurability, broker_url, check_durability, connect
+from storage.redis.jobs import JobStore
+from storage.stores import Claim, Stores, StoreUnavailable
+from storage.telemetry import Traces, TracingMissing, configure_logs, traces
 from worker.fan_out.shards import Publish, Share, Sum
 from worker.progress import Report
 from worker.queue import lease, precompile
@@ -108,7 +106,7 @@ def main(arguments: Sequence[str] = ()) -> int:
 
 def run(settings: WorkerSettings, computation: Computation | None = None) -> int:
     """Run the worker until a signal ends it; the exit status. `computation` stands in for that of `worker.jobs.dispatch`."""
-    logs.configure()
+    configure_logs()
     # Read when NumPy and numba are imported, which only the children do, after they were forked from here.
     os.environ.update(dict.fromkeys(_THREADS, str(settings.threads)))
     # Read when billiard is imported: SIGTERM then gives running jobs SOFT_SHUTDOWN_SECONDS instead of for ever.
@@ -177,7 +175,7 @@ def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
     app.task(name=HELP_JOB, bind=True)(help_claimed)
 
     pulse = Pulse()
-    own = RedisJobStore(
+    own = JobStore(
         connect(
             settings.redis_url, timeout=min(5.0, settings.lease_seconds / lease.BEATS_PER_LEASE)
         )
@@ -266,9 +264,7 @@ def _stores(settings: WorkerSettings) -> Stores:
     from storage.blobs import open_blobs
 
     datasets, results = open_blobs(settings.data_dir.absolute(), settings.blob_url)
-    return Stores(
-        jobs=RedisJobStore(connect(settings.redis_url)), datasets=datasets, results=results
-    )
+    return Stores(jobs=JobStore(connect(settings.redis_url)), datasets=datasets, results=results)
 
 
 def _wait_for_redis(settings: WorkerSettings) -> None:
@@ -289,7 +285,7 @@ def _alive(settings: WorkerSettings) -> int:
     try:
         return (
             0
-            if RedisJobStore(connect(settings.redis_url)).workers_alive(
+            if JobStore(connect(settings.redis_url)).workers_alive(
                 ALIVE_SECONDS, socket.gethostname()
             )
             else 1

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from itoscope_client.errors import InputError
-from itoscope_client.inputs.arrays import upload_of_array, upload_of_list
+from itoscope_client.inputs.arrays import upload_of_array, upload_of_list, upload_of_named
 from itoscope_client.inputs.files import upload_of_file
-from itoscope_client.inputs.labelled import upload_of_labelled
-from itoscope_client.inputs.named import upload_of_named
 from itoscope_client.inputs.optional import is_of
-from itoscope_client.inputs.options import LayoutOptions
-from itoscope_client.inputs.tables import upload_of_arrow, upload_of_frame, upload_of_polars
-from itoscope_client.inputs.upload import Upload
+from itoscope_client.inputs.tables import (
+    upload_of_arrow,
+    upload_of_frame,
+    upload_of_labelled,
+    upload_of_polars,
+)
+from itoscope_client.inputs.upload import LayoutOptions, Upload
 
 KNOWN = (
     "an array, a list of trajectories, a dict of arrays, "

@@ -18,9 +18,9 @@ from redis import Redis
 
 from contract.messages import Message
 from contract.results import GeneratorResult
+from storage.local_blobs import LocalResultStore
 from storage.redis.connection import connect
-from storage.redis.jobs import RedisJobStore
-from storage.results import LocalResultStore
+from storage.redis.jobs import JobStore
 from storage.stores import StoreUnavailable
 from worker.queue.app import main, publisher
 
@@ -234,7 +234,7 @@ def test_alive_asks_for_a_worker_of_this_host(
     empty_redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # In a container that is this very one: a neighbour's life must not hide its own death.
-    jobs = RedisJobStore(connect(empty_redis_url))
+    jobs = JobStore(connect(empty_redis_url))
     monkeypatch.setenv("ITOSCOPE_REDIS_URL", empty_redis_url)
     jobs.beat("itoscope-1@elsewhere")
     assert main(["alive"]) == 1
