@@ -15,16 +15,18 @@ from obstore.store import ObjectStore, S3Store
 from contract.datasets import Dataset
 from storage.disk import own_folder, sweep_folders
 from storage.listing import DatasetPages
-from storage.local_blobs import FILES, LocalDatasetStore, LocalResultStore
+from storage.local_blobs import DESCRIPTION, FILES, Folder, LocalDatasetStore
 from storage.names import (
     checked_tenant,
+    dataset_place,
     is_dataset_id,
-    is_part_name,
     is_result_name,
+    part_place,
     parts_place,
     result_name,
+    result_place,
 )
-from storage.stores import DatasetStore, ResultStore, StoreUnavailable
+from storage.stores import DatasetStore, StoreUnavailable
 
 MISSING = (FileNotFoundError, NotFoundError)
 SILENCE_SECONDS = 10
@@ -39,8 +41,6 @@ READS_AT_ONCE = 20
 TURN_SECONDS = 1.0
 """Longest time that a read waits for one of the READS_AT_ONCE places."""
 COPY = "itoscope-dataset-"
-_DESCRIPTION = "dataset.json"
-Blobs = tuple[DatasetStore, ResultStore]
 
 
 class Bucket:
@@ -95,6 +95,11 @@ class Bucket:
             except MISSING:
                 return
 
+    def delete_below(self, prefix: str) -> None:
+        """Delete all objects below the prefix."""
+        for meta in self.list(prefix):
+            self.delete(meta["path"])
+
     @contextmanager
     def _turn(self) -> Iterator[None]:
         if not self._turns.acquire(timeout=TURN_SECONDS):
@@ -148,7 +153,7 @@ class ObjectDatasetStore:
         self._pages = DatasetPages()
 
     def put(self, tenant: str, dataset: Dataset, folder: Path) -> Literal["created", "known"]:
-        place = self._place(tenant, dataset.id)
+        place = dataset_place(tenant, dataset.id)
         if place is None:
             raise ValueError(f"no dataset can have the id {dataset.id!r}")
         if self.get(tenant, dataset.id) is not None:
@@ -157,7 +162,7 @@ class ObjectDatasetStore:
             self._bucket.put(f"{place}/{name}", folder / name)
         # Two that put the same dataset at once write the same files; the first description stays.
         made = self._bucket.put(
-            f"{place}/{_DESCRIPTION}",
+            f"{place}/{DESCRIPTION}",
             dataset.model_dump_json(by_alias=True).encode(),
             mode="create",
         )
@@ -165,12 +170,12 @@ class ObjectDatasetStore:
             meta["path"] for meta in self._bucket.list(f"{place}/")
         }:
             # It was deleted at the same time, and the description would outlive what it describes.
-            self._bucket.delete(f"{place}/{_DESCRIPTION}")
+            self._bucket.delete(f"{place}/{DESCRIPTION}")
             raise StoreUnavailable("The dataset was deleted while it was kept.")
         return "created" if made else "known"
 
     def get(self, tenant: str, dataset_id: str) -> Dataset | None:
-        place = self._place(tenant, dataset_id)
+        place = dataset_place(tenant, dataset_id)
         return None if place is None else self._described(place)
 
     def list(
@@ -181,7 +186,7 @@ class ObjectDatasetStore:
         stamps = {}
         for meta in listed:
             dataset_id, _, name = meta["path"].removeprefix(f"{home}/").partition("/")
-            if name == _DESCRIPTION and is_dataset_id(dataset_id):
+            if name == DESCRIPTION and is_dataset_id(dataset_id):
                 stamps[dataset_id] = meta["e_tag"] or meta["last_modified"]
         return self._pages.page(
             tenant,
@@ -193,7 +198,7 @@ class ObjectDatasetStore:
 
     @contextmanager
     def files(self, tenant: str, dataset_id: str) -> Iterator[Path]:
-        place = self._place(tenant, dataset_id)
+        place = dataset_place(tenant, dataset_id)
         if place is None or self._described(place) is None:
             raise KeyError(dataset_id)
         home = Path(tempfile.gettempdir())
@@ -207,14 +212,14 @@ class ObjectDatasetStore:
             yield folder
 
     def delete(self, tenant: str, dataset_id: str) -> bool:
-        place = self._place(tenant, dataset_id)
+        place = dataset_place(tenant, dataset_id)
         if place is None:
             return False
         # Files without a description were left by a process that died while it wrote or deleted
         # them.
         left = {meta["path"] for meta in self._bucket.list(f"{place}/")}
-        there = f"{place}/{_DESCRIPTION}" in left
-        for name in sorted(left, key=lambda path: not path.endswith(_DESCRIPTION)):
+        there = f"{place}/{DESCRIPTION}" in left
+        for name in sorted(left, key=lambda path: not path.endswith(DESCRIPTION)):
             self._bucket.delete(name)
         return there
 
@@ -224,62 +229,57 @@ class ObjectDatasetStore:
         for meta in self._bucket.list(f"datasets/{checked_tenant(tenant)}/"):
             place, _, name = meta["path"].rpartition("/")
             sizes[place] = sizes.get(place, 0) + meta["size"]
-            if name == _DESCRIPTION:
+            if name == DESCRIPTION:
                 described.add(place)
         # Files without a description can be neither seen nor deleted by their tenant.
         return sum(sizes[place] for place in described)
 
-    def _place(self, tenant: str, dataset_id: str) -> str | None:
-        return (
-            f"datasets/{checked_tenant(tenant)}/{dataset_id}" if is_dataset_id(dataset_id) else None
-        )
-
     def _described(self, place: str) -> Dataset | None:
-        body = self._bucket.get(f"{place}/{_DESCRIPTION}")
+        body = self._bucket.get(f"{place}/{DESCRIPTION}")
         return None if body is None else Dataset.model_validate_json(body)
 
 
-class ObjectResultStore:
-    """`storage.stores.ResultStore` in an object store."""
+class ResultStore:
+    """Store of result documents: immutable bytes under a name that no other attempt uses.
 
-    def __init__(self, bucket: Bucket) -> None:
-        self._bucket = bucket
+    Until a job ends, it also keeps the parts of which the result is made, under the same rule.
+    """
+
+    def __init__(self, blobs: Bucket | Folder) -> None:
+        self._blobs = blobs
 
     def put(self, tenant: str, job_id: str, attempt: int, body: bytes) -> str:
+        """Write durably, return the blob's name."""
         name = result_name(job_id, attempt)
-        self._bucket.put(f"results/{checked_tenant(tenant)}/{name}", body)
+        self._blobs.put(result_place(tenant, name), body)
         return name
 
     def get(self, tenant: str, name: str) -> bytes | None:
-        return (
-            self._bucket.get(f"results/{checked_tenant(tenant)}/{name}")
-            if is_result_name(name)
-            else None
-        )
+        """Return the blob, or None where there is none."""
+        return self._blobs.get(result_place(tenant, name)) if is_result_name(name) else None
 
     def delete(self, tenant: str, name: str) -> None:
-        if not is_result_name(name):
-            raise ValueError(f"no result can be named {name!r}")
-        self._bucket.delete(f"results/{checked_tenant(tenant)}/{name}")
+        """Delete the blob if there is one."""
+        self._blobs.delete(result_place(tenant, name))
 
     def put_part(self, tenant: str, job_id: str, name: str, body: bytes) -> None:
-        self._bucket.put(_part(tenant, job_id, name), body)
+        """Write a part durably."""
+        self._blobs.put(part_place(tenant, job_id, name), body)
 
     def get_part(self, tenant: str, job_id: str, name: str) -> bytes | None:
-        return self._bucket.get(_part(tenant, job_id, name))
+        """Return the part, or None where there is none."""
+        return self._blobs.get(part_place(tenant, job_id, name))
 
     def delete_part(self, tenant: str, job_id: str, name: str) -> None:
-        self._bucket.delete(_part(tenant, job_id, name))
+        """Delete the part if there is one."""
+        self._blobs.delete(part_place(tenant, job_id, name))
 
     def delete_parts(self, tenant: str, job_id: str) -> None:
-        for meta in self._bucket.list(f"{parts_place(tenant, job_id)}/"):
-            self._bucket.delete(meta["path"])
+        """Delete all parts of a job."""
+        self._blobs.delete_below(f"{parts_place(tenant, job_id)}/")
 
 
-def _part(tenant: str, job_id: str, name: str) -> str:
-    if not is_part_name(name):
-        raise ValueError(f"no part can be named {name!r}")
-    return f"{parts_place(tenant, job_id)}/{name}"
+Blobs = tuple[DatasetStore, ResultStore]
 
 
 def open_blobs(data_dir: Path, url: str | None) -> Blobs:
@@ -291,8 +291,8 @@ def open_blobs(data_dir: Path, url: str | None) -> Blobs:
     Raise ValueError for any other URL.
     """
     if url is None:
-        return LocalDatasetStore(data_dir), LocalResultStore(data_dir)
+        return LocalDatasetStore(data_dir), ResultStore(Folder(data_dir))
     if not url.startswith("s3://"):
         raise ValueError("the blob store's URL must begin with s3://")
     bucket = s3_bucket(url)
-    return ObjectDatasetStore(bucket), ObjectResultStore(bucket)
+    return ObjectDatasetStore(bucket), ResultStore(bucket)

@@ -6,13 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BeforeValidator, DirectoryPath, Field, IPvAnyNetwork, ValidationError
-from pydantic_settings import (
-    BaseSettings,
-    NoDecode,
-    PydanticBaseSettingsSource,
-    SecretsSettingsSource,
-    SettingsConfigDict,
-)
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from pydantic_settings.exceptions import SettingsError
 
 DAY = 86_400.0
@@ -58,24 +52,6 @@ class Settings(BaseSettings):
     secrets_dir: DirectoryPath | None = None
     """Folder of files with values, named like variables in lower case: `itoscope_redis_url`."""
 
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        folder = os.environ.get(_FOLDER)
-        # A path that is no folder is refused where the setting itself is validated.
-        files = (
-            (SecretsSettingsSource(settings_cls, folder),)
-            if folder is not None and Path(folder).is_dir()
-            else ()
-        )
-        return init_settings, env_settings, *files
-
 
 class StoreSettings(Settings):
     """Settings that the service and the workers share: where data are kept, and for how long."""
@@ -109,8 +85,11 @@ class StoreSettings(Settings):
 
 def read(kind: type[_Settings]) -> _Settings:
     """Read the settings of one process from its environment. Raise BadSettings."""
+    folder = os.environ.get(_FOLDER)
     try:
-        return kind()
+        # A path that is no folder is refused where the setting itself is validated.
+        known = folder if folder is not None and Path(folder).is_dir() else None
+        return kind(_secrets_dir=known)  # type: ignore[call-arg]
     except ValidationError as error:
         faults = (
             f"{PREFIX}{str(fault['loc'][0]).upper()}: {fault['msg']}" for fault in error.errors()

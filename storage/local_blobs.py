@@ -16,29 +16,21 @@ from storage.disk import (
     copy_synced,
     disk_errors,
     folder_beside,
-    make_folder,
     sync_folder,
     write_synced,
 )
 from storage.listing import DatasetPages
-from storage.names import (
-    checked_tenant,
-    is_dataset_id,
-    is_part_name,
-    is_result_name,
-    parts_place,
-    result_name,
-)
+from storage.names import checked_tenant, dataset_place, is_dataset_id
 
 FILES = ("states.npy", "times.npy", "segments.npy")
-_DESCRIPTION = "dataset.json"
+DESCRIPTION = "dataset.json"
 
 
 class LocalDatasetStore:
     """`storage.stores.DatasetStore` in a folder; datasets appear by one rename and never change."""
 
     def __init__(self, data_dir: Path) -> None:
-        self._root = data_dir / "datasets"
+        self._data_dir = data_dir
         self._pages = DatasetPages()
 
     def put(self, tenant: str, dataset: Dataset, folder: Path) -> Literal["created", "known"]:
@@ -50,7 +42,7 @@ class LocalDatasetStore:
         with disk_errors(), folder_beside(place.parent) as incoming:
             for name in FILES:
                 copy_synced(folder / name, incoming / name)
-            write_synced(incoming / _DESCRIPTION, dataset.model_dump_json(by_alias=True).encode())
+            write_synced(incoming / DESCRIPTION, dataset.model_dump_json(by_alias=True).encode())
             sync_folder(incoming)
             incoming.chmod(0o755)
             try:
@@ -70,7 +62,7 @@ class LocalDatasetStore:
     def list(
         self, tenant: str, *, limit: int = 50, cursor: str | None = None
     ) -> tuple[Sequence[Dataset], str | None]:
-        home = self._root / checked_tenant(tenant)
+        home = self._data_dir / "datasets" / checked_tenant(tenant)
         return self._pages.page(
             tenant, _stamps(home), lambda name: _read(home / name), limit, cursor
         )
@@ -101,12 +93,12 @@ class LocalDatasetStore:
         return True
 
     def bytes_stored(self, tenant: str) -> int:
-        return sum(_size(place) for place in (self._root / checked_tenant(tenant)).glob("ds_*/*"))
+        home = self._data_dir / "datasets" / checked_tenant(tenant)
+        return sum(_size(place) for place in home.glob("ds_*/*"))
 
     def _place(self, tenant: str, dataset_id: str) -> Path | None:
-        return (
-            self._root / checked_tenant(tenant) / dataset_id if is_dataset_id(dataset_id) else None
-        )
+        place = dataset_place(tenant, dataset_id)
+        return None if place is None else self._data_dir / place
 
 
 def _stamps(home: Path) -> dict[str, int]:
@@ -132,67 +124,38 @@ def _size(path: Path) -> int:
 
 def _read(place: Path) -> Dataset | None:
     try:
-        return Dataset.model_validate_json((place / _DESCRIPTION).read_bytes())
+        return Dataset.model_validate_json((place / DESCRIPTION).read_bytes())
     except FileNotFoundError:
         return None
 
 
-class LocalResultStore:
-    """`storage.stores.ResultStore` in a local folder.
+class Folder:
+    """Local folder with all names below it; a name appears by one rename, whole and on disk."""
 
-    A name is returned only when its file is whole and on disk, and no two attempts share one: a
-    file that a crash leaves in pieces is never read, and is deleted with the job.
-    """
+    def __init__(self, root: Path) -> None:
+        self._root = root
 
-    def __init__(self, data_dir: Path) -> None:
-        self._root = data_dir / "results"
-        self._data = data_dir
-
-    def put(self, tenant: str, job_id: str, attempt: int, body: bytes) -> str:
-        name = result_name(job_id, attempt)
-        home = self._root / checked_tenant(tenant)
-        with disk_errors():
-            make_folder(home)
-            write_synced(home / name, body)
-            sync_folder(home)
-        return name
-
-    def get(self, tenant: str, name: str) -> bytes | None:
-        if not is_result_name(name):
-            return None
-        try:
-            return (self._root / checked_tenant(tenant) / name).read_bytes()
-        except FileNotFoundError:
-            return None
-
-    def delete(self, tenant: str, name: str) -> None:
-        if not is_result_name(name):
-            raise ValueError(f"no result can be named {name!r}")
-        with disk_errors():
-            (self._root / checked_tenant(tenant) / name).unlink(missing_ok=True)
-
-    def put_part(self, tenant: str, job_id: str, name: str, body: bytes) -> None:
-        place = self._part(tenant, job_id, name)
+    def put(self, name: str, body: bytes) -> None:
+        """Write a file."""
+        place = self._root / name
         with disk_errors(), folder_beside(place.parent) as incoming:
-            write_synced(incoming / name, body)
-            (incoming / name).rename(place)
+            write_synced(incoming / place.name, body)
+            (incoming / place.name).rename(place)
             sync_folder(place.parent)
 
-    def get_part(self, tenant: str, job_id: str, name: str) -> bytes | None:
+    def get(self, name: str) -> bytes | None:
+        """Return the whole file, or None where there is none."""
         try:
-            return self._part(tenant, job_id, name).read_bytes()
+            return (self._root / name).read_bytes()
         except FileNotFoundError:
             return None
 
-    def delete_part(self, tenant: str, job_id: str, name: str) -> None:
+    def delete(self, name: str) -> None:
+        """Delete the file if there is one."""
         with disk_errors():
-            self._part(tenant, job_id, name).unlink(missing_ok=True)
+            (self._root / name).unlink(missing_ok=True)
 
-    def delete_parts(self, tenant: str, job_id: str) -> None:
+    def delete_below(self, prefix: str) -> None:
+        """Delete all files below the prefix."""
         # Another worker may be writing there, or deleting too; what is left is found again.
-        shutil.rmtree(self._data / parts_place(tenant, job_id), ignore_errors=True)
-
-    def _part(self, tenant: str, job_id: str, name: str) -> Path:
-        if not is_part_name(name):
-            raise ValueError(f"no part can be named {name!r}")
-        return self._data / parts_place(tenant, job_id) / name
+        shutil.rmtree(self._root / prefix, ignore_errors=True)

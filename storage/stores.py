@@ -1,4 +1,4 @@
-"""Values and errors of the stores, and what a store of datasets or results must do."""
+"""Values and errors of the stores, and what a store of datasets must do."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -12,6 +12,7 @@ from contract.problems import Problem, problem
 from contract.records import JobRecord
 
 if TYPE_CHECKING:
+    from storage.blobs import ResultStore
     from storage.redis.jobs import JobStore
 
 
@@ -102,17 +103,8 @@ class Delivery:
 
 
 WEBHOOK_WAITS = (
-    15.0,
-    60.0,
-    300.0,
-    1800.0,
-    7200.0,
-    18_000.0,
-    36_000.0,
-    50_400.0,
-    72_000.0,
-    86_400.0,
-)
+    15.0, 60.0, 300.0, 1800.0, 7200.0, 18_000.0, 36_000.0, 50_400.0, 72_000.0, 86_400.0,
+)  # fmt: skip
 """Seconds between attempts, three days in all; the first leaves a sender time to finish."""
 WEBHOOKS_AT_ONCE = 50
 
@@ -181,41 +173,13 @@ class DatasetStore(Protocol):
         """Return the bytes that the tenant's datasets take."""
 
 
-class ResultStore(Protocol):
-    """Store of result documents: immutable bytes under a name that no other attempt uses.
-
-    Until a job ends, it also keeps the parts of which the result is made, under the same rule.
-    """
-
-    def put(self, tenant: str, job_id: str, attempt: int, body: bytes) -> str:
-        """Write durably, return the blob's name."""
-
-    def get(self, tenant: str, name: str) -> bytes | None:
-        """Return the blob, or None where there is none."""
-
-    def delete(self, tenant: str, name: str) -> None:
-        """Delete the blob if there is one."""
-
-    def put_part(self, tenant: str, job_id: str, name: str, body: bytes) -> None:
-        """Write a part durably."""
-
-    def get_part(self, tenant: str, job_id: str, name: str) -> bytes | None:
-        """Return the part, or None where there is none."""
-
-    def delete_part(self, tenant: str, job_id: str, name: str) -> None:
-        """Delete the part if there is one."""
-
-    def delete_parts(self, tenant: str, job_id: str) -> None:
-        """Delete all parts of a job."""
-
-
 @dataclass(frozen=True, slots=True)
 class Stores:
     """Everything that outlives a process."""
 
     jobs: "JobStore"
     datasets: DatasetStore
-    results: ResultStore
+    results: "ResultStore"
 
 
 def worker_lost(attempts: int) -> Problem:

@@ -23,7 +23,7 @@ from xdist.scheduler import LoadFileScheduling
 
 from standalone.preflight import free_port
 from standalone.valkey import Store, embedded, find_server
-from storage.blobs import Bucket, ObjectDatasetStore, ObjectResultStore
+from storage.blobs import Bucket, ObjectDatasetStore, ResultStore
 from storage.redis.acl import RIGHTS
 from storage.redis.connection import connect
 from storage.redis.jobs import JobStore
@@ -190,7 +190,7 @@ def stores(jobs: JobStore) -> Stores:
     """Empty stores: jobs in a server, datasets and results as objects in memory."""
     objects = MemoryStore()
     bucket = Bucket(objects, objects)
-    return Stores(jobs=jobs, datasets=ObjectDatasetStore(bucket), results=ObjectResultStore(bucket))
+    return Stores(jobs=jobs, datasets=ObjectDatasetStore(bucket), results=ResultStore(bucket))
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ def scratch_folder(root: Path) -> Iterator[Path]:
 def sweep(scratch: Path, data_dir: Path) -> None:
     """Remove what uploads, and deletions, left behind when their process was killed."""
     sweep_folders(scratch, _SCRATCH)
-    for home in (data_dir / "datasets").glob("*"):
+    for home in (*data_dir.glob("datasets/*"), *data_dir.glob("results/*")):
         sweep_folders(home, INCOMING)
 
 

@@ -26,15 +26,8 @@ _LUA = Path(__file__).parent / "lua"
 # Beginnings of the answers of a server that cannot keep data: disk, loading, no majority, no
 # master.
 _PASSING_TROUBLE = (
-    "OOM",
-    "MISCONF",
-    "LOADING",
-    "NOREPLICAS",
-    "MASTERDOWN",
-    "CLUSTERDOWN",
-    "READONLY",
-    "BUSY",
-)
+    "OOM", "MISCONF", "LOADING", "NOREPLICAS", "MASTERDOWN", "CLUSTERDOWN", "READONLY", "BUSY",
+)  # fmt: skip
 
 
 class _Client(Redis):
@@ -152,9 +145,14 @@ class Scripts:
             return self._transitions[transition](keys=list(keys), args=list(args))
 
 
+def rows(flat: Sequence[Any], width: int) -> Iterator[tuple[Any, ...]]:
+    """Return rows of this width from a script's answer, which is flat."""
+    return zip(*(flat[k::width] for k in range(width)), strict=True)
+
+
 def pairs(flat: Sequence[str]) -> dict[str, str]:
     """Return the fields and values of a hash, which Redis gives in turn."""
-    return dict(zip(flat[::2], flat[1::2], strict=True))
+    return dict(rows(flat, 2))
 
 
 def record_key(job_id: str) -> str:

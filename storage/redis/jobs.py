@@ -26,7 +26,7 @@ Each transition is one Lua script (storage/redis/lua), so it happens wholly or n
 import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import cast
+from typing import Any, cast
 
 from redis import Redis
 
@@ -44,8 +44,8 @@ from storage.names import (
     new_job_id,
     new_webhook_secret,
 )
-from storage.redis.connection import DUE, pairs, record_key, store_errors
-from storage.redis.shards import MOST_EXCUSED
+from storage.redis.connection import DUE, pairs, record_key, rows, store_errors
+from storage.redis.shards import MOST_EXCUSED, shards_key
 from storage.redis.upkeep import LONGEST_WAIT_SECONDS, Upkeep
 from storage.stores import (
     WEBHOOK_WAITS,
@@ -188,32 +188,17 @@ class JobStore(Upkeep):
         if not answer:
             return None
         attempt, tenant, request = answer
-        return Claim(
-            job_id=job_id,
-            tenant=tenant,
-            attempt=int(attempt),
-            job=JOB_REQUEST.validate_json(request),
-        )
+        return Claim(job_id, tenant, int(attempt), JOB_REQUEST.validate_json(request))
 
     def renew(self, job_id: str, owner: str, lease_seconds: float) -> bool:
         """Extend this owner's leases of the job and of its shards; return whether there are any."""
-        record = record_key(job_id)
-        return bool(
-            self._run("renew", [record, DUE, f"{record}:shards"], job_id, owner, lease_seconds)
-        )
+        keys = [record_key(job_id), DUE, shards_key(job_id)]
+        return bool(self._run("renew", keys, job_id, owner, lease_seconds))
 
     def report(self, job_id: str, attempt: int, progress: Progress) -> bool:
         """Record progress; return False where the attempt lost the job or the job was cancelled."""
-        return bool(
-            self._run(
-                "report",
-                [record_key(job_id)],
-                attempt,
-                progress.fraction,
-                progress.stage,
-                progress.message,
-            )
-        )
+        shown = progress.fraction, progress.stage, progress.message
+        return bool(self._run("report", [record_key(job_id)], attempt, *shown))
 
     def succeed(self, job_id: str, attempt: int, result: str) -> bool:
         """Commit a result blob's name; return False where this attempt no longer counts.
@@ -222,44 +207,20 @@ class JobStore(Upkeep):
         """
         if not is_result_name(result):
             raise ValueError(f"no result store gave the name {result!r}")
-        return bool(
-            self._run(
-                "commit",
-                [record_key(job_id), DUE],
-                job_id,
-                attempt,
-                "succeeded",
-                "result",
-                result,
-            )
-        )
+        return self._commit(job_id, attempt, "succeeded", "result", result)
 
     def fail(self, job_id: str, attempt: int, problem: Problem) -> bool:
         """Commit a failure; the answer is that of `succeed`."""
         error = problem.model_dump_json(by_alias=True)
-        return bool(
-            self._run(
-                "commit", [record_key(job_id), DUE], job_id, attempt, "failed", "error", error
-            )
-        )
+        return self._commit(job_id, attempt, "failed", "error", error)
 
     def give_back(self, job_id: str, attempt: int) -> bool:
         """Queue a running job again, because a store is away, with a wait that doubles each time.
 
         This attempt does not count against the cap. Return False where it no longer counts anyway.
         """
-        keys = [record_key(job_id), DUE]
-        return bool(
-            self._run(
-                "give_back",
-                keys,
-                job_id,
-                attempt,
-                self._queued_grace,
-                LONGEST_WAIT_SECONDS,
-                MOST_EXCUSED,
-            )
-        )
+        waits = self._queued_grace, LONGEST_WAIT_SECONDS, MOST_EXCUSED
+        return bool(self._run("give_back", [record_key(job_id), DUE], job_id, attempt, *waits))
 
     def result_name(self, tenant: str, job_id: str) -> str | None:
         """Return the name of the committed result blob."""
@@ -295,7 +256,7 @@ class JobStore(Upkeep):
         """Return some webhooks to be sent now; each comes again later until `webhook_ended`."""
         found = self._run("webhooks", [_WEBHOOKS], WEBHOOKS_AT_ONCE, *self._webhook_waits)
         deliveries = []
-        for attempt, flat in zip(found[::2], found[1::2], strict=True):
+        for attempt, flat in rows(found, 2):
             fields = pairs(flat)
             last = attempt > len(self._webhook_waits)
             deliveries.append(Delivery(fields["tenant"], _record(fields), attempt, last))
@@ -313,6 +274,9 @@ class JobStore(Upkeep):
             self._run("secret", [f"tenant:{checked_tenant(tenant)}:secrets"], new_webhook_secret())
         )
 
+    def _commit(self, job_id: str, attempt: int, *end: str) -> bool:
+        return bool(self._run("commit", [record_key(job_id), DUE], job_id, attempt, *end))
+
     def _fields(self, tenant: str, job_id: str) -> Mapping[str, str] | None:
         """Return the stored record, or None where this tenant has no such job."""
         if not is_job_id(job_id):
@@ -329,20 +293,7 @@ def _present(fields: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _event(name: str, fields: Mapping[str, str]) -> JobEvent:
-    at = _time(fields["at"])
-    assert at is not None
-    progress = Progress(
-        fraction=float(fields["fraction"]), stage=fields["stage"], message=fields["message"]
-    )
-    return JobEvent.model_validate(
-        {
-            "id": name,
-            "at": at,
-            "state": fields["state"],
-            "attempt": int(fields["attempt"]),
-            "progress": progress,
-        }
-    )
+    return JobEvent.model_validate({"id": name, "at": _time(fields["at"]), **_state(fields)})
 
 
 def _record(fields: Mapping[str, str]) -> JobRecord:
@@ -350,22 +301,26 @@ def _record(fields: Mapping[str, str]) -> JobRecord:
     job = JOB_REQUEST.validate_json(fields["request"])
     return JobRecord.model_validate(
         {
+            **_state(fields),
             "id": fields["id"],
             "kind": job.kind,
-            "state": fields["state"],
             "created_at": _time(fields["created"]),
             "started_at": _time(fields.get("started")),
             "finished_at": _time(fields.get("finished")),
-            "progress": Progress(
-                fraction=float(fields["fraction"]), stage=fields["stage"], message=fields["message"]
-            ),
-            "attempt": int(fields["attempt"]),
             "dataset": job.dataset if isinstance(job, DataJob) else None,
             "labels": job.labels,
             "request": job,
             "error": Problem.model_validate_json(fields["error"]) if "error" in fields else None,
         }
     )
+
+
+def _state(fields: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a record and an event share."""
+    progress = Progress(
+        fraction=float(fields["fraction"]), stage=fields["stage"], message=fields["message"]
+    )
+    return {"state": fields["state"], "attempt": int(fields["attempt"]), "progress": progress}
 
 
 def _time(seconds: str | None) -> datetime | None:

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from math import isinf
 from typing import Any, Literal, cast
 
-from contract.messages import QUEUES, Message, QueueName, broker_queue
+from contract.messages import QUEUES, Message, QueueName
 from storage.names import checked_tenant, is_job_id
-from storage.redis.connection import DUE, pairs, record_key, store_errors
-from storage.redis.shards import AT_ONCE, Shards
+from storage.redis.connection import DUE, pairs, record_key, rows, store_errors
+from storage.redis.shards import AT_ONCE, BROKER_QUEUES, Shards
 from storage.stores import Ended, Tally, timed_out
 
 LONGEST_MEMORY_SECONDS = 100 * 365.25 * 86_400
@@ -63,10 +63,7 @@ class Upkeep(Shards):
         found = self._run(
             "outdated", [_ENDED if what == "result" else _KEPT], older_than_seconds, AT_ONCE
         )
-        return [
-            Ended(tenant, job_id, int(attempts))
-            for job_id, tenant, attempts in zip(found[::3], found[1::3], found[2::3], strict=True)
-        ]
+        return [Ended(tenant, job_id, int(attempts)) for job_id, tenant, attempts in rows(found, 3)]
 
     def drop_result(self, job_id: str) -> None:
         """Record that the job's result is deleted, after its blobs: it is not `outdated` again."""
@@ -104,11 +101,10 @@ class Upkeep(Shards):
                 LONGEST_WAIT_SECONDS,
                 timed_out().model_dump_json(by_alias=True),
                 until,
-                *(name for queue in QUEUES for name in (queue, broker_queue(queue))),
+                *BROKER_QUEUES,
             )
             again += [
-                Message(job_id, float(timeout), queue)
-                for job_id, timeout, queue in zip(found[::3], found[1::3], found[2::3], strict=True)
+                Message(job_id, float(timeout), queue) for job_id, timeout, queue in rows(found, 3)
             ]
             # Jobs whose worker was lost must not wait behind jobs that stand in line. So all that
             # was due at the beginning is examined, and no more: a store slower than the line would

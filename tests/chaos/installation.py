@@ -15,7 +15,8 @@ import httpx
 from redis import Redis
 
 from standalone.preflight import free_port
-from storage.local_blobs import LocalResultStore
+from storage.blobs import ResultStore
+from storage.local_blobs import Folder
 from storage.redis.connection import connect
 from storage.redis.jobs import JobStore
 from tests.own_redis import OwnRedis
@@ -114,7 +115,7 @@ class Installation:
             for number in range(workers)
         ]
         self.jobs = JobStore(connect(self.store.url))
-        self.results = LocalResultStore(folder / "data")
+        self.results = ResultStore(Folder(folder / "data"))
 
     def wait_until_ready(self, seconds: float = 60.0) -> None:
         end = time.monotonic() + seconds

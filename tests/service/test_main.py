@@ -18,7 +18,8 @@ import pytest
 from contract.jobs import IdentificationJob
 from service.__main__ import bind, main
 from service.settings import ServiceSettings
-from storage.local_blobs import LocalResultStore
+from storage.blobs import ResultStore
+from storage.local_blobs import Folder
 from storage.redis.connection import connect
 from storage.redis.jobs import JobStore
 
@@ -165,7 +166,7 @@ def test_the_body_of_an_answer_does_not_wait_for_its_header_to_be_acknowledged()
 
 @pytest.mark.slow
 def test_what_is_older_than_anyone_needs_is_deleted(empty_redis_url: str, tmp_path: Path) -> None:
-    jobs, results = JobStore(connect(empty_redis_url)), LocalResultStore(tmp_path)
+    jobs, results = JobStore(connect(empty_redis_url)), ResultStore(Folder(tmp_path))
 
     job_id = jobs.submit(
         "lab", IdentificationJob(kind="identification", dataset="ds_abc")

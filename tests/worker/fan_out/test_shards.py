@@ -25,7 +25,7 @@ from contract.results import (
     Provenance,
     Result,
 )
-from storage.blobs import ObjectResultStore
+from storage.blobs import Bucket
 from storage.names import parts_place
 from storage.redis.jobs import JobStore
 from storage.stores import Claim, ShardClaim, Stores, StoreUnavailable
@@ -144,9 +144,9 @@ class Workplace:
 
     @property
     def parts_kept(self) -> int:
-        results = self.stores.results
-        assert isinstance(results, ObjectResultStore)
-        return len(results._bucket.list(f"{parts_place(TENANT, self.job_id)}/"))
+        bucket = self.stores.results._blobs
+        assert isinstance(bucket, Bucket)
+        return len(bucket.list(f"{parts_place(TENANT, self.job_id)}/"))
 
 
 @pytest.fixture

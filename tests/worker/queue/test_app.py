@@ -18,7 +18,8 @@ from redis import Redis
 
 from contract.messages import Message
 from contract.results import GeneratorResult
-from storage.local_blobs import LocalResultStore
+from storage.blobs import ResultStore
+from storage.local_blobs import Folder
 from storage.redis.connection import connect
 from storage.redis.jobs import JobStore
 from storage.stores import StoreUnavailable
@@ -30,7 +31,7 @@ Surroundings = Any  # the class of tests/worker/conftest.py, which cannot be imp
 
 def result(surroundings: Surroundings, job_id: str) -> GeneratorResult:
     name = surroundings.jobs.result_name("lab", job_id)
-    body = LocalResultStore(surroundings.data_dir).get("lab", name)
+    body = ResultStore(Folder(surroundings.data_dir)).get("lab", name)
     assert body is not None
     return GeneratorResult.model_validate_json(body)
 
