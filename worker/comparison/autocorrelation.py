@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import fdtrc, stdtrit
+from scipy.special import stdtrit
 
 from worker.comparison.conditional_moments import Observable
-from worker.comparison.sample_blocks import EvenSamples
+from worker.comparison.sample_blocks import EvenSamples, hotelling
 from worker.generator.quantities.correlations import Correlations
 from worker.identification.compiled import compiled
 
@@ -164,16 +164,5 @@ def _correlation(sums: Floats, noise: float) -> Floats:
 def _p_value(difference: Floats, away: Floats, n_blocks: int) -> float:
     """Test the difference by Hotelling; `away` (n_blocks, n) are the jackknife's deviations."""
     tested = [k for k in TESTED if k < len(difference)] or [0]
-    d, scores = difference[tested], away[:, tested]
-    scale = np.sqrt(np.sum(scores**2, axis=0))
-    values, vectors = np.linalg.eigh(scores.T @ scores / np.outer(scale, scale))
-    kept = values > 1e-6 * values[-1]
-    degrees = int(kept.sum())
-    statistic = float(np.sum((vectors[:, kept].T @ (d / scale)) ** 2 / values[kept]))
-    return float(
-        fdtrc(
-            degrees,
-            n_blocks - degrees,
-            statistic * (n_blocks - degrees) / (degrees * (n_blocks - 1)),
-        )
-    )
+    scores = away[:, tested]
+    return hotelling(difference[tested], scores.T @ scores, n_blocks, 1e-6)[2]

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import fdtrc
 
 from worker.comparison.conditional_moments import Observable, Prediction
-from worker.comparison.sample_blocks import EvenSamples
+from worker.comparison.sample_blocks import EvenSamples, hotelling
 from worker.identification.compiled import compiled
 
 Floats = NDArray[np.float64]
@@ -186,28 +185,14 @@ def _hotelling_test(sums: Floats, weights: Floats) -> tuple[float, int, float, f
     n_blocks = len(sums)
     moments = sums.reshape(n_blocks, -1)
     total = moments.sum(axis=0)
-    covariance = (
-        n_blocks
-        / (n_blocks - 1)
-        * (moments - moments.mean(axis=0)).T
-        @ (moments - moments.mean(axis=0))
-    )
-    scale = np.sqrt(np.diag(covariance))
-    usable = scale > 0
-    if not usable.any():
-        return None
-    scale = scale[usable]
-    values, vectors = np.linalg.eigh(covariance[np.ix_(usable, usable)] / np.outer(scale, scale))
-    kept = values > 1e-8 * values[-1]
-    degrees = int(kept.sum())
-    if degrees > n_effective / 2:
-        kept[: len(kept) - int(n_effective / 2)] = False
-        degrees = int(kept.sum())
-    statistic = float(np.sum((vectors[:, kept].T @ (total[usable] / scale)) ** 2 / values[kept]))
-    left = n_effective - degrees
-    p = float(fdtrc(degrees, left, statistic * left / (degrees * (n_effective - 1))))
+    scores = moments - moments.mean(axis=0)
+    covariance = n_blocks / (n_blocks - 1) * scores.T @ scores
+    usable = np.diag(covariance) > 0
     own = int(enough[:KERNELS].sum())
-    if not own:
+    if not usable.any() or not own:
         return None
+    statistic, degrees, p = hotelling(
+        total[usable], covariance[np.ix_(usable, usable)], n_effective, 1e-8
+    )
     away = sums.sum(axis=0)[:own] / weights.sum(axis=0)[:own, None]
     return statistic, degrees, p, float(np.abs(away[:, 0]).max()), float(np.abs(away[:, 1]).max())

@@ -14,7 +14,7 @@ from itoscope_client.inputs.trajectories import (
     npy_upload,
     upload_of_trajectories,
 )
-from itoscope_client.inputs.upload import LayoutOptions, Upload, columns_of
+from itoscope_client.inputs.upload import LayoutOptions, Upload, columns_of, without
 
 MOST_VARIABLES = 20
 """Number of columns beyond which they are hardly the variables of one process."""
@@ -39,16 +39,11 @@ def upload_of_array(
         if layout.get("dt") is None:
             raise InputError(NO_CLOCK)
         if names is None:
-            kept = layout.copy()
-            kept.pop("orientation", None)
-            if (
-                states.ndim == 2
-                and layout.get("axes") is None
-                and layout.get("orientation") is None
-            ):
-                # The service decides on the axes.
-                return npy_upload(states, kept)
-            return npy_upload(states, {**kept, "axes": axes})
+            given = layout.get("axes") or layout.get("orientation")
+            kept = without(layout, "orientation")
+            # Where none were given, the service decides on the axes of a table.
+            unclear = states.ndim == 2 and given is None
+            return npy_upload(states, kept if unclear else {**kept, "axes": axes})
         return upload_of_trajectories(parts, None, names, layout)
     own, unit = as_times(times, layout.get("time_unit"))
     clocks = [own] * len(parts) if own.ndim == 1 else list(own)
@@ -158,9 +153,7 @@ def upload_of_named(arrays: Arrays, layout: LayoutOptions, what: str) -> Upload:
     layout = _with_step(arrays, layout)
     length = None if time_name is None else arrays[time_name].shape[-1]
     names = _states_of(arrays, time_name, length, layout, what)
-    rest: LayoutOptions = layout.copy()
-    rest.pop("state_columns", None)
-    rest.pop("time_column", None)
+    rest = without(layout, "state_columns", "time_column")
     times = None if time_name is None else arrays[time_name]
     if len(names) == 1:
         array = arrays[names[0]]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from itoscope_client.errors import InputError
-from itoscope_client.inputs.upload import LayoutOptions, Upload
+from itoscope_client.inputs.upload import LayoutOptions, Upload, without
 
 SECONDS = {
     "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "day": 86_400.0,
@@ -66,7 +66,8 @@ def upload_of_trajectories(
         raise InputError(NO_CLOCK)
     if times is not None:
         _check_times(states, times)
-    layout = _without_places(layout)
+    # The options that name axes and columns have been followed.
+    layout = without(layout, "axes", "orientation", "time_column", "id_column", "state_columns")
     named = list(names or [f"x{j + 1}" for j in range(widths.pop())])
     if times is None and len(states) == 1 and names is None:
         return npy_upload(states[0], {**layout, "axes": "td"})
@@ -119,14 +120,3 @@ def _check_times(states: Sequence[Floats], times: Sequence[Floats]) -> None:
                 f"trajectory {k} has {len(part)} samples, "
                 f"but its times t have the shape {own.shape}"
             )
-
-
-def _without_places(layout: LayoutOptions) -> LayoutOptions:
-    """Return the layout without the options that name axes and columns: they have been followed."""
-    rest: LayoutOptions = layout.copy()
-    rest.pop("axes", None)
-    rest.pop("orientation", None)
-    rest.pop("time_column", None)
-    rest.pop("id_column", None)
-    rest.pop("state_columns", None)
-    return rest

@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, cast
 
 PIECE = 2**20
 UNKNOWN = "application/octet-stream"
@@ -44,6 +44,12 @@ def columns_of(layout: LayoutOptions) -> list[str] | None:
     return [given] if isinstance(given, str) else [str(name) for name in given]
 
 
+def without(layout: LayoutOptions, *options: str) -> LayoutOptions:
+    """Return the layout without the options of these names."""
+    kept = {name: value for name, value in layout.items() if name not in options}
+    return cast(LayoutOptions, kept)
+
+
 @dataclass(frozen=True, slots=True)
 class Upload:
     """File, or bytes made here, with media type, name and layout."""
@@ -77,10 +83,5 @@ class Upload:
 
     def query(self) -> dict[str, Any]:
         """Return the layout as query parameters."""
-        query = {
-            name: value
-            for name, value in self.layout.items()
-            if value is not None and name != "state_columns"
-        }
-        columns = columns_of(self.layout)
-        return query if columns is None else query | {"state_columns": columns}
+        asked = {**self.layout, "state_columns": columns_of(self.layout)}
+        return {name: value for name, value in asked.items() if value is not None}
