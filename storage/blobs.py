@@ -2,7 +2,7 @@
 
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -14,8 +14,7 @@ from obstore.store import ObjectStore, S3Store
 
 from contract.datasets import Dataset
 from storage.disk import own_folder, sweep_folders
-from storage.listing import DatasetPages
-from storage.local_blobs import DESCRIPTION, FILES, Folder, LocalDatasetStore
+from storage.local_blobs import DESCRIPTION, FILES, DatasetStore, Folder, LocalDatasetStore
 from storage.names import (
     checked_tenant,
     dataset_place,
@@ -26,7 +25,7 @@ from storage.names import (
     result_name,
     result_place,
 )
-from storage.stores import DatasetStore, StoreUnavailable
+from storage.stores import StoreUnavailable
 
 MISSING = (FileNotFoundError, NotFoundError)
 SILENCE_SECONDS = 10
@@ -142,59 +141,15 @@ def _errors() -> Iterator[None]:
         ) from error
 
 
-class ObjectDatasetStore:
-    """`storage.stores.DatasetStore` in an object store.
+class ObjectDatasetStore(DatasetStore):
+    """Datasets in an object store.
 
     The description is written last and deleted first: while it exists, the dataset is complete.
     """
 
     def __init__(self, bucket: Bucket) -> None:
+        super().__init__()
         self._bucket = bucket
-        self._pages = DatasetPages()
-
-    def put(self, tenant: str, dataset: Dataset, folder: Path) -> Literal["created", "known"]:
-        place = dataset_place(tenant, dataset.id)
-        if place is None:
-            raise ValueError(f"no dataset can have the id {dataset.id!r}")
-        if self.get(tenant, dataset.id) is not None:
-            return "known"
-        for name in FILES:
-            self._bucket.put(f"{place}/{name}", folder / name)
-        # Two that put the same dataset at once write the same files; the first description stays.
-        made = self._bucket.put(
-            f"{place}/{DESCRIPTION}",
-            dataset.model_dump_json(by_alias=True).encode(),
-            mode="create",
-        )
-        if not {f"{place}/{name}" for name in FILES} <= {
-            meta["path"] for meta in self._bucket.list(f"{place}/")
-        }:
-            # It was deleted at the same time, and the description would outlive what it describes.
-            self._bucket.delete(f"{place}/{DESCRIPTION}")
-            raise StoreUnavailable("The dataset was deleted while it was kept.")
-        return "created" if made else "known"
-
-    def get(self, tenant: str, dataset_id: str) -> Dataset | None:
-        place = dataset_place(tenant, dataset_id)
-        return None if place is None else self._described(place)
-
-    def list(
-        self, tenant: str, *, limit: int = 50, cursor: str | None = None
-    ) -> tuple[Sequence[Dataset], str | None]:
-        home = f"datasets/{checked_tenant(tenant)}"
-        listed = self._bucket.list(f"{home}/")
-        stamps = {}
-        for meta in listed:
-            dataset_id, _, name = meta["path"].removeprefix(f"{home}/").partition("/")
-            if name == DESCRIPTION and is_dataset_id(dataset_id):
-                stamps[dataset_id] = meta["e_tag"] or meta["last_modified"]
-        return self._pages.page(
-            tenant,
-            stamps,
-            lambda dataset_id: self._described(f"{home}/{dataset_id}"),
-            limit,
-            cursor,
-        )
 
     @contextmanager
     def files(self, tenant: str, dataset_id: str) -> Iterator[Path]:
@@ -237,6 +192,27 @@ class ObjectDatasetStore:
     def _described(self, place: str) -> Dataset | None:
         body = self._bucket.get(f"{place}/{DESCRIPTION}")
         return None if body is None else Dataset.model_validate_json(body)
+
+    def _keep(self, place: str, dataset: Dataset, folder: Path) -> bool:
+        for name in FILES:
+            self._bucket.put(f"{place}/{name}", folder / name)
+        # Two that put the same dataset at once write the same files; the first description stays.
+        body = dataset.model_dump_json(by_alias=True).encode()
+        made = self._bucket.put(f"{place}/{DESCRIPTION}", body, mode="create")
+        there = {meta["path"] for meta in self._bucket.list(f"{place}/")}
+        if not {f"{place}/{name}" for name in FILES} <= there:
+            # It was deleted at the same time, and the description would outlive what it describes.
+            self._bucket.delete(f"{place}/{DESCRIPTION}")
+            raise StoreUnavailable("The dataset was deleted while it was kept.")
+        return made
+
+    def _stamps(self, home: str) -> Mapping[str, Hashable]:
+        stamps = {}
+        for meta in self._bucket.list(f"{home}/"):
+            dataset_id, _, name = meta["path"].removeprefix(f"{home}/").partition("/")
+            if name == DESCRIPTION and is_dataset_id(dataset_id):
+                stamps[dataset_id] = meta["e_tag"] or meta["last_modified"]
+        return stamps
 
 
 class ResultStore:

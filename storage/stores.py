@@ -1,18 +1,16 @@
-"""Values and errors of the stores, and what a store of datasets must do."""
+"""Values and errors of the stores, and the problems that they write themselves."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING
 
-from contract.datasets import Dataset
 from contract.jobs import Job
 from contract.problems import Problem, problem
 from contract.records import JobRecord
 
 if TYPE_CHECKING:
     from storage.blobs import ResultStore
+    from storage.local_blobs import DatasetStore
     from storage.redis.jobs import JobStore
 
 
@@ -140,45 +138,12 @@ class Tally:
     stages: Mapping[str, tuple[int, float]]
 
 
-class DatasetStore(Protocol):
-    """Uploaded trajectories as three NumPy files beside their description.
-
-    states.npy    (n_samples, d) float64          [state]
-    times.npy     (n_samples,)   float64, increasing inside a segment   [time]
-    segments.npy  (n_segments, 3) int64           first sample, one past the last, trajectory number
-    """
-
-    def put(self, tenant: str, dataset: Dataset, folder: Path) -> Literal["created", "known"]:
-        """Keep the three files found in `folder` under `dataset.id`, all or nothing."""
-
-    def get(self, tenant: str, dataset_id: str) -> Dataset | None:
-        """Return the description, or None where this tenant has no such dataset."""
-
-    def list(
-        self, tenant: str, *, limit: int = 50, cursor: str | None = None
-    ) -> tuple[Sequence[Dataset], str | None]:
-        """Return a page of datasets, newest first, and the next cursor. Raise InvalidCursor."""
-
-    def files(self, tenant: str, dataset_id: str) -> AbstractContextManager[Path]:
-        """Return a local folder with the three files, valid inside the `with`.
-
-        Raise KeyError where there is no such dataset, also where it is deleted while its files are
-        opened.
-        """
-
-    def delete(self, tenant: str, dataset_id: str) -> bool:
-        """Delete the dataset; return False where there is none."""
-
-    def bytes_stored(self, tenant: str) -> int:
-        """Return the bytes that the tenant's datasets take."""
-
-
 @dataclass(frozen=True, slots=True)
 class Stores:
     """Everything that outlives a process."""
 
     jobs: "JobStore"
-    datasets: DatasetStore
+    datasets: "DatasetStore"
     results: "ResultStore"
 
 

@@ -8,7 +8,7 @@ from redis import Redis
 
 from contract.messages import broker_queue
 from storage.blobs import Blobs, ResultStore, open_blobs
-from storage.stores import DatasetStore
+from storage.local_blobs import DatasetStore
 
 
 @pytest.fixture
