@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
+from scipy.integrate import cumulative_trapezoid
 from threadpoolctl import threadpool_limits
 
 from benchmarks.kinetics_paths import paths_of
@@ -29,10 +30,10 @@ from contract.generator import AnalysisParameters, ModelTerms, PassageRequest
 from contract.identification import IdentificationParameters, LibraryParameters, SelectionParameters
 from worker import pipeline
 from worker.analysis import Analysed
-from worker.generator.line.stationary import StationaryLaw
 from worker.generator.process import FloatArray
 from worker.generator.quantities.correlations import Memory
 from worker.generator.quantities.report import GeneratorReport
+from worker.generator.quantities.stationary import StationaryLaw
 from worker.generator.uncertainty.intervals import Band, Intervals
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.identified_model import IdentifiedModel
@@ -212,9 +213,8 @@ def identified(seed: int, name: str) -> tuple[IdentifiedModel, Trajectories]:
     law = truth_of(setting).stationary
     assert isinstance(law, StationaryLaw)
     random = np.random.default_rng([list(SETTINGS).index(name), seed])
-    start = np.interp(
-        random.random(setting.n_paths), law.probability_below(law.grid[0]), law.grid[0]
-    )
+    below = cumulative_trapezoid(law.density, law.grid[0], initial=0)
+    start = np.interp(random.random(setting.n_paths), below / below[-1], law.grid[0])
     n_samples = round(setting.duration / setting.n_paths / setting.dt) + 1
     paths = paths_of(
         setting.drift,

@@ -59,7 +59,7 @@ def asked_of(data: Trajectories, degree: int) -> tuple[Asked, Asked]:
             Problem(
                 data,
                 Space((scales,), (None,)),
-                make_library(scales, polynomial_degree=degree),
+                make_library((scales,), polynomial_degree=degree),
                 make_kernels(scales),
             ),
             "auto",

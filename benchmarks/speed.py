@@ -74,7 +74,7 @@ def problem_of(data: Trajectories) -> Problem:
     return Problem(
         data,
         Space((scales,), (None,)),
-        make_library(scales, polynomial_degree=DEGREE),
+        make_library((scales,), polynomial_degree=DEGREE),
         make_kernels(scales),
     )
 

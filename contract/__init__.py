@@ -1,1 +1,1 @@
-"""What service and worker say to each other: frozen pydantic documents, no I/O."""
+"""The documents that service and worker exchange: frozen pydantic models, without I/O."""

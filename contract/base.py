@@ -1,4 +1,4 @@
-"""The manners every document shares: frozen, no unknown fields, no NaN, every field explained where it stands."""
+"""The base of every document: frozen, no unknown fields, no NaN, every field with a description."""
 
 import re
 from typing import Annotated, Any
@@ -11,13 +11,16 @@ _UNIT = re.compile(r"\[([\w/()·²³]+)\]")
 
 
 def _title(name: str, field: FieldInfo | ComputedFieldInfo) -> str:
-    """What a form may call the field: `Polynomial degree`."""
+    """Return a field's title for forms, such as `Polynomial degree`."""
     words = name.strip("_").replace("_", " ")
     return words[:1].upper() + words[1:]
 
 
-def _explained(schema: dict[str, Any], model: type[BaseModel]) -> None:
-    """Descriptions as running text; the unit that one names in brackets for programs too: `time` and `state` are the data's."""
+def _describe(schema: dict[str, Any], model: type[BaseModel]) -> None:
+    """Join the lines of descriptions, and copy the unit in brackets to `x-unit` for programs.
+
+    The units `time` and `state` are those of the data.
+    """
     for described in (schema, *schema.get("properties", {}).values()):
         if "description" in described:
             described["description"] = _WRAPPED.sub(" ", described["description"])
@@ -38,7 +41,7 @@ class Document(BaseModel):
         ser_json_inf_nan="null",
         use_attribute_docstrings=True,
         field_title_generator=_title,
-        json_schema_extra=_explained,
+        json_schema_extra=_describe,
     )
 
 
@@ -46,4 +49,4 @@ Name = Annotated[str, Field(min_length=1, max_length=200)]
 """A short label: a column, a variable, a key."""
 
 Interval = tuple[float | None, float | None]
-"""Lower and upper end; `null` is an open end."""
+"""Lower and upper end; `null` is an unbounded end."""

@@ -1,6 +1,6 @@
-"""What a person looks at before believing a model: its drift and diffusion as curves, and the data they should describe.
+"""Drift and diffusion as curves, and the data they should describe, for plotting.
 
-For drawing. Everything is on grids of at most a few hundred points, and nothing is computed from it.
+All grids have at most a few hundred points, and nothing is computed from them.
 """
 
 from contract.base import Document, Interval
@@ -17,8 +17,10 @@ class Curve(Document):
 
 
 class Curves(Document):
-    """Drift and diffusion of one variable over the range of the data, or of the stationary
-    distribution."""
+    """Drift and diffusion of one variable.
+
+    The grid covers the range of the data, or of the stationary distribution.
+    """
 
     grid: tuple[float, ...]
     """Grid points [state]."""
@@ -48,11 +50,10 @@ class Bins(Document):
 
 
 class KramersMoyal(Document):
-    """Kramers–Moyal estimates of drift and diffusion of one variable, from the increments that
-    start in each bin.
+    """Kramers–Moyal estimates of drift and diffusion of one variable, by bin.
 
-    They are not corrected for the finite sampling interval. Bins with fewer than ten increments
-    are omitted.
+    They come from the increments that start in each bin and are not corrected for the finite
+    sampling interval. Bins with fewer than ten increments are omitted.
     """
 
     at: tuple[float, ...]
@@ -81,8 +82,10 @@ class JointBins(Document):
 
 
 class Observed(Document):
-    """Data for plotting beside the model: at most half a million samples, in blocks spread over
-    the time series."""
+    """Data for plotting beside the model.
+
+    At most half a million samples are used, in blocks spread over the time series.
+    """
 
     n_samples: int
     """Number of samples used."""

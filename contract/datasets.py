@@ -13,8 +13,11 @@ PositiveFinite = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Layout(Document):
-    """Layout of an uploaded file. Every field is optional; whatever is left out is inferred, and
-    the report says what was inferred."""
+    """Layout of an uploaded file.
+
+    Every field is optional; whatever is left out is inferred, and the report says what was
+    inferred.
+    """
 
     dt: Annotated[PositiveFinite | None, Field(examples=[0.01])] = None
     """Sampling interval, for files without a time column [time]."""
@@ -126,8 +129,10 @@ class DatasetReport(Document):
 
 
 class Dataset(Document):
-    """An uploaded set of trajectories. It never changes; its id is a hash of its content and
-    layout."""
+    """An uploaded set of trajectories.
+
+    It never changes; its id is a hash of its content and layout.
+    """
 
     id: str
     """Identifier: `ds_` followed by a hash of content and layout."""
@@ -153,8 +158,7 @@ class DatasetList(Document):
 
 
 class Stretch(Document):
-    """A segment of the time series without a gap, downsampled: minimum and maximum of each time
-    bin."""
+    """A segment without a gap, downsampled: minimum and maximum of each time bin."""
 
     trajectory: int
     """Number of the trajectory, starting at 0."""

@@ -1,20 +1,20 @@
-"""What is still understood, yet will go away one day."""
+"""Deprecation of operations and fields that are still accepted and will be removed."""
 
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 EXTENSION = "x-deprecation"
-"""Where a JSON Schema or an operation of the OpenAPI document says since when, until when, and what to do instead."""
+"""Key of a JSON Schema or an OpenAPI operation that holds `since`, `link` and `sunset`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deprecation:
-    """An operation or a field that nobody should begin to use.
+    """Deprecation of an operation or a field, which new callers should not use.
 
-    since     the day it was deprecated
-    link      address of a text that says what to do instead
-    sunset    the day from which it may be gone; None while that is open
+    since     date of deprecation
+    link      address of a text that says what to use instead
+    sunset    date from which it may be removed; None if that is not decided
     """
 
     since: date
@@ -23,21 +23,21 @@ class Deprecation:
 
     @property
     def extra(self) -> dict[str, Any]:
-        """For `json_schema_extra` of a field, and `openapi_extra` of a route."""
-        told = {"since": self.since.isoformat(), "link": self.link}
+        """Entries for `json_schema_extra` of a field or `openapi_extra` of a route."""
+        dates = {"since": self.since.isoformat(), "link": self.link}
         if self.sunset is not None:
-            told["sunset"] = self.sunset.isoformat()
-        return {"deprecated": True, EXTENSION: told}
+            dates["sunset"] = self.sunset.isoformat()
+        return {"deprecated": True, EXTENSION: dates}
 
     @classmethod
     def of(cls, extra: Any) -> "Deprecation | None":
-        """The way back; None where nothing is deprecated."""
-        told = extra.get(EXTENSION) if isinstance(extra, dict) else None
-        if told is None:
+        """Read a deprecation from the entries of `extra`; None if there is none."""
+        dates = extra.get(EXTENSION) if isinstance(extra, dict) else None
+        if dates is None:
             return None
-        sunset = told.get("sunset")
+        sunset = dates.get("sunset")
         return cls(
-            date.fromisoformat(told["since"]),
-            told["link"],
+            date.fromisoformat(dates["since"]),
+            dates["link"],
             date.fromisoformat(sunset) if sunset else None,
         )

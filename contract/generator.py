@@ -1,4 +1,4 @@
-"""Parameters of a generator analysis: a model in, time scales and stationary law out."""
+"""Parameters of a generator analysis: a model in, time scales and stationary distribution out."""
 
 from typing import Annotated, Self
 
@@ -48,7 +48,8 @@ class ModelTerms(Document):
             for term in terms:
                 unknown = sorted(variables_of(parse(term)) - known)
                 if known and unknown:
-                    message = f"the term {term} of {component} names {', '.join(unknown)}, which has no drift"
+                    names = ", ".join(unknown)
+                    message = f"the term {term} of {component} names {names}, which has no drift"
                     raise PydanticCustomError("term", "{message}", {"message": message})
         return value
 
@@ -85,8 +86,10 @@ class PassageRequest(Document):
 
 
 class CommittorRequest(Document):
-    """A committor to compute: the probability of reaching `to` before `from`. Both are numbers
-    in one variable, regions in two [state]."""
+    """A committor to compute: the probability of reaching `to` before `from`.
+
+    Both are numbers in one variable, regions in two [state].
+    """
 
     from_: Annotated[Place, Field(alias="from", examples=[-1.0, {"x": [None, -0.8]}])]
     """The set that must not be reached first [state]."""
@@ -95,8 +98,10 @@ class CommittorRequest(Document):
 
 
 class ExitRequest(Document):
-    """An interval of one variable and a starting point in it; for an angle, the arc from `low`
-    up to `high` [state]."""
+    """An interval of one variable and a starting point in it [state].
+
+    For an angle, the interval is the arc from `low` up to `high`.
+    """
 
     from_: Annotated[float, Field(alias="from", examples=[0.0])]
     """Starting point, between `low` and `high` [state]."""

@@ -46,7 +46,7 @@ class KernelParameters(Document):
 
 
 def _spelled_out(given: Any) -> Any:
-    """`auto` stands for everything by cross-validation."""
+    """Return the kernel parameters that `auto` is short for, and any other value as given."""
     return {"count": "auto"} if given == "auto" else given
 
 
@@ -67,8 +67,10 @@ class SelectionParameters(Document):
 
 
 class IdentificationParameters(Document):
-    """All parameters that, together with the data, determine the result. Every field has a
-    default."""
+    """All parameters that, together with the data, determine the result.
+
+    Every field has a default.
+    """
 
     library: LibraryParameters = LibraryParameters()
     kernels: Annotated[
@@ -136,8 +138,8 @@ class Preset(Document):
 PRESET_LIST = (
     Preset(
         name="paper",
-        description="Algorithm 1 of the source paper, unchanged, with its settings for the Ornstein–Uhlenbeck and "
-        "double-well systems. One variable only.",
+        description="Algorithm 1 of the source paper, unchanged, with its settings for the "
+        "Ornstein–Uhlenbeck and double-well systems. One variable only.",
         parameters=PAPER_PRESET,
     ),
 )

@@ -1,4 +1,4 @@
-"""Jobs as they are asked for: the fields that every job has, and the two kinds that give one model."""
+"""Job requests: the fields that every job has, and the two kinds that give one model."""
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -17,7 +17,7 @@ Labels = Annotated[
 
 DOUBLE_WELL = {"drift": {"x": {"x": 1.0, "x^3": -1.0}}, "diffusion": {"x,x": {"1": 0.25}}}
 SHORT_RECORD = {"dt": 0.01, "trajectories": [[0.13, 0.17, 0.22, None, 0.18]]}
-"""Examples."""
+"""A model and a short time series, shown as examples in the interface."""
 
 
 class InlineData(Document):
@@ -55,7 +55,7 @@ class Job(Document):
 
     @property
     def analyses(self) -> float:
-        """Number of models that the job analyses, by which its computing time is estimated."""
+        """Number of models that the job analyses, from which its computing time is estimated."""
         return 1.0
 
 
@@ -70,7 +70,7 @@ class DataJob(Job):
     """Parameters of the identification."""
 
     def parameter_sets(self) -> dict[str, IdentificationParameters]:
-        """All that models are found by, by their place in the job."""
+        """Return every set of identification parameters, by its place in the job."""
         return {"parameters": self.parameters}
 
 
@@ -87,7 +87,7 @@ class IdentificationJob(DataJob):
 
     @property
     def analyses(self) -> float:
-        """Number of analysed models: one, or none where the model alone is asked for."""
+        """Number of analysed models: one, or none if only the model is requested."""
         return 0.0 if self.analysis.model_only else 1.0
 
     @model_validator(mode="before")
@@ -125,7 +125,7 @@ class GeneratorJob(Job):
 
 
 def overlaid(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    """`base` with the values of `over` put on top, object by object."""
+    """Merge the values of `over` into `base`, object by object."""
     merged = dict(base)
     for key, value in over.items():
         below = merged.get(key)

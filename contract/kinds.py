@@ -1,4 +1,4 @@
-"""The table of job kinds. Unions, schemas, routes, pages and examples are read off it."""
+"""The table of job kinds, from which unions, schemas, routes, pages and examples are derived."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ class Kind:
     """A kind of job.
 
     name      value of the field `kind` in its job and in its result
-    job       what is asked for
-    result    what comes back
-    example   title and fields, besides kind and dataset, of the job that the interface shows
+    job       class of its requests
+    result    class of its results
+    example   title and fields, besides kind and dataset, of the example job in the interface
     """
 
     name: str
@@ -31,12 +31,12 @@ class Kind:
 
     @property
     def needs_data(self) -> bool:
-        """Whether the job starts from a dataset."""
+        """True if the job starts from a dataset."""
         return issubclass(self.job, DataJob)
 
     @property
     def gives_one_model(self) -> bool:
-        """Whether the result is one model, which can be compared with another."""
+        """True if the result is one model, which can be compared with another."""
         return issubclass(self.result, ModelResult)
 
 

@@ -1,27 +1,27 @@
-"""What travels through the queues: a task name and ids, never data."""
+"""Messages in the queues: a task name and ids, never data."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
 
 RUN_JOB = "itoscope.run_job"
-"""Task with one argument, the job id."""
+"""Name of the task that runs a job; its one argument is the job id."""
 
 HELP_JOB = "itoscope.help_job"
-"""Likewise: take shards of the job as long as there are any."""
+"""Name of the task that takes a job's shards as long as there are any; same argument."""
 
 HARD_LIMIT_GRACE_SECONDS = 30.0
-"""Between a job's own time limit, which fails it politely, and the end of the process that runs it."""
+"""Seconds from a job's own time limit, which fails the job, to the kill of its process."""
 
 QueueName = Literal["small", "large"]
 QUEUES: tuple[QueueName, ...] = ("small", "large")
-"""Jobs of seconds, and jobs of minutes and more: a worker serves both, or is kept for one."""
+"""Queues of jobs of seconds, and of minutes and more; a worker serves both or only one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Asks for a job to be run, or for help with it.
+    """Message that asks a worker to run a job, or to help with it.
 
-    timeout_seconds   the job's own time limit
+    timeout_seconds   the job's own time limit [s]
     """
 
     job_id: str
@@ -31,7 +31,7 @@ class Message:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What to give to Celery's `send_task` beside the task's name."""
+        """Arguments of Celery's `send_task`, besides the task's name."""
         return {
             "args": [self.job_id],
             "queue": broker_queue(self.queue),
@@ -42,5 +42,5 @@ class Message:
 
 
 def broker_queue(queue: str) -> str:
-    """The name at the broker, which is the name of a Redis key that its access rules know."""
+    """Return the queue's name at the broker: the name of a Redis key that its ACL allows."""
     return f"celery-{queue}"

@@ -46,7 +46,7 @@ def problem(
     errors: tuple[ProblemError, ...] = (),
     hints: tuple[str, ...] = (),
 ) -> Problem:
-    """A problem whose type follows from its code."""
+    """Build a problem whose type follows from its code."""
     return Problem(
         type=f"urn:itoscope:problem:{code}",
         title=title,

@@ -1,4 +1,4 @@
-"""The public record of a job: how it goes, and how it ended."""
+"""The public record of a job: its state, its progress, and how it ended."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -57,7 +57,7 @@ class JobRecord(Document):
 
     @property
     def linked(self) -> "JobRecord":
-        """The record as it is answered, with the addresses of what belongs to it."""
+        """The record with the addresses of related resources, as the service returns it."""
         address = f"/v1/jobs/{self.id}"
         links = {"self": address, "events": f"{address}/events", "result": f"{address}/result"}
         if not self.terminal:
@@ -66,7 +66,7 @@ class JobRecord(Document):
 
     @property
     def terminal(self) -> bool:
-        """Whether the state can still change."""
+        """True if the state can no longer change."""
         return self.state in TERMINAL
 
     @model_validator(mode="after")

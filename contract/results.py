@@ -1,4 +1,7 @@
-"""The answer: a versioned, immutable document. Numbers are finite, or null with a reason beside them."""
+"""The result: a versioned, immutable document.
+
+Numbers are finite, or null with a reason beside them.
+"""
 
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -37,7 +40,7 @@ class EncodedArray(Document):
 Array = tuple[float | None, ...] | EncodedArray
 
 Values = Array | tuple[tuple[float | None, ...], ...]
-"""On a grid of one variable, or rows on that of two."""
+"""Values on a grid of one variable, or rows of values on a grid of two."""
 
 
 class Estimate(Document):
@@ -52,8 +55,10 @@ class Estimate(Document):
 
 
 class Term(Document):
-    """One candidate term. Its coefficient is in the units of the data and refers to the term as
-    written."""
+    """One candidate term.
+
+    Its coefficient is in the units of the data and refers to the term as written.
+    """
 
     term: str
     """The term as in the library, e.g. `x^3`."""
@@ -83,8 +88,10 @@ class Component(Document):
 
 
 class Model(Document):
-    """The model dX = b(X) dt + σ(X) dW in the Itô sense, with diffusion a = σσᵀ (twice the
-    diffusion coefficient D of physics)."""
+    """The model dX = b(X) dt + σ(X) dW in the Itô sense.
+
+    Its diffusion a = σσᵀ is twice the diffusion coefficient D of physics.
+    """
 
     drift: dict[str, Component]
     """Drift b, by variable [state/time]."""
@@ -286,8 +293,10 @@ class Autocorrelation(Document):
 
 
 class PowerSpectrum(Document):
-    """One-sided power spectral density of the stationary model. Its integral over all
-    frequencies is the variance."""
+    """One-sided power spectral density of the stationary model.
+
+    Its integral over all frequencies is the variance.
+    """
 
     frequencies: Array
     """Frequencies [1/time]."""
@@ -335,8 +344,10 @@ class Barrier(Document):
 
 
 class Quantile(Document):
-    """A quantile of a first-passage time: the passage is complete by `time` with this
-    probability."""
+    """A quantile of a first-passage time.
+
+    The passage is complete by `time` with this probability.
+    """
 
     probability: float
     """Probability, between 0 and 1."""
@@ -353,8 +364,7 @@ Place = float | tuple[float, ...] | dict[str, Interval]
 
 
 class PassageDistribution(Document):
-    """Distribution of a first-passage time, between its quantiles at probabilities 0.001 and
-    0.999."""
+    """Distribution of a first-passage time, between its 0.001 and 0.999 quantiles."""
 
     times: Array = ()
     """Times, closely spaced where the distribution changes quickly [time]."""
@@ -393,8 +403,7 @@ class Passage(Document):
 
 
 class Committor(Document):
-    """Committor: probability of reaching `to` before `from`, as a function of the starting
-    state."""
+    """Committor: probability of reaching `to` before `from`, by starting state."""
 
     from_: Annotated[Place, Field(alias="from")]
     """The set that must not be reached first [state]."""
@@ -426,8 +435,10 @@ class Exit(Document):
 
 
 class EffectivePotential(Document):
-    """Effective potential Φ(x) = −∫2b/a dx + log a, zero at its minimum. It is −log of the
-    stationary density if there is one."""
+    """Effective potential Φ(x) = −∫2b/a dx + log a, zero at its minimum.
+
+    It is −log of the stationary density if there is one.
+    """
 
     grid: Array
     """Grid points [state]."""
@@ -453,8 +464,10 @@ class End(Document):
 
 
 class LocalRelaxation(Document):
-    """The source paper's local relaxation rate γ(x) = |b'(x)| / a(x). It is not the spectral
-    gap."""
+    """The source paper's local relaxation rate γ(x) = |b'(x)| / a(x).
+
+    It is not the spectral gap.
+    """
 
     grid: Array
     """Grid points [state]."""
@@ -474,23 +487,22 @@ class Simulated(Document):
 
 
 class SimulatedMarginal(Document):
-    """Marginal density of one variable in bins of equal width, with Monte Carlo standard errors
-    [1/state]."""
+    """Marginal density of one variable in bins of equal width, with standard errors [1/state]."""
 
     edges: tuple[float, ...]
     """Bin edges, one more than there are bins [state]."""
     density: tuple[float, ...]
     """Density in each bin."""
     std_error: tuple[float, ...]
-    """Standard error of each density."""
+    """Monte Carlo standard error of each density."""
 
 
 class SimulatedLaw(Document):
-    """Stationary quantities estimated from simulated paths of the model, in three or more
-    variables, where neither the stationary distribution nor the relaxation rates can be computed
-    directly.
+    """Stationary quantities estimated from simulated paths of the model.
 
-    Numbers are null for an angle. Lists are empty if paths escaped or did not become stationary.
+    They are given in three or more variables, where neither the stationary distribution nor the
+    relaxation rates can be computed directly. Numbers are null for an angle. Lists are empty if
+    paths escaped or did not become stationary.
     """
 
     n_paths: int
@@ -538,8 +550,8 @@ class GeneratorAnalysis(Document):
     there. This applies to a declared bound at which the noise is positive and, if `ergodic` is
     false, to boundaries added on request because the model has no stationary distribution."""
     approximation: str | None = None
-    """Reason why the stationary distribution and the rates are those of a simpler process; null if they
-    are those of the model itself."""
+    """Reason why the stationary distribution and the rates are those of a simpler process; null if
+    they are those of the model itself."""
     observed_ranges: tuple[Interval, ...] = ()
     """Range of the data of each variable [state], on which all derived quantities rest. Empty
     without data and for angles."""
@@ -580,8 +592,10 @@ class GeneratorAnalysis(Document):
 
 
 class Residuals(Document):
-    """Moments of the standardised residuals of the fitted model. If the model is correct, mean,
-    variance, skewness and kurtosis are 0, 1, 0 and 3."""
+    """Moments of the standardised residuals of the fitted model.
+
+    If the model is correct, mean, variance, skewness and kurtosis are 0, 1, 0 and 3.
+    """
 
     mean: float | None = None
     """Mean; 0 is expected if the model is correct."""
@@ -611,8 +625,10 @@ class Coverage(Document):
 
 
 class KernelCandidate(Document):
-    """A set of kernels that cross-validation tried. Numbers are null if these kernels cannot
-    distinguish the terms of the library."""
+    """A set of kernels that cross-validation tried.
+
+    Numbers are null if these kernels cannot distinguish the terms of the library.
+    """
 
     count: int
     """Number of kernels."""
@@ -632,9 +648,11 @@ class KernelCandidate(Document):
 
 
 class KernelChoice(Document):
-    """Choice of the bandwidth and number of kernels: among the candidates within two standard
-    errors of the best score, the one with the smallest variance; in case of a tie, the one with
-    the fewest kernels."""
+    """Choice of the bandwidth and number of kernels.
+
+    Among the candidates within two standard errors of the best score, it is the one with the
+    smallest variance; in case of a tie, the one with the fewest kernels.
+    """
 
     count: int
     """Number of kernels."""
@@ -649,8 +667,7 @@ class KernelChoice(Document):
 
 
 class ChapmanKolmogorov(Document):
-    """Chapman–Kolmogorov test: the model's prediction several sampling intervals ahead, compared
-    with the data."""
+    """Chapman–Kolmogorov test of the model's prediction several sampling intervals ahead."""
 
     variable: str
     """The predicted variable."""
@@ -728,8 +745,10 @@ class Diagnostics(Document):
 
 
 class Provenance(Document):
-    """What is needed to reproduce the result: the same data, version and parameters give the
-    same numbers."""
+    """What is needed to reproduce the result.
+
+    The same data, version and parameters give the same numbers.
+    """
 
     version: str
     """Version of Itoscope."""

@@ -1,4 +1,4 @@
-"""A window moved along one record: how many windows, and what each of them says."""
+"""A window moved along one time series: the job, and the results of every window."""
 
 from typing import Annotated, Literal, Self
 
@@ -22,8 +22,10 @@ class RollingWindows(Document):
 
 
 class RollingJob(DataJob):
-    """Fit a window moved along one time series of one variable: coefficients, fixed points and
-    spectral gap of every window."""
+    """Fit a window moved along one time series of one variable.
+
+    Coefficients, fixed points and spectral gap are estimated in every window.
+    """
 
     kind: Literal["rolling"]
     """Job kind: fit a window moved along the time series."""
@@ -114,8 +116,10 @@ class GapTrend(Document):
 
 
 class RollingResult(Result):
-    """Results of windows moved along one time series. Terms and sampling rule are those of the
-    fit to the whole time series."""
+    """Results of windows moved along one time series.
+
+    Terms and sampling rule are those of the fit to the whole time series.
+    """
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION
     """Version of this document's schema."""

@@ -1,4 +1,4 @@
-"""Several sets of parameters on one dataset: the job, and what came out of each set."""
+"""Several sets of parameters on one dataset: the job, and the result of each set."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -22,18 +22,19 @@ from contract.results import (
 )
 
 VARIANTS = [{"selection": {"method": "pastis"}}, {"library": {"polynomial_degree": 6}}]
-"""An example."""
+"""Variants shown as an example in the interface."""
 
 
 class SweepJob(DataJob):
-    """Identify one model from the same data for each of several parameter sets. Sums over the
-    data are shared where possible."""
+    """Identify one model from the same data for each of several parameter sets.
+
+    Sums over the data are shared where possible.
+    """
 
     kind: Literal["sweep"]
     """Job kind: identify a model for each of several parameter sets."""
     variants: Annotated[
-        tuple[dict[str, Any], ...],
-        Field(min_length=1, max_length=50, examples=[VARIANTS]),
+        tuple[dict[str, Any], ...], Field(min_length=1, max_length=50, examples=[VARIANTS])
     ]
     """The parameter sets. Each is merged into `parameters`, object by object."""
     analysis: AnalysisParameters = AnalysisParameters()
@@ -41,7 +42,7 @@ class SweepJob(DataJob):
 
     @property
     def analyses(self) -> float:
-        """Number of analysed models: one for each set, or none where the models alone are asked for."""
+        """Number of analysed models: one for each set, or none if only the models are requested."""
         return 0.0 if self.analysis.model_only else float(len(self.variants))
 
     @model_validator(mode="after")
@@ -57,7 +58,7 @@ class SweepJob(DataJob):
         return self
 
     def parameter_sets(self) -> dict[str, IdentificationParameters]:
-        """One for each variant."""
+        """Return the parameters of each variant, by its place in the job."""
         base = self.parameters.model_dump(mode="json")
         sets = enumerate(overlaid(base, variant) for variant in self.variants)
         return {
@@ -67,8 +68,10 @@ class SweepJob(DataJob):
 
 
 class SweepItem(Document):
-    """The result for one parameter set: what an identification with it returns, or the reason
-    for its failure."""
+    """The result for one parameter set.
+
+    It is what an identification with it returns, or the reason for its failure.
+    """
 
     parameters: dict[str, Any]
     """The variant: the values that replaced the job's parameters."""

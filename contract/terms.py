@@ -1,4 +1,4 @@
-"""The texts of terms, checked where they come in."""
+"""Terms as text, checked against the grammar."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from grammar.terms import LONGEST, NotATerm, parse
 
 
 def checked_term(text: str) -> str:
-    """Return the term as given. Raises ValueError, naming what is not understood and where."""
+    """Return the term as given. Raises ValueError, which names what is not understood and where."""
     try:
         parse(text)
     except NotATerm as error:

@@ -1,4 +1,4 @@
-"""Where a job's end is to be told, and by whose leave."""
+"""Webhooks: the address to notify of a job's end, and the hosts that the operator allows."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -13,7 +13,7 @@ SECRET_PREFIX = "whsec_"
 
 
 def _checked_url(text: str) -> str:
-    """The address as given. Raises ValueError, without repeating it."""
+    """Return the address as given. Raises ValueError, which does not repeat it."""
     try:
         parts = urlsplit(text)
         host, port = parts.hostname, parts.port
@@ -39,8 +39,10 @@ def _fault(message: str) -> PydanticCustomError:
 
 
 class Webhook(Document):
-    """An address that receives the job's record in a signed POST when the job has ended
-    (Standard Webhooks)."""
+    """An address that receives the job's record when the job has ended.
+
+    The record is sent in a signed POST (Standard Webhooks).
+    """
 
     url: Annotated[
         str,
@@ -51,7 +53,10 @@ class Webhook(Document):
 
 
 def host_allowed(url: str, patterns: Sequence[str]) -> bool:
-    """Whether the operator's list has this address's host: itself, `*.` and a domain above it, or `*` for any."""
+    """Return whether the operator allows this address's host.
+
+    A pattern is a host, `*.` and a domain for every host below it, or `*` for any host.
+    """
     host = (urlsplit(url).hostname or "").rstrip(".").lower()
     for pattern in patterns:
         wanted = pattern.strip().rstrip(".").lower()

@@ -1,1 +1,1 @@
-"""HTTP: validate, store, enqueue, report. No numerics."""
+"""The HTTP service: it validates, stores, enqueues and reports, without numerics."""

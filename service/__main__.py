@@ -1,4 +1,7 @@
-"""`python -m service`: the HTTP process. Exit status 2, with one line on standard error, where it cannot start."""
+"""`python -m service`, the HTTP process.
+
+The exit status is 2, with one line on standard error, if it cannot start.
+"""
 
 import gc
 import socket
@@ -21,30 +24,33 @@ from storage.stores import StoreUnavailable
 from storage.telemetry import TracingMissing, configure_logs
 
 KEEP_ALIVE_SECONDS = 75
-"""An idle connection is closed after so long: later than proxies (60 s) and client libraries (5 to 60 s) give theirs up, or a
-request would now and then be sent into a connection that is just being closed.
+"""Seconds after which an idle connection is closed.
+
+Proxies (60 s) and client libraries (5 to 60 s) must close it first. Otherwise a request would now
+and then be sent into a connection that is just being closed.
 """
 _log = structlog.get_logger("service")
 
 
 class CannotStart(Exception):
-    """Something outside must be put right first."""
+    """Error for what the operator must put right before the service can start."""
 
 
 class Server(uvicorn.Server):
-    """Uvicorn, telling those who wait for a job that the process is about to end."""
+    """Uvicorn server that ends the requests waiting for jobs before it stops."""
 
     def __init__(self, config: uvicorn.Config, context: Context) -> None:
         super().__init__(config)
         self._context = context
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Set the flag that waiting requests watch, then stop as Uvicorn does."""
         self._context.stopping.set()
         super().handle_exit(sig, frame)
 
 
 def settings_from_environment() -> ServiceSettings:
-    """The settings. Raises CannotStart, naming the variable at fault."""
+    """Read the settings. Raises CannotStart, which names the invalid variable."""
     try:
         return read(ServiceSettings)
     except BadSettings as error:
@@ -52,7 +58,10 @@ def settings_from_environment() -> ServiceSettings:
 
 
 def prepare_folder(settings: ServiceSettings) -> None:
-    """Make the data folder, try it, and clear what a killed process left. Raises CannotStart."""
+    """Create the data folder, check that it is writable, and remove what a killed process left.
+
+    Raises CannotStart.
+    """
     try:
         settings.scratch.mkdir(parents=True, exist_ok=True)
         with (
@@ -67,7 +76,7 @@ def prepare_folder(settings: ServiceSettings) -> None:
 
 
 def bind(settings: ServiceSettings) -> socket.socket:
-    """The listening socket. Raises CannotStart where the address is taken or not ours."""
+    """Open the listening socket. Raises CannotStart if the address is taken or not available."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         listening = socket.create_server(
@@ -77,14 +86,19 @@ def bind(settings: ServiceSettings) -> socket.socket:
         raise CannotStart(
             f"cannot listen on {settings.host} port {settings.port}: {error.strerror or error}"
         ) from None
-    # Connections inherit it. asyncio sets it only where the protocol is named, which create_server does not; without, the body of
-    # an answer waits for the caller to acknowledge the header: 40 ms.
+    # Connections inherit the option. asyncio sets it only if the protocol is named, which
+    # create_server does not. Without it, a response's body waits 40 ms until the caller
+    # acknowledges the header.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 
 
 def check_store(settings: ServiceSettings) -> None:
-    """Refuse a store that forgets. One that does not answer yet is no reason: requests say 503 until it does."""
+    """Check that the store is durable. Raises CannotStart if it is not.
+
+    A store that does not answer yet is no reason to stop: requests are answered with 503 until it
+    does.
+    """
     client = connect(settings.redis_url)
     try:
         check_durability(client, allow_weak=settings.allow_weak_durability)
@@ -102,7 +116,7 @@ def serve() -> None:
     prepare_folder(settings)
     configure_logs()
     check_store(settings)
-    # Parts of forms spill here too, not into a small /tmp.
+    # Large parts of forms are written here too, not into a small /tmp.
     tempfile.tempdir = str(settings.scratch.resolve())
     try:
         app = create_app(settings)
@@ -111,7 +125,8 @@ def serve() -> None:
     context: Context = app.state.context
     if not settings.on_loopback and not context.keys.current():
         raise CannotStart(
-            f"{settings.host} can be reached from outside and no API key is set; run python -m service.access.keys new first"
+            f"{settings.host} can be reached from outside and no API key is set; "
+            "run python -m service.access.keys new first"
         )
     listening = bind(settings)
     host, port = listening.getsockname()[:2]
@@ -124,7 +139,8 @@ def serve() -> None:
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )
     _log.info("listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}")
-    # What is there now stays. Looking it through again holds up every request for 0.07 s, each time that many callers arrive.
+    # The objects that exist now stay. Scanning them again would hold up every request for 0.07 s
+    # whenever many callers arrive.
     gc.collect()
     gc.freeze()
     keep_swept(context.stores, settings.retention)
@@ -135,7 +151,7 @@ def serve() -> None:
 
 
 def main() -> int:
-    """The exit status."""
+    """Run the service and return the exit status."""
     try:
         serve()
     except CannotStart as error:

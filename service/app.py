@@ -1,4 +1,4 @@
-"""The composition root of the HTTP process: settings in, application out."""
+"""The composition root of the HTTP process, which builds the application from its settings."""
 
 import threading
 from functools import partial
@@ -23,9 +23,7 @@ from service.routes import (
     health,
     jobs,
     pages,
-    presets,
     previews,
-    reference,
     reports,
     schemas,
     webhooks,
@@ -45,9 +43,9 @@ def create_app(
     reader: Reader | None = None,
     queue: Queue | None = None,
 ) -> FastAPI:
-    """The application. Nothing is connected to yet: Redis may come and go.
+    """Build the application without connecting to anything: Redis may come and go.
 
-    Raises keys.BadKeyFile, OSError where the key file cannot be read.
+    Raises BadKeyFile, OSError if the key file cannot be read.
     """
     stores, stopping = stores or open_stores(settings), threading.Event()
     context = Components(
@@ -67,7 +65,8 @@ def create_app(
     app = FastAPI(
         title="Itoscope",
         version=interface.VERSION,
-        summary="Identify stochastic differential equations and their time scales from measured trajectories.",
+        summary="Identify stochastic differential equations and their time scales from measured "
+        "trajectories.",
         docs_url=None,
         redoc_url=None,
         separate_input_output_schemas=False,
@@ -81,10 +80,8 @@ def create_app(
         events.router,
         reports.router,
         schemas.router,
-        presets.router,
         webhooks.router,
         health.router,
-        reference.router,
         pages.router,
     ):
         app.include_router(router)
@@ -96,6 +93,6 @@ def create_app(
 
 
 def open_stores(settings: ServiceSettings) -> Stores:
-    """The stores that live in Redis and in the data folder, or in an object store."""
+    """Open the stores: jobs in Redis, data and results in the data folder or an object store."""
     datasets, results = open_blobs(settings.data_dir, settings.blob_url)
     return Stores(jobs=JobStore(connect(settings.redis_url)), datasets=datasets, results=results)

@@ -1,4 +1,4 @@
-"""What a request handler can ask for: the application's parts, and whose request this is."""
+"""Dependencies of request handlers: the application's components and the caller's tenant."""
 
 import threading
 from collections.abc import Callable
@@ -22,24 +22,30 @@ from storage.stores import Stores
 from storage.telemetry import Traces
 
 DEFAULT_TENANT = "default"
-_NOBODY_ELSE = Key(DEFAULT_TENANT, sha256="0" * 64, scopes=frozenset(SCOPES))
-"""Who asks on this very machine where there are no keys."""
+_LOCAL_KEY = Key(DEFAULT_TENANT, sha256="0" * 64, scopes=frozenset(SCOPES))
+"""Key assumed for callers on this machine while no keys exist."""
 
 Reader = Callable[[Path, str | None, str | None, Layout, Path], DatasetReport]
-"""(upload, media type, file name, layout, folder to fill) → report of what was read. Raises UnreadableData."""
+"""Function (upload, media type, file name, layout, folder to fill) → report of what was read.
+
+It raises UnreadableData.
+"""
 
 
 class Queue(Protocol):
-    """Where the ids of accepted jobs go."""
+    """Queue that takes the ids of accepted jobs."""
 
     def publish(self, message: Message) -> None:
-        """Tell a worker. May raise anything: the reaper publishes again what did not arrive."""
+        """Send a message to the workers.
+
+        It may raise anything: the reaper publishes again what did not arrive.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """The application's parts, put together in service/app.py."""
+    """The application's components, put together in service/app.py."""
 
     settings: ServiceSettings
     stores: Stores
@@ -49,33 +55,34 @@ class Components:
     admission: Admission
     metrics: Metrics
     reading: CapacityLimiter
-    """Uploads read at the same time."""
+    """Limit on the uploads that are read at the same time."""
     watch: JobWatch
-    """Who waits for which job."""
+    """Requests that wait for jobs."""
     traces: Traces
-    """What is told of jobs, where the operator asks for it."""
+    """Traces of jobs, if the operator has enabled them."""
     stopping: threading.Event
-    """Set when the process is asked to stop: whoever waits answers at once."""
+    """Flag set when the process is asked to stop: waiting requests then answer at once."""
 
 
-# Coroutines that wait for nothing: as plain functions, each would cost every request a change of threads.
+# These coroutines wait for nothing. As plain functions, each would cost every request a change of
+# threads.
 
 
 async def context_of(request: Request) -> Components:
-    """The parts of the application that serves this request."""
+    """Return the components of the application that serves this request."""
     context = request.app.state.context
     assert isinstance(context, Components)
     return context
 
 
 Context = Annotated[Components, Depends(context_of)]
-"""The parts of the application, wherever a request is handled."""
+"""The application's components, as a parameter of a request handler."""
 
 
 async def tenant_of(request: Request, context: Context) -> str:
-    """Whose request this is: to look needs a key that may `read`, all else one that may `write`.
+    """Return the tenant; GET and HEAD need a key with scope `read`, everything else `write`.
 
-    Raises Refusal: unauthorized where a key is needed and none known was given, forbidden, too-many-requests.
+    Raises Refusal: unauthorized if no valid key was given, forbidden, too-many-requests.
     """
     return _admitted(
         request, context, "read" if request.method in ("GET", "HEAD") else "write"
@@ -83,12 +90,15 @@ async def tenant_of(request: Request, context: Context) -> str:
 
 
 async def writer_of(request: Request, context: Context) -> str:
-    """Whose request this is, which needs a key that may `write` though it only looks. Raises Refusal as `tenant_of`."""
+    """Return the tenant of a GET request that needs the scope `write`.
+
+    Raises Refusal as `tenant_of` does.
+    """
     return _admitted(request, context, "write").tenant
 
 
 async def admin(request: Request, context: Context) -> None:
-    """Only for keys that may `admin`. Raises Refusal as `tenant_of`."""
+    """Check for a key with scope `admin`. Raises Refusal as `tenant_of` does."""
     _admitted(request, context, "admin")
 
 
@@ -100,14 +110,15 @@ def _admitted(request: Request, context: Context, scope: str) -> Key:
             "forbidden",
             f"This API key lacks the scope `{scope}`.",
             hints=(
-                f"The operator creates keys with python -m service.access.keys new --scope {scope}.",
+                "The operator creates keys with "
+                f"python -m service.access.keys new --scope {scope}.",
             ),
         )
     return key
 
 
 def still_admitted(request: Request, context: Context, tenant: str) -> bool:
-    """Whether the key of a request that has been open for a while may still look: it may have been revoked since."""
+    """Return whether the key of a long request may still read: it may have been revoked since."""
     try:
         key = _key_of(request, context)
     except Refusal:
@@ -117,8 +128,8 @@ def still_admitted(request: Request, context: Context, tenant: str) -> bool:
 
 def _key_of(request: Request, context: Context) -> Key:
     keys = context.keys.current()
-    if not keys and context.settings.on_loopback and _said_on_this_machine(request):
-        return _NOBODY_ELSE
+    if not keys and context.settings.on_loopback and _is_local(request):
+        return _LOCAL_KEY
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
     key = keys.holder(given.strip()) if scheme.lower() == "bearer" else None
     if key is None:
@@ -127,22 +138,25 @@ def _key_of(request: Request, context: Context) -> Key:
 
 
 def unauthorized() -> Refusal:
-    """As it is everywhere."""
+    """Build the refusal of a request without a valid API key."""
     return Refusal(
         "unauthorized",
         "This address requires a valid API key.",
         hints=(
-            "Send Authorization: Bearer <key>. The operator creates keys with python -m service.access.keys new.",
-            "While no keys exist, only requests to http://127.0.0.1 and http://localhost are answered.",
+            "Send Authorization: Bearer <key>. "
+            "The operator creates keys with python -m service.access.keys new.",
+            "While no keys exist, only requests to http://127.0.0.1 and http://localhost are "
+            "answered.",
         ),
         headers={"WWW-Authenticate": 'Bearer realm="itoscope"'},
     )
 
 
-def _said_on_this_machine(request: Request) -> bool:
-    """Whether neither the name we were called by nor the page that calls is another machine's.
+def _is_local(request: Request) -> bool:
+    """Return whether the host and, if given, the origin of a request name this machine.
 
-    A web page from anywhere can make a browser here send requests to a loopback address (cross-site requests, DNS rebinding).
+    A web page from anywhere can make a browser on this machine send requests to a loopback address
+    (cross-site requests, DNS rebinding).
     """
     addresses = [f"http://{request.headers.get('host', '')}", *request.headers.getlist("origin")]
     try:

@@ -1,4 +1,4 @@
-"""Errors, drawn once and mapped once: the only place that knows an exception and a status."""
+"""Problem responses: the one table that maps exceptions to problem codes and HTTP statuses."""
 
 from collections.abc import Mapping
 
@@ -55,15 +55,15 @@ CODES: dict[str, tuple[int, str]] = {
     "quota-exceeded": (507, "Storage quota exceeded"),
     "storage-full": (507, "Storage full"),
 }
-"""Every code this service answers with; docs/problems.md explains them."""
+"""Status and title of every problem code of this service; docs/problems.md explains them."""
 
 _log = structlog.get_logger("service")
 RETRY_SECONDS = 2
-"""How soon to try again when the store is away."""
+"""Seconds after which to try again while the store is unavailable."""
 
 
 class Refusal(Exception):
-    """An answer that is not a success; `code` decides its status and title."""
+    """Error that becomes a problem response; its `code` decides the status and title."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Refusal(Exception):
 
 
 def answer(request: Request, refusal: Refusal, *, status: int | None = None) -> Response:
-    """The problem document of a refusal."""
+    """Build the response with the problem document of a refusal."""
     usual_status, title = CODES.get(refusal.code, (422, "The data cannot be used"))
     status = status or usual_status
     request_id = request.scope.get("request_id")
@@ -128,7 +128,8 @@ def _invalid_parameters(request: Request, error: Exception) -> Response:
 def _store_away(request: Request, error: Exception) -> Response:
     detail = "The job store is not responding, so the request was not processed."
     hints = (
-        f"Repeat the request in {RETRY_SECONDS} seconds. For new jobs, an Idempotency-Key makes this safe.",
+        f"Repeat the request in {RETRY_SECONDS} seconds. "
+        "For new jobs, an Idempotency-Key makes this safe.",
     )
     return answer(
         request,
@@ -226,7 +227,10 @@ def _gone_away(request: Request, error: Exception) -> Response:
 
 
 def install(app: FastAPI) -> None:
-    """Put the table into the application. Everything else becomes `internal-error` in service/requests/middleware.py."""
+    """Register the exception handlers.
+
+    service/requests/middleware.py turns every other exception into `internal-error`.
+    """
     app.exception_handlers.update(
         {
             Refusal: _refused,

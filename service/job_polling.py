@@ -1,4 +1,4 @@
-"""One look at the store for all who wait for a job: two hundred callers cost it as much as one."""
+"""Shared polling of the store for all callers that wait for jobs: 200 cost it as much as one."""
 
 import asyncio
 import threading
@@ -11,27 +11,31 @@ from anyio.to_thread import run_sync
 
 from storage.redis.jobs import JobStore
 
-SOONEST_LOOK, LATEST_LOOK = 0.015, 0.1
-"""Seconds between two looks."""
-SOONEST_LOOK_FOR_EVENTS = 0.05
-"""Workers tell of progress five times a second at most."""
-PATIENCE = 0.1
-"""The look that finds a job ended comes later by this share, at most, of the time that the latest caller has waited."""
+MIN_INTERVAL = 0.015
+MAX_INTERVAL = 0.1
+"""Seconds between two polls."""
+MIN_EVENT_INTERVAL = 0.05
+"""Seconds between two polls for events: workers report progress at most five times a second."""
+BACKOFF = 0.1
+"""Largest delay of a poll, as a fraction of the time that the newest caller has waited."""
 
 Seen = TypeVar("Seen")
 
 
 class JobWatch:
-    """Waits in the event loop. Looks only while somebody waits, so that nothing has to be started or stopped."""
+    """Waits for jobs in the event loop.
+
+    The store is polled only while somebody waits, so nothing has to be started or stopped.
+    """
 
     def __init__(self, jobs: JobStore, stopping: threading.Event) -> None:
-        self._ends = _SharedLook(jobs.ended, stopping, SOONEST_LOOK)
-        self._events = _SharedLook(jobs.newest_events, stopping, SOONEST_LOOK_FOR_EVENTS)
+        self._ends = _SharedPoll(jobs.ended, stopping, MIN_INTERVAL)
+        self._events = _SharedPoll(jobs.newest_events, stopping, MIN_EVENT_INTERVAL)
 
     async def ended(self, job_id: str, seconds: float) -> bool:
-        """Whether the job ended within so many seconds, or the process was asked to stop, so that waiting is over.
+        """Wait at most `seconds` for the job to end; return whether waiting is over.
 
-        Raises StoreUnavailable.
+        It is also over if the process was asked to stop. Raises StoreUnavailable.
         """
         try:
             await self._ends.until(job_id, lambda ended: job_id in ended, seconds)
@@ -40,8 +44,10 @@ class JobWatch:
         return True
 
     async def newest_event(self, job_id: str, known: str | None, seconds: float) -> str | None:
-        """Id of the newest event, as soon as it is another than the `known` one; after so many seconds, or where the process
-        was asked to stop, that one. None where the job's events are gone. Raises StoreUnavailable.
+        """Return the id of the newest event as soon as it differs from `known`.
+
+        After `seconds`, or if the process was asked to stop, return `known`; return None if the
+        job's events are gone. Raises StoreUnavailable.
         """
         try:
             newest = await self._events.until(
@@ -62,8 +68,8 @@ class _Waiter(Generic[Seen]):
     )
 
 
-class _SharedLook(Generic[Seen]):
-    """One question to the store about many jobs, asked again and again for all who wait for its answer to change."""
+class _SharedPoll(Generic[Seen]):
+    """One query about many jobs, repeated for all callers that wait for its result to change."""
 
     def __init__(
         self, look: Callable[[Sequence[str]], Seen], stopping: threading.Event, soonest: float
@@ -77,7 +83,10 @@ class _SharedLook(Generic[Seen]):
     async def until(
         self, job_id: str, is_news: Callable[[Seen], bool], seconds: float
     ) -> Seen | None:
-        """The first answer that is news; None where the process was asked to stop. Raises TimeoutError, StoreUnavailable."""
+        """Return the first result that is news; None if the process was asked to stop.
+
+        Raises TimeoutError, StoreUnavailable.
+        """
         waiter = _Waiter(job_id, is_news)
         self._waiters.add(waiter)
         if self._looking is None or self._looking.done():
@@ -90,7 +99,7 @@ class _SharedLook(Generic[Seen]):
     async def _look(self) -> None:
         while self._waiters:
             waited = time.monotonic() - max(waiter.since for waiter in self._waiters)
-            await asyncio.sleep(min(max(PATIENCE * waited, self._soonest), LATEST_LOOK))
+            await asyncio.sleep(min(max(BACKOFF * waited, self._soonest), MAX_INTERVAL))
             asked = tuple(self._waiters)
             try:
                 names = sorted({waiter.job_id for waiter in asked})
@@ -103,5 +112,5 @@ class _SharedLook(Generic[Seen]):
                 for waiter in asked:
                     if (seen is None or waiter.is_news(seen)) and not waiter.news.done():
                         waiter.news.set_result(seen)
-            # Whoever was answered is gone from the set once the loop has turned.
+            # Callers with an answer leave the set themselves, but only after the loop has turned.
             self._waiters.difference_update([waiter for waiter in asked if waiter.news.done()])

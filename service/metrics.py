@@ -1,7 +1,7 @@
-"""Numbers for the operator, in Prometheus's format.
+"""Metrics for the operator, in Prometheus's format.
 
-Those of jobs are read from the store when they are asked for, so that it does not matter which process answers; those of
-requests are this process's own.
+Metrics of jobs are read from the store on request, so that it does not matter which process
+answers. Metrics of requests belong to this process alone.
 """
 
 from collections.abc import Iterator
@@ -28,11 +28,11 @@ from storage.stores import StoreUnavailable
 
 MEDIA_TYPE = CONTENT_TYPE_LATEST
 NOWHERE = "(none)"
-"""The route of a request that none matched; its own path must not become a label, for it could be anything."""
+"""Label of a request that no route matched; its own path is no label, for it could be anything."""
 
 
 class Metrics:
-    """One registry for each application."""
+    """The metrics of one application, with a registry of their own."""
 
     def __init__(self, jobs: JobStore, worker_silence_seconds: float) -> None:
         self._registry = CollectorRegistry()
@@ -47,40 +47,45 @@ class Metrics:
         )
         self._seconds = Histogram(
             "itoscope_http_request_seconds",
-            "Seconds from a request's header to the end of its answer, waiting that was asked for included.",
+            "Seconds from a request's header to the end of its answer, "
+            "waiting that was asked for included.",
             labels,
             registry=self._registry,
         )
 
     def request(self, method: str, route: str | None, status: int | None, seconds: float) -> None:
-        """Note a request; no status where it broke off."""
+        """Count a request; `status` is None if the connection broke off."""
         route = route or NOWHERE
         method = method if route != NOWHERE else "ANY"
         self._answers.labels(method, route, str(status or 0)).inc()
         self._seconds.labels(method, route).observe(seconds)
 
     def text(self) -> bytes:
-        """All of them, now."""
+        """Return the current values of all metrics as text."""
         return generate_latest(self._registry)
 
 
 def workers_by_queue(jobs: JobStore, silence: float) -> dict[QueueName, int]:
-    """How many workers heard of within so many seconds serve each queue. Raises StoreUnavailable."""
+    """Count the workers that serve each queue and reported within `silence` seconds.
+
+    Raises StoreUnavailable.
+    """
     return {queue: jobs.workers_of(queue, silence) for queue in QUEUES}
 
 
 class _Jobs(Collector):
-    """What the store knows; nothing but that it is away while it is."""
+    """Metrics from the store; while it is unavailable, they say only that."""
 
     def __init__(self, jobs: JobStore, worker_silence_seconds: float) -> None:
         self._jobs = jobs
         self._silence = worker_silence_seconds
 
     def describe(self) -> Iterator[Metric]:
-        """Nothing, so that the store is not asked before there is a request."""
+        """Return nothing, so that the store is not queried before there is a request."""
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
+        """Read the store and yield its metrics."""
         try:
             tally, workers, memory = (
                 self._jobs.tally(),
@@ -113,8 +118,8 @@ class _Jobs(Collector):
         )
         happened = CounterMetricFamily(
             "itoscope_job_events",
-            "How often jobs were submitted, started, ended, lost their worker (lease_lost), or were sent again (republished);"
-            " webhooks were delivered or given up.",
+            "How often jobs were submitted, started, ended, lost their worker (lease_lost), or "
+            "were sent again (republished); webhooks were delivered or given up.",
             labels=("event",),
         )
         for event, number in tally.happened.items():

@@ -1,4 +1,4 @@
-"""Pydantic's findings in the user's words: which field, and what is wrong with it; never the value itself."""
+"""Pydantic's findings in the user's words: which field is wrong and why; never its value."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from contract.kinds import KINDS
 from contract.problems import ProblemError
 
 MOST = 20
-"""Faults reported at once."""
+"""Largest number of faults in one response."""
 
 _QUOTED = [f"`{name}`" for name in KINDS]
 _ANY_KIND = f"{', '.join(_QUOTED[:-1])} or {_QUOTED[-1]}"
@@ -32,14 +32,17 @@ _Place = tuple[str | int, ...]
 
 
 def pointer(*place: str | int) -> str:
-    """JSON Pointer in fragment form (RFC 6901), e.g. `#/parameters/kernels/count`."""
+    """Return a JSON Pointer in fragment form (RFC 6901), e.g. `#/parameters/kernels/count`."""
     return "#" + "".join(
         "/" + str(token)[:200].replace("~", "~0").replace("/", "~1") for token in place
     )
 
 
 def document_faults(error: ValidationError, given: Any, *inside: str) -> tuple[ProblemError, ...]:
-    """What is wrong with the document `given`, found `inside` another; at most `MOST` faults, one for each field."""
+    """List the faults of the document `given`, at most `MOST` and one for each field.
+
+    inside    place of the document in an enclosing one
+    """
     found: dict[_Place, list[str]] = {}
     for place, finding in _of_the_best_alternative(error, given):
         words = _words(finding)
@@ -52,10 +55,11 @@ def document_faults(error: ValidationError, given: Any, *inside: str) -> tuple[P
 
 
 def parameter_faults(findings: Sequence[Any]) -> tuple[ProblemError, ...]:
-    """What is wrong with path, query and header parameters."""
+    """List the faults of path, query and header parameters."""
     return tuple(
         ProblemError(
-            detail=f"{finding['loc'][0]} parameter `{str(finding['loc'][-1])[:200]}`: {_words(finding)}"
+            detail=f"{finding['loc'][0]} parameter `{str(finding['loc'][-1])[:200]}`: "
+            f"{_words(finding)}"
         )
         for finding in findings[:MOST]
     )
@@ -73,7 +77,7 @@ def _words(finding: Any) -> str:
 
 
 def _of_the_best_alternative(error: ValidationError, given: Any) -> list[tuple[_Place, Any]]:
-    """Where an object matches none of several models, keep the findings of the model that it misses least."""
+    """Keep, for an object that matches none of several models, the findings of the nearest one."""
     located = [
         (_located(finding["loc"], given), finding)
         for finding in error.errors(include_url=False, include_input=False)
@@ -94,9 +98,10 @@ def _of_the_best_alternative(error: ValidationError, given: Any) -> list[tuple[_
 
 
 def _located(location: Sequence[str | int], given: Any) -> tuple[_Place, tuple[_Place, str] | None]:
-    """The place in the document that pydantic means, and the alternative it tried on an object there.
+    """Return the place in the document that pydantic means, and the alternative it tried there.
 
-    Pydantic's locations hold names of its own (of a union's members, say) besides those of the document.
+    Pydantic's locations hold names of its own (of a union's members, say) besides those of the
+    document.
     """
     place: _Place = ()
     alternative: tuple[_Place, str] | None = None
@@ -117,7 +122,7 @@ def _located(location: Sequence[str | int], given: Any) -> tuple[_Place, tuple[_
 
 
 def _step(value: Any, token: str | int) -> tuple[bool, Any]:
-    """Whether the document goes on at `token`, and with what."""
+    """Return whether the document has a member `token`, and its value."""
     if isinstance(value, dict):
         return token in value, value.get(token)
     if isinstance(value, list) and isinstance(token, int) and token < len(value):

@@ -1,5 +1,6 @@
-"""One real server, and one installation, for every test that needs one. They listen on free loopback ports and keep everything in
-temporary folders.
+"""One real server, and one installation, for every test that needs one.
+
+They listen on free loopback ports and keep everything in temporary folders.
 """
 
 import gc
@@ -30,10 +31,12 @@ from storage.redis.jobs import JobStore
 from storage.stores import Stores
 from tests.acceptance.served import Served
 
-# As in a worker: several threads on small matrices wait for each other, and tests in several processes more so.
+# As in a worker, several threads on small matrices wait for each other, and more so in parallel
+# test processes.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# What is left in memory while tests are collected stays: to look it through over and over is a third of the work.
+# Objects from the collection of tests stay in memory; garbage collection through them would take a
+# third of the time.
 gc.disable()
 
 SHARING = {
@@ -50,11 +53,11 @@ SHARING = {
     "tests/client/test_cli.py",
     "tests/client/test_client.py",
 }
-"""Files whose tests talk to `served`: where tests run in several processes, one of them starts it and runs all of these."""
+"""Files whose tests use `served`; of several test processes, one starts it and runs them all."""
 
 
 class ByInstallation(LoadFileScheduling):  # type: ignore[misc]
-    """File by file, but those together that share an installation: a start takes seven seconds of CPU."""
+    """Scheduling by file; files that share an installation, whose start takes 7 s of CPU, join."""
 
     def _split_scope(self, nodeid: str) -> str:
         file: str = super()._split_scope(nodeid)
@@ -110,7 +113,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFil
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One installation (store, worker, service) for all tests that only talk to it; it may call webhooks on this machine."""
+    """One installation (store, worker, service) for many tests, which may call local webhooks."""
     webhooks = {"ITOSCOPE_WEBHOOK_HOSTS": "127.0.0.1", "ITOSCOPE_WEBHOOK_NETWORKS": "127.0.0.0/8"}
     running = Served(tmp_path_factory.mktemp("served") / "data with spaces", free_port(), webhooks)
     try:
@@ -148,16 +151,16 @@ def _server(folder: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """URL of a durable server of this session's own. Tests share it: flush only a database that is yours."""
+    """URL of a durable server of this session. Tests share it: flush only a database of yours."""
     with _server(tmp_path_factory.mktemp("valkey")) as url:
         yield url
 
 
 @pytest.fixture(scope="session")
 def _forgetful(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Redis, Redis]]:
-    """Clients of an administrator and of a restricted account, on a server of this session's own that writes nothing to disk.
+    """Clients of an administrator and a restricted account, on a server that never writes to disk.
 
-    To claim a job takes 0.3 ms there, and 4 ms where every write waits for the disk.
+    A claim of a job takes 0.3 ms there, and 4 ms where every write waits for the disk.
     """
     with _server(tmp_path_factory.mktemp("forgetful")) as url, Redis.from_url(url) as admin:
         admin.config_set("appendonly", "no")
@@ -204,7 +207,7 @@ def empty_redis_url(redis_url: str) -> str:
 
 @pytest.fixture
 def restricted_url(empty_redis_url: str) -> str:
-    """URL of the empty database, for an account with only the rights that operators are told to give."""
+    """URL of the empty database, for an account with only the rights that operators must give."""
     with Redis.from_url(empty_redis_url) as admin:
         return _restricted(admin, empty_redis_url)
 
@@ -230,7 +233,7 @@ def s3() -> Iterator[str]:
 
 @pytest.fixture
 def bucket(s3: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """URL of a place in a bucket where nothing is yet; the variables that say how to get there are set."""
+    """URL of an empty place in a bucket, whose access is set in environment variables."""
     credentials = {
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",

@@ -1,4 +1,4 @@
-"""What `docker-compose.yml` promises, and that `docs/operations.md` says the same of Redis's account."""
+"""What `docker-compose.yml` promises, and that `docs/operations.md` has the same Redis account."""
 
 from pathlib import Path
 from typing import Any

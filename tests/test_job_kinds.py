@@ -1,7 +1,7 @@
 """What it costs to add a kind of job: the files that CONTRIBUTING.md names, and no others.
 
-A copy of the source is given the kind `mean`, whose new files are in `tests/dummy_kind`; it then goes from the client to the
-worker and back.
+A copy of the source is given the kind `mean`, whose new files are in `tests/dummy_kind`; it then
+goes from the client to the worker and back.
 """
 
 import filecmp
@@ -38,7 +38,8 @@ METHOD = '''
     ) -> Flow[Mean]:
         """The mean of each variable, without its extremes."""
         job = {"kind": "mean", "trim": trim}
-        return Mean((yield from of_data(data, None, layout, job, self._retries, listener(progress), None)))
+        show = listener(progress)
+        return Mean((yield from of_data(data, None, layout, job, self._retries, show, None)))
 '''
 ROWS = {
     "contract/kinds.py": [

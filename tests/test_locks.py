@@ -1,4 +1,4 @@
-"""The two locks: the runtime one is enough to run, and the development one adds to it without contradiction."""
+"""The two locks: the runtime lock suffices to run, and the development lock adds to it."""
 
 import re
 import subprocess
@@ -10,9 +10,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PROCESSES = {
-    "service": "service.__main__, service.readers.__main__, uvicorn.protocols.http.h11_impl, kombu.transport.redis",
+    "service": "service.__main__, service.readers.__main__, uvicorn.protocols.http.h11_impl, "
+    "kombu.transport.redis",
     "readers": "scipy.io, pyarrow.parquet, pyarrow.feather",
-    "worker": "worker.queue.app, worker.jobs.dispatch, celery.worker, celery.concurrency.prefork, kombu.transport.redis",
+    "worker": "worker.queue.app, worker.jobs.dispatch, celery.worker, celery.concurrency.prefork, "
+    "kombu.transport.redis",
     "standalone": "standalone.__main__, httpx, rich.progress, rich.table",
 }
 """What each process imports, at its start or when it is first asked to work."""
@@ -49,7 +51,7 @@ def normal(distribution: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("process", PROCESSES)
 def test_a_process_needs_only_what_the_runtime_lock_installs(process: str) -> None:
-    # Here the development tools are installed, too; what only they bring is missing everywhere else.
+    # The development tools are installed here; what only they bring is missing elsewhere.
     locked = pins("requirements.lock").keys()
     hidden = [
         module

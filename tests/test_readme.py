@@ -1,8 +1,9 @@
-"""The commands and the Python of README, quickstart and how-to pages, run, print what the pages say they print.
+"""The commands and the Python of README, quickstart and how-to pages print what the pages say.
 
-A fenced `console` block holds lines `$ command`, each followed by its output. What differs from run to run (ids, ports, times,
-the data folder) is masked on both sides; `…` in the README stands for any text. Commands that cannot be run here belong in an
-`sh` block. The `python` blocks of a page are one script, and its `text` blocks are what that prints.
+A fenced `console` block holds lines `$ command`, each followed by its output. What differs from run
+to run (ids, ports, times, the data folder) is masked on both sides; `…` in the README stands for
+any text. Commands that cannot be run here belong in an `sh` block. The `python` blocks of a page
+are one script, and its `text` blocks are what that prints.
 """
 
 import os
@@ -88,7 +89,8 @@ def environment(serving: Served, folder: Path) -> dict[str, str]:
     """With the client installed, as far as a command can tell."""
     command = folder / "itoscope"
     command.write_text(
-        f'#!/bin/sh\nPYTHONPATH="{ROOT / "client"}" exec "{sys.executable}" -m itoscope_client "$@"\n'
+        f'#!/bin/sh\nPYTHONPATH="{ROOT / "client"}" exec "{sys.executable}" '
+        '-m itoscope_client "$@"\n'
     )
     command.chmod(0o755)
     path = os.pathsep.join([str(folder), str(ROOT / ".venv" / "bin"), os.environ["PATH"]])

@@ -1,1 +1,1 @@
-"""What is used when the project is released, and by its tests; no part of the product."""
+"""Tools for the project's releases and its tests; no part of the product."""

@@ -1,7 +1,7 @@
-"""What a newer OpenAPI document takes away from those who wrote against an older one. /v1 changes only by addition.
+"""Incompatible changes between two OpenAPI documents. /v1 changes only by addition.
 
-A caller may go on sending what it sent: whatever was accepted still is. And it may go on reading what it read: every status,
-field and type that was declared is still there. More than that may come: further operations, optional fields, values, statuses.
+What a caller sent must still be accepted, and every status, field and type that it read must still
+be declared. Further operations, optional fields, values and statuses may be added.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ _UPPER = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties
 
 
 def breaks(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Each thing that a caller of `old` can no longer do or rely on, with its place; empty where there is none."""
+    """List what callers of `old` can no longer do or rely on, each with its place."""
     comparison = _Comparison(old, new)
     return list(dict.fromkeys(comparison.paths()))
 
@@ -27,7 +27,7 @@ class _Comparison:
     old: Mapping[str, Any]
     new: Mapping[str, Any]
     _seen: set[tuple[str, str, Direction]] = field(default_factory=set)
-    """References that are being compared, or were: documents that contain themselves have an end."""
+    """References already met, so that the comparison of recursive documents ends."""
 
     def paths(self) -> Iterator[str]:
         for path, item in self.old["paths"].items():
@@ -43,7 +43,8 @@ class _Comparison:
 
     def _operation(self, old: Schema, new: Schema, place: str) -> Iterator[str]:
         if old.get("operationId") != new.get("operationId"):
-            yield f"{place}: clients that were generated call it {old.get('operationId')}, which is now {new.get('operationId')}"
+            before, now = old.get("operationId"), new.get("operationId")
+            yield f"{place}: clients that were generated call it {before}, which is now {now}"
         if {} in old.get("security", [{}]) and {} not in new.get("security", [{}]):
             yield f"{place}: a key is always needed now"
         yield from self._parameters(old, new, place)
@@ -111,13 +112,14 @@ class _Comparison:
             if len(namesakes) == 1:
                 yield from self._alike(one, namesakes[0], direction, place)
             elif direction == "received" and "properties" not in one:
-                continue  # a null or a text that is no longer answered is missed by nobody
+                continue  # nobody misses a null or a text that is no longer sent
             elif not any(self._fits(one, other, direction) for other in now):
                 yield f"{place}: what was {_word(one)} is no longer there, or is another"
         if direction == "received":
             known = {_word(one) for one in before}
             for other in now:
-                # A further document comes only to those who ask for what is new; a null or a text comes to all.
+                # Only those who ask for what is new receive a further document; all receive a
+                # null or a text.
                 if _word(other) not in known and "properties" not in other:
                     yield f"{place}: may now be {_word(other)}"
 
@@ -126,7 +128,7 @@ class _Comparison:
         return not any(trial._alike(old, new, direction, ""))
 
     def _alike(self, old: Schema, new: Schema, direction: Direction, place: str) -> Iterator[str]:
-        """Two schemas without alternatives."""
+        """Compare two schemas without alternatives."""
         before, now = _types(old), _types(new)
         wide, narrow = (now, before) if direction == "sent" else (before, now)
         if wide and not (narrow and all(_within(kind, wide) for kind in narrow)):
@@ -172,7 +174,7 @@ class _Comparison:
 
 
 def _alternatives(document: Mapping[str, Any], schema: Schema) -> list[Schema]:
-    """The schemas of which one must hold, references followed."""
+    """Return the schemas of which one must hold, with references resolved."""
     while "$ref" in schema:
         found: Any = document
         for part in schema["$ref"].removeprefix("#/").split("/"):
@@ -194,7 +196,7 @@ def _within(kind: str, kinds: list[str]) -> bool:
 
 
 def _word(schema: Schema) -> str:
-    """What a schema is called in a sentence."""
+    """Return a schema's name for use in a sentence."""
     kind = " or ".join(_types(schema)) or "anything"
     return f"{kind} ({schema['title']})" if kind == "object" and "title" in schema else kind
 

@@ -1,6 +1,6 @@
-"""The OpenAPI documents of past releases. Nothing that is in the newest of them may go away.
+"""The OpenAPI documents of past releases. Nothing in the newest of them may be removed.
 
-`python -m tools.release VERSION` keeps the interface's document as that of a release.
+`python -m tools.release VERSION` stores the interface's document as that of a release.
 """
 
 import argparse
@@ -18,7 +18,7 @@ RELEASED = FOLDER / "released"
 
 
 def last_release() -> dict[str, Any]:
-    """Read the document as it was last released."""
+    """Read the document of the latest release."""
     last = max(RELEASED.glob("*.json"), key=lambda path: Version(path.stem))
     released: dict[str, Any] = json.loads(last.read_text("utf-8"))
     return released

@@ -1,4 +1,4 @@
-"""`python -m worker`: the worker process, configured by `ITOSCOPE_*`."""
+"""The command `python -m worker`: the worker process, configured by `ITOSCOPE_*`."""
 
 import sys
 

@@ -1,5 +1,4 @@
-"""A model → its time scales: the generator's analysis, with intervals from the coefficients'
-covariance."""
+"""A model → its time scales, with intervals from the coefficients' covariance."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -69,8 +68,7 @@ class Analysed:
 def analyse_process(
     process: DiffusionProcess, asked: AnalysisSettings, observed: Any = None
 ) -> Analysis:
-    """Spectrum, stationary distribution, passage times and all else that is asked. Raises
-    GeneratorError.
+    """Derive spectrum, stationary distribution, passage times and more. Raises GeneratorError.
 
     observed   range of the data, of each of several variables [state]
     """
@@ -133,7 +131,7 @@ def _transitions(generator: GeneratorReport, data: Trajectories) -> Iterator[Fin
 
 
 def _place(place: Any, dimension: int) -> Place:
-    """A number, a point, or the region whose intervals are given by variable."""
+    """Resolve a number, a point, or a region whose intervals are given by variable."""
     if not isinstance(place, dict):
         return place  # type: ignore[no-any-return]
     variables = [variable_name(i) for i in range(dimension)]

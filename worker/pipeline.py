@@ -1,5 +1,4 @@
-"""Start reading here: from trajectories to a model, from a model to its time scales, and back to
-the data."""
+"""Start reading here: from trajectories to a model, to its time scales, and back to the data."""
 
 from worker.analysis import Analysed, AnalysisSettings, analyse_model, analyse_process
 from worker.comparison.compare import Comparison
@@ -28,8 +27,7 @@ def identify(
 def analyse(
     model: IdentifiedModel, data: Trajectories, asked: AnalysisSettings, report: Report
 ) -> Analysed:
-    """Derive time scales from an identified model, with intervals from the coefficients'
-    covariance."""
+    """Derive time scales from an identified model, with their intervals."""
     report(0.7, "analysing", "spectrum, stationary distribution and first-passage times")
     return analyse_model(model, data, asked, report)
 
@@ -45,8 +43,7 @@ def compare(
 def analyse_and_compare(
     model: IdentifiedModel, data: Trajectories, asked: AnalysisSettings, report: Report
 ) -> tuple[Analysed | None, Comparison]:
-    """Analyse a model and compare it with its data; no analysis where the model alone is asked
-    for."""
+    """Analyse a model and compare it with its data; no analysis if only the model is asked for."""
     if asked.model_only:
         return None, Comparison(reason=MODEL_ONLY)
     analysed = analyse(model, data, asked, report)

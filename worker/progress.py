@@ -1,19 +1,19 @@
-"""How a computation says how far it has come."""
+"""Progress reports of a computation."""
 
 from collections.abc import Callable
 from itertools import count
 
 Report = Callable[[float, str, str], None]
-"""Fraction, stage, message."""
+"""A function of fraction, stage and message."""
 
 BEGIN, END = 0.15, 0.65
-"""Where identification begins, and what it never comes to."""
+"""Fraction at which identification begins, and the fraction that it never reaches."""
 SHARE = 0.05
-"""Of what is left, by which a step goes on where nobody knows how many will follow."""
+"""Fraction of the rest by which one step of an unknown number advances."""
 
 
 def creeping(report: Report) -> Callable[[str], None]:
-    """Tells of steps of which nobody knows how many will follow, by what each is about."""
+    """Return a function of a message that reports one more step of an unknown number."""
     steps = count(1)
 
     def tell(what: str) -> None:

@@ -1,4 +1,4 @@
-"""What every piece of work of a worker does: wait for a store that is away, and end when it no longer counts."""
+"""Retries while a store is away, and the end of work whose lease is lost."""
 
 import time
 from collections.abc import Callable
@@ -10,28 +10,29 @@ from storage.disk_errors import is_passing
 from storage.stores import StoreUnavailable
 
 CLAIM_PATIENCE_SECONDS = 10.0
-"""An unclaimed job loses nothing by waiting for the reaper."""
+"""Patience before a claim: an unclaimed job loses nothing by waiting for the reaper."""
 COMMIT_PATIENCE_SECONDS = 300.0
-"""A finished computation is worth waiting for the store to come back."""
+"""Patience before a commit: a finished computation is worth waiting for the store."""
 
 _log = structlog.get_logger(__name__)
 _T = TypeVar("_T")
 
 
 class LeaseLost(Exception):
-    """The job was cancelled, or given to another worker: what this one computes no longer counts."""
+    """The job was cancelled or given to another worker, and this result no longer counts."""
 
 
 def is_away(error: Exception) -> bool:
-    """Whether a store is away, or a disk in trouble, which is no fault of the job's."""
+    """Return whether a store is away or a disk in trouble, which is not the job's fault."""
     return isinstance(error, StoreUnavailable) or (isinstance(error, OSError) and is_passing(error))
 
 
 def retry_while_unavailable(
     call: Callable[[], _T], patience: float = COMMIT_PATIENCE_SECONDS
 ) -> _T:
-    """The call's answer, tried again while the store is away. Raises StoreUnavailable when patience ends."""
-    end, wait = time.monotonic() + patience, 0.05
+    """Repeat a call while the store is away. Raises StoreUnavailable after `patience` seconds."""
+    end = time.monotonic() + patience
+    wait = 0.05
     while True:
         try:
             return call()

@@ -96,7 +96,7 @@ def _system_of(paths: Floats, dt: float) -> StackedSystem:
     data = from_arrays(list(paths), dt)
     scales = measure_scales(data)
     kernels = make_kernels(scales, bandwidth=0.22, centre_range=(-2.5, 2.5))
-    return stacked_system(data, scales, make_library(scales), kernels)
+    return stacked_system(data, scales, make_library((scales,)), kernels)
 
 
 def _on_x(system: StackedSystem) -> float:

@@ -6,23 +6,30 @@ import numpy as np
 
 from benchmarks.paper.runs import Model
 from benchmarks.recovery import Floats
-from worker.generator.analysis import GeneratorReport, analyse
-from worker.generator.line.stationary import StationaryLaw
-from worker.generator.quantities.report import autocorrelation as correlation_of
+from worker.generator.analysis import Analysis, GeneratorReport, analysis
+from worker.generator.line import stationary
+from worker.generator.line.perturbed_model import NearOnTheLine
+from worker.generator.request import autocorrelation as correlation_of
 from worker.identification.symbolic_process import SymbolicProcess, from_terms
 
 
 @cache
-def report_of(model: Model, passages: tuple[tuple[float, float], ...] = ()) -> GeneratorReport:
+def analysis_of(model: Model, passages: tuple[tuple[float, float], ...] = ()) -> Analysis:
     """Return the analysis of a job."""
     process = SymbolicProcess(from_terms(dict(model.drift)), from_terms(dict(model.diffusion)))
-    return analyse(process, passages=passages)
+    return analysis(process, passages=passages)
+
+
+def report_of(model: Model, passages: tuple[tuple[float, float], ...] = ()) -> GeneratorReport:
+    """What the analysis of a job says."""
+    return analysis_of(model, passages).report
 
 
 def density_at(model: Model, x: Floats) -> Floats:
     """Return the stationary density at states (n,); nan for a model without one."""
-    law = report_of(model).stationary
-    return law.density_at(x) if isinstance(law, StationaryLaw) else np.full(x.shape, np.nan)
+    near = analysis_of(model).near
+    landscape = near.landscape if isinstance(near, NearOnTheLine) else None
+    return np.full(x.shape, np.nan) if landscape is None else stationary.density_at(landscape, x)
 
 
 def gap_of(model: Model) -> float:

@@ -53,7 +53,7 @@ def _by_paper(paths: Floats) -> tuple[float, float]:
     model = identify_by_paper(
         data,
         scales,
-        make_library(scales),
+        make_library((scales,)),
         make_kernels(scales, bandwidth=0.22, centre_range=(-2.5, 2.5)),
     )
     return float(model.drift.coefficients[TERMS.index("x")]), float(model.diffusion.coefficients[0])

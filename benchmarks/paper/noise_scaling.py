@@ -47,7 +47,7 @@ def measure(seed: int, steps: Sequence[float] = STEPS) -> Errors:
         system = stacked_system(
             data,
             scales,
-            make_library(scales),
+            make_library((scales,)),
             make_kernels(scales, bandwidth=0.22, centre_range=(-2.5, 2.5)),
         )
         x, rate = paths[:, :-1].ravel(), (np.diff(paths) / dt).ravel()

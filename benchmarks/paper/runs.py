@@ -89,7 +89,7 @@ class Run:
     @cached_property
     def library(self) -> Library:
         """Default library."""
-        return make_library(self.scales)
+        return make_library((self.scales,))
 
     @cached_property
     def limits(self) -> Limits:

@@ -63,7 +63,7 @@ def measure(seed: int, durations: Sequence[float] = DURATIONS) -> Weighted:
         data = from_arrays(list(some), DT)
         scales = measure_scales(data)
         kernels = make_kernels(scales, count=M, bandwidth=H, centre_range=(-2.5, 2.5))
-        system = stacked_system(data, scales, make_library(scales), kernels)
+        system = stacked_system(data, scales, make_library((scales,)), kernels)
         errors[WAYS[2], duration] = (
             float(least_squares(system.rows, system.increments.ravel())[1]) + 1
         )

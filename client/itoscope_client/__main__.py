@@ -1,4 +1,4 @@
-"""`python -m itoscope_client` is the command `itoscope`."""
+"""The command `itoscope` as `python -m itoscope_client`."""
 
 from itoscope_client.cli import main
 

@@ -1,4 +1,4 @@
-"""The client for asynchronous programs: the same methods, to be awaited."""
+"""The client for asynchronous programs, whose methods are awaited."""
 
 import asyncio
 from types import TracebackType
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class AsyncClient(Kinds):
-    """Itoscope over HTTP, for asyncio. Arguments as of `Client`; close it, or use it in `async with`."""
+    """Client of Itoscope for asyncio, with `Client`'s arguments. Close it, or use `async with`."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class AsyncClient(Kinds):
         self._http = httpx.AsyncClient(transport=transport, **self._settings.arguments)
 
     async def close(self) -> None:
-        """Give up the connections."""
+        """Close the connections."""
         await self._http.aclose()
 
     async def __aenter__(self) -> Self:
@@ -46,7 +46,7 @@ class AsyncClient(Kinds):
         await self.close()
 
     async def _run(self, flow: flows.Flow[T]) -> T:
-        """Do what the flow asks for, until it is done."""
+        """Carry out the flow's steps until it ends, and return its outcome."""
         answer: httpx.Response | None = None
         try:
             step = next(flow)
@@ -63,10 +63,8 @@ class AsyncClient(Kinds):
                         )
                         self._reached = True
                 except httpx.ConnectError as error:
-                    step = flow.throw(error if self._reached else flows.NobodyYet(str(error)))
-                except (
-                    BaseException
-                ) as error:  # cancellation too: the flow has something to say about it
+                    step = flow.throw(error if self._reached else flows.NeverReached(str(error)))
+                except BaseException as error:  # cancellation too: the flow adds a note to it
                     step = flow.throw(error)
                 else:
                     step = flow.send(answer)

@@ -1,4 +1,4 @@
-"""Every request of the interface as a value. Nothing is sent here."""
+"""The requests of the interface as values; nothing is sent here."""
 
 import uuid
 from collections.abc import Mapping
@@ -13,9 +13,9 @@ from itoscope_client.inputs.upload import Upload
 class Call:
     """A request.
 
-    repeatable   sent twice it does what it does once, so it may be tried again when its answer was lost
-    wait         seconds it may take beyond the time-out, because it waits on purpose
-    gone_is_done   on a second try, what is not there any more is what was wanted
+    repeatable     whether sending it twice does the same as once, so that it may be retried
+    wait           seconds it may take beyond the time-out, because it waits on purpose
+    gone_is_done   whether a second try succeeds where the object is gone
     """
 
     method: str
@@ -30,12 +30,12 @@ class Call:
 
 
 def new_idempotency_key() -> str:
-    """A name for one submission, under which it may be sent as often as need be."""
+    """Return a new name for one submission, under which it may be sent repeatedly."""
     return f"client-{uuid.uuid4()}"
 
 
 def create_dataset(upload: Upload) -> Call:
-    """Datasets are addressed by their content: the same upload again is the same dataset."""
+    """Create a dataset; it is addressed by its content, so that uploading it again is harmless."""
     headers = {"Content-Type": upload.content_type, "Content-Digest": upload.digest()}
     if upload.filename:
         headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(upload.filename)}"
@@ -45,18 +45,22 @@ def create_dataset(upload: Upload) -> Call:
 
 
 def get_dataset(dataset_id: str) -> Call:
+    """Read a dataset's description."""
     return Call("GET", f"/v1/datasets/{quote(dataset_id, safe='')}")
 
 
 def list_datasets(limit: int, cursor: str | None) -> Call:
+    """List a page of datasets."""
     return Call("GET", "/v1/datasets", params=_given(limit=limit, cursor=cursor))
 
 
 def delete_dataset(dataset_id: str) -> Call:
+    """Delete a dataset."""
     return Call("DELETE", f"/v1/datasets/{quote(dataset_id, safe='')}", gone_is_done=True)
 
 
 def create_job(job: Mapping[str, Any], idempotency_key: str | None, wait: int = 0) -> Call:
+    """Submit a job; it is repeatable only with an idempotency key."""
     headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
     if wait:
         headers["Prefer"] = f"wait={wait}"
@@ -71,14 +75,17 @@ def create_job(job: Mapping[str, Any], idempotency_key: str | None, wait: int = 
 
 
 def validate_job(job: Mapping[str, Any]) -> Call:
+    """Check a job without running it."""
     return Call("POST", "/v1/jobs/validate", json=dict(job))
 
 
 def get_job(job_id: str, wait: int = 0) -> Call:
+    """Read a job's record, at the latest after `wait` seconds."""
     return Call("GET", _job(job_id), headers={"Prefer": f"wait={wait}"} if wait else {}, wait=wait)
 
 
 def follow_job(job_id: str, last_event: str | None) -> Call:
+    """Open the stream of a job's events, after the last one that was received."""
     headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
     return Call(
         "GET",
@@ -90,6 +97,7 @@ def follow_job(job_id: str, last_event: str | None) -> Call:
 def list_jobs(
     limit: int, cursor: str | None, filters: Mapping[str, str | None], labels: Mapping[str, str]
 ) -> Call:
+    """List a page of jobs that pass the filters and have the labels."""
     return Call(
         "GET",
         "/v1/jobs",
@@ -99,19 +107,22 @@ def list_jobs(
 
 
 def get_result(job_id: str) -> Call:
+    """Read a job's result document."""
     return Call("GET", f"{_job(job_id)}/result", headers={"Accept": "application/json"})
 
 
 def get_report(job_id: str) -> Call:
+    """Read a job's report in HTML."""
     return Call("GET", f"{_job(job_id)}/report", headers={"Accept": "text/html"})
 
 
 def cancel_job(job_id: str) -> Call:
-    """A job that has ended stays as it is, so this may be sent again."""
+    """Cancel a job; one that has ended stays as it is, so this may be sent again."""
     return Call("POST", f"{_job(job_id)}/cancel")
 
 
 def delete_job(job_id: str) -> Call:
+    """Delete a job that has ended."""
     return Call("DELETE", _job(job_id), gone_is_done=True)
 
 

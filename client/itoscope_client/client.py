@@ -1,4 +1,4 @@
-"""The client that waits for each answer."""
+"""The client whose methods wait for each answer."""
 
 import time
 from types import TracebackType
@@ -15,15 +15,13 @@ T = TypeVar("T")
 
 
 class Client(Kinds):
-    """Itoscope over HTTP.
+    """Client of Itoscope over HTTP, which threads may share. Close it, or use it in `with`.
 
-    url        default: ITOSCOPE_URL, or http://127.0.0.1:8000
-    api_key    default: ITOSCOPE_API_KEY; none is needed where the service asks for none
-    timeout    seconds to wait for a connection, and for an answer beyond what it is asked to wait
-    retries    how often a request is tried again
-    transport  of httpx, for tests and unusual networks
-
-    May be shared by threads. Close it, or use it in `with`.
+    url         address of the service; default: ITOSCOPE_URL, or http://127.0.0.1:8000
+    api_key     default: ITOSCOPE_API_KEY; unnecessary where the service requires none
+    timeout     seconds to wait for a connection, and for an answer beyond its intended wait
+    retries     how often a request is tried again
+    transport   transport of httpx, for tests and unusual networks
     """
 
     def __init__(
@@ -41,7 +39,7 @@ class Client(Kinds):
         self._http = httpx.Client(transport=transport, **self._settings.arguments)
 
     def close(self) -> None:
-        """Give up the connections."""
+        """Close the connections."""
         self._http.close()
 
     def __enter__(self) -> Self:
@@ -59,7 +57,7 @@ class Client(Kinds):
         return self.passage
 
     def _run(self, flow: flows.Flow[T]) -> T:
-        """Do what the flow asks for, until it is done."""
+        """Carry out the flow's steps until it ends, and return its outcome."""
         answer: httpx.Response | None = None
         try:
             step = next(flow)
@@ -74,8 +72,8 @@ class Client(Kinds):
                         answer = self._http.send(sending.request(self._http, step, self._settings))
                         self._reached = True
                 except httpx.ConnectError as error:
-                    step = flow.throw(error if self._reached else flows.NobodyYet(str(error)))
-                except BaseException as error:  # Ctrl-C too: the flow has something to say about it
+                    step = flow.throw(error if self._reached else flows.NeverReached(str(error)))
+                except BaseException as error:  # Ctrl-C too: the flow adds a note to it
                     step = flow.throw(error)
                 else:
                     step = flow.send(answer)

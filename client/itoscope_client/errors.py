@@ -1,4 +1,4 @@
-"""What can go wrong, as types: `except NotFound`, `except InvalidRequest as error: error.errors`."""
+"""The client's exceptions: `except NotFound`, `except InvalidRequest as error: error.errors`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ import httpx
 
 
 class ItoscopeError(Exception):
-    """Everything this client raises."""
+    """The base of every exception that this client raises."""
 
 
 class InputError(ItoscopeError, ValueError):
-    """The data given cannot be turned into an upload; the message names the option to give."""
+    """The given data cannot be turned into an upload; the message names the option to give."""
 
 
 class MissingDependency(ItoscopeError, ImportError):
-    """A package is needed that is not installed; the message says how to install it."""
+    """A required package is not installed; the message says how to install it."""
 
 
 class Unreachable(ItoscopeError):
@@ -32,12 +32,12 @@ class JobCancelled(ItoscopeError):
 
 
 class NoModel(ItoscopeError):
-    """The job's result is not one model, as of the kind `rolling`."""
+    """The job's result is not one model; the kind `rolling` has many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One fault at one place of what was sent."""
+    """One fault at one place of the request."""
 
     detail: str
     pointer: str | None = None
@@ -45,15 +45,15 @@ class Fault:
 
 
 class Problem(ItoscopeError):
-    """The service said no, and why (RFC 9457).
+    """The service refused the request and says why (RFC 9457).
 
-    code          stable, for programs: `unreadable-data`
+    code          stable code for programs: `unreadable-data`
     status        HTTP status
-    detail        a sentence
+    detail        explanation in a sentence
     errors        each fault with its place
     hints         what to try
-    request_id    to be told to whoever runs the service
-    retry_after   seconds until it is worth asking again
+    request_id    identifier of the request for the service's operator
+    retry_after   seconds until a retry is worthwhile
     """
 
     def __init__(
@@ -81,39 +81,42 @@ class InvalidRequest(Problem):
 
 
 class UnreadableData(Problem):
-    """The file has no safe reading; `errors` names the row or field, `hints` the option to give."""
+    """The file cannot be read safely; `errors` names the row or field, `hints` the option."""
 
 
 class TooLarge(Problem):
-    """More bytes or samples than the service takes."""
+    """The data have more bytes or samples than the service accepts."""
 
 
 class Unauthorized(Problem):
-    """No API key, or none that is known, or without the scope for this. The key is read from ITOSCOPE_API_KEY."""
+    """The API key is missing, unknown or without the necessary scope.
+
+    The key is read from ITOSCOPE_API_KEY.
+    """
 
 
 class NotFound(Problem):
-    """There is no such dataset or job among yours."""
+    """You have no such dataset or job."""
 
 
 class Gone(NotFound):
-    """It was there, and is no longer kept."""
+    """The dataset or job existed and is no longer kept."""
 
 
 class Conflict(Problem):
-    """Not in the state this needs."""
+    """The job is not in the state that the request needs."""
 
 
 class Busy(Problem):
-    """Too many jobs or requests, or the store is away; `retry_after` says when to come back."""
+    """The service is busy or its store away; `retry_after` says when to try again."""
 
 
 class ServerError(Problem):
-    """The service made a mistake; tell its operator the `request_id`."""
+    """The service has an error; tell its operator the `request_id`."""
 
 
 class JobFailed(Problem):
-    """The job ended without a result; this is why."""
+    """The job ended without a result; the problem says why."""
 
     def __init__(self, job_id: str, document: Mapping[str, Any]) -> None:
         self.job_id = job_id
@@ -130,13 +133,13 @@ _BY_CODE: Mapping[str, type[Problem]] = {
     "gone": Gone,
 }
 _BY_STATUS: Mapping[int, type[Problem]] = {
-    401: Unauthorized, 403: Unauthorized, 404: NotFound, 409: Conflict, 410: Gone, 413: TooLarge, 429: Busy, 502: Busy, 503: Busy,
-    504: Busy, 507: TooLarge,
+    401: Unauthorized, 403: Unauthorized, 404: NotFound, 409: Conflict, 410: Gone, 413: TooLarge,
+    429: Busy, 502: Busy, 503: Busy, 504: Busy, 507: TooLarge,
 }  # fmt: skip
 
 
 def problem_of(response: httpx.Response) -> Problem:
-    """The exception that an answer stands for, which is not a success and has been read."""
+    """Return the exception for an unsuccessful answer whose body has been read."""
     document: Any = None
     if "json" in response.headers.get("content-type", ""):
         try:
@@ -158,13 +161,13 @@ def problem_of(response: httpx.Response) -> Problem:
 
 
 def retry_after(response: httpx.Response) -> float | None:
-    """Seconds of `Retry-After`; None where there is none, or a date instead."""
+    """Read the seconds of `Retry-After`; None where it is missing or a date."""
     text = response.headers.get("retry-after", "").strip()
     return float(text) if text.isdigit() else None
 
 
 def in_words(problem: Problem) -> str:
-    """A problem as lines of text: what, where, what to try."""
+    """Write a problem as lines of text: what is wrong, where, and what to try."""
     lines = [
         f"{problem.title}: {problem.detail} ({problem.code})"
         if problem.detail

@@ -1,4 +1,4 @@
-"""A job's events as they happen (server-sent events), over as many connections as it takes."""
+"""A job's server-sent events, followed over as many connections as necessary."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -10,20 +10,19 @@ from itoscope_client import calls, flows
 from itoscope_client.progress import TERMINAL, Listener
 
 SILENCE = 5.0
-"""Seconds without a sound after which a stream is given up: the service says something every second, or somebody on the way keeps
-it back."""
-VAIN = 2
-"""After so many streams in a row that said nothing at all there is no point in opening another."""
+"""Seconds of silence after which a stream is given up.
 
-TOLD = ("state", "attempt", "progress")
-"""What an event says of a record."""
+The service sends something every second, unless something between keeps it back.
+"""
+SILENT_STREAMS = 2
+"""Number of consecutive silent streams after which no other is opened."""
+
+EVENT_FIELDS = ("state", "attempt", "progress")
+"""Fields of a job's record that an event contains."""
 
 
-class News:
-    """Tells a listener how a job gets on. What it says is an ornament: whether the job has ended its record tells.
-
-    comes   whether it is worth listening
-    """
+class EventFollower:
+    """Progress of a job for a listener; only the job's record says whether it has ended."""
 
     def __init__(self, job_id: str, listener: Listener) -> None:
         self._job_id = job_id
@@ -31,24 +30,25 @@ class News:
         self._record: Mapping[str, Any] = {}
         self._last: str | None = None
         self._rest = b""
-        self._vain = 0
+        self._n_silent = 0
 
     @property
-    def comes(self) -> bool:
-        return self._vain < VAIN
+    def worthwhile(self) -> bool:
+        """Whether events are worth listening for: not after several silent streams."""
+        return self._n_silent < SILENT_STREAMS
 
-    def look(self, record: Mapping[str, Any]) -> None:
-        """The record as it was just read."""
+    def update(self, record: Mapping[str, Any]) -> None:
+        """Take the record as it was just read, and tell it to the listener."""
         self._record = record
         self._listener(record)
 
-    def followed(self, until: float) -> flows.Flow[None]:
+    def follow(self, until: float) -> flows.Flow[None]:
         """Listen until the stream ends or breaks, or the clock says `until`."""
-        self._rest, before = b"", self._vain
-        self._vain += 1
+        self._rest, before = b"", self._n_silent
+        self._n_silent += 1
 
         def hear(piece: bytes) -> bool:
-            self._vain = 0
+            self._n_silent = 0
             self._take(piece)
             return flows.clock() < until
 
@@ -57,21 +57,21 @@ class News:
         except httpx.TransportError:
             return
         if response is not None and response.status_code == 204:
-            self._vain = before  # all is known: no fault of the stream
+            self._n_silent = before  # no events remain, which is not the stream's fault
 
     def _take(self, piece: bytes) -> None:
-        """Tell what is new in a piece of the stream, and once more what is known where there is nothing: time passes."""
+        """Tell the listener the record after a piece of the stream, even an unchanged one."""
         *blocks, self._rest = (self._rest + piece).replace(b"\r\n", b"\n").split(b"\n\n")
         for event in _events(blocks):
             self._last = event["id"]
-            # The end is told by the record, with all that belongs to it.
+            # The end is taken from the job's record, which has all that belongs to it.
             if event["state"] not in TERMINAL and _order(event) >= _order(self._record):
-                self._record = {**self._record, **{name: event[name] for name in TOLD}}
+                self._record = {**self._record, **{name: event[name] for name in EVENT_FIELDS}}
         self._listener(self._record)
 
 
 def _events(blocks: list[bytes]) -> Iterator[dict[str, Any]]:
-    """What the blocks of a stream say of a job; comments say nothing."""
+    """Yield the events in blocks of a stream; comments are skipped."""
     for block in blocks:
         lines = [line.partition(":") for line in block.decode("utf-8", "replace").split("\n")]
         try:
@@ -80,11 +80,11 @@ def _events(blocks: list[bytes]) -> Iterator[dict[str, Any]]:
             )
         except ValueError:
             continue
-        if isinstance(event, dict) and event.keys() >= {"id", *TOLD}:
+        if isinstance(event, dict) and event.keys() >= {"id", *EVENT_FIELDS}:
             yield event
 
 
 def _order(said: Mapping[str, Any]) -> tuple[int, int, float]:
-    """Grows as a job goes on, also where a worker is lost: its job is queued again, and then another attempt runs."""
+    """Return a key that grows as a job proceeds, also through a lost worker and another attempt."""
     state = ("running", "queued").index(said["state"]) if said["state"] not in TERMINAL else 2
     return said.get("attempt", 0), state, (said.get("progress") or {}).get("fraction", 0.0)

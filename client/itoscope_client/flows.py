@@ -1,8 +1,7 @@
-"""What the client does, step by step, written once for blocking and for asynchronous use.
+"""The client's procedures as generators, written once for blocking and for asynchronous use.
 
-A flow is a generator: it yields a `Call` to be sent, a `Pause` to be slept or a `Listen` to be heard, is given the answer, and
-returns its outcome.
-`client.py` and `async_client.py` only drive them.
+A flow yields a `Call` to send, a `Pause` to sleep or a `Listen` to hear, is given the answer, and
+returns its outcome. `client.py` and `async_client.py` only drive flows.
 """
 
 import time
@@ -14,23 +13,23 @@ import httpx
 
 from itoscope_client.calls import Call
 from itoscope_client.errors import InvalidAnswer, Unreachable, problem_of
-from itoscope_client.retries import NOTHING_WAS_DONE, WORTH_ANOTHER_TRY, Retries
+from itoscope_client.retries import RETRYABLE, UNPROCESSED, Retries
 
 
-class NobodyYet(httpx.ConnectError):
-    """Nobody listens there, and nobody ever did."""
+class NeverReached(httpx.ConnectError):
+    """Nothing listens at the address, and nothing has ever answered there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Sleep so long [s]."""
+    """A pause [s]."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Listen:
-    """Send, and give every piece of a stream of events to `hear` as it comes, until that has heard enough.
+    """A call whose stream of events is given to `hear`, piece by piece, until `hear` returns False.
 
     silence   seconds without a piece after which to give up
     """
@@ -45,7 +44,7 @@ Flow = Generator[Call | Pause | Listen, httpx.Response | None, T]
 
 
 def answered(call: Call, retries: Retries) -> Flow[httpx.Response]:
-    """Send, and again where that cannot do harm, until there is an answer that stands.
+    """Send a call, again where that is harmless, until its answer is final.
 
     Raises Unreachable, and Problem where the service refused.
     """
@@ -68,7 +67,7 @@ def answered(call: Call, retries: Retries) -> Flow[httpx.Response]:
             and response.status_code in (404, 410)
         ):
             return response
-        policy = retries.before_the_first_answer() if isinstance(failure, NobodyYet) else retries
+        policy = retries.before_the_first_answer() if isinstance(failure, NeverReached) else retries
         pause = (
             policy.pause(attempt, paused, response)
             if _may_repeat(call, response, failure)
@@ -83,7 +82,7 @@ def answered(call: Call, retries: Retries) -> Flow[httpx.Response]:
 
 
 def document(call: Call, retries: Retries) -> Flow[dict[str, Any]]:
-    """The JSON object that answers. Raises InvalidAnswer besides."""
+    """Return the JSON object of the answer. Raises InvalidAnswer and what `answered` raises."""
     response = yield from answered(call, retries)
     try:
         body = response.json()
@@ -91,23 +90,24 @@ def document(call: Call, retries: Retries) -> Flow[dict[str, Any]]:
         body = None
     if not isinstance(body, dict):
         raise InvalidAnswer(
-            f"{response.url} did not return a JSON object: check that this is the address of Itoscope"
+            f"{response.url} did not return a JSON object: "
+            "check that this is the address of Itoscope"
         )
     return body
 
 
 def text(call: Call, retries: Retries) -> Flow[str]:
-    """The text that answers."""
+    """Return the text of the answer."""
     return (yield from answered(call, retries)).text
 
 
 def nothing(call: Call, retries: Retries) -> Flow[None]:
-    """Only that it was done."""
+    """Send a call whose answer has no content."""
     yield from answered(call, retries)
 
 
-def patient(retries: Retries, seconds: float | None) -> Retries:
-    """The same policy within a time that is left [s]."""
+def limited(retries: Retries, seconds: float | None) -> Retries:
+    """Limit a policy's patience to the remaining time [s]."""
     return (
         retries
         if seconds is None
@@ -116,7 +116,7 @@ def patient(retries: Retries, seconds: float | None) -> Retries:
 
 
 def clock() -> float:
-    """Seconds of a clock that never goes back."""
+    """Return the seconds of a clock that never goes back."""
     return time.monotonic()
 
 
@@ -124,8 +124,8 @@ def _may_repeat(
     call: Call, response: httpx.Response | None, failure: httpx.TransportError | None
 ) -> bool:
     if response is not None:
-        return response.status_code in (WORTH_ANOTHER_TRY if call.repeatable else NOTHING_WAS_DONE)
-    # No connection, no request: nothing was done.
+        return response.status_code in (RETRYABLE if call.repeatable else UNPROCESSED)
+    # Without a connection no request was sent, and nothing was done.
     return call.repeatable or isinstance(
         failure, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout
     )
@@ -138,7 +138,8 @@ def _in_words(call: Call, failure: httpx.TransportError | None, attempts: int) -
     if isinstance(failure, httpx.ConnectError):
         return (
             message
-            + " Check that the service is running and its address: Client(url), --url or ITOSCOPE_URL."
+            + " Check that the service is running and its address: "
+            + "Client(url), --url or ITOSCOPE_URL."
         )
     if not call.repeatable:
         return (

@@ -1,4 +1,4 @@
-"""What starts a job: a method of both clients for each kind of job, with the class of its result."""
+"""The kinds of job: a method of both clients for each, and the class of its result."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
@@ -33,19 +33,21 @@ class Kinds(Operations):
         progress: bool | Listener = True,
         **layout: Unpack[LayoutOptions],
     ) -> Flow[Model]:
-        """From data to the model: upload, submit, wait, read.
+        """Identify a model from data: upload, submit, wait, read.
 
-        data         NumPy array, list of trajectories, dict of arrays, pandas or xarray object, or a path: CSV, JSON, NPY, NPZ,
-                     Parquet, Arrow, and, converted here, HDF5, MATLAB, Zarr, netCDF, xvg
-        t            sample times of arrays, where they are not `dt` apart
-        parameters   of the identification, as in the interface: {"library": {"polynomial_degree": 3}}
-        analysis     what to read off the model: {"passages": [{"from": -1, "to": 1}]}
+        data         NumPy array, list of trajectories, dict of arrays, pandas or xarray object, or
+                     a path: CSV, JSON, NPY, NPZ, Parquet, Arrow, and, converted here, HDF5, MATLAB,
+                     Zarr, netCDF, xvg
+        t            sample times of arrays that are not `dt` apart
+        parameters   parameters of the identification: {"library": {"polynomial_degree": 3}}
+        analysis     quantities to compute from the model: {"passages": [{"from": -1, "to": 1}]}
         preset       "paper"
-        timeout      seconds after which to stop waiting; the job goes on
+        timeout      seconds after which to stop waiting; the job continues
         progress     False for none, or a function that is given the job's record
-        layout       dt, time_column, id_column, state_columns, orientation, axes, time_unit, state_unit, gap_factor
+        layout       dt, time_column, id_column, state_columns, orientation, axes, time_unit,
+                     state_unit, gap_factor
 
-        Raises InputError, Problem (of the service), JobFailed, JobCancelled, WaitingTimedOut, Unreachable.
+        Raises InputError, Problem, JobFailed, JobCancelled, WaitingTimedOut, Unreachable.
         """
         job = identification(parameters, analysis, preset, labels)
         document = yield from of_data(
@@ -66,11 +68,12 @@ class Kinds(Operations):
         progress: bool | Listener = True,
         **layout: Unpack[LayoutOptions],
     ) -> Flow[Rolling]:
-        """A window moved along one record of one variable: upload, submit, wait, read.
+        """Fit a model in every window along one record of one variable: upload, submit, wait, read.
 
-        data         as of `identify`, one trajectory
-        windows      how many and how long: {"count": 50, "share": 0.2}, or {"length": 2000}
-        parameters, labels, timeout, progress, layout   as of `identify`, and the same errors
+        data      one trajectory, in any form that `identify` accepts
+        windows   number and length of the windows: {"count": 50, "share": 0.2}, or {"length": 2000}
+
+        The other parameters and the errors are those of `identify`.
         """
         job = {"kind": "rolling", **_given(windows=windows, parameters=parameters, labels=labels)}
         return Rolling(
@@ -91,12 +94,13 @@ class Kinds(Operations):
         progress: bool | Listener = True,
         **layout: Unpack[LayoutOptions],
     ) -> Flow[Sweep]:
-        """The same data under several sets of parameters, whose sums are taken once: upload, submit, wait, read.
+        """Identify a model of the same data under each set of parameters, with sums taken once.
 
-        over         what each set puts in place of `parameters`: [{"library": {"polynomial_degree": 3}}, {"estimator": …}, …]
-        data, parameters, analysis, labels, timeout, progress, layout   as of `identify`, and the same errors
+        over   replacements in `parameters` for each set:
+               [{"library": {"polynomial_degree": 3}}, {"estimator": …}, …]
 
-        A set that has no model does not hinder the others.
+        The other parameters and the errors are those of `identify`. A set that has no model does
+        not stop the others.
         """
         if isinstance(over, Mapping) or not all(isinstance(put, Mapping) for put in over):
             example = "[{'library': {'polynomial_degree': 3}}, …]"
@@ -120,21 +124,25 @@ class Kinds(Operations):
         timeout: float | None = None,
         progress: bool | Listener = True,
     ) -> Flow[Model]:
-        """Read more off a model: an earlier one, a job's id, or terms {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": …}}."""
+        """Analyse a model's generator again, for other quantities.
+
+        model   earlier model, id of a job, or terms:
+                {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": …}}
+        """
         job = _generator(model, analysis, labels)
         document = yield from computed(job, None, self._retries, listener(progress), timeout)
         return model_of(document, ask=self._asking())
 
     @operation
     def passage(self, model: Model | str, start: Any, end: Any) -> Flow[Passage]:
-        """First passage of a model; computed by the service where its result does not have it."""
+        """Return a model's first-passage time from its result, or else computed by the service."""
         known = model.known_passage(start, end) if isinstance(model, Model) else None
         if known is not None:
             return known
         job = _generator(model, {"passages": [{"from": _place(start), "to": _place(end)}]}, None)
         document = yield from computed(job, None, self._retries, silent, None)
         found = Model(document).known_passage(start, end)
-        # Where that is None, the result has the places as the service spells them.
+        # None is found where the service spells the places in another way.
         return found if found is not None else passage_of(document["generator"]["passages"][0])
 
 
@@ -144,7 +152,7 @@ def identification(
     preset: str | None,
     labels: Mapping[str, str] | None,
 ) -> Document:
-    """The job, but for its data."""
+    """Return the document of an identification job without its dataset."""
     return {
         "kind": "identification",
         **_given(parameters=parameters, analysis=analysis, preset=preset, labels=labels),
@@ -156,7 +164,7 @@ def _generator(
     analysis: Mapping[str, Any] | None,
     labels: Mapping[str, str] | None,
 ) -> Document:
-    """The job that analyses a model once more."""
+    """Return the document of a job that analyses a model again."""
     if isinstance(model, Model):
         source: Any = model.source
     else:
@@ -165,7 +173,7 @@ def _generator(
 
 
 def _place(place: Any) -> Any:
-    """As JSON has it."""
+    """Convert a place to JSON's types."""
     if isinstance(place, Mapping):
         return {name: list(ends) for name, ends in place.items()}
     if hasattr(place, "tolist"):

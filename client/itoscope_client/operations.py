@@ -1,4 +1,4 @@
-"""What both clients can do. Each operation is a flow, written once: what to ask, what to do with the answer."""
+"""The operations of both clients, each a flow that is written once."""
 
 import inspect
 from collections.abc import Callable, Coroutine, Mapping
@@ -29,11 +29,11 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Document = dict[str, Any]
 PAGE = 100
-"""Items asked for at once."""
+"""Number of items requested at once."""
 
 
 class Blocking(Protocol):
-    """A client that carries a flow out."""
+    """A client that carries out a flow and returns its outcome."""
 
     def _run(self, flow: Flow[T]) -> T: ...
 
@@ -45,7 +45,7 @@ class Asynchronous(Protocol):
 
 
 class Operation(Generic[P, T]):
-    """The type of a method that `Client` answers and `AsyncClient` lets be awaited."""
+    """The type of a method that returns its outcome in `Client` and is awaited in `AsyncClient`."""
 
     @overload
     def __get__(self, client: Blocking, owner: type) -> Callable[P, T]: ...
@@ -69,23 +69,23 @@ def operation(steps: Callable[Concatenate[Any, P], Flow[T]]) -> Operation[P, T]:
 
 
 class Operations:
-    """Jobs and datasets. `AsyncClient` has the same methods, to be awaited."""
+    """Operations on jobs and datasets."""
 
     _retries: Retries
 
     def _asking(self) -> Ask | None:
-        """Who computes what a model is asked for and its result does not have."""
+        """Return the function that computes a first-passage time that a model's result lacks."""
         return None
 
     @operation
     def result(self, job_id: str) -> Flow[Model]:
-        """The model of a job that has succeeded. Raises Conflict where it has not."""
+        """Return the model of a job that has succeeded. Raises Conflict where it has not."""
         document = yield from flows.document(calls.get_result(job_id), self._retries)
         return model_of(document, ask=self._asking())
 
     @operation
     def result_document(self, job_id: str) -> Flow[Document]:
-        """The result of a job of any kind as the service gave it."""
+        """Return the result document of a job of any kind, unchanged."""
         return (yield from flows.document(calls.get_result(job_id), self._retries))
 
     # Jobs
@@ -94,19 +94,22 @@ class Operations:
     def submit(
         self, job: Mapping[str, Any], *, idempotency_key: str | None = None
     ) -> Flow[Document]:
-        """Start a job; its record. Sent again after a lost answer it is still one job, for it goes under an idempotency key."""
+        """Start a job and return its record.
+
+        The idempotency key makes it one job even where it is sent again after a lost answer.
+        """
         return (yield from submitted(job, idempotency_key, self._retries))
 
     @operation
     def validate(self, job: Mapping[str, Any]) -> Flow[Document]:
-        """Check a job without running it: with every default filled in, and about how long it takes."""
+        """Check a job without running it; return it with its defaults and estimated duration."""
         return (yield from flows.document(calls.validate_job(job), self._retries))
 
     @operation
     def wait(
         self, job_id: str, *, timeout: float | None = None, progress: bool | Listener = True
     ) -> Flow[Model]:
-        """Wait for a job, from wherever it was submitted. Raises JobFailed, JobCancelled, WaitingTimedOut."""
+        """Wait for a job and return its model. Raises JobFailed, JobCancelled, WaitingTimedOut."""
         document = yield from waited(job_id, self._retries, listener(progress), timeout)
         return model_of(document, ask=self._asking())
 
@@ -114,12 +117,12 @@ class Operations:
     def watch(
         self, job_id: str, *, timeout: float | None = None, progress: bool | Listener = True
     ) -> Flow[Document]:
-        """Wait for a job; its record, however it ended."""
+        """Wait for a job and return its record, however it ended. Raises WaitingTimedOut."""
         return (yield from waiting.ended(job_id, self._retries, listener(progress), timeout))
 
     @operation
     def job(self, job_id: str) -> Flow[Document]:
-        """Its record."""
+        """Return a job's record."""
         return (yield from flows.document(calls.get_job(job_id), self._retries))
 
     @operation
@@ -132,7 +135,7 @@ class Operations:
         labels: Mapping[str, str] | None = None,
         limit: int = 100,
     ) -> Flow[list[Document]]:
-        """Your jobs, newest first, at most `limit`."""
+        """List your jobs, newest first, at most `limit`."""
         filters = {"state": state, "kind": kind, "dataset": dataset}
         pages = _pages(
             lambda size, cursor: calls.list_jobs(size, cursor, filters, labels or {}),
@@ -143,17 +146,17 @@ class Operations:
 
     @operation
     def report(self, job_id: str) -> Flow[str]:
-        """The job's report: one HTML file that opens without a network."""
+        """Return the job's report: one HTML file that opens without a network."""
         return (yield from flows.text(calls.get_report(job_id), self._retries))
 
     @operation
     def cancel(self, job_id: str) -> Flow[Document]:
-        """End a job that has not ended; its record."""
+        """Cancel a job that has not ended, and return its record."""
         return (yield from flows.document(calls.cancel_job(job_id), self._retries))
 
     @operation
     def delete_job(self, job_id: str) -> Flow[None]:
-        """Forget a job that has ended, and its result."""
+        """Delete a job that has ended, and its result."""
         yield from flows.nothing(calls.delete_job(job_id), self._retries)
 
     # Datasets
@@ -162,27 +165,27 @@ class Operations:
     def upload(
         self, data: Any, *, t: Any = None, **layout: Unpack[LayoutOptions]
     ) -> Flow[Document]:
-        """Make a dataset of anything `identify` takes; its description, with the report of what was read."""
+        """Make a dataset of any data that `identify` accepts, and return its description."""
         return (yield from uploaded(data, t, layout, self._retries))
 
     @operation
     def dataset(self, dataset_id: str) -> Flow[Document]:
-        """Its description."""
+        """Return a dataset's description."""
         return (yield from flows.document(calls.get_dataset(dataset_id), self._retries))
 
     @operation
     def datasets(self, *, limit: int = 100) -> Flow[list[Document]]:
-        """Your datasets, newest first."""
+        """List your datasets, newest first, at most `limit`."""
         return (yield from _pages(calls.list_datasets, limit, self._retries))
 
     @operation
     def delete_dataset(self, dataset_id: str) -> Flow[None]:
-        """Forget the data; results computed from them stay."""
+        """Delete a dataset; results computed from it stay."""
         yield from flows.nothing(calls.delete_dataset(dataset_id), self._retries)
 
 
 def listener(progress: bool | Listener) -> Listener:
-    """Who is told how far a job has come."""
+    """Return the listener for a job's progress: the given one, a bar on a terminal, or none."""
     if callable(progress):
         return progress
     bar = ProgressBar()
@@ -195,26 +198,30 @@ def of_data(
     layout: LayoutOptions,
     job: Document,
     retries: Retries,
-    told: Listener,
+    show: Listener,
     timeout: float | None,
 ) -> Flow[Document]:
-    """Upload, submit, wait, read: the result document."""
+    """Upload the data, submit the job, wait, and return the result document."""
     dataset = yield from uploaded(data, t, layout, retries)
-    return (yield from computed({**job, "dataset": dataset["id"]}, None, retries, told, timeout))
+    return (yield from computed({**job, "dataset": dataset["id"]}, None, retries, show, timeout))
 
 
 def computed(
-    job: Mapping[str, Any], key: str | None, retries: Retries, told: Listener, timeout: float | None
+    job: Mapping[str, Any],
+    key: str | None,
+    retries: Retries,
+    show: Listener,
+    timeout: float | None,
 ) -> Flow[Document]:
-    """Submit, wait, read."""
+    """Submit the job, wait, and return the result document."""
     record = yield from submitted(job, key, retries)
-    return (yield from waited(record["id"], retries, told, timeout))
+    return (yield from waited(record["id"], retries, show, timeout))
 
 
 def submitted(
     job: Mapping[str, Any], idempotency_key: str | None, retries: Retries
 ) -> Flow[Document]:
-    """One job, however often it has to be sent."""
+    """Submit a job, which is one job however often it is sent, and return its record."""
     key = idempotency_key or calls.new_idempotency_key()
     try:
         return (yield from flows.document(calls.create_job(job, key), retries))
@@ -226,21 +233,21 @@ def submitted(
         raise
 
 
-def waited(job_id: str, retries: Retries, told: Listener, timeout: float | None) -> Flow[Document]:
-    """The result document of a job, once it has ended."""
-    record = yield from waiting.ended(job_id, retries, told, timeout)
+def waited(job_id: str, retries: Retries, show: Listener, timeout: float | None) -> Flow[Document]:
+    """Wait for a job and return its result document."""
+    record = yield from waiting.ended(job_id, retries, show, timeout)
     return (yield from waiting.result(record, retries))
 
 
 def uploaded(data: Any, t: Any, layout: LayoutOptions, retries: Retries) -> Flow[Document]:
-    """Make a dataset."""
+    """Make a dataset and return its description."""
     return (yield from flows.document(calls.create_dataset(upload_of(data, t, layout)), retries))
 
 
 def _pages(
     call: Callable[[int, str | None], Call], limit: int, retries: Retries
 ) -> Flow[list[Document]]:
-    """At most `limit` items, from as many pages as that takes."""
+    """Return at most `limit` items, from as many pages as necessary."""
     found: list[Document] = []
     cursor: str | None = None
     while len(found) < limit:

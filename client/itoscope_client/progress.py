@@ -1,4 +1,4 @@
-"""A line on the terminal that says how far a job has come; nothing at all where there is no terminal."""
+"""A progress bar on the terminal; nothing where there is no terminal."""
 
 import sys
 import time
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
 Listener = Callable[[Mapping[str, Any]], None]
-"""Called with the job's record whenever there is news of it, and about once a second where there is none."""
+"""A function of a job's record, called when the record changes or else about once a second."""
 WIDTH = 30
 TERMINAL = frozenset({"succeeded", "failed", "cancelled"})
 
@@ -14,7 +14,7 @@ TERMINAL = frozenset({"succeeded", "failed", "cancelled"})
 class ProgressBar:
     """A `Listener` that draws `fitting  ━━━━━───── 47 % 0:03` over itself on a terminal.
 
-    shown   whether there is anything to be seen
+    shown   whether the bar is drawn
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -23,6 +23,7 @@ class ProgressBar:
         self._began = time.monotonic()
 
     def __call__(self, record: Mapping[str, Any]) -> None:
+        """Draw the bar for the job's record."""
         if not self.shown:
             return
         over = record["state"] in TERMINAL
@@ -34,7 +35,7 @@ class ProgressBar:
 
 
 def line(record: Mapping[str, Any], seconds: float) -> str:
-    """The bar as text."""
+    """Return the bar as text."""
     progress = record.get("progress") or {}
     state = str(record["state"])
     fraction = (
@@ -47,8 +48,9 @@ def line(record: Mapping[str, Any], seconds: float) -> str:
     )
     filled = round(WIDTH * fraction)
     minutes, rest = divmod(int(seconds), 60)
-    return f"{what[:32]:<32} {'━' * filled}{'─' * (WIDTH - filled)} {100 * fraction:3.0f} % {minutes}:{rest:02d}"
+    bar = "━" * filled + "─" * (WIDTH - filled)
+    return f"{what[:32]:<32} {bar} {100 * fraction:3.0f} % {minutes}:{rest:02d}"
 
 
 def silent(record: Mapping[str, Any]) -> None:
-    """A `Listener` that says nothing."""
+    """Ignore the record: a `Listener` that shows nothing."""

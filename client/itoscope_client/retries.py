@@ -1,4 +1,4 @@
-"""When a request is tried again, and after how long."""
+"""The policy by which requests are tried again."""
 
 import random
 from collections.abc import Callable
@@ -8,18 +8,21 @@ import httpx
 
 from itoscope_client.errors import retry_after
 
-WORTH_ANOTHER_TRY = frozenset({408, 429, 502, 503, 504})
-NOTHING_WAS_DONE = frozenset({408, 429, 503})
-"""Answers by which the service says that it decided nothing: even what is not repeatable may be sent again."""
+RETRYABLE = frozenset({408, 429, 502, 503, 504})
+UNPROCESSED = frozenset({408, 429, 503})
+"""Statuses of unprocessed requests: even a call that is not repeatable may be sent again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """Exponential backoff with full jitter: before try n + 1 a pause between 0 and min(longest, base · 2ⁿ), at least what
-    `Retry-After` asks for.
+    """Exponential backoff with full jitter, at least as long as `Retry-After` demands.
 
-    attempts   tries in all; 1 never tries again
-    base, longest, patience   [s]; with pauses longer than `patience` altogether the last answer stands
+    The pause before try n + 1 is between 0 and min(longest, base · 2ⁿ⁻¹).
+
+    attempts   number of tries in all; 1: no second try
+    base       first upper bound of the pause [s]
+    longest    largest upper bound of the pause [s]
+    patience   largest sum of the pauses [s], after which the last answer is final
     """
 
     attempts: int = 10
@@ -29,15 +32,15 @@ class Retries:
     draw: Callable[[], float] = random.random
 
     def before_the_first_answer(self) -> "Retries":
-        """Where nobody has ever answered and nobody listens, the address is likelier wrong than the service away for a moment."""
+        """Return a shorter policy for an address that never answered, which is probably wrong."""
         return replace(self, attempts=min(self.attempts, 4))
 
     def pause(self, attempt: int, paused: float, response: httpx.Response | None) -> float | None:
-        """Seconds until the next try; None where there is to be none.
+        """Return the seconds until the next try, or None where there is to be none.
 
-        attempt    of the one that just failed, from 1
-        paused     so far [s]
-        response   its answer; None where none came
+        attempt    number of the failed try, from 1
+        paused     sum of the pauses so far [s]
+        response   the failed try's answer; None where none came
         """
         if attempt >= self.attempts:
             return None

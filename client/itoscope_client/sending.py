@@ -1,4 +1,4 @@
-"""From a `Call` to httpx's request: address, key, time-outs."""
+"""The requests of httpx for calls, with address, key and time-outs."""
 
 import os
 import platform
@@ -23,7 +23,7 @@ class _Arguments(TypedDict):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Settings:
-    """Where the service is and how long to wait for it. Not shown, as the key is in it."""
+    """Address, key and time-out of the service; not shown, because the key is secret."""
 
     url: str
     api_key: str | None
@@ -31,7 +31,7 @@ class Settings:
 
     @property
     def arguments(self) -> _Arguments:
-        """Of an httpx client."""
+        """Arguments of an httpx client."""
         headers = {
             "User-Agent": f"itoscope-client/{version()} Python/{platform.python_version()}",
             "Accept": "application/json",
@@ -42,7 +42,7 @@ class Settings:
 
 
 def settings_from(url: str | None, api_key: str | None, timeout: float) -> Settings:
-    """What was given, or else the environment says. Raises InputError for an address that is none."""
+    """Read the settings from the arguments or else the environment. Raises InputError."""
     address = (url or os.environ.get("ITOSCOPE_URL") or LOCAL).rstrip("/")
     if not address.startswith(("http://", "https://")):
         raise InputError(
@@ -59,14 +59,14 @@ def request(
     settings: Settings,
     silence: float | None = None,
 ) -> httpx.Request:
-    """The request, with a body that can be sent once.
+    """Build a request, whose body can be sent once.
 
     silence   seconds to wait for each piece of the answer; None: as long as the call may take
     """
     headers = dict(call.headers)
     content: Iterator[bytes] | AsyncIterator[bytes] | None = None
     if call.upload is not None:
-        # A known length, so that a truncated upload is seen for what it is.
+        # A known length makes a truncated upload recognisable.
         headers["Content-Length"] = str(call.upload.size)
         content = (
             call.upload.pieces()
@@ -88,14 +88,14 @@ def request(
 
 
 def is_stream(response: httpx.Response) -> bool:
-    """Whether the answer is one to listen to."""
+    """Return whether the answer is a stream of events."""
     return response.status_code == 200 and response.headers.get("content-type", "").startswith(
         "text/event-stream"
     )
 
 
 def version() -> str:
-    """Of this client; unknown where it runs from a checkout."""
+    """Return this client's version, which is unknown in a checkout."""
     try:
         return metadata.version("itoscope-client")
     except metadata.PackageNotFoundError:

@@ -1,5 +1,7 @@
-"""Waiting for a job by long polls: the connection may break between any two of them. Where somebody listens, the job's events are
-followed from one to the next, so that progress is seen as it is made."""
+"""The wait for a job by long polls, between which the connection may break.
+
+With a listener the job's events are followed between polls, so that progress is shown at once.
+"""
 
 from collections.abc import Mapping
 from math import inf
@@ -7,17 +9,17 @@ from typing import Any
 
 from itoscope_client import calls, flows
 from itoscope_client.errors import JobCancelled, JobFailed, Unreachable
-from itoscope_client.events import SILENCE, News
+from itoscope_client.events import SILENCE, EventFollower
 from itoscope_client.progress import TERMINAL, Listener, silent
 from itoscope_client.retries import Retries
 
 FIRST_WAIT, LONG_WAIT = 1, 5
-"""Seconds a look may last: short while something moves, longer for jobs that run for minutes."""
+"""Seconds that a poll may last: short at first, longer for jobs that run for minutes."""
 EAGER_SECONDS = 20.0
 
 
 class WaitingTimedOut(TimeoutError):
-    """The job had not ended within the time given; it goes on."""
+    """The job has not ended within the given time; it continues."""
 
     def __init__(self, job_id: str, seconds: float) -> None:
         self.job_id = job_id
@@ -27,36 +29,39 @@ class WaitingTimedOut(TimeoutError):
 
 
 def how_to_resume(job_id: str) -> str:
-    """Said to who stops waiting."""
-    return f"Resume with client.wait({job_id!r}) or `itoscope watch {job_id}`; cancel with client.cancel({job_id!r})."
+    """Write how to wait for a job again, and how to cancel it."""
+    resume = f"Resume with client.wait({job_id!r}) or `itoscope watch {job_id}`"
+    return f"{resume}; cancel with client.cancel({job_id!r})."
 
 
 def ended(
     job_id: str, retries: Retries, listener: Listener, timeout: float | None
 ) -> flows.Flow[dict[str, Any]]:
-    """The job's record once it has ended, however it ended. Raises WaitingTimedOut."""
+    """Return the job's record once it has ended, however it ended. Raises WaitingTimedOut."""
     began = flows.clock()
-    news = News(job_id, listener)
+    events = EventFollower(job_id, listener)
     try:
         while True:
             elapsed = flows.clock() - began
             left = None if timeout is None else timeout - elapsed
-            # A stream says something each second at best: the end of a time limit is for polls.
-            follows = listener is not silent and news.comes and (left is None or left > SILENCE)
+            # A stream sends at most once a second: the end of a time limit needs polls.
+            follows = (
+                listener is not silent and events.worthwhile and (left is None or left > SILENCE)
+            )
             wait = 0 if follows else FIRST_WAIT if elapsed < EAGER_SECONDS else LONG_WAIT
             if left is not None:
                 wait = min(wait, max(0, int(left)))
             record = yield from flows.document(
-                calls.get_job(job_id, wait), flows.patient(retries, left)
+                calls.get_job(job_id, wait), flows.limited(retries, left)
             )
-            news.look(record)
+            events.update(record)
             if record["state"] in TERMINAL:
                 return record
             if left is not None and left <= 0:
                 assert timeout is not None
                 raise WaitingTimedOut(job_id, timeout)
             if follows:
-                yield from news.followed(
+                yield from events.follow(
                     until=inf if timeout is None else began + timeout - SILENCE
                 )
             elif wait == 0:
@@ -64,14 +69,14 @@ def ended(
     except GeneratorExit:
         raise
     except BaseException as error:
-        # What ends the waiting, Ctrl-C above all, does not end the job.
+        # The end of the wait, for example by Ctrl-C, does not end the job.
         if isinstance(error, Unreachable) or not isinstance(error, Exception):
             error.add_note(f"{job_id} continues. {how_to_resume(job_id)}")
         raise
 
 
 def result(record: Mapping[str, Any], retries: Retries) -> flows.Flow[dict[str, Any]]:
-    """The result document of a job that has ended. Raises JobFailed, JobCancelled."""
+    """Return the result document of a job that has ended. Raises JobFailed, JobCancelled."""
     if record["state"] == "failed":
         raise JobFailed(record["id"], record.get("error") or {})
     if record["state"] == "cancelled":

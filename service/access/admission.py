@@ -1,6 +1,6 @@
-"""Who may come in is settled elsewhere; here is how much of it: requests, jobs, bytes, and room to keep them.
+"""Limits on requests, jobs and stored bytes, and on the memory and disk that hold them.
 
-Every refusal comes before anything breaks, leaves everything as it was, and says when or how to go on.
+Every refusal comes before anything breaks, changes nothing, and says when or how to go on.
 """
 
 import shutil
@@ -14,17 +14,20 @@ from service.settings import ServiceSettings
 from storage.stores import Stores
 
 MEMORY_MARK = 0.9
-"""Share of the job store's memory above which no more jobs are taken: those it has still need room to end."""
+"""Used fraction of the job store's memory above which new jobs are refused.
+
+The rest lets the stored jobs end.
+"""
 MINUTE = 60.0
 LOOK_SECONDS = 1.0
-"""For so long the last look at the store's memory will do."""
+"""Time for which a reading of the store's memory is valid."""
 TALLY_SECONDS = 30.0
-"""For so long the last count of a tenant's bytes will do; what was kept since is added."""
+"""Time for which a count of a tenant's bytes is valid; bytes stored since are added."""
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """Requests of one key in one minute (draft-ietf-httpapi-ratelimit-headers)."""
+    """Number of requests left to a key in a minute (draft-ietf-httpapi-ratelimit-headers)."""
 
     limit: int
     remaining: int
@@ -33,7 +36,7 @@ class Allowance:
 
     @property
     def headers(self) -> dict[str, str]:
-        """As every answer carries it."""
+        """Header fields that report the allowance in every response."""
         return {
             "RateLimit-Policy": f'"requests";q={self.limit};w=60',
             "RateLimit": f'"requests";r={self.remaining};t={self.reset}',
@@ -41,7 +44,10 @@ class Allowance:
 
 
 class Admission:
-    """The limits of one service process. Requests are counted in this process, everything else where it is kept."""
+    """The limits of one service process.
+
+    Requests are counted in this process, everything else where it is stored.
+    """
 
     def __init__(self, settings: ServiceSettings, stores: Stores) -> None:
         self._settings = settings
@@ -67,20 +73,27 @@ class Admission:
         return allowance
 
     def job(self) -> None:
-        """Is there room for another record? Raises Refusal (storage-full), StoreUnavailable."""
+        """Check that the store has memory for another job.
+
+        Raises Refusal (storage-full), StoreUnavailable.
+        """
         if self._memory.value("", self._stores.jobs.memory_used) > MEMORY_MARK:
             raise Refusal(
                 "storage-full",
                 "The job store is nearly full.",
                 hints=(
-                    "Delete jobs that are no longer needed (DELETE /v1/jobs/{id}), or contact the operator.",
+                    "Delete jobs that are no longer needed (DELETE /v1/jobs/{id}), or contact the "
+                    "operator.",
                 ),
                 headers={"Retry-After": "60"},
             )
 
     def body(self, size: int) -> None:
-        """Is there room on the disk for a body of so many bytes? Raises Refusal (storage-full)."""
-        # Thrice: as it came, as it is read, and as it is copied into place.
+        """Check that the disk has room for a body of so many bytes.
+
+        Raises Refusal (storage-full).
+        """
+        # The body is on disk three times: as received, as read, and as copied into place.
         if (
             shutil.disk_usage(_existing(self._settings.data_dir)).free
             < self._settings.min_free_bytes + 3 * size
@@ -93,28 +106,30 @@ class Admission:
             )
 
     def dataset(self, tenant: str, size: int) -> None:
-        """May the tenant keep so many bytes more? Raises Refusal (quota-exceeded)."""
+        """Check that the tenant may store `size` more bytes. Raises Refusal (quota-exceeded)."""
         stored = self._bytes.value(tenant, lambda: self._stores.datasets.bytes_stored(tenant))
-        if stored + size > self._settings.max_stored_bytes:
+        quota = self._settings.max_stored_bytes
+        if stored + size > quota:
             raise Refusal(
                 "quota-exceeded",
-                f"Your datasets use {stored / 1e6:.0f} MB; the quota is {self._settings.max_stored_bytes / 1e6:.0f} MB.",
+                f"Your datasets use {stored / 1e6:.0f} MB; the quota is {quota / 1e6:.0f} MB.",
                 hints=(
-                    "Delete datasets with DELETE /v1/datasets/{id}; results computed from them are kept.",
+                    "Delete datasets with DELETE /v1/datasets/{id}; results computed from them are "
+                    "kept.",
                 ),
             )
 
     def kept(self, tenant: str, size: int) -> None:
-        """Note that a tenant has so many bytes more."""
+        """Record that a tenant has stored `size` more bytes."""
         self._bytes.add(tenant, size)
 
     def freed(self, tenant: str) -> None:
-        """Note that a tenant has made room."""
+        """Record that a tenant has deleted data."""
         self._bytes.forget(tenant)
 
 
 class _Remembered:
-    """Numbers that are dear to find, looked up no more often than so many seconds."""
+    """Numbers that are expensive to find, each looked up again only after `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

@@ -1,7 +1,7 @@
-"""API keys: 256 random bits each, known to the service by their SHA-256 only, in a file that is read again when it changes.
+"""API keys of 256 random bits, of which a file keeps the SHA-256; it is read again when it changes.
 
-A line is `tenant sha256 [scopes [name]]`; scopes are `read`, `write`, `admin` with commas between, both of the first two where
-none are said, or `revoked`.
+A line is `tenant sha256 [scopes [name]]`. Scopes are `read`, `write` and `admin`, separated by
+commas, or `revoked`; without any, they are `read` and `write`.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SCOPES = ("read", "write", "admin")
-"""What a key may do: look at its tenant's things; add, cancel and delete them; read the service's metrics."""
+"""Rights of a key: read its tenant's data; add, cancel and delete them; read the metrics."""
 USUAL = frozenset({"read", "write"})
 
 _TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
@@ -27,12 +27,15 @@ _REVOKED = "revoked"
 
 
 class BadKeyFile(ValueError):
-    """A line of the key file says nothing we understand."""
+    """Error for an invalid line of the key file, or an invalid change to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What is known of a key. One without scopes is revoked: it opens nothing, yet the door stays locked."""
+    """An entry of the key file; a key without scopes is revoked.
+
+    A revoked key gives no access, but while it is listed, requests without a key get none either.
+    """
 
     tenant: str
     sha256: str
@@ -41,7 +44,7 @@ class Key:
 
     @property
     def id(self) -> str:
-        """What the key is called where it is listed, revoked or counted."""
+        """Identifier of the key in lists, for revoking it and for counting its requests."""
         return self.sha256[:12]
 
     @property
@@ -53,7 +56,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Every key there is or was."""
+    """All keys of the file, revoked ones included."""
 
     entries: tuple[Key, ...] = ()
 
@@ -61,7 +64,10 @@ class Keys:
         return bool(self.entries)
 
     def holder(self, key: str) -> Key | None:
-        """What is known of the key that was given. Looks at every entry, so that time tells nothing."""
+        """Find the entry of a key; None if it is unknown or revoked.
+
+        Every entry is compared, so that the time taken reveals nothing.
+        """
         given = hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
         found = None
         for entry in self.entries:
@@ -71,7 +77,7 @@ class Keys:
 
 
 def read(path: Path) -> Keys:
-    """The keys in a file; none where there is no file. Raises BadKeyFile, OSError."""
+    """Read the keys in a file; none if there is no file. Raises BadKeyFile, OSError."""
     try:
         text = path.read_text("utf-8")
     except FileNotFoundError:
@@ -82,7 +88,10 @@ def read(path: Path) -> Keys:
 
 
 class KeyRing:
-    """The keys of a file, read again when it changes. A file that turns bad leaves the last good keys in force."""
+    """The keys of a file, which is read again when it changes.
+
+    If the file becomes invalid, the last valid keys stay in force.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -90,7 +99,7 @@ class KeyRing:
         self._keys = read(path)
 
     def current(self) -> Keys:
-        """The keys in force now."""
+        """Return the keys now in force."""
         stamp = self._look()
         if stamp != self._stamp:
             try:
@@ -109,17 +118,19 @@ class KeyRing:
 
 
 def add(path: Path, tenant: str, scopes: Iterable[str] = USUAL, name: str | None = None) -> str:
-    """Make a key for `tenant` and append its hash to the file. The key itself is kept nowhere. Raises BadKeyFile, OSError."""
+    """Create a key for `tenant` and append its hash to the file; the key itself is not stored.
+
+    Raises BadKeyFile, OSError.
+    """
     if _TENANT.fullmatch(tenant) is None:
         raise BadKeyFile(f"a tenant is up to 63 lowercase letters, digits, - and _, not {tenant!r}")
     if name is not None and _NAME.fullmatch(name) is None:
         raise BadKeyFile(f"a key's name is up to 63 letters, digits, '.', - and _, not {name!r}")
     unknown = set(scopes) - set(SCOPES)
     if unknown or not scopes:
-        raise BadKeyFile(
-            f"a key's scopes are some of {', '.join(SCOPES)}, not {', '.join(sorted(unknown)) or 'none'}"
-        )
-    read(path)  # a line after a bad one would never count
+        given = ", ".join(sorted(unknown)) or "none"
+        raise BadKeyFile(f"a key's scopes are some of {', '.join(SCOPES)}, not {given}")
+    read(path)  # a key added to an invalid file would never be in force
     key = "ito_" + secrets.token_urlsafe(32)
     entry = Key(tenant, hashlib.sha256(key.encode()).hexdigest(), frozenset(scopes), name)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -131,7 +142,10 @@ def add(path: Path, tenant: str, scopes: Iterable[str] = USUAL, name: str | None
 
 
 def revoke(path: Path, key_id: str) -> Key:
-    """Take every right from the key whose id begins so. Raises BadKeyFile where not exactly one does, OSError."""
+    """Revoke the key whose id begins with `key_id`.
+
+    Raises BadKeyFile if not exactly one key's id does, OSError.
+    """
     found = [key for key in read(path).entries if key.id.startswith(key_id)] if key_id else []
     if len(found) != 1:
         raise BadKeyFile(
@@ -142,7 +156,7 @@ def revoke(path: Path, key_id: str) -> Key:
         revoked.line if found[0].sha256 in line else line
         for line in path.read_text("utf-8").splitlines()
     ]
-    # Written aside and moved into place: the service never reads half a file.
+    # The file is written elsewhere and moved into place, so the service never reads half of it.
     descriptor, aside = tempfile.mkstemp(dir=path.parent, prefix=".api-keys-")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -170,6 +184,7 @@ def _parsed(path: Path, number: int, line: str) -> Key:
     known = scopes <= set(SCOPES) or scopes == {_REVOKED}
     if match is None or not known or not _TENANT.fullmatch(match["tenant"]):
         raise BadKeyFile(
-            f"{path}, line {number}: expected a tenant, a SHA-256 in hexadecimal and, if you like, scopes and a name"
+            f"{path}, line {number}: expected a tenant, a SHA-256 in hexadecimal and, if you like, "
+            "scopes and a name"
         )
     return Key(match["tenant"], match["sha256"], scopes & set(SCOPES), match["name"])

@@ -1,8 +1,8 @@
-"""Managing API keys from the command line.
+"""The command line that manages API keys, `python -m service.access.keys COMMAND`.
 
-`python -m service.access.keys new [--tenant NAME] [--scope read]… [--name NAME]` prints a fresh key, once.
-`python -m service.access.keys list` shows what is known of each, `revoke ID` takes its rights.
-`python -m service.access.keys ensure` makes the first key, if there is none, and leaves it in `<data dir>/first-api-key`.
+`new [--tenant NAME] [--scope read]… [--name NAME]` prints a new key, once.
+`list` shows the entry of every key, `revoke ID` revokes one.
+`ensure` creates the first key if there is none, and writes it to `<data dir>/first-api-key`.
 """
 
 import argparse
@@ -16,7 +16,10 @@ from storage.configuration import BadSettings, read
 
 
 def ensure(settings: ServiceSettings) -> None:
-    """Where there is no key yet, make one and leave it in `<data dir>/first-api-key`, readable by its owner only."""
+    """Create the first key if there is none, and write it to `<data dir>/first-api-key`.
+
+    Only the file's owner can read it.
+    """
     if keyring.read(settings.key_file):
         return
     place = settings.data_dir / "first-api-key"
@@ -29,7 +32,7 @@ def ensure(settings: ServiceSettings) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; 0, or 2 with one line on standard error."""
+    """Run the command line; return 0, or 2 after one line on standard error."""
     chosen = _parser().parse_args(arguments)
     try:
         settings = read(ServiceSettings)

@@ -1,7 +1,7 @@
-"""The committed copies of the OpenAPI document and of the JSON Schemas, and the reference page made from them.
+"""The committed copies of the OpenAPI document, the JSON Schemas and the reference page.
 
-`python -m service.openapi` writes openapi/openapi.json, openapi/schemas/ and docs/reference.md; with
-`--check` it only says what differs.
+`python -m service.openapi` writes openapi/openapi.json, openapi/schemas/ and docs/reference.md;
+with `--check` it only says what differs.
 """
 
 import argparse
@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parents[2] / "openapi"
 
 
 def files(app: FastAPI) -> dict[Path, str]:
-    """The generated files, by their path from `openapi/`."""
+    """Generate the text of every file, by its path from `openapi/`."""
     documents = {Path("openapi.json"): app.openapi()}
     documents |= {Path("schemas", f"{name}.json"): schema for name, schema in schemas().items()}
     texts = {
@@ -31,7 +31,7 @@ def files(app: FastAPI) -> dict[Path, str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; 1 where `--check` finds a difference."""
+    """Run the command line; return 1 if `--check` finds a difference."""
     parser = argparse.ArgumentParser(
         prog="python -m service.openapi", description="Write the interface's committed documents."
     )

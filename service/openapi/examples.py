@@ -1,4 +1,7 @@
-"""An example of everything that is sent and answered, for the OpenAPI document. Tests send each, and hold each to its schema."""
+"""Examples of every request and response, for the OpenAPI document.
+
+Tests send each request and check each response against its schema.
+"""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -40,7 +43,7 @@ from contract.results import (
 DATASET = "ds_9tq4m2k7h3xa5c6e"
 JOB = "job_0cp5v0sc0qk3mt7d2a8n4e6r1g"
 PATH = {"dataset_id": DATASET, "job_id": JOB, "name": "layout-1.0"}
-"""What to put in addresses."""
+"""Values of the path parameters in the examples."""
 
 CSV = "t,voltage\n0.00,0.13\n0.01,0.17\n0.02,0.22\n0.03,0.18\n"
 JOBS: dict[str, dict[str, Any]] = {
@@ -130,7 +133,9 @@ RESULT = GeneratorResult(
         drift={"x": Component(expression="x - x^3", terms=(
             Term(term="x", value=1.0, active=True), Term(term="x^3", value=-1.0, active=True),
         ))},
-        diffusion={"x,x": Component(expression="0.25", terms=(Term(term="1", value=0.25, active=True),))},
+        diffusion={"x,x": Component(expression="0.25", terms=(
+            Term(term="1", value=0.25, active=True),
+        ))},
     ),
     generator=GeneratorAnalysis(
         ergodic=True,
@@ -141,15 +146,22 @@ RESULT = GeneratorResult(
             density=Density(grid=((-1.0, 0.0, 1.0),), values=(0.47, 0.064, 0.47)),
         ),
         fixed_points=tuple(FixedPoint(at=(x,), stable=x != 0.0) for x in (-1.0, 0.0, 1.0)),
-        passages=(Passage(from_=-1.0, to=1.0, mean_time=Estimate(value=41.03), kramers=Estimate(value=32.83)),),
+        passages=(Passage(
+            from_=-1.0, to=1.0, mean_time=Estimate(value=41.03), kramers=Estimate(value=32.83)
+        ),),
     ),
     provenance=Provenance(
-        version="0.1.0", parameters=ModelTerms.model_validate(DOUBLE_WELL).model_dump(mode="json"), seconds=0.4
+        version="0.1.0",
+        parameters=ModelTerms.model_validate(DOUBLE_WELL).model_dump(mode="json"),
+        seconds=0.4,
     ),
 )  # fmt: skip
 _EVENT = JobEvent(id="1773748800000-0", at=_NOON, state="queued", attempt=0, progress=Progress())
 EVENT = {"event": "job", "id": _EVENT.id, "data": _EVENT.model_dump_json()}
-METRICS = '# HELP itoscope_jobs Jobs that wait or run.\n# TYPE itoscope_jobs gauge\nitoscope_jobs{state="queued"} 2.0\n'
+METRICS = (
+    "# HELP itoscope_jobs Jobs that wait or run.\n# TYPE itoscope_jobs gauge\n"
+    'itoscope_jobs{state="queued"} 2.0\n'
+)
 
 
 def _json(document: Document) -> Any:
@@ -176,7 +188,7 @@ REQUESTS: Examples = {
         "multipart/form-data": {"all in one": WITH_FILE},
     },
 }
-"""Bodies by operation, media type, and what they are examples of."""
+"""Request bodies by operation, media type and name of the example."""
 
 RESPONSES: dict[tuple[str, str], dict[str, dict[str, Any]]] = {
     ("post", "/v1/datasets"): {
@@ -228,4 +240,4 @@ RESPONSES: dict[tuple[str, str], dict[str, dict[str, Any]]] = {
     },
     ("get", "/metrics"): {"200": {"text/plain": METRICS}},
 }
-"""Answers by operation, status and media type. Archives and pages have none."""
+"""Response bodies by operation, status and media type. Archives and pages have none."""

@@ -1,4 +1,4 @@
-"""The OpenAPI document: what FastAPI knows of the routes, and what only we know."""
+"""The OpenAPI document: what FastAPI knows of the routes, and what it does not know."""
 
 import json
 from typing import Any
@@ -23,17 +23,20 @@ _HAND_MADE: dict[str, TypeAdapter[Any]] = {
     "Layout": TypeAdapter(Layout),
     "Result": TypeAdapter(AnyResult),
 }
-"""Bodies that the routes read or write themselves, so that FastAPI does not know them."""
+"""Schemas of bodies that FastAPI does not know, because the routes read or write them."""
 
-_DESCRIPTION = """Upload trajectories, start a job, follow its progress and fetch the model. Every error response is a problem
-document (RFC 9457) with a stable `code`, the invalid fields and hints."""
+_DESCRIPTION = """Upload trajectories, start a job, follow its progress and fetch the model.
+Every error response is a problem document (RFC 9457) with a stable `code`, the invalid fields and
+hints."""
 
 
 _JOB_ENDED = {
     "summary": "A job has ended",
-    "description": "The job's record, as returned by `GET /v1/jobs/{job_id}`, sent to the job's `webhook`. It is signed "
-    "according to Standard Webhooks with the secret from `/v1/webhooks/secret`. It is delivered at least once, always with the "
-    "same `webhook-id`. Respond with 2xx within five seconds; otherwise delivery is repeated for three days. 410 stops it.",
+    "description": "The job's record, as returned by `GET /v1/jobs/{job_id}`, sent to the job's "
+    "`webhook`. It is signed according to Standard Webhooks with the secret from "
+    "`/v1/webhooks/secret`. It is delivered at least once, always with the same `webhook-id`. "
+    "Respond with 2xx within five seconds; otherwise delivery is repeated for three days. 410 "
+    "stops it.",
     "operationId": "job_ended",
     "parameters": [
         {
@@ -46,7 +49,8 @@ _JOB_ENDED = {
         for name, description in {
             "webhook-id": "Identifier of this message, the same for every delivery.",
             "webhook-timestamp": "Time of sending, in seconds since 1970.",
-            "webhook-signature": "`v1,` followed by the base64 HMAC-SHA256 of id, timestamp and body, joined by full stops.",
+            "webhook-signature": "`v1,` followed by the base64 HMAC-SHA256 of id, timestamp and "
+            "body, joined by full stops.",
         }.items()
     ],
     "requestBody": {
@@ -69,7 +73,7 @@ _DEPRECATION = {
 
 
 def document(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI 3.1 document of the application."""
+    """Build the OpenAPI 3.1 document of the application."""
     made = get_openapi(
         title=app.title,
         version=app.version,
@@ -95,14 +99,13 @@ def document(app: FastAPI) -> dict[str, Any]:
 
 
 def _finish(path: str, operation: dict[str, Any]) -> None:
-    """Problems have their own media type; every answer its id; a key is needed where the data are."""
+    """Add the problems' media type, the common headers and the need for a key to an operation."""
     for status, response in operation["responses"].items():
         if len(response.get("content", {})) > 1 and not response["content"].get(
             "application/json", {"": ""}
         ).get("schema"):
-            del response["content"][
-                "application/json"
-            ]  # which FastAPI adds where it does not know the answer
+            # FastAPI adds it where it does not know the response.
+            del response["content"]["application/json"]
         response.setdefault("headers", {})["X-Request-Id"] = {
             "description": "Identifier of this request in the logs.",
             "schema": {"type": "string"},
@@ -118,7 +121,7 @@ def _finish(path: str, operation: dict[str, Any]) -> None:
 
 
 def _add_examples(made: dict[str, Any]) -> None:
-    """Of what is sent, of what is answered, and of every problem by its code."""
+    """Add the examples of requests, responses and problems to the document."""
     by_status: dict[str, dict[str, Any]] = {}
     for code, (status, title) in CODES.items():
         value = problem(status, code, title, f"{title}.").model_dump(mode="json")
@@ -141,7 +144,7 @@ def _add_examples(made: dict[str, Any]) -> None:
 
 
 def install(app: FastAPI) -> None:
-    """Serve that document at /openapi.json; it is made once."""
+    """Serve the document at /openapi.json; it is built once."""
     made: dict[str, Any] = {}
 
     def cached() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The reference page of the documents, made from their JSON Schemas: every field with its type, default and meaning."""
+"""The reference page of the documents: every field with its type, default and description."""
 
 import json
 from collections.abc import Mapping
@@ -7,15 +7,15 @@ from typing import Any
 HEAD = """# Reference: every field of every document
 
 Generated from the JSON Schemas (`openapi/schemas/`, `/v1/schemas` of a running service) by
-`python -m service.openapi`. Units in brackets refer to the data: [time] and [state] are the units of time and of the
-variables. Requests are described in [openapi.json](../openapi/openapi.json) and at `/docs` of a running service, errors in
-[problems.md](problems.md).
+`python -m service.openapi`. Units in brackets refer to the data: [time] and [state] are the units
+of time and of the variables. Requests are described in [openapi.json](../openapi/openapi.json) and
+at `/docs` of a running service, errors in [problems.md](problems.md).
 """
 Schema = Mapping[str, Any]
 
 
 def page(schemas: Mapping[str, Schema]) -> str:
-    """All documents and the objects in them as Markdown, each once, in the order in which they are met."""
+    """Write all documents and the objects in them as Markdown, each once, in order."""
     found: dict[str, Schema] = {}
     for schema in schemas.values():
         found |= {name: part for name, part in _objects(schema).items() if name not in found}

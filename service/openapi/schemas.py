@@ -1,4 +1,4 @@
-"""The JSON Schema of each document, one file a version: what may be sent, what comes back, with defaults and descriptions."""
+"""The JSON Schema of each document, by version, with defaults and descriptions."""
 
 from functools import cache
 from typing import Any
@@ -27,22 +27,23 @@ _DOCUMENTS = dict(sorted((_SHARED | _RESULTS).items()))
 
 
 def names() -> tuple[str, ...]:
-    """Every schema with its version, e.g. `layout-1.0`."""
+    """List the name of every schema with its version, e.g. `layout-1.0`."""
     return tuple(f"{document}-{SCHEMA_VERSION}" for document in _DOCUMENTS)
 
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """Every schema by name and version."""
+    """Build every schema, by name and version."""
     return {f"{document}-{SCHEMA_VERSION}": _made(document) for document in _DOCUMENTS}
 
 
 def schema(name: str) -> dict[str, Any] | None:
-    """The schema called `name`, with or without its version; None where there is none."""
+    """Return the schema called `name`, with or without its version; None if there is none."""
     document = name.removesuffix(f"-{SCHEMA_VERSION}")
     return _made(document) if document in _DOCUMENTS else None
 
 
-# One at a time: all of them take a quarter of a second, and the page needs the smallest.
+# Schemas are built one at a time: all of them take a quarter of a second, and the page needs only
+# the smallest.
 @cache
 def _made(document: str) -> dict[str, Any]:
     return {

@@ -1,7 +1,7 @@
-"""About how long a job will take, from what is known before it starts: the number of increments, variables and terms.
+"""An estimate of a job's computing time from the number of increments, variables and terms.
 
-From measurements on one core (`python -m benchmarks.speed`, `benchmarks.plane`); right to a factor of three or so: enough to tell
-jobs of seconds from jobs of minutes.
+It rests on measurements on one core (`python -m benchmarks.speed`, `benchmarks.plane`) and is right
+to a factor of about three: enough to distinguish jobs of seconds from jobs of minutes.
 """
 
 from math import comb
@@ -13,18 +13,22 @@ from contract.jobs import DataJob, GeneratorJob, Job
 
 START = 0.3
 ONE_VARIABLE = 8e-8
-"""Seconds an increment, in one variable."""
+"""Seconds per increment in one variable."""
 SEVERAL = 1.6e-7
-"""Seconds an increment and term, in several."""
+"""Seconds per increment and term in several variables."""
 ALGORITHM_1 = 3e-6
-"""Seconds an increment, of the paper's estimator."""
+"""Seconds per increment with the paper's estimator."""
 ANALYSIS = {1: 1.0, 2: 15.0}
 """Seconds for the generator, by the number of variables; three and more take little."""
 
 
 def estimated_seconds(job: Job, dataset: Dataset | None) -> float:
-    """Seconds on one core; `dataset` is that of a job that starts from data. A model of an earlier job counts as one
-    of one variable."""
+    """Estimate the computing time on one core [s].
+
+    dataset   the data of a job that starts from data
+
+    A model of an earlier job counts as a model of one variable.
+    """
     variables, fits = 1, 0.0
     if isinstance(job, DataJob):
         assert dataset is not None

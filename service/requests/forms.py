@@ -18,7 +18,7 @@ MOST_FIELDS = 16
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What came: the `file` part, if any, and the text of the other parts."""
+    """A received form: the `file` part, if any, and the text of the other parts."""
 
     file: UploadFile | None
     fields: dict[str, bytes]
@@ -28,7 +28,10 @@ class Form:
 async def reading(
     request: Request, stream: AsyncGenerator[bytes], *, accepted: tuple[str, ...], field_limit: int
 ) -> AsyncIterator[Form]:
-    """A form that may hold a `file` and the `accepted` fields, each at most `field_limit` bytes; its files are closed at the end.
+    """Read a form, and close its files at the end.
+
+    accepted      names of the fields that it may hold besides `file`
+    field_limit   bytes of the largest field
 
     Raises Refusal: invalid-multipart, invalid-request, and whatever reading the body raises.
     """
@@ -80,7 +83,7 @@ async def _form_of(data: FormData, accepted: tuple[str, ...], field_limit: int) 
 
 @contextmanager
 def within_field(name: str) -> Iterator[None]:
-    """Name the part in whatever is refused while reading it."""
+    """Name the part in every refusal raised while it is read."""
     try:
         yield
     except Refusal as refusal:

@@ -1,4 +1,4 @@
-"""The list of jobs: which page of it, and which jobs are wanted."""
+"""The queries of lists: the page, and the filters of the list of jobs."""
 
 from typing import Annotated, Any
 
@@ -6,17 +6,26 @@ from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import Field, ValidationError
 
+from contract.base import Document
 from contract.jobs import Labels
 from contract.kinds import KindName
 from contract.records import State
-from service.requests.paging import Page
 from storage.listing import JobFilter
 
 _LABEL = "label."
 
 
+class Page(Document):
+    """One page of a list."""
+
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
+    """Number of entries per page."""
+    cursor: Annotated[str, Field(max_length=200)] | None = None
+    """Value of `next_cursor` from the previous page."""
+
+
 class JobPage(Page):
-    """Which part of the list of jobs, and which of them."""
+    """A page of the list of jobs, with filters."""
 
     state: State | None = None
     """Only jobs in this state."""
@@ -29,12 +38,12 @@ class JobPage(Page):
 
     @property
     def wanted(self) -> JobFilter:
-        """The jobs that belong in the list."""
+        """Filter that the jobs in the list pass."""
         return JobFilter(self.state, self.kind, self.dataset, self.labels)
 
 
 async def job_page(request: Request) -> JobPage:
-    """The page that the query asks for. Raises RequestValidationError."""
+    """Read the requested page from the query. Raises RequestValidationError."""
     given: dict[str, Any] = {}
     labels: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
@@ -62,7 +71,7 @@ def _as_sent(location: tuple[int | str, ...]) -> tuple[int | str, ...]:
 
 
 def parameters() -> list[dict[str, Any]]:
-    """The query as the OpenAPI document has it."""
+    """List the query's parameters for the OpenAPI document."""
     described = []
     for name, schema in JobPage.model_json_schema()["properties"].items():
         parameter = {
@@ -73,7 +82,7 @@ def parameters() -> list[dict[str, Any]]:
             "schema": schema,
         }
         if name == "labels":
-            # Spelled so, each member of the object is a parameter of its own.
+            # With this style, each member of the object is a parameter of its own.
             parameter |= {"style": "form", "explode": True}
             schema["propertyNames"] = {"pattern": r"^label\."}
             schema["examples"] = [{"label.experiment": "trap-17"}]

@@ -1,4 +1,4 @@
-"""Every exchange has an id, a log line, a place in the statistics and, come what may, an answer."""
+"""Middleware that gives every request an id, a log line, a place in the metrics and an answer."""
 
 import re
 import time
@@ -19,17 +19,22 @@ _GUARDS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
 }
-"""What no answer may do in a browser, unless its route allows it."""
+"""Headers that restrict what a response may do in a browser, unless its route sets them."""
 _log = structlog.get_logger("service")
 
 
 class ExchangeMiddleware:
-    """Gives or takes over `X-Request-Id`, logs one event a request, answers `internal-error` where all else failed."""
+    """ASGI middleware around every request.
+
+    It takes over or creates `X-Request-Id`, logs one event per request, and answers
+    `internal-error` if everything else failed.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

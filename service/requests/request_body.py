@@ -1,4 +1,4 @@
-"""Reading a request's body: never more than allowed, never waiting for one that has stopped coming."""
+"""Reading of a request's body, with a limit on its size and on the time without new bytes."""
 
 from collections.abc import AsyncGenerator
 
@@ -9,7 +9,11 @@ from service.errors import Refusal
 
 
 async def chunks(request: Request, limit: int, idle_seconds: float) -> AsyncGenerator[bytes]:
-    """The body piece by piece. Raises Refusal: body-too-large (by its announced length or by counting), body-timeout."""
+    """Yield the body in pieces.
+
+    Raises Refusal: body-too-large (by the announced length or by counting), body-timeout,
+    unsupported-media-type.
+    """
     if announced(request) > limit:
         raise too_large(limit)
     if request.headers.get("content-encoding", "identity").strip().lower() not in ("identity", ""):
@@ -41,20 +45,21 @@ async def chunks(request: Request, limit: int, idle_seconds: float) -> AsyncGene
 
 
 def announced(request: Request) -> int:
-    """How many bytes the body is said to hold; 0 where nothing is said."""
+    """Return the body's announced number of bytes; 0 if none is announced."""
     said = request.headers.get("content-length", "")
     return int(said[:20]) if said.isdecimal() else 0
 
 
 async def whole(request: Request, limit: int, idle_seconds: float) -> bytes:
-    """The body in one piece; for small documents."""
+    """Return the body of a small document in one piece. Raises Refusal as `chunks` does."""
     return b"".join([chunk async for chunk in chunks(request, limit, idle_seconds)])
 
 
 def too_large(limit: int) -> Refusal:
-    """The refusal of a body that is larger than `limit` bytes."""
+    """Build the refusal of a body that is larger than `limit` bytes."""
     detail = f"The body may not exceed {limit / 1e6:g} MB."
     hints = (
-        "Split the trajectories over several datasets, or upload a denser format such as NPY or Parquet.",
+        "Split the trajectories over several datasets, or upload a denser format such as NPY or "
+        "Parquet.",
     )
     return Refusal("body-too-large", detail, hints=hints, headers={"Connection": "close"})

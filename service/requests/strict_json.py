@@ -1,4 +1,7 @@
-"""JSON to the letter (RFC 8259, and I-JSON where it is silent): whatever two parsers could read differently is refused."""
+"""Strict JSON (RFC 8259, and I-JSON where it is silent).
+
+Whatever two parsers could read differently is refused.
+"""
 
 import json
 import math
@@ -8,13 +11,13 @@ from typing import Any, NoReturn
 from service.errors import Refusal
 
 MOST_DIGITS = 300
-"""Longer integers exceed any double."""
+"""Digits of the longest integer that is accepted; longer ones exceed any double."""
 
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def parse(body: bytes) -> Any:
-    """The value that `body` holds. Raises Refusal (invalid-json), which never repeats the body's own text."""
+    """Parse `body`. Raises Refusal (invalid-json), which never repeats the body's own text."""
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -47,7 +50,10 @@ def parse(body: bytes) -> Any:
 
 
 def canonical(value: Any) -> bytes:
-    """The one spelling of a value: equal values have equal bytes. Raises Refusal where writing needs more depth than reading."""
+    """Write a value in its canonical form: equal values give equal bytes.
+
+    Raises Refusal if the value is nested too deeply: writing needs more depth than reading.
+    """
     try:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
     except RecursionError:

@@ -1,4 +1,4 @@
-"""From what a caller sent to a job that can run: its data kept as a dataset, its references checked, nothing left to guess."""
+"""Submitted jobs made ready to run: data stored as a dataset, references checked, defaults set."""
 
 from collections.abc import AsyncGenerator
 from typing import Any
@@ -36,12 +36,14 @@ async def resolved(
     layout: Layout | None = None,
     short: bool = False,
 ) -> tuple[Job, Dataset | None]:
-    """The job as it will be recorded: with a dataset instead of data, every default filled in; and that dataset, if it has one.
+    """Return the job as it will be recorded, and its dataset, if it has one.
 
-    request  learns of it where the job uses what is deprecated
-    given    the JSON value that was sent
-    upload   a file that came with it
-    layout   how to read the file or the inline data
+    The job names a dataset instead of holding data, and every default is filled in.
+
+    request  request on which the use of deprecated fields is noted
+    given    JSON value that was sent
+    upload   file that was sent with it
+    layout   layout of the file or the inline data
     short    whether the value is so small that checking it holds up nobody
 
     Raises Refusal (invalid-request, body-too-large), UnreadableData, StoreUnavailable.
@@ -87,7 +89,7 @@ async def resolved(
 
 
 async def _kept(context: Context, tenant: str, body: bytes, layout: Layout) -> Dataset:
-    """Inline data as a dataset."""
+    """Store inline data as a dataset."""
     with uploads.scratch_folder(context.settings.scratch) as folder:
         inline = await uploads.spool(_once(body), folder, "application/json", None)
         try:
@@ -100,7 +102,10 @@ async def _kept(context: Context, tenant: str, body: bytes, layout: Layout) -> D
 
 
 def _without_data(given: Any) -> tuple[Any, dict[str, Any] | None]:
-    """The job and its inline data apart: the data are looked at by the reader, in its own process, as any upload."""
+    """Separate the job and its inline data.
+
+    The reader parses the data in its own process, as it does every upload.
+    """
     if (
         not isinstance(given, dict)
         or given.get("kind") not in _DATA_KINDS
@@ -133,7 +138,7 @@ def _parsed(given: Any, limit: int) -> Job:
 
 
 def _check_webhook(job: Job, settings: ServiceSettings) -> None:
-    """Whether the operator lets this address be told; its network address is looked at when it is."""
+    """Check that the operator allows the webhook's host; its IP address is checked on delivery."""
     if job.webhook is None or host_allowed(job.webhook.url, settings.webhook_hosts):
         secure = (
             job.webhook is None or job.webhook.url.startswith("https:") or settings.webhook_networks
@@ -166,7 +171,7 @@ async def _known_dataset(context: Context, tenant: str, dataset_id: str) -> Data
 
 
 def _check_variables(job: DataJob, dataset: Dataset) -> None:
-    """Bounds and periods belong to variables that the dataset has."""
+    """Check that bounds and periods belong to variables of the dataset."""
     columns = {variable.name: variable.column for variable in dataset.report.variables}
     faults = tuple(
         ProblemError(
@@ -217,7 +222,7 @@ def _invalid(what: str, faults: tuple[ProblemError, ...], hints: tuple[str, ...]
 
 
 def _inside_data(fault: ProblemError) -> ProblemError:
-    """The reader saw the inline data as a file of its own."""
+    """Prefix a fault's pointer: to the reader, the inline data are a file of their own."""
     place = fault.pointer or "#"
     return (
         fault

@@ -1,4 +1,4 @@
-"""What arrives with a request: a file as the whole body or as a part of a form, and how it says it is to be read."""
+"""The file of a request, as its whole body or as a part of a form, and the layout given for it."""
 
 from dataclasses import dataclass
 from email.message import Message
@@ -19,11 +19,11 @@ from service.validation_errors import document_faults
 FORM = "multipart/form-data"
 
 _UNSAID = {"", "application/octet-stream", "application/x-www-form-urlencoded"}
-"""Content types that say nothing; the last is what curl sends when it is not told."""
+"""Content types without information; the last is curl's default."""
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
+class UploadedForm:
     """A form's file, if it had one, and the JSON text of its other parts."""
 
     upload: Upload | None
@@ -31,12 +31,15 @@ class Arrived:
 
 
 def media_type(request: Request) -> str:
-    """The content type without its parameters, lower case."""
+    """Return the content type in lower case, without its parameters."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 async def raw_upload(request: Request, settings: ServiceSettings, folder: Path) -> Upload:
-    """The whole body as a file. Raises Refusal (body-too-large, body-timeout, digest-mismatch)."""
+    """Read the whole body as a file.
+
+    Raises Refusal (body-too-large, body-timeout, digest-mismatch).
+    """
     _, options = parse_options_header(request.headers.get("content-disposition"))
     filename = options.get(b"filename", b"").decode("utf-8", "replace") or _extended_filename(
         request
@@ -49,25 +52,26 @@ async def raw_upload(request: Request, settings: ServiceSettings, folder: Path) 
 
 async def form(
     request: Request, settings: ServiceSettings, folder: Path, *accepted: str
-) -> Arrived:
-    """A multipart form with a `file` and the `accepted` JSON parts. Raises Refusal."""
+) -> UploadedForm:
+    """Read a multipart form with a `file` and the `accepted` JSON parts. Raises Refusal."""
     chunks = request_body.chunks(request, settings.max_upload_bytes, settings.body_idle_seconds)
     async with forms.reading(
         request, chunks, accepted=accepted, field_limit=settings.max_job_bytes
     ) as received:
         if received.file is None:
-            return Arrived(None, received.fields)
+            return UploadedForm(None, received.fields)
         said = (received.file.content_type or "").partition(";")[0].strip().lower()
         upload = await uploads.spool(
             uploads.pieces_of(received.file.file), folder, _said(said), received.file.filename
         )
-        return Arrived(upload, received.fields)
+        return UploadedForm(upload, received.fields)
 
 
 def layout(request: Request, query: Layout, part: bytes | None) -> Layout | None:
-    """The layout given by query parameters and in the JSON part `layout`; the former win. None where nothing was given.
+    """Merge the layouts given by query parameters and by the JSON part `layout`; None without any.
 
-    Column names may be repeated parameters or one list with commas. Raises Refusal (invalid-json, invalid-request).
+    Query parameters take precedence. Column names may be repeated parameters or one list with
+    commas. Raises Refusal (invalid-json, invalid-request).
     """
     given = {name: getattr(query, name) for name in query.model_fields_set}
     columns = given.get("state_columns")
@@ -95,7 +99,10 @@ def layout(request: Request, query: Layout, part: bytes | None) -> Layout | None
 
 
 def _extended_filename(request: Request) -> str | None:
-    """A name spelled as `filename*=UTF-8''na%C3%AFve.csv` (RFC 6266), which the parser of forms passes over."""
+    """Read a name given as `filename*=UTF-8''na%C3%AFve.csv` (RFC 6266).
+
+    The parser of forms ignores this spelling.
+    """
     header = Message()
     header["Content-Disposition"] = request.headers.get("content-disposition", "")
     return header.get_filename()

@@ -1,4 +1,4 @@
-"""From the bytes of an upload to a kept dataset: to disk in constant memory, read by a child process, stored under its hash."""
+"""Uploads made datasets: written to disk in constant memory, read by a child, stored by hash."""
 
 import base64
 import hashlib
@@ -23,11 +23,11 @@ _SCRATCH = "upload-"
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """Bytes as they came, on disk, with what was said about them."""
+    """An uploaded file on disk, with its declared type and name."""
 
     path: Path
     content: "hashlib._Hash"
-    """SHA-256 of the bytes, still open for more."""
+    """SHA-256 of the bytes, to which more may be added."""
     size: int
     media_type: str | None
     filename: str | None
@@ -35,14 +35,14 @@ class Upload:
 
 @contextmanager
 def scratch_folder(root: Path) -> Iterator[Path]:
-    """A folder for one upload, gone afterwards."""
+    """Create a folder for one upload, and remove it afterwards."""
     root.mkdir(parents=True, exist_ok=True)
     with own_folder(root, _SCRATCH) as folder:
         yield folder
 
 
 def sweep(scratch: Path, data_dir: Path) -> None:
-    """Remove what uploads, and deletions, left behind when their process was killed."""
+    """Remove what uploads and deletions left behind when their process was killed."""
     sweep_folders(scratch, _SCRATCH)
     for home in (*data_dir.glob("datasets/*"), *data_dir.glob("results/*")):
         sweep_folders(home, INCOMING)
@@ -51,7 +51,7 @@ def sweep(scratch: Path, data_dir: Path) -> None:
 async def spool(
     chunks: AsyncIterator[bytes], folder: Path, media_type: str | None, filename: str | None
 ) -> Upload:
-    """Write a stream into `folder`, hashing on the way; holds about one megabyte at a time."""
+    """Write a stream into `folder` and hash it, holding about one megabyte at a time."""
     path = folder / "upload"
     digest = hashlib.sha256()
     pending = bytearray()
@@ -73,7 +73,7 @@ async def spool(
 
 
 async def pieces_of(file: BinaryIO) -> AsyncGenerator[bytes]:
-    """An open file, piece by piece."""
+    """Yield an open file in pieces."""
     while piece := await run_sync(file.read, _PIECE):
         yield piece
 
@@ -81,9 +81,10 @@ async def pieces_of(file: BinaryIO) -> AsyncGenerator[bytes]:
 async def keep(
     context: Context, tenant: str, upload: Upload, layout: Layout
 ) -> tuple[Dataset, bool]:
-    """Read an upload and store it; the dataset, and whether it is new. The same bytes and layout are read only once.
+    """Read an upload and store it; return the dataset, and whether it is new.
 
-    Raises UnreadableData, Refusal (quota-exceeded).
+    The same bytes with the same layout are read only once. Raises UnreadableData, Refusal
+    (quota-exceeded).
     """
     dataset_id = identifier(upload, layout)
     datasets = context.stores.datasets
@@ -116,14 +117,17 @@ async def keep(
 
 
 def identifier(upload: Upload, layout: Layout) -> str:
-    """`ds_` and 80 bits of the hash of the bytes and of the layout given with them."""
+    """Return `ds_` and 80 bits of the hash of the bytes and the given layout."""
     digest = upload.content.copy()
     digest.update(strict_json.canonical(layout.model_dump(mode="json", exclude_defaults=True)))
     return "ds_" + base64.b32encode(digest.digest()).decode().lower()[:16]
 
 
 def check_digest(upload: Upload, content_digest: str | None) -> None:
-    """Compare with the sender's own `Content-Digest` (RFC 9530), where it gives a SHA-256. Raises Refusal (digest-mismatch)."""
+    """Compare the hash with the sender's `Content-Digest` (RFC 9530), if it gives a SHA-256.
+
+    Raises Refusal (digest-mismatch).
+    """
     ours = f"sha-256=:{base64.b64encode(upload.content.digest()).decode()}:"
     claims = [claim.strip() for claim in (content_digest or "").split(",")]
     theirs = [claim for claim in claims if claim.startswith("sha-256=")]
@@ -136,7 +140,7 @@ def check_digest(upload: Upload, content_digest: str | None) -> None:
 
 
 def _label(filename: str | None) -> str | None:
-    """The last part of a file's name, printable: a label, never a path."""
+    """Return the printable last part of a file's name: a label, never a path."""
     if filename is None:
         return None
     last = filename.replace("\\", "/").rsplit("/", 1)[-1]

@@ -1,4 +1,7 @@
-"""Answers to who uses what will go away say so: `Deprecation` (RFC 9745), `Sunset` (RFC 8594), a link to what to do instead."""
+"""Response headers on deprecated operations and fields.
+
+`Deprecation` (RFC 9745) and `Sunset` (RFC 8594) give dates, `Link` leads to what to use instead.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time
@@ -15,30 +18,33 @@ _NOTED = "deprecations"
 
 
 def note(request: Request, used: Iterable[Deprecation]) -> None:
-    """Have the answer to this request tell of them."""
+    """Record the deprecations that the response to this request must report."""
     request.scope.setdefault(_NOTED, []).extend(used)
 
 
 def headers(scope: Scope) -> Sequence[tuple[str, str]]:
-    """What the answer to a request must carry: of its operation, and of what was noted on the way."""
+    """List the response's headers on its deprecated operation and the recorded deprecations."""
     operation = Deprecation.of(getattr(scope.get("route"), "openapi_extra", None))
     found = [*([operation] if operation else []), *scope.get(_NOTED, [])]
     if not found:
         return []
     since = min(one.since for one in found)
     sunsets = [one.sunset for one in found if one.sunset is not None]
-    told = [("Deprecation", f"@{int(_midnight(since).timestamp())}")]
+    fields = [("Deprecation", f"@{int(_midnight(since).timestamp())}")]
     if sunsets:
-        told.append(("Sunset", format_datetime(_midnight(min(sunsets)), usegmt=True)))
-    told += [
+        fields.append(("Sunset", format_datetime(_midnight(min(sunsets)), usegmt=True)))
+    fields += [
         ("Link", f'<{link}>; rel="deprecation"; type="text/html"')
         for link in dict.fromkeys(one.link for one in found)
     ]
-    return told
+    return fields
 
 
 def used(document: BaseModel, given: Any) -> Iterator[Deprecation]:
-    """Deprecated fields of a document that are in the JSON it was read from; defaults and presets are not the caller's."""
+    """Yield a document's deprecated fields that are in the JSON it was read from.
+
+    Fields from defaults and presets are not the caller's and do not count.
+    """
     if not isinstance(given, dict):
         return
     for name, field in type(document).model_fields.items():

@@ -1,4 +1,4 @@
-"""Waiting for a job (`Prefer: wait=N`, RFC 7240) without holding a thread or a connection to the store."""
+"""Waiting for a job (`Prefer: wait=N`, RFC 7240) without holding a thread or a connection."""
 
 import re
 import time
@@ -10,15 +10,15 @@ from contract.records import JobRecord
 from service.dependencies import Context, still_admitted, unauthorized
 
 LONGEST = 60
-"""Seconds that one request may wait."""
+"""Longest wait of one request [s]."""
 
 CONNECTION_LOOK = 5.0
-"""Seconds after which it is seen whether the caller is still there."""
+"""Seconds between two checks whether the caller is still connected."""
 _WAIT = re.compile(r"wait\s*=\s*\"?(\d{1,9})\"?", re.IGNORECASE)
 
 
 def preferred_seconds(request: Request) -> int | None:
-    """N of `Prefer: wait=N`, at most LONGEST; None where the caller does not want to wait."""
+    """Return N of `Prefer: wait=N`, at most LONGEST; None if the caller does not want to wait."""
     for preference in ",".join(request.headers.getlist("prefer")).split(","):
         match = _WAIT.fullmatch(preference.split(";")[0].strip())
         if match is not None:
@@ -29,9 +29,9 @@ def preferred_seconds(request: Request) -> int | None:
 async def until_terminal(
     request: Request, context: Context, tenant: str, record: JobRecord, seconds: int
 ) -> JobRecord | None:
-    """The record when the job has ended or the time is over; None where the job is gone.
+    """Return the record when the job has ended or the time is over; None if the job is gone.
 
-    Raises StoreUnavailable, Refusal (unauthorized) where the key was revoked meanwhile.
+    Raises StoreUnavailable, Refusal (unauthorized) if the key was revoked meanwhile.
     """
     if record.terminal or seconds == 0:
         return record

@@ -1,4 +1,4 @@
-"""Which representation a caller wants (`Accept`, RFC 9110 §12.5.1)."""
+"""Content negotiation by `Accept` (RFC 9110 §12.5.1)."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,10 @@ from service.errors import Refusal
 
 
 def chosen(request: Request, offered: Sequence[str]) -> str:
-    """The media type that the caller likes best of those offered; of equals the first. Raises Refusal (not-acceptable)."""
+    """Choose the offered media type that the caller prefers; the first of equals.
+
+    Raises Refusal (not-acceptable).
+    """
     ranges = [
         _range(text)
         for text in ",".join(request.headers.getlist("accept")).split(",")
@@ -16,9 +19,9 @@ def chosen(request: Request, offered: Sequence[str]) -> str:
     ]
     if not ranges:
         return offered[0]
-    liking = {kind: _quality(kind, ranges) for kind in offered}
-    best = max(offered, key=lambda kind: liking[kind])  # the first of equals
-    if liking[best] == 0:
+    quality = {kind: _quality(kind, ranges) for kind in offered}
+    best = max(offered, key=lambda kind: quality[kind])  # the first of equals
+    if quality[best] == 0:
         raise Refusal(
             "not-acceptable",
             f"This is available as {' and as '.join(offered)}.",
@@ -29,7 +32,7 @@ def chosen(request: Request, offered: Sequence[str]) -> str:
 
 
 def _range(text: str) -> tuple[str, float]:
-    """A media range and how much it is wanted, 0 to 1. One whose `q` makes no sense is wanted."""
+    """Parse a media range and its quality from 0 to 1; an invalid `q` counts as 1."""
     kind, *parameters = (part.strip().lower() for part in text.split(";"))
     quality = 1.0
     for parameter in parameters:
@@ -43,7 +46,7 @@ def _range(text: str) -> tuple[str, float]:
 
 
 def _quality(kind: str, ranges: Sequence[tuple[str, float]]) -> float:
-    """How much a media type is wanted: the most specific range that fits it decides."""
+    """Return the quality of a media type: that of the most specific range that matches it."""
     for fitting in (kind, kind.partition("/")[0] + "/*", "*/*"):
         found = [quality for name, quality in ranges if name == fitting]
         if found:

@@ -1,6 +1,6 @@
-"""A result as NumPy's archive: every array under its place in the document, for `np.load`.
+"""A result as a NumPy archive, which holds every array by its place in the document.
 
-NumPy is imported where it is used: a service that nobody asks for an archive does without.
+NumPy is imported only where it is used, so that a service without such requests does not load it.
 """
 
 import base64
@@ -16,19 +16,20 @@ if TYPE_CHECKING:
 MEDIA_TYPE = "application/x-npz"
 
 DOCUMENT = "document"
-"""The member that holds the whole document as JSON text; an encoded array is there by the name of its own member."""
+"""Member with the whole document as JSON text, in which an encoded array is its member's name."""
 
 _ROWS = ("ci", "im_ci", "at")
-"""Fields of a few numbers that belong together."""
+"""Fields that hold a few numbers which belong together."""
 _WITHOUT = ("provenance", "warnings")
-"""What a result says in words only."""
+"""Parts of a result that hold no arrays."""
 
 
 def archive(document: bytes) -> bytes:
-    """The archive of a result document; for `np.load(…, allow_pickle=False)`.
+    """Build the archive of a result document, for `np.load(…, allow_pickle=False)`.
 
-    A list of numbers, rectangular ones of lists too, is an array of doubles; null is NaN. Of a list of objects a number
-    of each makes one array, `generator.spectrum.eigenvalues.re`; arrays of each have its number, `generator.committors.0.values`.
+    A list of numbers, or a rectangular list of lists, is an array of doubles; null is NaN. In a
+    list of objects, a number of each makes one array (`generator.spectrum.eigenvalues.re`), and
+    arrays are numbered (`generator.committors.0.values`).
     """
     import numpy as np
 
@@ -44,7 +45,7 @@ def archive(document: bytes) -> bytes:
 
 
 def _arrays(place: str, value: Any) -> "Iterator[tuple[str, npt.NDArray[Any]]]":
-    """Every array in a part of a document, by its place."""
+    """Yield every array in a part of a document, with its place."""
     if _is_encoded(value):
         yield place, _decoded(value)
     elif isinstance(value, dict):
@@ -62,7 +63,7 @@ def _arrays(place: str, value: Any) -> "Iterator[tuple[str, npt.NDArray[Any]]]":
 
 
 def _columns(place: str, items: list[dict[str, Any]]) -> "Iterator[tuple[str, npt.NDArray[Any]]]":
-    """A list of objects: a number that all have becomes one array; arrays of theirs stay each its own."""
+    """Yield the arrays in a list of objects: one for each number they share, and each array."""
     for name in dict.fromkeys(name for item in items for name in item):
         values = [item.get(name) for item in items]
         estimates = [value for value in values if isinstance(value, dict) and "value" in value]
@@ -79,7 +80,10 @@ def _columns(place: str, items: list[dict[str, Any]]) -> "Iterator[tuple[str, np
 
 
 def _array(values: list[Any]) -> "npt.NDArray[Any] | None":
-    """Numbers, truth values or texts as an array; None where they are anything else, or not rectangular, or all null."""
+    """Convert numbers, truth values or texts to an array.
+
+    Return None if they are anything else, or not rectangular, or all null.
+    """
     import numpy as np
 
     if all(isinstance(value, bool) for value in values):
@@ -93,7 +97,7 @@ def _array(values: list[Any]) -> "npt.NDArray[Any] | None":
 
 
 def _shape(values: list[Any]) -> tuple[int, ...] | None:
-    """Of each of the values, alike but for nulls."""
+    """Return the common shape of the values that are not null; None if they differ."""
     shapes = {
         () if isinstance(value, (int, float)) and not isinstance(value, bool) else _rows(value)
         for value in values
@@ -112,7 +116,7 @@ def _empty(values: list[Any]) -> bool:
 
 
 def _filled(values: list[Any], shape: tuple[int, ...]) -> list[Any]:
-    """The numbers in order, NaN for what is null."""
+    """List the numbers in order, with NaN for null."""
     if not shape:
         return [float("nan") if value is None else value for value in values]
     nothing = [None] * shape[0]
@@ -134,7 +138,7 @@ def _decoded(value: dict[str, Any]) -> "npt.NDArray[np.float64]":
 
 
 def _by_name(value: Any, place: str) -> Any:
-    """The document with each encoded array replaced by the name of its member."""
+    """Replace each encoded array in a document by the name of its member."""
     if _is_encoded(value):
         return {"npz": place}
     if isinstance(value, dict):

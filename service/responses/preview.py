@@ -1,4 +1,4 @@
-"""A dataset in a few thousand numbers: one pass over its samples, a chunk at a time."""
+"""The preview of a dataset in a few thousand numbers, from one pass over chunks of its samples."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,24 +12,24 @@ from contract.datasets import DatasetPreview, DatasetReport, Stretch
 Floats = NDArray[np.float64]
 
 MOST_STRETCHES = 12
-"""A picture of more is a thicket."""
+"""Largest number of segments shown; a plot of more is unreadable."""
 BINS = 60
 CHUNK = 1 << 18
-"""Samples looked at together."""
+"""Number of samples processed together."""
 
 
 def preview(folder: Path, report: DatasetReport, points: int) -> DatasetPreview:
-    """The preview of a dataset's files.
+    """Build the preview of a dataset's files.
 
-    folder   with states.npy, times.npy and segments.npy, see storage/stores.py
-    points   pieces into which the stretches are cut, all together
+    folder   folder with states.npy, times.npy and segments.npy, see storage/stores.py
+    points   total number of time bins of the shown segments
     """
     states, times, segments = (
         np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("states", "times", "segments")
     )
     names = [variable.name for variable in report.variables]
     lengths = np.asarray(segments[:, 1] - segments[:, 0])
-    # The longest show most; among equals the first.
+    # The longest segments show most; among equals, the first are taken.
     shown = np.sort(np.argsort(-lengths, kind="stable")[:MOST_STRETCHES])
     total = max(1, int(lengths[shown].sum()))
     stretches = []
@@ -57,7 +57,7 @@ def preview(folder: Path, report: DatasetReport, points: int) -> DatasetPreview:
 
 
 def _extremes(states: Floats, edges: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Smallest and largest sample (n_pieces, d) between neighbouring edges."""
+    """Return the smallest and largest samples (n_bins, d) between neighbouring edges."""
     low, high = (np.empty((len(edges) - 1, states.shape[1])) for _ in range(2))
     first = 0
     while first < len(edges) - 1:
@@ -72,7 +72,7 @@ def _extremes(states: Floats, edges: NDArray[np.int64]) -> tuple[Floats, Floats]
 
 def _histograms(states: Floats, report: DatasetReport) -> Iterator[Bins]:
     for column, (low, high) in enumerate(report.range):
-        # A constant variable has one value and still a histogram.
+        # A constant variable has a single value but still gets a histogram.
         ends = (low, high) if low < high else (low - 0.5, low + 0.5)
         edges = np.histogram_bin_edges(np.zeros(0), bins=BINS, range=ends)
         counts = np.zeros(BINS, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Documents as answers: one spelling, a strong ETag, and 304 for who has it already."""
+"""Documents as responses, with a strong ETag, a digest, and 304 for callers that have them."""
 
 import base64
 import hashlib
@@ -20,7 +20,7 @@ def document(
     headers: Mapping[str, str] | None = None,
     cache: str = REVALIDATE,
 ) -> Response:
-    """The JSON of a document."""
+    """Respond with a document as JSON, or 304 if the request names its ETag."""
     return json_bytes(
         request, value.model_dump_json(by_alias=True).encode(), status, headers=headers, cache=cache
     )
@@ -34,7 +34,7 @@ def json_bytes(
     headers: Mapping[str, str] | None = None,
     cache: str = REVALIDATE,
 ) -> Response:
-    """JSON that is spelled already; 304 without a body where a safe request names its ETag."""
+    """Respond with encoded JSON, or 304 without a body if a safe request names its ETag."""
     fields = {"ETag": etag_of(body), "Cache-Control": cache, **(headers or {})}
     if unchanged(request, fields["ETag"]):
         return Response(status_code=304, headers=fields)
@@ -44,19 +44,19 @@ def json_bytes(
 
 
 def etag_of(body: bytes, representation: str = "") -> str:
-    """A strong ETag of a document, or of another representation that is made from it."""
+    """Return a strong ETag of a document, or of another representation made from it."""
     return f'"{hashlib.sha256(body).hexdigest()[:32]}{representation}"'
 
 
 def digest_of(body: bytes) -> dict[str, str]:
-    """The header field that lets a caller check what arrived (RFC 9530)."""
+    """Return the header field that lets a caller check the body it received (RFC 9530)."""
     return {
         "Content-Digest": f"sha-256=:{base64.b64encode(hashlib.sha256(body).digest()).decode()}:"
     }
 
 
 def unchanged(request: Request, etag: str) -> bool:
-    """Whether a safe request names this ETag, so that 304 without a body will do."""
+    """Return whether a safe request names this ETag, so that 304 without a body is enough."""
     return request.method in ("GET", "HEAD") and _names(request.headers.get("if-none-match"), etag)
 
 

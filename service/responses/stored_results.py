@@ -1,15 +1,15 @@
-"""Results that are there, or why they are not."""
+"""Stored results of jobs, or the reason why a job has none."""
 
 from contract.records import JobRecord
 from service.dependencies import Context
 from service.errors import Refusal
 
 RETRY_AFTER = "1"
-"""Seconds after which it is worth asking again for a job that has not ended."""
+"""Seconds after which a caller should ask again for a job that has not ended."""
 
 
 def known(record: JobRecord | None) -> JobRecord:
-    """The record. Raises Refusal (not-found)."""
+    """Return the record. Raises Refusal (not-found) if there is none."""
     if record is None:
         raise Refusal(
             "not-found", "There is no such job.", hints=("GET /v1/jobs lists your jobs.",)
@@ -18,9 +18,10 @@ def known(record: JobRecord | None) -> JobRecord:
 
 
 def stored_result(context: Context, tenant: str, job_id: str) -> tuple[JobRecord, bytes]:
-    """The record of a job that succeeded, and its result as it was written.
+    """Return the record of a job that succeeded, and its result as it was written.
 
-    Raises Refusal (not-found, job-not-finished, job-failed, job-cancelled, gone), Forgotten, StoreUnavailable.
+    Raises Refusal (not-found, job-not-finished, job-failed, job-cancelled, gone), Forgotten,
+    StoreUnavailable.
     """
     record = known(context.stores.jobs.get(tenant, job_id))
     if record.state != "succeeded":

@@ -1,1 +1,1 @@
-"""The addresses, one file a noun."""
+"""The HTTP routes, one file for each resource."""

@@ -1,4 +1,4 @@
-"""Datasets: uploaded trajectories, immutable, addressed by content."""
+"""Routes of datasets: uploaded trajectories, immutable and addressed by content."""
 
 from typing import Annotated, Any
 
@@ -9,7 +9,7 @@ from contract.datasets import Dataset, DatasetList, Layout
 from service.dependencies import Context, Tenant
 from service.errors import Refusal
 from service.requests import request_body, uploaded_parts, uploads
-from service.requests.paging import Page
+from service.requests.listing import Page
 from service.responses.representations import document
 from service.routes.responses import headers, problems
 
@@ -70,9 +70,11 @@ _ACCEPTED: dict[str, Any] = {
 async def create_dataset(
     request: Request, context: Context, tenant: Tenant, query: Annotated[Layout, Query()]
 ) -> Response:
-    """Send a file as the body, with its `Content-Type` (or none: the format is then recognised by its content), or as part
-    `file` of a multipart form. How to read it may be said by query parameters or in a JSON part `layout`; whatever is left
-    out is inferred, and the report says how.
+    """Send a file as the body, or as part `file` of a multipart form.
+
+    The format follows from the `Content-Type`, or from the content if there is none. The layout
+    may be given by query parameters or in a JSON part `layout`; whatever is left out is inferred,
+    and the report says how.
     """
     await run_sync(context.admission.body, request_body.announced(request))
     with uploads.scratch_folder(context.settings.scratch) as folder:
@@ -102,7 +104,7 @@ async def create_dataset(
 def list_datasets(
     request: Request, context: Context, tenant: Tenant, page: Annotated[Page, Query()]
 ) -> Response:
-    """Your datasets, newest first."""
+    """List your datasets, newest first."""
     items, cursor = context.stores.datasets.list(tenant, limit=page.limit, cursor=page.cursor)
     return document(request, DatasetList(items=tuple(items), next_cursor=cursor))
 
@@ -117,7 +119,7 @@ def list_datasets(
     },
 )
 def get_dataset(request: Request, context: Context, tenant: Tenant, dataset_id: str) -> Response:
-    """What was read from the upload, and what was assumed to read it. Honours `If-None-Match`."""
+    """Return what was read from the upload, and the assumptions made. Honours `If-None-Match`."""
     dataset = context.stores.datasets.get(tenant, dataset_id)
     if dataset is None:
         raise _unknown()
@@ -128,7 +130,7 @@ def get_dataset(request: Request, context: Context, tenant: Tenant, dataset_id: 
     "/{dataset_id}", status_code=204, summary="Delete a dataset", responses=problems(401, 404, 503)
 )
 def delete_dataset(context: Context, tenant: Tenant, dataset_id: str) -> Response:
-    """Forget the data. Results computed from them stay; jobs that have not started will fail."""
+    """Delete the data. Results computed from them stay; jobs that have not started will fail."""
     if not context.stores.datasets.delete(tenant, dataset_id):
         raise _unknown()
     context.admission.freed(tenant)

@@ -1,4 +1,4 @@
-"""What happens to a job, told as it happens: server-sent events."""
+"""Route of a job's events, as server-sent events."""
 
 from collections.abc import AsyncGenerator, Sequence
 from typing import Annotated
@@ -17,8 +17,11 @@ from storage.stores import Forgotten, StoreUnavailable
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
 KEEPALIVE_SECONDS = 1.0
-"""After so long without news a comment is sent, so that nobody on the way closes the connection, and whoever listens knows that
-it stands. Clients count on it."""
+"""Seconds without an event after which a comment is sent.
+
+It keeps proxies from closing the connection and tells the client, which relies on it, that the
+connection is alive.
+"""
 RETRY_MILLISECONDS = 1000
 
 _EVENT = {
@@ -51,7 +54,8 @@ LastEvent = Annotated[
     response_model=None,
     responses={
         200: {
-            "description": "Server-sent events named `job`, each with a `JobEvent` as data. The stream ends when the job ends.",
+            "description": "Server-sent events named `job`, each with a `JobEvent` as data. The "
+            "stream ends when the job ends.",
             "content": {"text/event-stream": {"schema": _EVENT}},
         },
         204: {
@@ -63,8 +67,10 @@ LastEvent = Annotated[
 async def follow_events(
     request: Request, context: Context, tenant: Tenant, job_id: str, last_event_id: LastEvent = None
 ) -> Response:
-    """Every change from the start, then each as it happens. After a broken connection, name the last event you have seen in
-    `Last-Event-ID`, as browsers do by themselves: nothing is told twice, and nothing is missed.
+    """Follow every change from the start, then each as it happens.
+
+    After a broken connection, give the id of the last event received in `Last-Event-ID`, as
+    browsers do by themselves: no event is repeated, and none is missed.
     """
     try:
         seen = await run_sync(context.stores.jobs.events, tenant, job_id, last_event_id)
@@ -76,17 +82,17 @@ async def follow_events(
     if seen is None:
         raise Refusal("not-found", "There is no such job.", hints=("GET /v1/jobs lists yours.",))
     if not seen and await _over(context, tenant, job_id):
-        # It may have ended between the two looks: then there is something to tell.
+        # The job may have ended between the two queries: then there is an event to send.
         seen = await run_sync(context.stores.jobs.events, tenant, job_id, last_event_id)
         if not seen:
             return Response(status_code=204)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return EventSourceResponse(
-        _told(request, context, tenant, job_id, seen, last_event_id), headers=headers
+        _stream(request, context, tenant, job_id, seen, last_event_id), headers=headers
     )
 
 
-async def _told(
+async def _stream(
     request: Request,
     context: Context,
     tenant: str,
@@ -94,8 +100,10 @@ async def _told(
     events: Sequence[JobEvent] | None,
     last: str | None,
 ) -> AsyncGenerator[bytes]:
-    """The events as they are spelled, until the job has ended, its record is gone, the key was revoked, the store is away or we
-    are stopped.
+    """Yield the encoded events.
+
+    The stream ends when the job has ended, its record is gone, the key was revoked, the store is
+    unavailable, or the service is stopped.
     """
     newest = last
     while events is not None:
@@ -126,9 +134,9 @@ async def _told(
                 else await run_sync(context.stores.jobs.events, tenant, job_id, last)
             )
             if newest != known and not events and await _over(context, tenant, job_id):
-                return  # `last` is later than all there will ever be.
+                return  # No event after `last` will ever come.
         except (Forgotten, StoreUnavailable):
-            return  # The caller connects again, and is told what is the matter.
+            return  # The caller reconnects and then receives the problem.
         if not events:
             yield KEEPALIVE_COMMENT
 

@@ -1,4 +1,4 @@
-"""Is it alive, would a job sent now be worked on, and how is it going?"""
+"""Routes for the operator: liveness, readiness and metrics."""
 
 from anyio import fail_after
 from anyio.to_thread import run_sync
@@ -38,13 +38,16 @@ class Readiness(Document):
 
 @router.get("/healthz", summary="Check that the process runs")
 async def healthz() -> Health:
-    """Returns 200 as long as the process runs, without checking anything else."""
+    """Return 200 as long as the process runs, without checking anything else."""
     return Health(status="ok")
 
 
 @router.get("/readyz", summary="Can jobs be accepted and run?", responses=problems(503))
 async def readyz(context: Context, response: Response) -> Readiness:
-    """200 when the store answers and a worker has been heard of lately; 503 says which of them is missing."""
+    """Return 200 if the store responds and a worker reported recently.
+
+    503 says which of them is missing.
+    """
     response.headers["Cache-Control"] = "no-store"
     silence, jobs = context.settings.worker_silence_seconds, context.stores.jobs
 
@@ -84,7 +87,9 @@ async def readyz(context: Context, response: Response) -> Readiness:
     },
 )
 def metrics(context: Context) -> Response:
-    """Jobs waiting and running, the age of the oldest, what happened to jobs, how long each stage took, workers, requests. Where
-    there are keys, it takes one that may `admin`.
+    """Return the numbers of jobs, workers and requests.
+
+    They are the jobs waiting and running, the age of the oldest, the events of jobs and the time
+    spent in each stage. If API keys exist, one with scope `admin` is needed.
     """
     return Response(context.metrics.text(), media_type=MEDIA_TYPE)

@@ -1,4 +1,4 @@
-"""Jobs: one computation each, from its request to its result."""
+"""Routes of jobs, from the request of a computation to its result."""
 
 import hashlib
 import time
@@ -71,7 +71,8 @@ _ACCEPTED: dict[str, Any] = {
 }
 _FOLLOWED = headers(
     Location="Address of the job.",
-    Retry_After="Recommended number of seconds before the next request; absent once the job has ended.",
+    Retry_After="Recommended number of seconds before the next request; absent once the job has "
+    "ended.",
     Preference_Applied="The waiting time that was applied.",
     ETag="Version of the job record.",
 )
@@ -81,7 +82,8 @@ IdempotencyKey = Annotated[
         alias="Idempotency-Key",
         min_length=1,
         max_length=255,
-        description="A key that you choose for this job. A repeated request with the same key returns the first job's record.",
+        description="A key that you choose for this job. A repeated request with the same key "
+        "returns the first job's record.",
     ),
 ]
 
@@ -118,10 +120,11 @@ async def create_job(
     query: Annotated[Layout, Query()],
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """Send the job as JSON, with the id of a `dataset` or with the `data` themselves. To upload
-    a file in the same request, send a multipart form with the parts `file`, `job` (JSON) and, if
-    needed, `layout` (JSON, or as query parameters)."""
+    """Send the job as JSON, with the id of a `dataset` or with the `data` themselves.
 
+    To upload a file in the same request, send a multipart form with the parts `file`, `job` (JSON)
+    and, if needed, `layout` (JSON, or as query parameters).
+    """
     began = time.time_ns()
 
     def room() -> None:
@@ -139,7 +142,7 @@ async def create_job(
         else "small"
     )
 
-    # Together, because each change of threads costs as much as what is done there.
+    # These steps share one thread, because each change of threads costs as much as the steps do.
     def submitted() -> Submission:
         submission = context.stores.jobs.submit(
             tenant,
@@ -151,9 +154,8 @@ async def create_job(
             most_open_of_tenant=context.settings.max_open_jobs_of_tenant,
         )
         if submission.created:
-            _log.info(
-                "job accepted", job_id=submission.record.id, queue=queue
-            )  # what ties the request's id to the job's
+            # This line connects the request's id with the job's.
+            _log.info("job accepted", job_id=submission.record.id, queue=queue)
             _publish(context, Message(submission.record.id, job.timeout_seconds, queue))
             said = {"itoscope.kind": job.kind, "itoscope.request": str(request.scope["request_id"])}
             context.traces.submitted(submission.record.id, began, said)
@@ -178,8 +180,10 @@ async def create_job(
 async def validate_job(
     request: Request, context: Context, tenant: Tenant, query: Annotated[Layout, Query()]
 ) -> Response:
-    """The same checks as starting it, and the job with every default filled in. Nothing is run; data sent along become a
-    dataset, to be named when the job is started.
+    """Check a job as for starting it, and return it with every default filled in.
+
+    Nothing is run. Data in the request become a dataset, which can be named when the job is
+    started.
     """
     await run_sync(context.admission.body, request_body.announced(request))
     job, dataset = await _received(request, context, tenant, query)
@@ -198,8 +202,10 @@ async def validate_job(
 def list_jobs(
     request: Request, context: Context, tenant: Tenant, page: Annotated[JobPage, Depends(job_page)]
 ) -> Response:
-    """Your jobs, newest first: all, or those that agree with every filter given. Go on with `next_cursor` until it is null: with
-    several filters a page may be short, or empty, before the end.
+    """List your jobs, newest first: all of them, or those that match every filter given.
+
+    Continue with `next_cursor` until it is null: with several filters a page may be short, or
+    empty, before the end.
     """
     records, cursor = context.stores.jobs.list(
         tenant, page.wanted, limit=page.limit, cursor=page.cursor
@@ -221,7 +227,10 @@ def list_jobs(
     openapi_extra={"parameters": [_WAIT]},
 )
 async def get_job(request: Request, context: Context, tenant: Tenant, job_id: str) -> Response:
-    """The record: state, progress, and why it failed if it did. Honours `Prefer: wait=N` and `If-None-Match`."""
+    """Return the job's record: its state, its progress and, if it failed, the reason.
+
+    Honours `Prefer: wait=N` and `If-None-Match`.
+    """
     record = await run_sync(context.stores.jobs.get, tenant, job_id)
     return await _followed(request, context, tenant, known(record), {}, pending=200)
 
@@ -248,9 +257,12 @@ async def get_job(request: Request, context: Context, tenant: Tenant, job_id: st
     },
 )
 def get_result(request: Request, context: Context, tenant: Tenant, job_id: str) -> Response:
-    """The model with its errors, and what its generator says. 409 while there is none. With `Accept: application/x-npz` an
-    archive for `numpy.load`: every array by its place in the document (`generator.stationary.density.values`), the numbers of
-    lists of objects as arrays (`generator.spectrum.eigenvalues.re`), NaN for null; and the document itself as `document`.
+    """Return the model with its errors and the quantities derived from it; 409 if there is none.
+
+    With `Accept: application/x-npz` the response is an archive for `numpy.load`. It holds every
+    array by its place in the document (`generator.stationary.density.values`), the numbers of
+    lists of objects as arrays (`generator.spectrum.eigenvalues.re`), NaN for null, and the
+    document itself as `document`.
     """
     _, body = stored_result(context, tenant, job_id)
     form = negotiation.chosen(request, ("application/json", npz.MEDIA_TYPE))
@@ -275,7 +287,10 @@ def get_result(request: Request, context: Context, tenant: Tenant, job_id: str) 
     responses=problems(401, 404, 410, 503),
 )
 def cancel_job(request: Request, context: Context, tenant: Tenant, job_id: str) -> Response:
-    """A queued or running job becomes cancelled and will have no result. A job that has ended stays as it is."""
+    """Cancel a queued or running job, which will have no result.
+
+    A job that has ended stays as it is.
+    """
     return document(request, known(context.stores.jobs.cancel(tenant, job_id)).linked, 202)
 
 
@@ -286,7 +301,7 @@ def cancel_job(request: Request, context: Context, tenant: Tenant, job_id: str) 
     responses=problems(401, 404, 409, 410, 503),
 )
 def delete_job(context: Context, tenant: Tenant, job_id: str) -> Response:
-    """Delete the record of a job that has ended, and its result. A job that has not is cancelled first."""
+    """Delete the record and result of a job that has ended; any other must be cancelled first."""
     record = known(context.stores.jobs.get(tenant, job_id))
     if not retention_sweep.delete_job(context.stores, tenant, job_id, context.settings.retention):
         hints = (f"POST /v1/jobs/{job_id}/cancel first.",)
@@ -309,13 +324,14 @@ async def _received(
     ):
         raise Refusal(
             "unsupported-media-type",
-            "A job must be sent as application/json, or as multipart/form-data with the parts `file` and `job`.",
+            "A job must be sent as application/json, or as multipart/form-data with the parts "
+            "`file` and `job`.",
             hints=("With curl: -H 'Content-Type: application/json'",),
         )
     body = await request_body.whole(
         request, context.settings.max_json_bytes, context.settings.body_idle_seconds
     )
-    # A short one is read and checked sooner than handed to a thread.
+    # A short body is parsed and checked in less time than a change of threads takes.
     short = len(body) <= SHORT_BYTES
     given = strict_json.parse(body) if short else await run_sync(strict_json.parse, body)
     return await submissions.resolved(
@@ -348,7 +364,7 @@ def _publish(context: Context, message: Message) -> None:
     try:
         context.queue.publish(message)
     except Exception as error:
-        # The record is what counts: it is due, and the reaper publishes what no worker has claimed.
+        # The record is enough: the reaper publishes again the jobs that no worker has claimed.
         _log.warning("not published", job_id=message.job_id, error=type(error).__name__)
 
 
@@ -361,7 +377,7 @@ async def _followed(
     *,
     pending: int,
 ) -> Response:
-    """The record, now or after the wait that was asked for."""
+    """Respond with the record, now or after the requested wait."""
     seconds = long_poll.preferred_seconds(request)
     fields = dict(extra)
     if seconds is not None:

@@ -1,4 +1,4 @@
-"""The page for people: its shell, its static files, and the pieces of HTML that it shows."""
+"""Routes for people: the web page with its static files and fragments, and the API's reference."""
 
 import gzip
 from functools import cache
@@ -12,6 +12,7 @@ from contract.kinds import KINDS
 from contract.results import ModelResult
 from service.dependencies import Context, Tenant
 from service.errors import Refusal
+from service.openapi import reference
 from service.routes.previews import previewed, unknown_dataset
 from service.routes.reports import finished_job
 from service.web.forms import layout_fields
@@ -21,7 +22,7 @@ from service.web.views import comparison_view, dataset_view, result_view
 router = APIRouter(include_in_schema=False)
 
 PREVIEW_POINTS = 1200
-"""Pieces of a record on the page: about one for each dot of a wide screen."""
+"""Number of time bins in a preview on the page: about one per pixel of a wide screen."""
 _LAYOUT = (
     "dt",
     "time_column",
@@ -33,10 +34,14 @@ _LAYOUT = (
     "state_unit",
 )
 _FOREVER = "public, max-age=31536000, immutable"
+_REFERENCE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
 
 def prepare() -> None:
-    """Make all that a first visit loads, so that nobody waits for it: its template takes longer to compile than to fill."""
+    """Prepare everything that a first visit loads.
+
+    A template takes longer to compile than to fill in, so the first visitor would wait.
+    """
     _page()
     for name in assets():
         _packed(name)
@@ -44,7 +49,7 @@ def prepare() -> None:
 
 @router.get("/")
 async def page() -> Response:
-    """The page. It holds no data; what it shows it asks for, with the key where one is needed."""
+    """Serve the page, which holds no data and requests what it shows, with the key if needed."""
     return HTMLResponse(
         _page(), headers={"Content-Security-Policy": PAGE_POLICY, "Cache-Control": "no-cache"}
     )
@@ -56,9 +61,16 @@ def _page() -> str:
     return rendered("page.html", layout=layout, kinds=tuple(KINDS))
 
 
+@router.get("/docs")
+async def docs(request: Request) -> Response:
+    """Show every operation on one page."""
+    html = reference.page(request.app.openapi())
+    return HTMLResponse(html, headers={"Content-Security-Policy": _REFERENCE_POLICY})
+
+
 @router.get("/static/{version}/{name:path}")
 async def static(request: Request, version: str, name: str) -> Response:
-    """A static file; its address changes with its content."""
+    """Serve a static file, whose address changes with its content."""
     asset = assets().get(name)
     if asset is None:
         raise Refusal("not-found", "There is no such file.")
@@ -79,7 +91,7 @@ def _packed(name: str) -> bytes:
 
 @router.get("/pages/datasets/{dataset_id}")
 async def dataset(context: Context, tenant: Tenant, dataset_id: str) -> Response:
-    """What was read, and the form of the job that comes next."""
+    """Show the content of a dataset and the form of the next job."""
     found = await run_sync(context.stores.datasets.get, tenant, dataset_id)
     if found is None:
         raise unknown_dataset()
@@ -89,7 +101,7 @@ async def dataset(context: Context, tenant: Tenant, dataset_id: str) -> Response
 
 @router.get("/pages/jobs/{job_id}")
 def result(context: Context, tenant: Tenant, job_id: str) -> Response:
-    """A result."""
+    """Show a result."""
     return _piece(result_view(finished_job(context, tenant, job_id)))
 
 
@@ -100,16 +112,16 @@ def comparison(
     first: Annotated[str, Query()],
     second: Annotated[str, Query()],
 ) -> Response:
-    """Two results side by side."""
+    """Show two results side by side."""
     sides = [finished_job(context, tenant, job_id) for job_id in (first, second)]
+    kinds = " or ".join(name for name, kind in KINDS.items() if kind.gives_one_model)
     for side in sides:
         if not isinstance(side.result, ModelResult):
             raise Refusal(
                 "invalid-request",
-                f"Job {side.record.id} is of kind {side.record.kind}, which has many models and is compared with none.",
-                hints=(
-                    f"Choose two jobs of kind {' or '.join(name for name, kind in KINDS.items() if kind.gives_one_model)}.",
-                ),
+                f"Job {side.record.id} is of kind {side.record.kind}, which has many models and is "
+                "compared with none.",
+                hints=(f"Choose two jobs of kind {kinds}.",),
             )
     return _piece(comparison_view(*sides))
 

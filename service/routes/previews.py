@@ -1,4 +1,4 @@
-"""What a dataset looks like, before anything is computed from it."""
+"""Route of a dataset's preview."""
 
 from typing import Annotated
 
@@ -32,8 +32,10 @@ Points = Annotated[
 async def get_preview(
     request: Request, context: Context, tenant: Tenant, dataset_id: str, points: Points = 2000
 ) -> Response:
-    """The longest stretches of the record, each cut into pieces of equal length of which the smallest and the largest sample
-    are given, and a histogram of each variable over all samples: enough for a plot that hides no peak.
+    """Return the longest segments, downsampled, and a histogram of each variable.
+
+    Each segment is cut into time bins of equal length. The smallest and the largest sample of
+    every bin are returned: enough for a plot that hides no peak. The histograms cover all samples.
     """
     dataset = await run_sync(context.stores.datasets.get, tenant, dataset_id)
     if dataset is None:
@@ -42,7 +44,10 @@ async def get_preview(
 
 
 async def previewed(context: Context, tenant: str, dataset: Dataset, points: int) -> DatasetPreview:
-    """The preview, made in a thread; not more of them at once than uploads are read. Raises Refusal (not-found)."""
+    """Compute the preview in a thread, under the limit on uploads read at the same time.
+
+    Raises Refusal (not-found).
+    """
 
     def made() -> DatasetPreview:
         with context.stores.datasets.files(tenant, dataset.id) as folder:
@@ -55,7 +60,7 @@ async def previewed(context: Context, tenant: str, dataset: Dataset, points: int
 
 
 def unknown_dataset() -> Refusal:
-    """As it is everywhere."""
+    """Build the refusal of a request for an unknown dataset."""
     return Refusal(
         "not-found", "There is no such dataset.", hints=("GET /v1/datasets lists your datasets.",)
     )

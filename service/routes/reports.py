@@ -1,4 +1,4 @@
-"""The result of a job as one file for people."""
+"""Route of a job's report, the result as one HTML file."""
 
 from fastapi import APIRouter, Request, Response
 
@@ -19,7 +19,8 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
     response_model=None,
     responses={
         200: {
-            "description": "A self-contained HTML file: equations, numbers with errors, plots and warnings.",
+            "description": "A self-contained HTML file: equations, numbers with errors, plots and "
+            "warnings.",
             "content": {"text/html": {"schema": {"type": "string"}}},
             "headers": headers(ETag="Version of the report.", Cache_Control="Private."),
         },
@@ -28,7 +29,10 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
     },
 )
 def get_report(request: Request, context: Context, tenant: Tenant, job_id: str) -> Response:
-    """The result for people, to keep, to print or to send: it opens offline, in any browser. 409 while there is none."""
+    """Return the result as a page to keep, print or send; 409 if there is none.
+
+    It opens offline, in any browser.
+    """
     finished = finished_job(context, tenant, job_id)
     page, policy = report.report(finished)
     body = page.encode()
@@ -46,6 +50,6 @@ def get_report(request: Request, context: Context, tenant: Tenant, job_id: str) 
 
 
 def finished_job(context: Context, tenant: str, job_id: str) -> Finished:
-    """Record and result of a job that succeeded. Raises Refusal as `stored_result`."""
+    """Return record and result of a job that succeeded. Raises Refusal as `stored_result` does."""
     record, body = stored_result(context, tenant, job_id)
     return Finished(record, RESULT.validate_json(body))

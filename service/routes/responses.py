@@ -1,4 +1,4 @@
-"""What the operations declare about their answers besides success."""
+"""Declarations of the operations' responses for the OpenAPI document."""
 
 from typing import Any
 
@@ -16,8 +16,10 @@ _WHEN = {
     413: "The body or the dataset is too large.",
     415: "The content type is not supported.",
     422: "The request is invalid; `errors` names the fields.",
-    429: "Too many requests, or too many of your jobs are waiting or running. Repeat after `Retry-After` seconds.",
-    503: "The job store is unavailable, or no worker is running. Repeat after `Retry-After` seconds.",
+    429: "Too many requests, or too many of your jobs are waiting or running. Repeat after "
+    "`Retry-After` seconds.",
+    503: "The job store is unavailable, or no worker is running. Repeat after `Retry-After` "
+    "seconds.",
     507: "The storage is full, or your quota is exceeded.",
 }
 
@@ -25,14 +27,17 @@ Responses = dict[int | str, dict[str, Any]]
 
 
 def problems(*statuses: int) -> Responses:
-    """Declarations of problem answers. Where a key is needed, it may lack a scope, or be used too often."""
+    """Declare the problem responses.
+
+    An operation that needs a key (401) may also refuse its scope (403) or its frequent use (429).
+    """
     if 401 in statuses:
         statuses = tuple(sorted({*statuses, 403, 429}))
     return {status: {"model": Problem, "description": _WHEN[status]} for status in statuses}
 
 
 def headers(**meanings: str) -> dict[str, Any]:
-    """Declarations of response headers; `Retry_After` stands for `Retry-After`."""
+    """Declare response headers; `Retry_After` stands for `Retry-After`."""
     return {
         name.replace("_", "-"): {"description": meaning, "schema": {"type": "string"}}
         for name, meaning in meanings.items()
@@ -40,5 +45,5 @@ def headers(**meanings: str) -> dict[str, Any]:
 
 
 def json_content(schema: str) -> dict[str, Any]:
-    """Content of a named component schema."""
+    """Declare JSON content by the name of its component schema."""
     return {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}

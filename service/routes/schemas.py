@@ -1,16 +1,17 @@
-"""The documents' JSON Schemas, for programs that check or complete what they send."""
+"""Routes of the JSON Schemas and the presets, for programs that check what they send."""
 
 import json
 
 from fastapi import APIRouter, Request, Response
 
 from contract.base import Document
+from contract.identification import PRESET_LIST, Preset
 from service.errors import Refusal
 from service.openapi.schemas import names, schema
 from service.responses.representations import document, json_bytes
 from service.routes.responses import problems
 
-router = APIRouter(prefix="/v1/schemas", tags=["schemas"])
+router = APIRouter(prefix="/v1", tags=["schemas"])
 
 
 class SchemaLink(Document):
@@ -29,15 +30,22 @@ class SchemaList(Document):
     """The schemas."""
 
 
-@router.get("", summary="List the schemas", response_model=SchemaList)
+class PresetList(Document):
+    """All presets of this version."""
+
+    items: tuple[Preset, ...]
+    """The presets."""
+
+
+@router.get("/schemas", summary="List the schemas", response_model=SchemaList)
 async def list_schemas(request: Request) -> Response:
-    """The name and address of every JSON Schema."""
+    """List the name and address of every JSON Schema."""
     items = tuple(SchemaLink(name=name, href=f"/v1/schemas/{name}") for name in names())
     return document(request, SchemaList(items=items))
 
 
 @router.get(
-    "/{name}",
+    "/schemas/{name}",
     summary="Fetch a schema",
     response_model=None,
     responses={
@@ -49,8 +57,10 @@ async def list_schemas(request: Request) -> Response:
     },
 )
 async def get_schema(request: Request, name: str) -> Response:
-    """A JSON Schema (2020-12) with defaults and descriptions. `layout` and `layout-1.0` name the
-    same schema."""
+    """Return a JSON Schema (2020-12) with defaults and descriptions.
+
+    `layout` and `layout-1.0` name the same schema.
+    """
     found = schema(name)
     if found is None:
         raise Refusal(
@@ -58,3 +68,9 @@ async def get_schema(request: Request, name: str) -> Response:
         )
     body = json.dumps(found, ensure_ascii=False).encode()
     return json_bytes(request, body, headers={"Content-Type": "application/schema+json"})
+
+
+@router.get("/presets", summary="List the presets", response_model=PresetList)
+async def list_presets(request: Request) -> Response:
+    """List the named sets of parameters that a job can request (`"preset": "paper"`)."""
+    return document(request, PresetList(items=PRESET_LIST))

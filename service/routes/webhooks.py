@@ -1,4 +1,4 @@
-"""What those who are told of a job's end need to know."""
+"""Route of the secret with which webhooks are signed."""
 
 from typing import Annotated
 
@@ -29,8 +29,10 @@ class WebhookSecret(Document):
 def get_secret(
     request: Request, context: Context, tenant: Annotated[str, Depends(writer_of)]
 ) -> Response:
-    """The secret with which every webhook of yours is signed (Standard Webhooks, `v1`: HMAC-SHA256), made when first asked for.
-    It takes a key that may `write`: whoever has the secret can sign.
+    """Return the secret with which your webhooks are signed; it is created on the first request.
+
+    Signatures follow Standard Webhooks (`v1`: HMAC-SHA256). A key with scope `write` is needed,
+    because whoever has the secret can sign.
     """
     secret = WebhookSecret(key=context.stores.jobs.webhook_secret(tenant))
     return document(request, secret, cache="no-store")

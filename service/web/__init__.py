@@ -1,1 +1,1 @@
-"""The page at / and the report: templates, plots as data, and the little script that draws them."""
+"""The page at / and the report: templates, plots as data, and the script that draws them."""

@@ -1,4 +1,4 @@
-"""Numbers that follow from a result's, with the ends of their intervals."""
+"""Numbers derived from a result, with the ends of their confidence intervals."""
 
 import math
 
@@ -10,7 +10,7 @@ Ends = tuple[float | None, float | None]
 
 
 def inverted(ci: tuple[float, float] | None) -> Ends | None:
-    """Of a rate → of its time."""
+    """Convert the confidence interval of a rate to that of its relaxation time."""
     if ci is None:
         return None
     low, high = ci
@@ -18,7 +18,7 @@ def inverted(ci: tuple[float, float] | None) -> Ends | None:
 
 
 def period_ends(eigenvalue: Eigenvalue) -> Ends | None:
-    """Of its period; None where the interval of its frequency holds zero."""
+    """Return the interval of an eigenvalue's period; None if that of its frequency contains 0."""
     ends = eigenvalue.im_ci
     if ends is None or ends[0] * ends[1] <= 0:
         return None
@@ -26,10 +26,15 @@ def period_ends(eigenvalue: Eigenvalue) -> Ends | None:
     return turns[0], turns[1]
 
 
-def mean_of(law: Stationary, k: int) -> tuple[str, str]:
-    """Of variable k, with its interval, as text. Zero by symmetry is zero up to rounding, beside the width of the law."""
-    variance = law.covariance[k][k] if k < len(law.covariance) else None
+def mean_of(stationary: Stationary, k: int) -> tuple[str, str]:
+    """Write the mean of variable k and its interval as text.
+
+    A mean that is zero by symmetry is zero up to rounding, relative to the standard deviation.
+    """
+    variance = stationary.covariance[k][k] if k < len(stationary.covariance) else None
     least = ROUNDING * math.sqrt(variance or 0.0)
-    ends = law.mean_ci[k] if k < len(law.mean_ci) else None
-    known = [0.0 if v is not None and abs(v) < least else v for v in (law.mean[k], *(ends or ()))]
+    ends = stationary.mean_ci[k] if k < len(stationary.mean_ci) else None
+    known = [
+        0.0 if v is not None and abs(v) < least else v for v in (stationary.mean[k], *(ends or ()))
+    ]
     return with_interval(known[0], (known[1], known[2]) if ends is not None else None)

@@ -1,4 +1,4 @@
-"""A form made from the documents' JSON Schemas: what a field is called, what it means, what may be put there."""
+"""Forms made from the documents' JSON Schemas: label, meaning and allowed values of each field."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -18,9 +18,9 @@ BASIC = (
     "parameters/domain",
     "analysis/passages",
 )
-"""What most people decide; everything else is folded away."""
+"""Fields that most people set; all others are collapsed."""
 ON_THE_PAGE = {"analysis/eigenfunctions": True}
-"""What is asked for from here and not by default, as it is drawn."""
+"""Values that the page requests although they are not the default, because it draws the result."""
 NAMED = {
     "parameters/selection/method": "Selection method",
     "parameters/kernels/count": "Number of kernels",
@@ -36,9 +36,9 @@ NAMED = {
     "dt": "Sampling interval Δt",
     "id_column": "Trajectory ID column",
 }
-"""What a field is called where the words around its schema are not seen."""
+"""Labels of fields whose schema's title is not clear by itself."""
 LEFT_OUT = ("parameters/selection/threshold", "parameters/seed")
-"""Of the paper's preset only, and of no interest to a reader."""
+"""Fields that are not shown: they belong to the paper's preset, or do not interest a reader."""
 BY_VARIABLE: dict[str, tuple[Kind, str]] = {
     "parameters/periodic": ("number", "Period of {}, if periodic"),
     "parameters/domain": ("pair", "Bounds of {}, if any"),
@@ -49,10 +49,10 @@ BY_VARIABLE: dict[str, tuple[Kind, str]] = {
 class Field:
     """One field of a form.
 
-    path      where its value goes in the document: names with slashes between them
+    path      place of its value in the document: names separated by slashes
     kind      how its text becomes JSON, see static/form.js
-    default   what the service takes where nothing is said, as text
-    value     what is chosen to begin with
+    default   value that the service takes if none is given, as text
+    value     value chosen at first
     """
 
     path: str
@@ -67,12 +67,12 @@ class Field:
 
     @property
     def id(self) -> str:
-        """Of the input."""
+        """Identifier of the input element."""
         return "f-" + self.path.replace("/", "-")
 
 
 def job_fields(variables: Sequence[str]) -> tuple[list[Field], dict[str, list[Field]]]:
-    """The basic fields of an identification, and the others by group."""
+    """Return the basic fields of an identification, and the others by group."""
     every = [
         f
         for f in _document("job-request", "IdentificationJob")
@@ -87,7 +87,7 @@ def job_fields(variables: Sequence[str]) -> tuple[list[Field], dict[str, list[Fi
 
 
 def layout_fields() -> list[Field]:
-    """How a file is laid out."""
+    """Return the fields of a file's layout."""
     return list(_document("layout", None))
 
 
@@ -116,7 +116,7 @@ def _fields(described: dict[str, Any], definitions: dict[str, Any], path: str) -
 
 
 def _object(given: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any] | None:
-    """The document that a field holds, if it holds one."""
+    """Return the schema of the document that a field holds, if it holds one."""
     for option in (given, *given.get("anyOf", ())):
         found = definitions.get(option.get("$ref", "").rsplit("/", 1)[-1])
         if found is not None and "properties" in found:
@@ -163,7 +163,7 @@ def _kind(options: Sequence[dict[str, Any]], choice: bool) -> Kind:
 
 
 def _by_variable(field: Field, variables: Sequence[str]) -> Iterator[Field]:
-    """One field a variable, where a field holds something for each."""
+    """Yield one field for each variable, if the field holds a value for each."""
     if field.path not in BY_VARIABLE:
         yield field
         return

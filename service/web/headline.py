@@ -1,4 +1,4 @@
-"""The answer first: the numbers that a reader came for, with their intervals."""
+"""The headline of a result: its main numbers, with their confidence intervals."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ FEW_PASSAGES = 6
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number of the answer.
+    """A number of the headline.
 
-    interval   as text; empty where there is none
-    note       what stands beside it
+    interval   confidence interval as text; empty if there is none
+    note       text beside the number
     """
 
     label: str
@@ -30,7 +30,7 @@ class Figure:
 
 
 def equations(result: ModelResult) -> list[mathml.Equation]:
-    """Drift, then diffusion; of the diffusion's pairs the zero ones are left out."""
+    """List the equations of drift and diffusion; pairs without diffusion are left out."""
     alone = len(result.model.drift) == 1
     made = [
         mathml.drift_equation(name, component, alone=alone)
@@ -44,7 +44,7 @@ def equations(result: ModelResult) -> list[mathml.Equation]:
 
 
 def figures(result: ModelResult, units: Units) -> Iterator[Figure]:
-    """Relaxation and escape times, what turns, and the stationary mean and spread."""
+    """Yield relaxation and first-passage times, periods and currents, and stationary moments."""
     generator, time = result.generator, units.time or ""
     if generator.spectrum is not None and generator.spectrum.eigenvalues:
         first = generator.spectrum.eigenvalues[0]
@@ -62,40 +62,43 @@ def figures(result: ModelResult, units: Units) -> Iterator[Figure]:
         yield Figure(
             label, value, time if passage.mean_time.value is not None else "", interval, note
         )
-    law = generator.stationary
-    if law is None:
+    stationary = generator.stationary
+    if stationary is None:
         return
     names = list(result.model.drift)
     for k, name in enumerate(names[:3]):
-        if k < len(law.mean) and law.mean[k] is not None:
-            value, interval = mean_of(law, k)
+        if k < len(stationary.mean) and stationary.mean[k] is not None:
+            value, interval = mean_of(stationary, k)
             yield Figure(
                 "Stationary mean" if len(names) == 1 else f"Mean of {name}",
                 value,
                 units.of_variable(name) or "",
                 interval,
             )
-    if len(names) == 1 and law.covariance and law.covariance[0][0] is not None:
+    if len(names) == 1 and stationary.covariance and stationary.covariance[0][0] is not None:
         value, interval = with_interval(
-            law.covariance[0][0], law.covariance_ci[0][0] if law.covariance_ci else None
+            stationary.covariance[0][0],
+            stationary.covariance_ci[0][0] if stationary.covariance_ci else None,
         )
         unit = units.of_variable(names[0])
         yield Figure("Stationary variance", value, f"{unit}²" if unit else "", interval)
-    if law.mean_velocity is not None:
+    if stationary.mean_velocity is not None:
         unit = units.drift(names[0])
-        yield Figure("Mean velocity", plain(law.mean_velocity), unit or "")
-    if law.circulation is not None:
-        value, interval = with_interval(law.circulation, law.circulation_ci)
+        yield Figure("Mean velocity", plain(stationary.mean_velocity), unit or "")
+    if stationary.circulation is not None:
+        value, interval = with_interval(stationary.circulation, stationary.circulation_ci)
         yield Figure(
             "Circulation (area per unit time)", value, units.circulation(names) or "", interval
         )
-    if law.entropy_production is not None:
-        value, interval = with_interval(law.entropy_production, law.entropy_production_ci)
+    if stationary.entropy_production is not None:
+        value, interval = with_interval(
+            stationary.entropy_production, stationary.entropy_production_ci
+        )
         yield Figure("Entropy production", value, units.rate() or "", interval)
 
 
 def trend_figures(result: RollingResult, units: Units) -> Iterator[Figure]:
-    """How the gap changes along the record."""
+    """Yield the numbers that describe how the spectral gap changes along the time series."""
     trend = result.trend
     if trend.factor.value is not None:
         value, interval = with_interval(trend.factor.value, trend.factor.ci)

@@ -1,4 +1,7 @@
-"""Equations as MathML, which browsers typeset by themselves. One `<math>` a term, so that long equations wrap between terms."""
+"""Equations as MathML, which browsers typeset by themselves.
+
+Every term is a `<math>` element of its own, so that long equations wrap between terms.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,19 +20,19 @@ _BINDING = {"+": 1, "-": 1, "*": 2}
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """Left side, and the signed terms of the right side; each a piece of MathML."""
+    """Left side, and the signed terms of the right side, each a fragment of MathML."""
 
     left: Markup
     terms: tuple[Markup, ...]
 
 
 def drift_equation(variable: str, component: Component, *, alone: bool) -> Equation:
-    """b(x) = … of the only variable, or b_x = … of one of several."""
+    """Typeset b(x) = … of the only variable, or b_x = … of one of several."""
     return Equation(_left_side("b", (variable,), alone), _right_side(component.terms))
 
 
 def diffusion_equation(pair: str, component: Component, *, alone: bool) -> Equation:
-    """a(x) = …, or a_xy = …"""
+    """Typeset a(x) = … of the only variable, or a_xy = … of a pair."""
     names = pair.split(",")
     return Equation(
         _left_side("a", names[:1] if alone else names, alone), _right_side(component.terms)
@@ -37,7 +40,7 @@ def diffusion_equation(pair: str, component: Component, *, alone: bool) -> Equat
 
 
 def general_equation(variables: Sequence[str]) -> Markup:
-    """dx = b dt + σ dW of one variable, or of several."""
+    """Typeset dx = b dt + σ dW of one variable, or of several."""
     if len(variables) == 1:
         x = variable_name(variables[0])
         root = Markup("<msqrt><mrow>{}</mrow></msqrt>").format(_of("a", x))
@@ -56,18 +59,19 @@ def general_equation(variables: Sequence[str]) -> Markup:
     x = _name("𝐱")
     noise = Markup("<mo>+</mo>") + _of("σ", x) + _D + _name("𝐖")
     tensor = Markup(
-        "<mo>,</mo><mspace width='0.7em'></mspace><mi>a</mi><mo>=</mo><mi>σ</mi><msup><mi>σ</mi><mi>⊤</mi></msup>"
+        "<mo>,</mo><mspace width='0.7em'></mspace><mi>a</mi><mo>=</mo><mi>σ</mi>"
+        "<msup><mi>σ</mi><mi>⊤</mi></msup>"
     )
     return _math(_D + x + _EQUALS + _of("𝐛", x) + _D + _name("t") + noise + tensor)
 
 
 def term(text: str) -> Markup:
-    """A term by itself."""
+    """Typeset a single term."""
     return _math(_expression(text))
 
 
 def variable_name(name: str) -> Markup:
-    """`x`, or x with its index."""
+    """Typeset `x`, or x with its index."""
     if name[1:].isdigit():
         return Markup("<msub><mi>{}</mi><mn>{}</mn></msub>").format(name[:1], name[1:])
     return Markup("<mi>{}</mi>").format(name)
@@ -82,7 +86,8 @@ def _right_side(terms: Sequence[Term]) -> tuple[Markup, ...]:
 
 def _signed(terms: Sequence[Term]) -> Iterator[Markup]:
     for place, t in enumerate(terms):
-        # Each term is an element of its own, in which a sign between two terms looks like one in front.
+        # Each term is an element of its own, in which a sign between two terms would be typeset as
+        # a sign in front of one.
         form = (
             Markup(' form="infix" lspace="0em" rspace="0.25em"')
             if place
@@ -124,7 +129,7 @@ def _name(letter: str) -> Markup:
 
 
 def _of(letter: str, argument: Markup) -> Markup:
-    """b(x)"""
+    """Typeset a function of its argument, such as b(x)."""
     return _name(letter) + _bracketed(argument, True)
 
 
@@ -198,7 +203,7 @@ def _is_exponential(tree: Tree) -> bool:
 def _bracketed(inside: Markup, needed: bool) -> Markup:
     if not needed:
         return Markup("<mrow>{}</mrow>").format(inside)
-    # Of one height everywhere: a bracket shall not grow with the root beside it.
+    # All brackets have one height: they must not grow with the root beside them.
     return Markup('<mrow><mo stretchy="false">(</mo>{}<mo stretchy="false">)</mo></mrow>').format(
         inside
     )

@@ -1,13 +1,13 @@
-"""One model: its equations, what its generator says, and whether the data agree."""
+"""The view of one model: its equations, the quantities derived from it, and its checks."""
 
 from contract.results import IdentificationResult, ModelResult
 from service.web import headline, mathml, sentences
 from service.web.plots.checks import check_plots
-from service.web.plots.dynamics import law_plots
+from service.web.plots.dynamics import dynamics_plots
 from service.web.plots.model import model_plots
 from service.web.plots.plane import plane_plots
 from service.web.plots.plot import Plot
-from service.web.result_view import ResultView, words_of_data
+from service.web.result_view import ResultView, data_in_words
 from service.web.tables import tables
 
 
@@ -15,7 +15,7 @@ def model_view(result: ModelResult) -> ResultView:
     """Show an identification, or the analysis of a model."""
     units = sentences.units_of_result(result)
     source = (
-        words_of_data(result.data)
+        data_in_words(result.data)
         if isinstance(result, IdentificationResult)
         else "A model given by its terms"
     )
@@ -23,7 +23,7 @@ def model_view(result: ModelResult) -> ResultView:
         template="result.html",
         subtitle=source,
         figures=list(headline.figures(result, units)),
-        # Why there is no law stands beside the answer already.
+        # The headline already says why there is no stationary distribution.
         warnings=[w for w in result.warnings if w.code != "not-ergodic"],
         plots=plots_of(result),
         tables=list(tables(result, units)),
@@ -35,7 +35,7 @@ def model_view(result: ModelResult) -> ResultView:
                 for name in result.model.drift
                 if units.label(name) != name
             },
-            "reason": sentences.without_law(result.generator.reason),
+            "reason": sentences.without_distribution(result.generator.reason),
             "units": units,
             "generator": result.generator,
         },
@@ -50,7 +50,7 @@ def plots_of(result: ModelResult) -> list[Plot]:
         plots += model_plots(result, units)
     else:
         plots += plane_plots(result, units, variables)
-    plots += law_plots(result, units)
+    plots += dynamics_plots(result, units)
     if isinstance(result, IdentificationResult):
         plots += check_plots(result, units)
     return plots

@@ -1,17 +1,17 @@
-"""Numbers as people read them: as many digits as their errors allow. The only place where digits are chosen.
+"""Numbers as text, with as many digits as their errors allow; digits are chosen only here.
 
-Everything here is plain text with typographic signs (− × ⁻); nothing is HTML.
+Everything is plain text with typographic signs (− × ⁻), without HTML.
 """
 
 import math
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SMALLEST, _LARGEST = -3, 5
-"""Decimal exponents outside of which a power of ten is split off."""
+"""Decimal exponents outside of which a number is written with a power of ten."""
 
 
 def plain(value: float | None, digits: int = 4) -> str:
-    """`0.01235`, `−1.2 × 10⁻⁷`; a dash where there is no number."""
+    """Write a number as `0.01235` or `−1.2 × 10⁻⁷`; a dash if there is none."""
     if value is None or not math.isfinite(value):
         return "–"
     if value == 0:
@@ -23,14 +23,14 @@ def plain(value: float | None, digits: int = 4) -> str:
 
 
 def exact(value: float | None, digits: int = 5) -> str:
-    """A number that is what it is, such as a setting: without zeros at its end."""
+    """Write an exact number, such as a setting, without trailing zeros."""
     text = plain(value, digits)
     number, power, exponent = text.partition(" × ")
     return (number.rstrip("0").rstrip(".") if "." in number else number) + power + exponent
 
 
 def with_error(value: float, error: float | None) -> str:
-    """`0.875 ± 0.092`: the error to two significant digits, the value to the same place."""
+    """Write `0.875 ± 0.092`: the error to two significant digits, the value to the same place."""
     if error is None or not math.isfinite(error) or error <= 0:
         return plain(value)
     number, spread, exponent = measured(value, error)
@@ -38,7 +38,7 @@ def with_error(value: float, error: float | None) -> str:
 
 
 def measured(value: float, error: float) -> tuple[str, str, int]:
-    """Value and error as decimal numbers of one place, and the power of ten that both are to be multiplied with."""
+    """Write value and error to the same decimal place; return also their common power of ten."""
     exponent = _common_exponent(max(abs(value), error))
     scaled, spread = _shift(value, -exponent), _shift(error, -exponent)
     places = max(0, _places(spread))
@@ -48,9 +48,9 @@ def measured(value: float, error: float) -> tuple[str, str, int]:
 def with_interval(
     value: float | None, ci: tuple[float | None, float | None] | None
 ) -> tuple[str, str]:
-    """`13.1` and `10.0 to 17.9`: all three to the place of the second significant digit of the half width.
+    """Write `13.1` and `10.0 to 17.9`; the second text is empty if there is no interval.
 
-    The second is empty where there is no interval.
+    All three numbers end at the second significant digit of half the interval's width.
     """
     if value is None or ci is None or (ci[0] is None and ci[1] is None):
         return plain(value), ""
@@ -67,28 +67,28 @@ def with_interval(
 
     power = power_of_ten(exponent) if exponent else ""
     middle = text(value)
-    # Nothing times ten to some power is nothing.
+    # Zero needs no power of ten.
     return middle + power if middle.strip("0.") else "0", f"{text(low)} to {text(high)}{power}"
 
 
 def power_of_ten(exponent: int) -> str:
-    """` × 10⁻⁷`; nothing for 0."""
+    """Write ` × 10⁻⁷`, or nothing for exponent 0."""
     return f" × 10{str(exponent).translate(_SUPERSCRIPTS)}" if exponent else ""
 
 
 def count(number: int) -> str:
-    """`6 000 000` with thin spaces, from five digits on."""
+    """Write `6 000 000` with thin spaces, from five digits on."""
     return f"{number:,}".replace(",", "\u202f") if number >= 10_000 else str(number)
 
 
 def percent(share: float) -> str:
-    """`0.7 %`, `12 %`."""
+    """Write a fraction as `0.7 %` or `12 %`."""
     value = 100 * share
     return f"{value:.0f} %" if value >= 10 or value == 0 else f"{plain(value, 2)} %"
 
 
 def size(n_bytes: int) -> str:
-    """`84 kB`."""
+    """Write a number of bytes as `84 kB`."""
     for unit, power in (("GB", 9), ("MB", 6), ("kB", 3)):
         if n_bytes >= 10**power:
             return f"{plain(n_bytes / 10**power, 3)} {unit}"
@@ -96,7 +96,7 @@ def size(n_bytes: int) -> str:
 
 
 def seconds(duration: float) -> str:
-    """`0.4 s`, `3 min 20 s`, `2 h 5 min`."""
+    """Write a duration as `0.4 s`, `3 min 20 s` or `2 h 5 min`."""
     if duration < 60:
         return f"{plain(duration, 2)} s" if duration < 10 else f"{duration:.0f} s"
     whole = round(duration)
@@ -114,12 +114,12 @@ def _common_exponent(largest: float) -> int:
 
 
 def _places(error: float) -> int:
-    """Decimal places that show two significant digits of an error."""
+    """Return the decimal places that show two significant digits of an error."""
     return 1 - _exponent(float(f"{error:.1e}"))
 
 
 def _shift(value: float, exponent: int) -> float:
-    # By division where the power is negative: 10**-7 is not exact, 10**7 is.
+    # Negative powers are applied by division, because 10**7 is exact and 10**-7 is not.
     return value * 10.0**exponent if exponent >= 0 else value / 10.0**-exponent
 
 

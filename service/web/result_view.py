@@ -1,4 +1,4 @@
-"""The view of one result, of whatever kind, on the page and in the report."""
+"""The view of one result of any kind, on the page and in the report."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,13 +13,13 @@ from service.web.tables import Table
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultView:
-    """Pieces of a result's page in the order in which they are shown; empty ones are left out.
+    """Parts of a result's page in the order in which they are shown; empty ones are left out.
 
-    subtitle   what the result was computed from
-    sentence   the answer in words
-    figures    the answer in numbers
-    template   the template that lays the pieces out
-    more       what that template asks for besides
+    subtitle   data or model that the result was computed from
+    sentence   main result in words
+    figures    main results in numbers
+    template   template that arranges the parts
+    more       further values for the template
     """
 
     subtitle: str
@@ -33,12 +33,15 @@ class ResultView:
     more: Mapping[str, Any] = field(default_factory=dict)
 
 
-def words_of_data(data: DataSummary) -> str:
-    """Say how many increments and trajectories there are, and the sampling interval and duration."""
+def data_in_words(data: DataSummary) -> str:
+    """Write the numbers of increments and trajectories, the sampling interval and the duration."""
     time = f" {data.time_unit}" if data.time_unit else ""
     tracks = (
         "one trajectory"
         if data.n_trajectories == 1
         else f"{count(data.n_trajectories)} trajectories"
     )
-    return f"{count(data.n_increments)} increments in {tracks}, Δt = {exact(data.dt)}{time}, {exact(data.duration)}{time} in all"
+    return (
+        f"{count(data.n_increments)} increments in {tracks}, Δt = {exact(data.dt)}{time}, "
+        f"{exact(data.duration)}{time} in all"
+    )

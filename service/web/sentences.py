@@ -1,4 +1,4 @@
-"""What numbers say, in sentences: of a record, and of a job."""
+"""Sentences about datasets and results."""
 
 from collections.abc import Iterator
 
@@ -9,11 +9,11 @@ from service.web.numbers import count, exact, percent
 from service.web.units import Units
 
 UNEVEN = 1e-3
-"""Jitter from which a clock is worth a word."""
+"""Jitter from which the sampling is called irregular."""
 
 
 def units_of_dataset(dataset: Dataset) -> Units:
-    """As the upload named them."""
+    """Return the units that the upload names."""
     report = dataset.report
     return Units(
         {v.name: v.unit for v in report.variables},
@@ -23,14 +23,14 @@ def units_of_dataset(dataset: Dataset) -> Units:
 
 
 def units_of_result(result: ModelResult) -> Units:
-    """As the data's; a model that was given by its terms has none."""
+    """Return the units of a result's data; a model given by its terms has none."""
     if not isinstance(result, IdentificationResult):
         return Units(dict.fromkeys(result.model.drift))
     return units_of_data(result.data)
 
 
 def units_of_data(data: DataSummary) -> Units:
-    """Of what a result was computed from."""
+    """Return the units of the data that a result was computed from."""
     variables = {str(v["name"]): v for v in data.variables}
     return Units(
         {name: v.get("unit") for name, v in variables.items()},
@@ -39,8 +39,8 @@ def units_of_data(data: DataSummary) -> Units:
     )
 
 
-def what_was_read(dataset: Dataset) -> Iterator[str]:
-    """The sampling report in sentences."""
+def report_in_words(dataset: Dataset) -> Iterator[str]:
+    """Write a dataset's report in sentences."""
     report = dataset.report
     time = f" {report.time_unit}" if report.time_unit else ""
     one = report.n_trajectories == 1
@@ -48,7 +48,8 @@ def what_was_read(dataset: Dataset) -> Iterator[str]:
         v.name if v.column in (None, v.name) else f"{v.name} ({v.column})" for v in report.variables
     )
     tracks = "one trajectory" if one else f"{count(report.n_trajectories)} trajectories"
-    yield f"{count(report.n_samples)} samples of {names} in {tracks}, total duration {exact(report.duration)}{time}."
+    duration = f"total duration {exact(report.duration)}{time}"
+    yield f"{count(report.n_samples)} samples of {names} in {tracks}, {duration}."
     clock = {
         "time_column": "from the time column",
         "given": "as specified",
@@ -61,9 +62,11 @@ def what_was_read(dataset: Dataset) -> Iterator[str]:
     if report.dt.max > 1.01 * report.dt.min:
         yield f"Time steps range from {exact(report.dt.min)} to {exact(report.dt.max)}{time}."
     if not one:
-        yield f"Trajectories have between {count(report.lengths.min)} and {count(report.lengths.max)} samples."
+        shortest, longest = count(report.lengths.min), count(report.lengths.max)
+        yield f"Trajectories have between {shortest} and {longest} samples."
     if report.n_gaps:
-        yield f"{count(report.n_gaps)} {'gaps' if report.n_gaps > 1 else 'gap'}, across which no increment is taken."
+        gaps = "gaps" if report.n_gaps > 1 else "gap"
+        yield f"{count(report.n_gaps)} {gaps}, across which no increment is taken."
     if report.n_missing:
         yield f"{count(report.n_missing)} samples with missing values were dropped."
     if report.n_duplicate_times:
@@ -74,18 +77,18 @@ def what_was_read(dataset: Dataset) -> Iterator[str]:
 
 
 def heading_of(code: str) -> str:
-    """`coarse-sampling` → `Coarse sampling`."""
+    """Write a code such as `coarse-sampling` as the heading `Coarse sampling`."""
     return code.replace("-", " ").replace("_", " ").capitalize()
 
 
-def without_law(reason: str | None) -> str:
-    """Why there is no stationary distribution, as a sentence that follows these words."""
+def without_distribution(reason: str | None) -> str:
+    """Write the reason for a missing stationary distribution as a sentence after these words."""
     said = (reason or "").removeprefix("no stationary distribution: ").rstrip(".")
     return f"{said[:1].upper()}{said[1:]}." if said else ""
 
 
 def trend(result: RollingResult) -> str:
-    """Whether the gap closes along the record."""
+    """Write whether the spectral gap closes along the time series."""
     found = result.trend
     if found.slope is None or found.ci is None:
         return (
@@ -93,7 +96,10 @@ def trend(result: RollingResult) -> str:
         )
     low, high = found.ci
     if high is not None and high < 0:
-        return "The spectral gap closes over time: relaxation becomes slower, as it does before a transition."
+        return (
+            "The spectral gap closes over time: relaxation becomes slower, as it does before a "
+            "transition."
+        )
     if low is not None and low > 0:
         return "The spectral gap opens over time: relaxation becomes faster."
     return "The spectral gap shows no significant trend."

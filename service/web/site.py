@@ -1,4 +1,4 @@
-"""Templates and static files, and what a browser may do with them."""
+"""Templates and static files, and the policies that restrict them in a browser."""
 
 import base64
 import hashlib
@@ -16,7 +16,7 @@ from service.web import mathml, numbers, sentences
 
 FOLDER = Path(__file__).parent
 EXAMPLE = FOLDER.parents[1] / "examples" / "double_well.csv"
-"""The record that a newcomer tries."""
+"""Example time series for new users."""
 MEDIA_TYPES = {
     ".js": "text/javascript",
     ".css": "text/css",
@@ -34,13 +34,13 @@ PLOTTING = (
     "saving.js",
     "figures.js",
 )
-"""What draws plots, in the order in which one file can be made of them."""
+"""Scripts that draw plots, in the order in which they can be joined to one file."""
 
 PAGE_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""Everything from here, nothing inline."""
+"""Content security policy of the page: everything from this service, nothing inline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,10 @@ class Asset:
 
 @cache
 def assets() -> Mapping[str, Asset]:
-    """Static files by their path, e.g. `style.css`. Only these are ever served, so no path of a request reaches the disk."""
+    """Read the static files, by their path such as `style.css`.
+
+    Only these are ever served, so no path of a request reaches the disk.
+    """
     root = FOLDER / "static"
     files = {
         path.relative_to(root).as_posix(): path
@@ -70,7 +73,7 @@ def assets() -> Mapping[str, Asset]:
 
 @cache
 def version() -> str:
-    """A name for the static files as they are: a new one for every change, so that browsers may keep them for ever."""
+    """Return a hash of the static files, so that browsers may cache each version forever."""
     digest = hashlib.sha256()
     for name, asset in assets().items():
         digest.update(name.encode() + b"\0" + asset.body)
@@ -78,14 +81,14 @@ def version() -> str:
 
 
 def static(name: str) -> str:
-    """Address of a static file."""
+    """Return the address of a static file."""
     assert name in assets(), name
     return f"/static/{version()}/{name}"
 
 
 @cache
 def environment() -> Environment:
-    """Everything a template can ask for. Whatever is put into HTML is escaped unless it is markup of ours."""
+    """Build the environment of the templates; text is escaped unless it is our own markup."""
     made = Environment(
         loader=FileSystemLoader(FOLDER / "templates"),
         autoescape=True,
@@ -108,12 +111,12 @@ def environment() -> Environment:
 
 
 def rendered(template: str, /, **values: Any) -> str:
-    """A template with these values."""
+    """Fill in a template with these values."""
     return environment().get_template(template).render(**values)
 
 
 def json_block(value: Any) -> Markup:
-    """JSON that may stand inside a script element: nothing in it can end the element."""
+    """Write JSON for a script element, so that nothing in it can end the element."""
     import json
 
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -122,7 +125,7 @@ def json_block(value: Any) -> Markup:
 
 @cache
 def bundle() -> str:
-    """The plotting script as one module without imports, for a file that stands alone."""
+    """Join the plotting scripts to one module without imports, for the self-contained report."""
     parts = []
     for name in PLOTTING:
         source = assets()[f"plots/{name}"].body.decode()
@@ -132,5 +135,5 @@ def bundle() -> str:
 
 
 def hash_of(text: str) -> str:
-    """How a content security policy names an inline script or style."""
+    """Return the name of an inline script or style in a content security policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

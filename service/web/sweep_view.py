@@ -7,7 +7,7 @@ from markupsafe import Markup
 from contract.sweep import SweepResult
 from service.web.derived import inverted
 from service.web.numbers import count, with_interval
-from service.web.result_view import ResultView, words_of_data
+from service.web.result_view import ResultView, data_in_words
 from service.web.tables import Table
 
 
@@ -17,12 +17,12 @@ def sweep_view(result: SweepResult) -> ResultView:
         f"{count(result.passes_taken)} passes over the data, {count(result.passes_shared)} saved"
     )
     return ResultView(
-        subtitle=f"{words_of_data(result.data)}; {passes}", tables=[sets_of_parameters(result)]
+        subtitle=f"{data_in_words(result.data)}; {passes}", tables=[sets_of_parameters(result)]
     )
 
 
 def sets_of_parameters(result: SweepResult) -> Table:
-    """Tabulate what each set put in place, its equations and its slowest relaxation time."""
+    """Tabulate each set's changed parameters, its equations and its slowest relaxation time."""
     rows: list[tuple[str | Markup, ...]] = []
     for item in result.items:
         put = json.dumps(item.parameters, ensure_ascii=False) if item.parameters else "unchanged"

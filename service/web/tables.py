@@ -1,4 +1,4 @@
-"""Every coefficient, rate, passage and check of one model, for those who want all of it."""
+"""Tables of every coefficient, rate, first-passage time and check of one model."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from service.web.units import Units
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of text or markup under headings; `reason` where there is something to say instead, or besides."""
+    """Rows of text or markup under headings; `note` is a text beside them or instead of them."""
 
     name: str
     title: str
@@ -27,7 +27,7 @@ class Table:
 
 
 def tables(result: ModelResult, units: Units) -> Iterator[Table]:
-    """Those that there is something for."""
+    """Yield every table that has rows."""
     yield _coefficients(result)
     yield from _rates(result, units)
     yield from _passages(result, units)
@@ -67,7 +67,8 @@ def _terms(of: str, component: Component) -> Iterator[tuple[str | Markup, ...]]:
         if t.std_error:
             value, error, exponent = measured(t.value, t.std_error)
             power = power_of_ten(exponent)
-            # Its own digits: the interval may be wider than the error, where two sampling rules disagree.
+            # The interval has digits of its own: it may be wider than the error if two sampling
+            # rules disagree.
             _, interval = with_interval(t.value, t.ci)
             yield of, mathml.term(t.term), value + power, error + power, interval, plain(t.z, 3)
         else:
@@ -176,7 +177,7 @@ def _places(result: ModelResult) -> Iterator[Table]:
 
 
 def _where(point: FixedPoint, least: float) -> tuple[str, str]:
-    """A fixed point's place and its interval, of several variables one after the other."""
+    """Write a fixed point's position and its confidence intervals, one for each variable."""
     places = tuple(cleaned(at, least) for at in point.at)
     found = [
         with_interval(at, _cleaned(ci, least))
@@ -196,19 +197,19 @@ def _cleaned(ci: Interval | None, least: float) -> Ends | None:
 
 
 def _moments(result: ModelResult) -> Iterator[Table]:
-    law = result.generator.stationary
-    if law is None:
+    stationary = result.generator.stationary
+    if stationary is None:
         return
     rows = []
     for k, name in enumerate(result.model.drift):
-        if k >= len(law.mean):
+        if k >= len(stationary.mean):
             continue
-        mean, mean_interval = mean_of(law, k)
-        variance = law.covariance[k][k] if k < len(law.covariance) else None
-        known = law.covariance_ci[k][k] if k < len(law.covariance_ci) else None
+        mean, mean_interval = mean_of(stationary, k)
+        variance = stationary.covariance[k][k] if k < len(stationary.covariance) else None
+        known = stationary.covariance_ci[k][k] if k < len(stationary.covariance_ci) else None
         spread, spread_interval = with_interval(variance, known)
-        skewness = law.skewness[k] if k < len(law.skewness) else None
-        kurtosis = law.kurtosis[k] if k < len(law.kurtosis) else None
+        skewness = stationary.skewness[k] if k < len(stationary.skewness) else None
+        kurtosis = stationary.kurtosis[k] if k < len(stationary.kurtosis) else None
         skewness = 0.0 if skewness is not None and abs(skewness) < ROUNDING else skewness
         rows.append(
             (
@@ -230,7 +231,7 @@ def _moments(result: ModelResult) -> Iterator[Table]:
         "skewness",
         "kurtosis",
     )
-    yield Table("moments", "Stationary moments", headings, tuple(rows), law.reason or "")
+    yield Table("moments", "Stationary moments", headings, tuple(rows), stationary.reason or "")
 
 
 def _checks(result: IdentificationResult) -> Table:

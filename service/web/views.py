@@ -1,4 +1,4 @@
-"""Documents → pieces of HTML: a dataset, a result, two results side by side. The page shows them, the report holds one."""
+"""Views of a dataset, a result, or two results side by side, as HTML for page and report."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from service.web.forms import job_fields
 from service.web.kinds import VIEWS
 from service.web.model_view import plots_of
 from service.web.numbers import plain
-from service.web.plots.comparison import LETTERS, both, together
+from service.web.plots.comparison import LETTERS, coefficients_table, overlaid_plots
 from service.web.plots.data import data_plots
 from service.web.plots.plot import Plot
 from service.web.site import rendered
@@ -20,33 +20,33 @@ from service.web.site import rendered
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A job that succeeded, and what came of it."""
+    """A job that succeeded, and its result."""
 
     record: JobRecord
     result: Result
 
 
 def dataset_view(dataset: Dataset, preview: DatasetPreview) -> str:
-    """What was read, in words and plots, and the form of the job that comes next."""
+    """Show the content of a dataset in words and plots, and the form of the next job."""
     plots = list(data_plots(dataset, preview, sentences.units_of_dataset(dataset)))
     basic, groups = job_fields([v.name for v in dataset.report.variables])
     read = rendered(
         "dataset.html",
         dataset=dataset,
-        sentences=list(sentences.what_was_read(dataset)),
+        sentences=list(sentences.report_in_words(dataset)),
         plots=_drawn(plots),
     )
     return read + rendered("form.html", basic=basic, groups=groups, name=dataset.label or "")
 
 
 def result_view(finished: Finished) -> str:
-    """The answer, its plots and its tables."""
+    """Show a result's numbers, plots and tables."""
     values = result_values(finished)
     return rendered(values["template"], **values)
 
 
 def result_values(finished: Finished) -> dict[str, Any]:
-    """Return the name of a result's template, and the values that it asks for."""
+    """Return the name of a result's template, and the values that it needs."""
     record, result = finished.record, finished.result
     view = VIEWS[result.kind](result)
     return {
@@ -67,16 +67,19 @@ def result_values(finished: Finished) -> dict[str, Any]:
 
 
 def comparison_view(first: Finished, second: Finished) -> str:
-    """Both answers side by side, and the curves of both in one plot each."""
+    """Show two results side by side, with the curves of both in each plot."""
     assert isinstance(first.result, ModelResult)
     assert isinstance(second.result, ModelResult)
-    plots = list(together(plots_of(first.result), plots_of(second.result)))
+    plots = list(overlaid_plots(plots_of(first.result), plots_of(second.result)))
     sides = [
         result_values(side) | {"letter": letter}
         for side, letter in zip((first, second), LETTERS, strict=True)
     ]
     return rendered(
-        "comparison.html", sides=sides, plots=_drawn(plots), table=both(first.result, second.result)
+        "comparison.html",
+        sides=sides,
+        plots=_drawn(plots),
+        table=coefficients_table(first.result, second.result),
     )
 
 

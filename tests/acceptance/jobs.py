@@ -8,7 +8,8 @@ import httpx
 from tests.acceptance.served import finished
 
 MODEL_ONLY = {"analysis": {"model_only": True}}
-"""Of a job, where a test asks for drift and diffusion, or only how the job went: a tenth of the work."""
+"""Of a job, where a test asks for drift and diffusion, or only how the job went: a tenth of the
+work."""
 
 
 def upload(

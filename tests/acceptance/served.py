@@ -84,7 +84,8 @@ class Served:
 
 
 def descendants(pid: int) -> dict[int, str]:
-    """The running children of a process, their children, and so on: command by process id. Zombies do not run."""
+    """The running children of a process, their children, and so on: command by process id. Zombies
+    do not run."""
     listing = subprocess.run(
         ["ps", "-ww", "-A", "-o", "pid=,ppid=,stat=,command="],
         capture_output=True,

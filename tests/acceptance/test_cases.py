@@ -1,4 +1,5 @@
-"""The public troubles and their right answers, scored by their own script against the running service."""
+"""The public troubles and their right answers, scored by their own script against the running
+service."""
 
 import os
 import subprocess

@@ -1,4 +1,5 @@
-"""`python -m standalone demo`, what `sh scripts/demo` runs once it has set up: how it fails. `test_readme.py` sees it succeed."""
+"""`python -m standalone demo`, what `sh scripts/demo` runs once it has set up: how it fails.
+`test_readme.py` sees it succeed."""
 
 import os
 import signal

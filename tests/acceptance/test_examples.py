@@ -72,8 +72,8 @@ def test_one_curl_sends_data_and_job_and_gets_the_job_back(served: Served) -> No
 def run(served: Served, *command: str, seconds: float = 120) -> str:
     """What a command prints, which has to succeed."""
     environment = {
-        "PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "ITOSCOPE_URL": served.url, "NO_PROXY": "127.0.0.1",
-        "PYTHONPATH": str(ROOT / "client"),
+        "PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"),
+        "ITOSCOPE_URL": served.url, "NO_PROXY": "127.0.0.1", "PYTHONPATH": str(ROOT / "client"),
     }  # fmt: skip
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=seconds
@@ -149,7 +149,8 @@ OPENAPI: dict[str, Any] = json.loads((ROOT / "openapi" / "openapi.json").read_te
 
 @pytest.mark.parametrize("script", ["identify.R", "identify.jl"])
 def test_what_the_snippets_send_is_in_the_interface(client: httpx.Client, script: str) -> None:
-    """Where the languages are not installed: addresses, parts, headers and fields are in openapi.json, and the job is valid."""
+    """Where the languages are not installed: addresses, parts, headers and fields are in
+    openapi.json, and the job is valid."""
     text = (EXAMPLES / script).read_text()
     addresses = {re.sub(r"/?\{?job_id\}?", "", path).rstrip("/") for path in OPENAPI["paths"]}
     named = {address.rstrip("/") for address in re.findall(r'"(/v1/[a-z/]*)"', text)}

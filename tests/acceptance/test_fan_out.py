@@ -1,4 +1,5 @@
-"""One long record over two workers: the same model as from one process, also when one of the two dies in the middle."""
+"""One long record over two workers: the same model as from one process, also when one of the two
+dies in the middle."""
 
 import io
 import signal

@@ -45,7 +45,8 @@ def test_passage_times_and_the_kramers_formula_of_the_double_well_are_those_of_t
 
 
 def test_stationary_variances_are_the_closed_forms(client: httpx.Client) -> None:
-    # σ²/2θ; for dX = −2X dt + ½√(1 + X²) dW, multiplying the generator's balance: −4v + ¼(1 + v) = 0.
+    # σ²/2θ; for dX = −2X dt + ½√(1 + X²) dW, multiplying the generator's balance:
+    # −4v + ¼(1 + v) = 0.
     for model, variance in ((ORNSTEIN_UHLENBECK, 0.245), (MULTIPLICATIVE, 1 / 15)):
         stationary = generator_of(client, model)["stationary"]
         assert stationary["covariance"][0][0] == pytest.approx(variance, rel=ACCURACY)

@@ -1,4 +1,5 @@
-"""One request does everything: the file and the job go together, and the answer is the finished record."""
+"""One request does everything: the file and the job go together, and the answer is the finished
+record."""
 
 import json
 import random

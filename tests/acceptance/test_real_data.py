@@ -1,4 +1,5 @@
-"""Records of other people and what is known of them: values, tolerances and words of warning in ../shared/data/expected.json."""
+"""Records of other people and what is known of them: values, tolerances and words of warning in
+../shared/data/expected.json."""
 
 import csv
 import io
@@ -70,8 +71,9 @@ class TestTreasuryRate:
         )
 
     def test_diffusion_is_that_of_the_record(self, result: dict[str, Any]) -> None:
-        # The known value is the quadratic variation per year. The diffusion found grows with the rate, from 0.6 to 5.5 as the
-        # increments themselves do, so its mean over the record is what has to agree.
+        # The known value is the quadratic variation per year. The diffusion found grows with the
+        # rate, from 0.6 to 5.5 as the increments themselves do, so its mean over the record is what
+        # has to agree.
         diffusion = {
             name: term["value"]
             for name, term in active(result["model"]["diffusion"]["x,x"]).items()
@@ -110,7 +112,8 @@ class TestNeuron:
     def test_the_published_model_has_the_published_coefficients(
         self, client: httpx.Client, dataset: dict[str, Any]
     ) -> None:
-        # Published is an Ornstein–Uhlenbeck process fitted to increments as they are: the job that asks for just that.
+        # Published is an Ornstein–Uhlenbeck process fitted to increments as they are: the job that
+        # asks for just that.
         parameters = {
             "library": {"polynomial_degree": 1},
             "sampling_rule": "euler",
@@ -131,8 +134,9 @@ class TestNeuron:
     def test_the_default_job_finds_the_noise_that_the_published_model_leaves_in(
         self, client: httpx.Client, dataset: dict[str, Any]
     ) -> None:
-        # Neighbouring increments of this record are correlated −0.40. The noise's variance σ² is −mean(ΔX_n ΔX_{n+1}), up to the
-        # drift's share of some percent, and 2σ²/Δt is most of what was published as diffusion.
+        # Neighbouring increments of this record are correlated −0.40. The noise's variance σ² is
+        # −mean(ΔX_n ΔX_{n+1}), up to the drift's share of some percent, and 2σ²/Δt is most of what
+        # was published as diffusion.
         result = result_of(client, {"kind": "identification", "dataset": dataset["id"]})
         rows = [
             [*map(float, line.split(","))]

@@ -1,4 +1,5 @@
-"""Records of several variables, as other people published them: each known value by the job that its model asks for, openly."""
+"""Records of several variables, as other people published them: each known value by the job that
+its model asks for, openly."""
 
 import math
 import re
@@ -65,7 +66,8 @@ def codes(result: dict[str, Any]) -> set[str]:
 
 
 class TestFishSchooling:
-    """D01: polarisation of a school, 0.12 s apart, without header or time; lost rows, and tracking noise."""
+    """D01: polarisation of a school, 0.12 s apart, without header or time; lost rows, and tracking
+    noise."""
 
     @staticmethod
     def every(client: httpx.Client, lag: int) -> dict[str, Any]:
@@ -99,7 +101,8 @@ class TestFishSchooling:
 
 
 class TestOpticalTweezer:
-    """D05: a bead in a trap with rotation, and localisation noise; the sampling interval is in a comment."""
+    """D05: a bead in a trap with rotation, and localisation noise; the sampling interval is in a
+    comment."""
 
     @pytest.fixture(scope="class")
     @staticmethod
@@ -111,8 +114,9 @@ class TestOpticalTweezer:
     def test_without_a_drift_diffusion_and_noise_are_those_of_the_published_covariance_estimator(
         self, client: httpx.Client, dataset: dict[str, Any]
     ) -> None:
-        # It takes increments and their neighbours' product as they are, without the drift's share: 1.5 of the step times the
-        # trap's rate, 4 % in x. The default job removes that share, and finds 1.01 and 1.03.
+        # It takes increments and their neighbours' product as they are, without the drift's share:
+        # 1.5 of the step times the trap's rate, 4 % in x. The default job removes that share, and
+        # finds 1.01 and 1.03.
         result = model(
             client, dataset, library={"polynomial_degree": 0}, measurement_noise="corrected"
         )
@@ -181,7 +185,8 @@ class TestEnso:
     @pytest.fixture(scope="class")
     @staticmethod
     def dataset(client: httpx.Client) -> dict[str, Any]:
-        # netCDF 4 is HDF5, which uploads refuse by name; the two series lie in this file as plain little-endian floats.
+        # netCDF 4 is HDF5, which uploads refuse by name; the two series lie in this file as plain
+        # little-endian floats.
         raw = (DATA / "d12_xro_indices_oras5.nc").read_bytes()
         temperature, volume = (
             np.frombuffer(raw, "<f4", 552, offset).astype(float) for offset in (8933, 14295)
@@ -222,7 +227,8 @@ class TestEnso:
 
 
 class TestAlanine:
-    """D17: two dihedral angles in degrees, 0.02 ps apart: inertial at short times; one well of φ is never visited."""
+    """D17: two dihedral angles in degrees, 0.02 ps apart: inertial at short times; one well of φ is
+    never visited."""
 
     def test_the_default_terms_of_two_angles_are_warned_about(self, client: httpx.Client) -> None:
         body = (DATA / "d17_alanine_phi_psi.xvg").read_bytes()

@@ -12,7 +12,8 @@ N_TRAJECTORIES = 20
 """Of the paper's 120; lengths and steps are the paper's."""
 
 BIAS_OF_PAPER = 0.044
-"""Largest relative bias of the paper's coefficients on these systems, measured over 20 seeds at R = 120."""
+"""Largest relative bias of the paper's coefficients on these systems, measured over 20 seeds at
+R = 120."""
 
 Model = dict[str, dict[str, dict[str, Any]]]
 

@@ -52,7 +52,8 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Installa
 
 
 class Installation:
-    """A folder and a port. To start costs more than most of the tests here: what one leaves running is the next one's."""
+    """A folder and a port. To start costs more than most of the tests here: what one leaves running
+    is the next one's."""
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir, self._port = data_dir, free_port()

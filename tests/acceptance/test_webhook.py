@@ -1,4 +1,5 @@
-"""A receiver on this machine is told of a job's end, as the operator allows, by the worker of a whole installation."""
+"""A receiver on this machine is told of a job's end, as the operator allows, by the worker of a
+whole installation."""
 
 import json
 import time

@@ -1,4 +1,5 @@
-"""Debian's Chromium in front of a real installation: store, worker, service. Nothing else is reached."""
+"""Debian's Chromium in front of a real installation: store, worker, service. Nothing else is
+reached."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -30,7 +31,8 @@ expect.set_options(
 
 @dataclass
 class Visit:
-    """A page of the browser, and what it did: errors and warnings it logged, addresses it asked, bytes that came."""
+    """A page of the browser, and what it did: errors and warnings it logged, addresses it asked,
+    bytes that came."""
 
     page: Page
     url: str
@@ -73,7 +75,8 @@ def chromium() -> Path:
     return CHROMIUM
 
 
-# Of a module, not of the session: while Playwright runs, no other test of the process can start an event loop.
+# Of a module, not of the session: while Playwright runs, no other test of the process can start an
+# event loop.
 @pytest.fixture(scope="module")
 def browser(chromium: Path) -> Iterator[Browser]:
     with sync_playwright() as playwright:
@@ -84,7 +87,8 @@ def browser(chromium: Path) -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def served(chromium: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One installation for all, whose keys one of them sets; none is started where there is no browser."""
+    """One installation for all, whose keys one of them sets; none is started where there is no
+    browser."""
     running = Served(tmp_path_factory.mktemp("served") / "data", free_port())
     try:
         yield running.wait_until_ready()

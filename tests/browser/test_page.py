@@ -1,4 +1,5 @@
-"""What a person does: with the mouse, with the keyboard only, in the dark, on a phone, with a key."""
+"""What a person does: with the mouse, with the keyboard only, in the dark, on a phone, with a
+key."""
 
 import json
 import re

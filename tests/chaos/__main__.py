@@ -1,4 +1,5 @@
-"""`python -m tests.chaos [--jobs 2000] [--rounds 10]`: the storm at length; exit status 1 where a promise is broken."""
+"""`python -m tests.chaos [--jobs 2000] [--rounds 10]`: the storm at length; exit status 1 where a
+promise is broken."""
 
 import argparse
 import sys
@@ -11,8 +12,9 @@ from tests.chaos.installation import installed
 from tests.chaos.storm import storm
 
 MAX_OPEN_JOBS = "50"
-"""All else is refused with 503 and sent again, so that faults meet jobs at every stage. The open ones come to be mostly those of
-a second and more; of so many the last ended 28.5 s after the last fault, of the 33 s allowed."""
+"""All else is refused with 503 and sent again, so that faults meet jobs at every stage. The open
+ones come to be mostly those of a second and more; of so many the last ended 28.5 s after the last
+fault, of the 33 s allowed."""
 
 
 def main() -> int:
@@ -39,10 +41,12 @@ def main() -> int:
     for name, times in sorted(count.faults.items()):
         print(f"{times:5}  {name}")
     print(
-        f"{count.accepted} jobs accepted, {count.faults.total()} faults, {time.monotonic() - started:.0f} s"
+        f"{count.accepted} jobs accepted, {count.faults.total()} faults, "
+        f"{time.monotonic() - started:.0f} s"
     )
     print(
-        f"the last job ended {count.seconds:.1f} s after the last fault; {count.rerun} computations were repeated"
+        f"the last job ended {count.seconds:.1f} s after the last fault; "
+        f"{count.rerun} computations were repeated"
     )
     for name in ("lost", "stuck", "wrong", "twice", "doubled"):
         print(f"{getattr(count, name):5}  {name}")

@@ -1,4 +1,5 @@
-"""A store, a service and workers, each in a process group of its own that can be stopped, killed and started again."""
+"""A store, a service and workers, each in a process group of its own that can be stopped, killed
+and started again."""
 
 import os
 import signal
@@ -62,7 +63,8 @@ class Program:
         self.process.wait()
 
     def replace(self, seconds: float) -> None:
-        """SIGTERM, as a rolling restart does, and a successor once it is gone, or killed after so long."""
+        """SIGTERM, as a rolling restart does, and a successor once it is gone, or killed after so
+        long."""
         self.process.terminate()
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(seconds)
@@ -82,7 +84,8 @@ class Installation:
         lease: float = LEASE,
         settings: Mapping[str, str] | None = None,
     ) -> None:
-        """`stub`: the program that stands in for the worker; None: the worker itself. `settings` may change any."""
+        """`stub`: the program that stands in for the worker; None: the worker itself. `settings`
+        may change any."""
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.store = OwnRedis(folder / "valkey")

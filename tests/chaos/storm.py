@@ -68,9 +68,11 @@ def storm(
     rounds: int = 1,
     seconds: float | None = None,
 ) -> Count:
-    """Send so many jobs while each fault happens `rounds` times, in random order, and longer as long as jobs are being sent.
+    """Send so many jobs while each fault happens `rounds` times, in random order, and longer as
+    long as jobs are being sent.
 
-    seconds   that each job takes; a quarter of a second on the average if not said, and one in five is shared out, a second long
+    seconds   that each job takes; a quarter of a second on the average if not said, and one in five
+              is shared out, a second long
     """
     accepted: dict[str, str] = {}
     questions = iter(range(jobs))
@@ -122,7 +124,8 @@ def _send(
                 str(chance.randint(2, 9)),
                 f"{chance.uniform(0.5, 2):.3f}",
             )
-            # Of two variables it counts as a large job: those who ask for help with it do not stand in the others' line.
+            # Of two variables it counts as a large job: those who ask for help with it do not stand
+            # in the others' line.
             variables = ["x", "y"]
         body = {
             "kind": "generator",
@@ -134,7 +137,8 @@ def _send(
         }
         while True:  # as a client should: the same key until there is an answer
             try:
-                # Plain HTTP: else each request would read all certificates anew, for longer than it takes itself.
+                # Plain HTTP: else each request would read all certificates anew, for longer than it
+                # takes itself.
                 options = {"timeout": 10, "trust_env": False, "verify": False}
                 answer = httpx.post(
                     f"{installation.url}/v1/jobs",

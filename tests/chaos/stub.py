@@ -1,6 +1,7 @@
-"""A real worker whose computation can be told right from wrong: it takes as long as the job's label `seconds` says, writes its
-name into `runs`, and answers with a hash of the label `question`. A job with the label `shards` is shared out in so many, and
-answers so only if each of them is there, in its place.
+"""A real worker whose computation can be told right from wrong: it takes as long as the job's label
+`seconds` says, writes its name into `runs`, and answers with a hash of the label `question`. A job
+with the label `shards` is shared out in so many, and answers so only if each of them is there, in
+its place.
 """
 
 import hashlib
@@ -13,7 +14,7 @@ from functools import partial
 
 from contract.results import Component, GeneratorAnalysis, GeneratorResult, Model, Provenance
 from storage.stores import Claim, Stores
-from worker.fan_out.shards import Share, Sum, Wanted
+from worker.fan_out.shards import LeaseCheck, Share, Sum
 from worker.progress import Report
 from worker.queue.app import run
 from worker.queue.settings import WorkerSettings
@@ -66,8 +67,8 @@ def helper(claim: Claim, stores: Stores, work: bytes, shards: int) -> Iterator[S
     yield partial(_part, work, float(claim.job.labels["seconds"]) / shards / PASSES)
 
 
-def _part(work: bytes, seconds: float, number: int, wanted: Wanted) -> bytes:
-    wanted()
+def _part(work: bytes, seconds: float, number: int, check_lease: LeaseCheck) -> bytes:
+    check_lease()
     time.sleep(seconds)
     return _right(work, number)
 

@@ -1,4 +1,5 @@
-"""The storm can fail: without what the promise rests on, the same faults and the same counting find jobs lost, or done twice."""
+"""The storm can fail: without what the promise rests on, the same faults and the same counting find
+jobs lost, or done twice."""
 
 import os
 import random

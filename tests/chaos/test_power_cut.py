@@ -1,4 +1,5 @@
-"""What a power cut takes with it: what Redis had not forced to the disk. With `appendfsync always` that is nothing."""
+"""What a power cut takes with it: what Redis had not forced to the disk. With `appendfsync always`
+that is nothing."""
 
 import os
 import threading
@@ -19,7 +20,8 @@ JOB = GeneratorJob.model_validate(
 
 
 class Log:
-    """The size of the store's log of writes at the last moment when all of it was certainly on the disk."""
+    """The size of the store's log of writes at the last moment when all of it was certainly on the
+    disk."""
 
     def __init__(self, store: OwnRedis, policy: str) -> None:
         self.file = max((store.folder / "appendonlydir").glob("*.incr.aof"))
@@ -33,7 +35,8 @@ class Log:
             self.safe = self.file.stat().st_size
 
     def cut(self) -> None:
-        """Forget what need not have been on the disk. Under `always` every answer came after its write was."""
+        """Forget what need not have been on the disk. Under `always` every answer came after its
+        write was."""
         self._over.set()
         self._watch.join()
         if self._policy == "everysec":

@@ -1,4 +1,5 @@
-"""Whatever dies, every accepted job ends once, with its own result. `scripts/chaos` does the same at length."""
+"""Whatever dies, every accepted job ends once, with its own result. `scripts/chaos` does the same
+at length."""
 
 from pathlib import Path
 

@@ -1,4 +1,5 @@
-"""The stub worker without what the promise rests on: leases are not renewed, nobody is told of being overtaken, all may commit.
+"""The stub worker without what the promise rests on: leases are not renewed, nobody is told of
+being overtaken, all may commit.
 
 A negative control: with it, the storm's way of counting must find results committed twice.
 """

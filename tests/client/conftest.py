@@ -26,7 +26,8 @@ from tests.service.conftest import RecordingQueue, RecordingReader
 
 @pytest.fixture
 def service_url(tmp_path: Path, empty_redis_url: str) -> Iterator[str]:
-    """Address of the service over Redis; no worker, and a reader that reads nothing, as neither is the question."""
+    """Address of the service over Redis; no worker, and a reader that reads nothing, as neither is
+    the question."""
     settings = ServiceSettings(data_dir=tmp_path, redis_url=empty_redis_url)
     app = create_app(settings, reader=RecordingReader(), queue=RecordingQueue())
     server = uvicorn.Server(

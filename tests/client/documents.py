@@ -10,7 +10,8 @@ def component(terms: Mapping[str, float], error: float | None = None) -> dict[st
     """Its terms, each with the same error; the library's others are not there."""
     listed = [
         {
-            "term": term, "value": value, "active": value != 0, "std_error": error, "robust_std_error": error,
+            "term": term, "value": value, "active": value != 0,
+            "std_error": error, "robust_std_error": error,
             "ci": None if error is None else [value - 2 * error, value + 2 * error],
             "z": None if error is None else value / error,
         }

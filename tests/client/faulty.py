@@ -1,4 +1,5 @@
-"""A proxy over which everything goes wrong that can: it drops, cuts, delays and refuses, by chance, and counts what it did."""
+"""A proxy over which everything goes wrong that can: it drops, cuts, delays and refuses, by chance,
+and counts what it did."""
 
 import http.client
 import random
@@ -22,7 +23,8 @@ class FaultyProxy:
     """Forwards HTTP to `url`; of the requests the `share` meets a fault.
 
     delay        seconds that a late answer takes
-    keeps_back   of a stream of events nothing is passed on before its end; else half of them break off after an event or two
+    keeps_back   of a stream of events nothing is passed on before its end; else half of them break
+                 off after an event or two
     kept_away    headers that are not forwarded
     counts       what happened, by name; `forwarded` is what the service saw
     """
@@ -89,7 +91,10 @@ class FaultyProxy:
         if fault == "dropped before":
             return _hang_up(exchange)
         if fault in ("429", "503"):
-            problem = f'{{"code": "made-up", "title": "Refused", "status": {fault}, "detail": "by the proxy"}}'.encode()
+            problem = (
+                f'{{"code": "made-up", "title": "Refused", "status": {fault}, '
+                '"detail": "by the proxy"}'
+            ).encode()
             return _answer(
                 exchange,
                 int(fault),

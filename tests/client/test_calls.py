@@ -13,11 +13,15 @@ from tests.acceptance.served import ROOT
 
 OPENAPI: dict[str, Any] = json.loads((ROOT / "openapi" / "openapi.json").read_text())
 CALLS = [
-    calls.create_dataset(Upload(b"t,x\n", "text/csv", "naïve.csv", {"dt": 0.1, "state_columns": ["x", "y"]})),
+    calls.create_dataset(
+        Upload(b"t,x\n", "text/csv", "naïve.csv", {"dt": 0.1, "state_columns": ["x", "y"]})
+    ),
     calls.get_dataset("ds_x"), calls.list_datasets(5, "c"), calls.delete_dataset("ds_x"),
-    calls.create_job({"kind": "generator"}, "key", 5), calls.validate_job({"kind": "generator"}), calls.get_job("job_x", 5),
-    calls.list_jobs(5, None, {"state": "queued", "kind": "generator", "dataset": "ds_x"}, {}), calls.get_result("job_x"),
-    calls.get_report("job_x"), calls.cancel_job("job_x"), calls.delete_job("job_x"),
+    calls.create_job({"kind": "generator"}, "key", 5), calls.validate_job({"kind": "generator"}),
+    calls.get_job("job_x", 5),
+    calls.list_jobs(5, None, {"state": "queued", "kind": "generator", "dataset": "ds_x"}, {}),
+    calls.get_result("job_x"), calls.get_report("job_x"),
+    calls.cancel_job("job_x"), calls.delete_job("job_x"),
 ]  # fmt: skip
 
 

@@ -47,7 +47,8 @@ class TestInstallation:
             model.drift([0.0, 0.5]), [0.0, 0.5 * model.values[0] + 0.125 * model.values[1]]
         )
         assert client.jobs(labels={"experiment": "trap-17"})[0]["id"] == model.job_id
-        # Not in the result, so the service is asked: between the wells it takes about as long as from a little beyond them.
+        # Not in the result, so the service is asked: between the wells it takes about as long as
+        # from a little beyond them.
         wells = float(model.passages[0])
         assert wells < float(model.passage(-1, 1)) < 1.05 * wells
 
@@ -105,7 +106,8 @@ class TestInstallation:
         with pytest.raises(JobFailed, match=r"log\(x\)"):
             sweep[2]
         assert (sweep.models[2], sweep.errors[0]) == (None, None)
-        # Neither is in the result: the service is asked about the model's terms, for the job has several.
+        # Neither is in the result: the service is asked about the model's terms, for the job has
+        # several.
         asked, known = sweep[0].passage(-1, 1), alone.passage(-1, 1)
         assert float(asked) == pytest.approx(float(known), rel=1e-4)
         frame = sweep.to_frame()
@@ -227,11 +229,11 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("status", "code", "kind"),
         [
-            (401, "unauthorized", Unauthorized), (403, "forbidden", Unauthorized), (404, "not-found", NotFound),
-            (410, "gone", Gone),
-            (409, "job-failed", Conflict), (413, "body-too-large", TooLarge), (507, "storage-full", TooLarge),
-            (415, "unsupported-media-type", UnreadableData), (422, "layout-mismatch", UnreadableData),
-            (422, "invalid-request", InvalidRequest),
+            (401, "unauthorized", Unauthorized), (403, "forbidden", Unauthorized),
+            (404, "not-found", NotFound), (410, "gone", Gone), (409, "job-failed", Conflict),
+            (413, "body-too-large", TooLarge), (507, "storage-full", TooLarge),
+            (415, "unsupported-media-type", UnreadableData),
+            (422, "layout-mismatch", UnreadableData), (422, "invalid-request", InvalidRequest),
         ],
     )  # fmt: skip
     def test_every_refusal_has_its_type(self, status: int, code: str, kind: type[Problem]) -> None:

@@ -1,4 +1,5 @@
-"""Progress as it is made: events are followed where there is a listener, resumed where a stream breaks, and polls do without."""
+"""Progress as it is made: events are followed where there is a listener, resumed where a stream
+breaks, and polls do without."""
 
 import asyncio
 import json
@@ -12,7 +13,7 @@ import pytest
 
 from contract.records import Progress
 from itoscope_client import AsyncClient, Client, Retries, WaitingTimedOut
-from itoscope_client.events import VAIN
+from itoscope_client.events import SILENT_STREAMS
 from storage.redis.connection import connect
 from storage.redis.jobs import JobStore
 from tests.client.faulty import FaultyProxy
@@ -98,9 +99,9 @@ def test_a_stream_that_breaks_is_resumed_where_it_was() -> None:
         for request in asked
         if request.url.path.endswith("/events")
     ] == [None, "2-0"]
-    assert [f for f, before in zip(fractions(told), [None, *fractions(told)], strict=False) if f != before] == [
-        0.1, 0.2, 0.3, 0.35, 0.4, 1.0,
-    ]  # fmt: skip
+    shown = fractions(told)
+    changes = [f for f, before in zip(shown, [None, *shown], strict=False) if f != before]
+    assert changes == [0.1, 0.2, 0.3, 0.35, 0.4, 1.0]
     assert [said["state"] for said in told].count("succeeded") == 1
 
 
@@ -162,11 +163,11 @@ def test_a_stream_may_come_in_any_pieces(size: int, newline: bytes) -> None:
 )
 def test_where_no_stream_comes_polls_do(instead: httpx.Response) -> None:
     running = record("running", 0.1)
-    in_vain = [answer for _ in range(VAIN) for answer in (found(running), instead)]
+    in_vain = [answer for _ in range(SILENT_STREAMS) for answer in (found(running), instead)]
     told, asked = watched(*in_vain, found(running), found(running), found(record("succeeded", 1.0)))
-    assert sum(request.url.path.endswith("/events") for request in asked) == VAIN
+    assert sum(request.url.path.endswith("/events") for request in asked) == SILENT_STREAMS
     assert [request.headers.get("Prefer") for request in asked[-2:]] == ["wait=1", "wait=1"]
-    assert fractions(told) == [0.1] * (VAIN + 2) + [1.0]
+    assert fractions(told) == [0.1] * (SILENT_STREAMS + 2) + [1.0]
 
 
 def test_who_does_not_listen_asks_for_no_stream() -> None:

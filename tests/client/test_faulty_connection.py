@@ -1,4 +1,5 @@
-"""Over a connection that drops, cuts, delays and refuses, nothing is done twice and nothing is lost."""
+"""Over a connection that drops, cuts, delays and refuses, nothing is done twice and nothing is
+lost."""
 
 import asyncio
 from collections import Counter
@@ -15,7 +16,8 @@ from tests.client.faulty import FAULTS, FaultyProxy
 STUBBORN = Retries(attempts=1000, base=0.01, longest=0.1)
 SUBMISSIONS = 200
 TIMEOUT = 3.0
-"""Long enough for the busiest machine: an answer that is merely slow is asked for again, too, and makes it slower."""
+"""Long enough for the busiest machine: an answer that is merely slow is asked for again, too, and
+makes it slower."""
 LATE = 3.3
 MODEL = {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 1}}}
 

@@ -1,4 +1,5 @@
-"""Whatever holds trajectories becomes an upload that the service's reader reads as meant; what is unclear names the option."""
+"""Whatever holds trajectories becomes an upload that the service's reader reads as meant; what is
+unclear names the option."""
 
 import gzip
 from collections.abc import Callable

@@ -65,7 +65,8 @@ class TestErrors:
 
 
 class TestPaths:
-    """Means over paths against their closed forms; four standard errors, so one false alarm in 16 000 checks."""
+    """Means over paths against their closed forms; four standard errors, so one false alarm in 16
+    000 checks."""
 
     def test_an_ornstein_uhlenbeck_process_forgets_its_start_and_reaches_its_variance(self) -> None:
         t, x = Model(OU).simulate(1.0, dt=0.25, n_paths=4000, start=2.0, seed=1)
@@ -86,8 +87,9 @@ class TestPaths:
         assert (one != other).any()
 
     def test_milstein_converges_with_order_one_where_euler_has_one_half(self) -> None:
-        # dX = aX dt + sX dW has the path X₀ exp((a − s²/2) t + s W). The paths share their noise: with k times the substeps the
-        # mean error falls k-fold by Milstein's scheme, and only √k-fold without its last term.
+        # dX = aX dt + sX dW has the path X₀ exp((a − s²/2) t + s W). The paths share their noise:
+        # with k times the substeps the mean error falls k-fold by Milstein's scheme, and only
+        # √k-fold without its last term.
         model = Model(result({"x": {"x": 0.5}}, {"x,x": {"x^2": 0.64}}))
 
         def error(substeps: int) -> float:
@@ -166,8 +168,10 @@ class TestPassages:
     def test_one_of_several_models_of_a_job_is_asked_about_by_its_terms(self) -> None:
         assert Model(OU).source == {"job": "job_x"}
         assert Model({**CIR, "kind": "sweep"}).source == {
-            "drift": {"x": {"1": 2.0, "x": -1.0}}, "diffusion": {"x,x": {"x": 0.5}}, "domain": {"x": [0.0, None]},
-        }  # fmt: skip
+            "drift": {"x": {"1": 2.0, "x": -1.0}},
+            "diffusion": {"x,x": {"x": 0.5}},
+            "domain": {"x": [0.0, None]},
+        }
 
     def test_regions_are_told_apart(self) -> None:
         known = {**KNOWN, "from": {"x": [None, -0.8]}, "to": {"x": [0.8, None], "y": [None, None]}}

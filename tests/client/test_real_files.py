@@ -1,4 +1,5 @@
-"""Every record of ../shared/data through the client: as it is, it is read or refused with the option that is missing."""
+"""Every record of ../shared/data through the client: as it is, it is read or refused with the
+option that is missing."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,8 @@ pytestmark = pytest.mark.skipif(
     not DATA.is_dir(), reason="the real records (../shared/data) are not here"
 )
 
-# The option that is asked for, where the file alone does not say enough; options; trajectories, variables and interval then.
+# The option that is asked for, where the file alone does not say enough; options; trajectories,
+# variables and interval then.
 FILES: dict[str, tuple[str | None, dict[str, Any], tuple[int, int, float]]] = {
     "d01_fish_polarisation.csv": (None, {"dt": 0.12}, (1, 2, 0.12)),
     "d02_cell_hopping.txt": (

@@ -101,7 +101,8 @@ class Service:
 
 @pytest.fixture(autouse=True, scope="module")
 def _plain_logs() -> Iterator[None]:
-    """structlog's own default draws every traceback in a box with all variables, which takes seconds."""
+    """structlog's own default draws every traceback in a box with all variables, which takes
+    seconds."""
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -125,7 +126,8 @@ def settings(tmp_path: Path) -> ServiceSettings:
 
 @pytest.fixture(scope="session")
 def client() -> Iterator[TestClient]:
-    """One application for all: FastAPI works out its routes with the first request, which takes longer than most tests."""
+    """One application for all: FastAPI works out its routes with the first request, which takes
+    longer than most tests."""
     with TestClient(create_app(ServiceSettings()), base_url="http://127.0.0.1") as client:
         yield client
 

@@ -1,4 +1,5 @@
-"""What a browser loads that was never here, and what a fresh process must make for it: `python -m tests.service.first_visit`."""
+"""What a browser loads that was never here, and what a fresh process must make for it:
+`python -m tests.service.first_visit`."""
 
 import gzip
 import json
@@ -21,7 +22,8 @@ MAKING = ((jinja2.Environment, "compile"), (TypeAdapter, "json_schema"), (gzip, 
 
 
 def first_visit(get: Callable[[str], Any]) -> Iterator[Any]:
-    """The answers to all that it asks for: the page, what the page names, and what its modules import."""
+    """The answers to all that it asks for: the page, what the page names, and what its modules
+    import."""
     page = get("/")
     yield page
     addresses = re.findall(r'(?:src|href)="(/static[^"]+)"', page.text)

@@ -92,22 +92,31 @@ def test_one_form_holds_file_job_and_layout(service: Any) -> None:
         ({"kind": "identification"}, {"#/dataset"}),
         ({"kind": "identification", "dataset": "ds_unknown"}, {"#/dataset"}),
         ({"kind": "identification", "dataset": "../../etc/passwd"}, {"#/dataset"}),
-        ({"kind": "identification", "dataset": "d", "data": {"trajectories": [[1]]}}, {"#/dataset"}),
+        ({"kind": "identification", "dataset": "d", "data": {"trajectories": [[1]]}}, {
+            "#/dataset"}),
         ({"kind": "identification", "dataset": "d", "colour": "red"}, {"#/colour"}),
         ({"kind": "identification", "dataset": "d", "a/b~c": 1}, {"#/a~1b~0c"}),
-        ({"kind": "identification", "dataset": "d", "parameters": {"kernels": {"count": 1, "bandwidth": -1}}}, {
+        ({"kind": "identification", "dataset": "d",
+          "parameters": {"kernels": {"count": 1, "bandwidth": -1}}}, {
             "#/parameters/kernels/count", "#/parameters/kernels/bandwidth"}),
-        ({"kind": "identification", "data": {"trajectories": [[1]], "colour": 1}}, {"#/data/colour"}),
+        ({"kind": "identification", "data": {"trajectories": [[1]], "colour": 1}}, {
+            "#/data/colour"}),
         ({"kind": "identification", "data": {"dt": 1}}, {"#/data/trajectories"}),
         ({"kind": "identification", "data": [1, 2]}, {"#/data"}),
         ({"kind": "generator", "model": {"job": "job_unknown"}}, {"#/model/job"}),
         ({"kind": "generator", "model": {"job": 3}}, {"#/model/job"}),
-        ({"kind": "generator", "model": {"drift": {"x": {"x": "a"}}}}, {"#/model/drift/x/x", "#/model/diffusion"}),
-        ({"kind": "generator", "model": MODEL, "analysis": {"passages": [{"from": 0}]}}, {"#/analysis/passages/0/to"}),
-        ({"kind": "generator", "model": {**MODEL, "drift": {"x": {"x^^2": 1}}}}, {"#/model/drift/x/x^^2"}),
-        ({"kind": "generator", "model": {**MODEL, "diffusion": {"x,x": {"open(x)": 1}}}}, {"#/model/diffusion/x,x/open(x)"}),
-        ({"kind": "generator", "model": {**MODEL, "diffusion": {"x,x": {"y^2": 1}}}}, {"#/model/diffusion"}),
-        ({"kind": "identification", "dataset": "d", "parameters": {"library": {"extra_terms": ["sin(x"]}}}, {
+        ({"kind": "generator", "model": {"drift": {"x": {"x": "a"}}}}, {
+            "#/model/drift/x/x", "#/model/diffusion"}),
+        ({"kind": "generator", "model": MODEL, "analysis": {"passages": [{"from": 0}]}}, {
+            "#/analysis/passages/0/to"}),
+        ({"kind": "generator", "model": {**MODEL, "drift": {"x": {"x^^2": 1}}}}, {
+            "#/model/drift/x/x^^2"}),
+        ({"kind": "generator", "model": {**MODEL, "diffusion": {"x,x": {"open(x)": 1}}}}, {
+            "#/model/diffusion/x,x/open(x)"}),
+        ({"kind": "generator", "model": {**MODEL, "diffusion": {"x,x": {"y^2": 1}}}}, {
+            "#/model/diffusion"}),
+        ({"kind": "identification", "dataset": "d",
+          "parameters": {"library": {"extra_terms": ["sin(x"]}}}, {
             "#/parameters/library/extra_terms/0"}),
         ({"kind": "generator"}, {"#/model"}),
         ({"kind": "rolling"}, {"#/dataset"}),

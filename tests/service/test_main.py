@@ -141,8 +141,8 @@ def test_it_runs_without_redis_says_so_and_stops_when_asked(tmp_path: Path) -> N
 @pytest.mark.slow
 def test_serving_process_never_loads_the_numerical_libraries(tmp_path: Path) -> None:
     code = (
-        "import sys, service.__main__; "
-        "print(sorted(set(sys.modules) & {'scipy', 'sklearn', 'numba', 'pyarrow', 'pandas', 'worker'}))"
+        "import sys, service.__main__; print(sorted(set(sys.modules) & "
+        "{'scipy', 'sklearn', 'numba', 'pyarrow', 'pandas', 'worker'}))"
     )
     ended = subprocess.run(
         [sys.executable, "-c", code],

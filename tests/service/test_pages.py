@@ -49,8 +49,8 @@ def test_all_that_a_first_visit_loads_is_small(service: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("unprepared", [False, True])
 def test_nothing_is_made_when_the_first_visitor_comes(unprepared: bool) -> None:
-    """In a fresh process: no template compiled, no schema worked out, no file packed, no module imported. All of that took a
-    third of a second; without the preparation it would be done then.
+    """In a fresh process: no template compiled, no schema worked out, no file packed, no module
+    imported. All of that took a third of a second; without the preparation it would be done then.
     """
     command = [
         sys.executable,

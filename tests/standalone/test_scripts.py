@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# A virtual environment whose Python does what a stand-in says: pip succeeds, fails, or is interrupted.
+# A virtual environment whose Python does what a stand-in says: pip succeeds, fails, or is
+# interrupted.
 STAND_IN = """#!/bin/sh
 case "$*" in
   *"pip install"*) echo "$@" >> {calls}; {pip} ;;

@@ -183,7 +183,8 @@ from standalone.supervisor import Program, Supervisor
 folder = Path(sys.argv[1])
 with Supervisor(print) as supervisor:
     script = "sleep 600 & echo $$ $!; wait"
-    supervisor.start(Program("child", ("/bin/sh", "-c", script), dict(os.environ), folder, folder / "child.log"))
+    command, log = ("/bin/sh", "-c", script), folder / "child.log"
+    supervisor.start(Program("child", command, dict(os.environ), folder, log))
     print(supervisor._guard.pid, flush=True)
     supervisor.watch(lambda: False)
 """

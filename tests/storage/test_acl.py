@@ -42,7 +42,8 @@ def knock(port: int, user: str, password: str) -> Redis:
 
 @contextmanager
 def running(users: Path) -> Iterator[int]:
-    """The port of a server that knows these users and keeps its log of writes beside them, as the one in the container does."""
+    """The port of a server that knows these users and keeps its log of writes beside them, as the
+    one in the container does."""
     port = free_port()
     command = [
         str(find_server()),
@@ -78,7 +79,8 @@ def server(folders: tuple[Path, Path]) -> Iterator[int]:
 
 
 def kept_after_a_kill(folders: tuple[Path, Path]) -> list[str]:
-    """What a killed and restarted server still knows of a plain write, of one by a script and of one in a transaction."""
+    """What a killed and restarted server still knows of a plain write, of one by a script and of
+    one in a transaction."""
     password = str(urlsplit((folders[0] / "itoscope_redis_url").read_text().strip()).password)
     with running(folders[1] / "users.acl") as port, knock(port, acl.USER, password) as client:
         client.set("job:plain", 1)
@@ -102,7 +104,8 @@ def test_a_restarted_server_knows_all_that_was_written(folders: tuple[Path, Path
 def test_the_default_user_may_do_everything_though_nobody_can_be_it(
     folders: tuple[Path, Path],
 ) -> None:
-    # Redis 8.0.2 reads its log in that name and forgot every job where it had no rights; the bundled Valkey reads it in no name.
+    # Redis 8.0.2 reads its log in that name and forgot every job where it had no rights; the
+    # bundled Valkey reads it in no name.
     assert prepared(folders)[1].startswith("user default off resetpass ~* &* +@all\n")
 
 

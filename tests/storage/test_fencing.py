@@ -1,4 +1,5 @@
-"""The negative control: without the fence, the tests' way of looking does see a result written twice."""
+"""The negative control: without the fence, the tests' way of looking does see a result written
+twice."""
 
 import time
 
@@ -14,7 +15,8 @@ UNFENCED_COMMIT = "redis.call('HSET', KEYS[1], 'state', ARGV[3], ARGV[4], ARGV[5
 
 
 def results_accepted(jobs: JobStore) -> int:
-    """How many attempts at one job are told that theirs is the result, when the first one sleeps through its lease."""
+    """How many attempts at one job are told that theirs is the result, when the first one sleeps
+    through its lease."""
     job_id = jobs.submit(
         "lab", IdentificationJob(kind="identification", dataset="ds_abc")
     ).record.id

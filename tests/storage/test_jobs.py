@@ -128,7 +128,8 @@ def test_a_claim_runs_the_job_and_is_refused_while_the_lease_holds(jobs: JobStor
     assert claim is not None
     assert (claim.job_id, claim.tenant, claim.attempt, claim.job) == (job_id, TENANT, 1, job)
     assert jobs.claim(job_id, "second", LEASE) is None
-    # The message that killed its process comes back to the same owner, and must wait for the lease like anyone.
+    # The message that killed its process comes back to the same owner, and must wait for the lease
+    # like anyone.
     assert jobs.claim(job_id, "first", LEASE) is None
     record = jobs.get(TENANT, job_id)
     assert record is not None
@@ -389,7 +390,8 @@ def test_a_job_whose_message_was_never_sent_is_published_by_the_reaper(open_jobs
             asked.append(begun)
         time.sleep(BRIEF / 10)
     first, second, third = waits
-    # From before one was asked for to after the next was there: a slow machine can but lengthen a wait.
+    # From before one was asked for to after the next was there: a slow machine can but lengthen a
+    # wait.
     assert first >= 0.8 * BRIEF
     assert second >= 0.8 * BRIEF
     assert third >= 2 * 0.8 * BRIEF
@@ -789,7 +791,8 @@ def test_the_operator_sees_what_waits_what_runs_and_what_happened(open_jobs: Ope
     tally = jobs.tally()
     assert (tally.queued, tally.running) == (1, 0)
     assert tally.happened == {
-        "submitted": 3, "started": 2, "lease_lost": 1, "republished": 1, "succeeded": 1, "cancelled": 1
+        "submitted": 3, "started": 2, "lease_lost": 1,
+        "republished": 1, "succeeded": 1, "cancelled": 1,
     }  # fmt: skip
     assert {stage: number for stage, (number, _) in tally.stages.items()} == {
         "queued": 3,

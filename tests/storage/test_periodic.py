@@ -38,7 +38,8 @@ print(hung)
 
 
 def hung_children(how: str) -> int:
-    """How many of ten children wait in vain for a lock that a thread of their parent holds most of the time."""
+    """How many of ten children wait in vain for a lock that a thread of their parent holds most of
+    the time."""
     ended = subprocess.run(
         [sys.executable, "-c", FORKS, how],
         cwd=ROOT,

@@ -1,4 +1,5 @@
-"""A connection may break after the server acted and before it answered; redis-py then sends the command again."""
+"""A connection may break after the server acted and before it answered; redis-py then sends the
+command again."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""`rediss://`: the connection of the stores and Celery's, through a TLS end in front of a real server.
+"""`rediss://`: the connection of the stores and Celery's, through a TLS end in front of a real
+server.
 
 The bundled Valkey speaks no TLS itself; what is tested here is our side of it.
 """

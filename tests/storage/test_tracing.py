@@ -18,9 +18,7 @@ from storage.telemetry import Traces, trace_of, traces
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_submission_attempts_and_stages_of_a_job_are_one_trace_though_different_processes_tell_of_them() -> (
-    None
-):
+def test_submission_attempts_and_stages_are_one_trace_though_processes_differ() -> None:
     exporters = InMemorySpanExporter(), InMemorySpanExporter()
     service, worker = Traces("service", exporters[0]), Traces("worker", exporters[1])
     job, other = new_job_id(), new_job_id()

@@ -88,7 +88,7 @@ class Surroundings:
         return record
 
     def wait(self, condition: Callable[[], bool], seconds: float = 20) -> None:
-        """Returns once the condition holds; fails with the workers' log when it does not in time."""
+        """Wait until the condition holds; fail with the workers' log when it does not in time."""
         end = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > end:

@@ -1,4 +1,4 @@
-"""A real worker whose computation is a stub: `python stub_worker.py`, told what to do by the labels of each job.
+"""A real worker with a stub computation: `python stub_worker.py`, controlled by each job's labels.
 
 sleep     seconds of the first attempt; later attempts answer at once
 die       the first attempt kills its own process

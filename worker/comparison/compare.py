@@ -17,14 +17,18 @@ from worker.comparison.conditional_moments import (
     plane_prediction,
 )
 from worker.comparison.sample_blocks import MOST, EvenSamples, gather
-from worker.generator.line.stationary import StationaryLaw
 from worker.generator.linear.process import linear_view
 from worker.generator.plane.grid_refinement import Solution
 from worker.generator.quantities.correlations import NoMemory
-from worker.generator.quantities.multivariate_distribution import SpatialLaw
 from worker.generator.quantities.report import GeneratorReport
+from worker.generator.quantities.stationary import SpatialLaw, StationaryLaw
 from worker.identification.data.trajectories import Scales, Trajectories
-from worker.identification.findings import Finding
+from worker.identification.findings import (
+    Finding,
+    autocorrelation_differs,
+    stationary_density_differs,
+    wrong_at_longer_times,
+)
 from worker.identification.identified_model import Histogram, IdentifiedModel
 from worker.identification.symbolic_process import SymbolicProcess
 
@@ -246,16 +250,7 @@ def _too_short(scales: Scales) -> str:
 def _density_findings(distance: float | None) -> Iterator[Finding]:
     """Report a stationary density that is not where the data are."""
     if distance is not None and distance > LARGE_DISTANCE:
-        yield Finding(
-            "stationary-density",
-            "The model's stationary density is not that of the data: their total variation is "
-            f"{distance:.2g}, 0 being the same and 1 nothing in common. Its mean, variance and "
-            "rates say little about where the data were: the record had not settled into the "
-            "stationary distribution, or terms that the data hardly determine move that "
-            "distribution elsewhere. A longer record, a lower library.polynomial_degree, a domain, "
-            "or trajectories that start further out settle it.",
-            {"total_variation": distance},
-        )
+        yield stationary_density_differs(distance)
 
 
 def _findings(
@@ -269,15 +264,9 @@ def _findings(
     ]
     if failed:
         worst = max(failed, key=lambda test: max(test.mean_difference, test.spread_difference))
-        yield Finding(
-            "chapman-kolmogorov",
-            f"Run for {worst.lag:.4g} units of time, the model misses what the data do: the mean "
-            f"later state by up to {worst.mean_difference:.2g} standard deviations of the state, "
-            f"its square by {worst.spread_difference:.2g} variances (p = {worst.p_value:.1g}). Its "
-            "coefficients depend on the time scale they are fitted at: a hidden variable or other "
-            "memory, noise of the instrument, or a sampling interval too coarse for the sampling "
-            "rule. Relaxation times are those of this model, not of the data.",
-            {"lags": [test.lag for test in failed], "lag": worst.lag, "p_value": worst.p_value},
+        differences = worst.mean_difference, worst.spread_difference
+        yield wrong_at_longer_times(
+            worst.lag, *differences, worst.p_value, [test.lag for test in failed]
         )
         return
     different = [
@@ -289,14 +278,7 @@ def _findings(
     ]
     if different:
         worst_of = max(different, key=lambda a: a.difference)
-        yield Finding(
-            "autocorrelation",
-            "The data's autocorrelation is not the model's: they differ by up to "
-            f"{worst_of.difference:.2g}, beyond the data's band (p = {worst_of.p_value:.1g}). The "
-            "data remember for longer or shorter than this model: a hidden variable, a trend, or a "
-            "record that had not settled.",
-            {"difference": worst_of.difference, "p_value": worst_of.p_value},
-        )
+        yield autocorrelation_differs(worst_of.difference, worst_of.p_value or 0.0)
 
 
 def total_variation_on_the_line(

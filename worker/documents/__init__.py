@@ -1,1 +1,1 @@
-"""Core values written as result documents."""
+"""Result documents, written from the core's values."""

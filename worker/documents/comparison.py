@@ -1,4 +1,4 @@
-"""The comparison of a model with its data → its part of the diagnostics."""
+"""The part of the diagnostics that compares a model with its data."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from worker.comparison.compare import Comparison
 
 
 def comparison_of(comparison: Comparison, variables: tuple[str, ...]) -> dict[str, Any]:
-    """The fields of `results.Diagnostics` that say what was compared."""
+    """Return the fields of `results.Diagnostics` that the comparison fills."""
     return {
         "density_total_variation": comparison.total_variation,
         "autocorrelation": {

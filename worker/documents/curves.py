@@ -1,4 +1,4 @@
-"""Curves and observations → what is drawn of them in the result document."""
+"""The parts of a result document that are drawn: curves, drift field and observations."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 
 def curves_document(curves: Curves | None) -> pictures.Curves | None:
-    """Of one variable."""
+    """Write drift and diffusion on a grid of one variable."""
     if curves is None:
         return None
     return pictures.Curves(
@@ -24,7 +24,7 @@ def curves_document(curves: Curves | None) -> pictures.Curves | None:
 
 
 def field_document(field: DriftField | None) -> pictures.DriftField | None:
-    """Of two variables."""
+    """Write the drift field on a grid of two variables."""
     if field is None:
         return None
     first, second = (tuple(points.tolist()) for points in field.grid)
@@ -33,7 +33,7 @@ def field_document(field: DriftField | None) -> pictures.DriftField | None:
 
 
 def observed_document(observed: Observed) -> pictures.Observed:
-    """Of any number of variables."""
+    """Write histograms and Kramers–Moyal moments of the data, of any number of variables."""
     joint = None
     if observed.joint_edges is not None and observed.joint_counts is not None:
         first, second = (tuple(edges.tolist()) for edges in observed.joint_edges)

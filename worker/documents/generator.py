@@ -7,15 +7,15 @@ from numpy.typing import NDArray
 
 from contract import results
 from grammar.terms import variable_name
-from worker.documents.arrays import (
+from worker.documents.numbers import (
     array,
     band_of,
     curves_of,
     encoded,
     interval_of,
+    number,
     table,
 )
-from worker.documents.numbers import number
 from worker.documents.potential import (
     barriers_of,
     eigenvalue_of,
@@ -25,15 +25,19 @@ from worker.documents.potential import (
 )
 from worker.documents.simulation import simulated_of
 from worker.generator.analysis import GeneratorReport
-from worker.generator.line.passages.distribution import PROBABILITIES, NoCurve, PassageCurve
-from worker.generator.line.passages.exits import Exit
-from worker.generator.line.passages.mean_times import Passage
-from worker.generator.plane.passages.passages import SpatialPassage
 from worker.generator.quantities.committor import Committor
 from worker.generator.quantities.correlations import Memory
-from worker.generator.quantities.multivariate_distribution import SpatialLaw
+from worker.generator.quantities.exit import Exit
+from worker.generator.quantities.passage import (
+    PROBABILITIES,
+    NoCurve,
+    Passage,
+    PassageCurve,
+    SpatialPassage,
+)
 from worker.generator.quantities.passage_time import Timing
 from worker.generator.quantities.regions import Place, Region
+from worker.generator.quantities.stationary import SpatialLaw
 from worker.generator.uncertainty.intervals import Intervals, Path
 from worker.identification.findings import Finding
 

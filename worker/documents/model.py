@@ -1,4 +1,4 @@
-"""An identified model → its parts of the result document, in one variable and in several."""
+"""The parts of a result document that describe an identified model."""
 
 import math
 
@@ -18,12 +18,12 @@ from worker.identification.symbolic_process import expression
 
 
 def data_of(dataset: Dataset, answer: IdentifiedModel) -> results.DataSummary:
-    """The data behind the numbers."""
+    """Write the summary of the data that a model was identified from."""
     return data_summary(dataset, answer.scales.time)
 
 
 def data_summary(dataset: Dataset, dt: float) -> results.DataSummary:
-    """Likewise; `dt` is the median sampling interval [time]."""
+    """Write the summary of a dataset; `dt` is the median sampling interval [time]."""
     report = dataset.report
     return results.DataSummary(
         variables=tuple(v.model_dump() for v in report.variables),
@@ -37,7 +37,7 @@ def data_summary(dataset: Dataset, dt: float) -> results.DataSummary:
 
 
 def model_of(answer: IdentifiedModel, confidence: float) -> results.Model:
-    """Every component with the intervals of its coefficients."""
+    """Write every component of drift and diffusion with its coefficients' confidence intervals."""
     return results.Model(
         drift={key: _component(fit, confidence) for key, fit in answer.drift.items()},
         diffusion={key: _component(fit, confidence) for key, fit in answer.diffusion.items()},
@@ -45,7 +45,7 @@ def model_of(answer: IdentifiedModel, confidence: float) -> results.Model:
 
 
 def selection_of(answer: IdentifiedModel) -> results.Selection:
-    """The path of every component."""
+    """Write the selection path of every component."""
     return results.Selection(
         drift={key: _path(fit) for key, fit in answer.drift.items()},
         diffusion={key: _path(fit) for key, fit in answer.diffusion.items()},
@@ -53,12 +53,10 @@ def selection_of(answer: IdentifiedModel) -> results.Selection:
 
 
 def diagnostics_of(answer: IdentifiedModel, comparison: Comparison) -> results.Diagnostics:
-    """How far the answer can be trusted; by variable where there are several."""
-    several, coverage = len(answer.drift) > 1, answer.coverage
-    variances, steps = (
-        answer.noise_variances,
-        {"drift": answer.drift, "diffusion": answer.diffusion},
-    )
+    """Write how far the answer can be trusted, by variable where there are several."""
+    several = len(answer.drift) > 1
+    coverage = answer.coverage
+    variances = answer.noise_variances
     moments = answer.residuals
     of_fit = results.Diagnostics(
         measurement_noise_variance=None
@@ -67,7 +65,7 @@ def diagnostics_of(answer: IdentifiedModel, comparison: Comparison) -> results.D
         measurement_noise_variances=dict(variances or {}) if several else {},
         step_error={
             f"{what} {key}" if several else what: dict(fit.step_errors)
-            for what, fits in steps.items()
+            for what, fits in (("drift", answer.drift), ("diffusion", answer.diffusion))
             for key, fit in fits.items()
         },
         residuals=_residuals(tuple(moments.values())),
@@ -155,7 +153,7 @@ def _curve(curve: Curve) -> results.CrossValidation:
 
 
 def _residuals(moments: tuple[ResidualMoments, ...]) -> results.Residuals:
-    """Of one variable, or pooled over several: standardised, their units do not matter."""
+    """Write moments of the standardised residuals of one variable, or pooled over several."""
     powers = np.sum([m.powers for m in moments], axis=0)
     n = powers[0]
     mean, variance = (powers[1] / n, powers[2] / n) if n else (math.nan, math.nan)

@@ -1,13 +1,21 @@
-"""JSON's own numbers: finite, or null."""
+"""Numbers and arrays of a result document: null if not finite, encoded as bytes if many."""
 
+import base64
 import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+from contract import results
+from contract.base import Interval
+
+Floats = NDArray[np.float64]
+LONGEST_PLAIN_ARRAY = 2_000
 
 
 def plain(value: Any) -> Any:
-    """JSON's own types, with numbers that are not finite as null."""
+    """Convert a value to JSON's own types, with null for numbers that are not finite."""
     if isinstance(value, dict):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
@@ -18,5 +26,42 @@ def plain(value: Any) -> Any:
 
 
 def number(value: float | np.floating[Any]) -> float | None:
-    """The number, or null where it is not finite."""
+    """Return the number, or None where it is not finite."""
     return float(value) if math.isfinite(value) else None
+
+
+def array(values: Floats) -> results.Array:
+    """Write numbers (n,), encoded where there are many."""
+    return (
+        encoded(values) if values.size > LONGEST_PLAIN_ARRAY else tuple(number(v) for v in values)
+    )
+
+
+def table(values: Floats) -> results.Values:
+    """Write numbers (n,) or rows of numbers (n, m), encoded where there are many."""
+    return array(values) if values.size > LONGEST_PLAIN_ARRAY or values.ndim == 1 else _rows(values)
+
+
+def band_of(band: tuple[Floats, Floats] | None) -> tuple[results.Values, results.Values] | None:
+    """Write the lower and upper ends of a band on any grid."""
+    return None if band is None else (table(band[0]), table(band[1]))
+
+
+def curves_of(band: tuple[Floats, Floats] | None) -> tuple[results.Array, results.Array] | None:
+    """Write the lower and upper ends of a band on the grid of one variable."""
+    return None if band is None else (array(band[0]), array(band[1]))
+
+
+def interval_of(ends: tuple[float, float] | None) -> Interval | None:
+    """Write an interval; an end that is not finite is open."""
+    return None if ends is None else (number(ends[0]), number(ends[1]))
+
+
+def encoded(values: Floats) -> results.EncodedArray:
+    """Encode numbers of any shape as bytes."""
+    data = base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
+    return results.EncodedArray(shape=values.shape, data=data)
+
+
+def _rows(values: Floats) -> tuple[tuple[float | None, ...], ...]:
+    return tuple(tuple(number(v) for v in row) for row in values)

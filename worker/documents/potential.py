@@ -3,8 +3,7 @@
 import math
 
 from contract import results
-from worker.documents.arrays import array, curves_of, interval_of
-from worker.documents.numbers import number
+from worker.documents.numbers import array, curves_of, interval_of, number
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.uncertainty.intervals import Intervals, Path
 

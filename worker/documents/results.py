@@ -1,4 +1,4 @@
-"""Parts of results that several kinds of job share. What is missing is null, with a reason."""
+"""Parts of results that several kinds of job share; a missing part is null with a reason."""
 
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version

@@ -1,12 +1,11 @@
-"""What simulated paths of a model show → its part of the result document."""
+"""The part of a result document that describes simulated paths of a model."""
 
 from contract import results
-from worker.generator.simulation.distribution import SimulatedLaw
-from worker.generator.simulation.estimates import Simulated
+from worker.generator.quantities.simulated import Simulated, SimulatedLaw
 
 
 def simulated_of(law: SimulatedLaw) -> results.SimulatedLaw:
-    """Every number with its Monte Carlo standard error."""
+    """Write the simulated distribution, every number with its Monte Carlo standard error."""
     plain = results.SimulatedLaw(
         n_paths=law.n_paths,
         n_escaped=law.n_escaped,

@@ -1,4 +1,4 @@
-"""Sums over the data that several sets of parameters ask for are taken once."""
+"""A cache of sums over the data, which several sets of parameters share."""
 
 import hashlib
 from dataclasses import replace
@@ -8,14 +8,14 @@ from worker.identification.sums.block_sums import BlockSums, Pass, Summing
 from worker.identification.sums.polynomial_moments import PowersPass
 
 MOST = 32
-"""Passes whose sums are kept: each is some megabytes."""
+"""Number of passes whose sums are kept; each takes some megabytes."""
 
 
-class Remembering:
-    """A `Summing` that knows what it summed before.
+class SumCache:
+    """A `Summing` that keeps its last sums.
 
-    taken    passes over the data
-    shared   passes that were answered from memory
+    taken    number of passes over the data
+    shared   number of passes answered from the cache
     """
 
     def __init__(self, summing: Summing) -> None:
@@ -24,8 +24,9 @@ class Remembering:
         self._found: dict[str, tuple[int, BlockSums | None]] = {}
 
     def __call__(self, work: Pass) -> BlockSums | None:
+        """Return a pass's sums, from the cache where they are known."""
         n_powers = work.n_powers if isinstance(work, PowersPass) else 0
-        # A library of lower degree needs the first of the same moments.
+        # A library of lower degree needs only the first of the same moments.
         key = hashlib.sha256(
             pack(replace(work, n_powers=0) if isinstance(work, PowersPass) else work)
         ).hexdigest()

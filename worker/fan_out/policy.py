@@ -1,4 +1,4 @@
-"""Which passes over the data are shared out, in how many shards, and what a shard's part is."""
+"""The policy by which passes over the data are split into shards, and the sums of one shard."""
 
 from dataclasses import replace
 from math import ceil
@@ -6,7 +6,7 @@ from math import ceil
 import numpy as np
 
 from worker.fan_out.serialization import pack, unpack
-from worker.fan_out.shards import Share, Wanted
+from worker.fan_out.shards import LeaseCheck, Share
 from worker.identification.sums.block_sums import (
     NO_BLOCKS,
     BlockSums,
@@ -17,11 +17,14 @@ from worker.identification.sums.block_sums import (
 )
 
 SHARDS_AT_THRESHOLD = 4
-"""Of a pass that is just long enough; of a longer one as many more, up to one a block. What a lost worker had is summed again."""
+"""Number of shards of a pass that just exceeds the threshold.
+
+The number grows with the pass, up to one a block. A lost worker's shard is summed again.
+"""
 
 
 def summing_with(share: Share, fan_out_increments: float) -> Summing:
-    """A pass over more increments than that is shared out, any other one summed here."""
+    """Return a `Summing` that shares longer passes among workers and sums shorter ones here."""
 
     def summing(work: Pass) -> BlockSums | None:
         longer = n_samples(work) / fan_out_increments
@@ -29,7 +32,9 @@ def summing_with(share: Share, fan_out_increments: float) -> Summing:
         if longer <= 1 or shards < 2:
             return sums_here(work)
         parts = share(
-            pack(work), shards, lambda number, wanted: packed_sums(work, shards, number, wanted)
+            pack(work),
+            shards,
+            lambda number, check_lease: packed_sums(work, shards, number, check_lease),
         )
         total = NO_BLOCKS
         for part in parts:
@@ -42,11 +47,11 @@ def summing_with(share: Share, fan_out_increments: float) -> Summing:
     return summing
 
 
-def packed_sums(work: Pass, shards: int, number: int, wanted: Wanted) -> bytes:
-    """The part of one shard, summed block by block. Raises what `wanted` raises."""
+def packed_sums(work: Pass, shards: int, number: int, check_lease: LeaseCheck) -> bytes:
+    """Sum one shard block by block and pack its sums. Raises what `check_lease` raises."""
     total = NO_BLOCKS
     for block in np.array_split(work.blocks, shards)[number]:
-        wanted()
+        check_lease()
         found = replace(work, blocks=block[None]).sums()  # type: ignore[type-var]  # a Pass is a dataclass
         if found is None:
             return pack(None)

@@ -1,4 +1,7 @@
-"""Passes and their sums as bytes: NumPy arrays and a JSON tree that names the core's dataclasses. Nothing in them is ever run."""
+"""Passes and their sums as bytes: NumPy arrays and a JSON tree that names the core's dataclasses.
+
+Nothing in the bytes is ever run as code.
+"""
 
 import json
 from collections.abc import Mapping
@@ -33,7 +36,10 @@ _TREE = "tree"
 
 
 def pack(value: object) -> bytes:
-    """The same value gives the same bytes; trajectories are left out. Raises TypeError for what no pass is made of."""
+    """Pack a value without its trajectories; equal values give equal bytes.
+
+    Raises TypeError for a type that no pass contains.
+    """
     arrays: dict[str, np.ndarray[Any, Any]] = {}
 
     def spelled(value: Any) -> Any:
@@ -61,7 +67,7 @@ def pack(value: object) -> bytes:
 
 
 def unpack(body: bytes, data: Trajectories | None = None) -> Any:
-    """What was packed, with these trajectories in the place of those left out.
+    """Unpack a value, with `data` in the place of the trajectories that were left out.
 
     Raises ValueError, KeyError, TypeError or BadZipFile for what `pack` did not make.
     """

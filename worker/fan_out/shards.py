@@ -1,7 +1,8 @@
-"""One pass over a job's data, shared out: whoever runs the job asks for help, works along, and waits for the last part.
+"""One pass over a job's data in shards: the job's runner asks for help, works along, and waits.
 
-Helpers are other workers that took a message; each takes one shard after the other until there is none. The job needs none of
-them: what nobody takes, or a lost helper leaves, its runner sums itself. So nothing waits for anything that may never come.
+Helpers are other workers that took a message; each takes one shard after the other until none is
+left. The job needs no helper: its runner sums what nobody takes or a lost helper leaves. So nothing
+waits for an event that may never come.
 """
 
 import hashlib
@@ -20,27 +21,30 @@ from worker.retry import (
     retry_while_unavailable,
 )
 
-Wanted = Callable[[], None]
-"""Called once in a while during a sum. Raises LeaseLost."""
-Sum = Callable[[int, Wanted], bytes]
-"""The part of this shard."""
+LeaseCheck = Callable[[], None]
+"""A function to call often during a sum. It raises LeaseLost once the sum is not needed."""
+Sum = Callable[[int, LeaseCheck], bytes]
+"""A function of a shard's number that returns the shard's packed sums."""
 Share = Callable[[bytes, int, Sum], Sequence[bytes]]
-"""Takes the description of a pass, in how many shards, and how to sum one here; the parts in their order. Raises LeaseLost."""
+"""A function that sums a pass in shards and returns their parts in order. It raises LeaseLost.
+
+Its arguments are the packed pass, the number of shards, and the function that sums one here.
+"""
 Helper = Callable[[Claim, Stores, bytes, int], AbstractContextManager[Sum]]
-"""Given the description of a pass and in how many shards: how to sum one."""
+"""A function of a claim, the packed pass and the number of shards that yields a `Sum`."""
 Publish = Callable[[Message], None]
-"""Sends a message. Raises StoreUnavailable."""
+"""A function that sends a message. It raises StoreUnavailable."""
 
 LOOK_SECONDS = 0.1
-"""Between two looks at the shards that others hold."""
+"""Time between two checks of the shards that others hold."""
 WANTED_SECONDS = 1.0
-"""Between two questions of a helper whether its shard is still its own."""
+"""Time between two checks of a helper whether its shard is still its own."""
 MOST_HELPERS = 64
-"""Messages sent for one pass: each helper goes on until no shard is left."""
+"""Most messages sent for one pass; each helper goes on until no shard is left."""
 
 
 class Sharing:
-    """How the runner of a job shares passes out."""
+    """The sharing of a job's passes by the job's runner."""
 
     def __init__(
         self, claim: Claim, owner: str, stores: Stores, lease_seconds: float, publish: Publish
@@ -50,7 +54,7 @@ class Sharing:
         self.passes = 0
 
     def __call__(self, report: Report, work: bytes, shards: int, here: Sum) -> Sequence[bytes]:
-        """A `Share`, given where to report."""
+        """Sum a pass in shards, as a `Share` does, and report progress."""
         claim, jobs, results = self._claim, self._stores.jobs, self._stores.results
         pass_name = hashlib.sha256(work).hexdigest()[:32]
         begin = END - (END - BEGIN) / 2**self.passes
@@ -82,14 +86,14 @@ class Sharing:
             for _ in range(min(shards - 1, MOST_HELPERS)):
                 self._publish(Message(claim.job_id, claim.job.timeout_seconds, queue, HELP_JOB))
         while not all(found := look()):
-            # From the other end than the helpers, so that they meet late.
+            # The runner begins at the other end than the helpers, so that they meet late.
             shard = retry_while_unavailable(
                 lambda: jobs.claim_shard(claim.job_id, self._owner, self._lease_seconds, last=True)
             )
             if shard is None:
                 time.sleep(LOOK_SECONDS)
             else:
-                _keep(shard, self._stores, here(shard.number, _once_in_a_while(look)))
+                _keep(shard, self._stores, here(shard.number, _now_and_then(look)))
         return [self._part(name, number, here) for number, name in enumerate(found)]
 
     def _part(self, name: str | None, number: int, here: Sum) -> bytes:
@@ -105,7 +109,7 @@ def help_with(
     """Sum this shard and then others, as long as there are any. Raises LeaseLost."""
     job, jobs = shard.of, stores.jobs
 
-    def still_wanted() -> None:
+    def renew() -> None:
         with suppress(StoreUnavailable):
             if not jobs.renew(job.job_id, owner, lease_seconds):
                 raise LeaseLost
@@ -113,7 +117,7 @@ def help_with(
     following: ShardClaim | None = shard
     while following is not None:
         following = _help_in_pass(
-            following, owner, stores, lease_seconds, helper, _once_in_a_while(still_wanted)
+            following, owner, stores, lease_seconds, helper, _now_and_then(renew)
         )
 
 
@@ -123,10 +127,11 @@ def _help_in_pass(
     stores: Stores,
     lease_seconds: float,
     helper: Helper,
-    wanted: Wanted,
+    check_lease: LeaseCheck,
 ) -> ShardClaim | None:
-    """Sum shards of one pass; the first one of another, or None."""
-    job, following = first.of, first
+    """Sum shards of one pass; return the first shard of another pass, or None."""
+    job = first.of
+    following = first
     try:
         work = retry_while_unavailable(
             lambda: stores.results.get_part(job.tenant, job.job_id, part_name(first.pass_name))
@@ -135,7 +140,7 @@ def _help_in_pass(
             raise LeaseLost  # The job has ended since, and its parts are deleted.
         with helper(job, stores, work, first.shards) as summed:
             while following.pass_name == first.pass_name:
-                _keep(following, stores, summed(following.number, wanted))
+                _keep(following, stores, summed(following.number, check_lease))
                 found = retry_while_unavailable(
                     lambda: stores.jobs.claim_shard(job.job_id, owner, lease_seconds),
                     CLAIM_PATIENCE_SECONDS,
@@ -152,28 +157,29 @@ def _help_in_pass(
 
 
 def clear_parts(stores: Stores, tenant: str, job_id: str) -> None:
-    """Delete the parts of a job if it has ended. What goes wrong here is made good by the sweep."""
+    """Delete the parts of a job if it has ended. The store's clean-up repairs a failure here."""
     with suppress(StoreUnavailable):
         if stores.jobs.ended([job_id]):
             stores.results.delete_parts(tenant, job_id)
 
 
 def _keep(shard: ShardClaim, stores: Stores, body: bytes) -> None:
-    """Blob first, then the row."""
-    job, name = shard.of, part_name(shard.pass_name, shard.number, shard.attempt)
+    """Store a shard's sums: the blob first, then its row."""
+    job = shard.of
+    name = part_name(shard.pass_name, shard.number, shard.attempt)
     retry_while_unavailable(lambda: stores.results.put_part(job.tenant, job.job_id, name, body))
     if not retry_while_unavailable(lambda: stores.jobs.commit_shard(shard, name)):
         with suppress(StoreUnavailable):
             stores.results.delete_part(job.tenant, job.job_id, name)
 
 
-def _once_in_a_while(act: Callable[[], object]) -> Wanted:
+def _now_and_then(act: Callable[[], object]) -> LeaseCheck:
     last = time.monotonic()
 
-    def wanted() -> None:
+    def check_lease() -> None:
         nonlocal last
         if time.monotonic() - last >= WANTED_SECONDS:
             act()
             last = time.monotonic()
 
-    return wanted
+    return check_lease

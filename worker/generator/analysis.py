@@ -18,21 +18,16 @@ from worker.generator.line.analysis import analysed_on_the_line
 from worker.generator.line.domain.metastable import held_before_escape
 from worker.generator.line.domain.positive_diffusion import reflecting_interval
 from worker.generator.line.landscape import Landscape
-from worker.generator.line.passages.exits import Exit, Triple
 from worker.generator.line.perturbed_model import NearOnTheLine
 from worker.generator.multivariate import analysed_in_space, closed_in_space
 from worker.generator.plane.grid_refinement import Solution
 from worker.generator.plane.perturbed_model import NearInThePlane
 from worker.generator.probability_outside_data import with_support
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view
+from worker.generator.quantities.exit import Exit, Triple
 from worker.generator.quantities.regions import Pair, numbers_and_places
-from worker.generator.quantities.report import (
-    GeneratorReport,
-    Questions,
-    Range,
-    observed_ranges,
-    unanswered,
-)
+from worker.generator.quantities.report import GeneratorReport, Range
+from worker.generator.request import Questions, observed_ranges, unanswered
 
 __all__ = ["Analysis", "GeneratorReport", "analyse", "analysis"]
 
@@ -124,7 +119,9 @@ def analysis(
         report = replace(report, between=unanswered(questions, FOR_NUMBERS)[0])
     # Where on a circle data were not is another question (`identification/unvisited.py`).
     if all(period is None for period in process.periods):
-        report = with_support(report, ranges)
+        report = with_support(
+            report, ranges, near.landscape if isinstance(near, NearOnTheLine) else None
+        )
     return Analysis(report, process, near)
 
 

@@ -10,8 +10,6 @@ from worker.generator.errors import (
     NoFiniteRangeError,
     UnsupportedDimensionError,
 )
-from worker.generator.line.fixed_points import FixedPoint
-from worker.generator.line.spectrum import Spectrum
 from worker.generator.linear.correlations import memory_of_linear
 from worker.generator.linear.fixed_points import fixed_point_at, gaussian_covariance
 from worker.generator.linear.perturbed_model import NearLinear
@@ -24,8 +22,11 @@ from worker.generator.plane.passages.passage_domain import gaussian_stage
 from worker.generator.plane.passages.passages import committors_between, passages_between
 from worker.generator.plane.perturbed_model import NearInThePlane
 from worker.generator.process import DiffusionProcess, FloatArray, WithDomain, read_only
-from worker.generator.quantities.multivariate_distribution import SpatialLaw
-from worker.generator.quantities.report import GeneratorReport, Questions
+from worker.generator.quantities.fixed_point import FixedPoint
+from worker.generator.quantities.report import GeneratorReport
+from worker.generator.quantities.spectrum import Spectrum
+from worker.generator.quantities.stationary import SpatialLaw
+from worker.generator.request import Questions
 from worker.generator.simulation.comparison import with_simulation
 
 Analysed = tuple[GeneratorReport, NearLinear | NearInThePlane | None]

@@ -3,14 +3,10 @@
 import numpy as np
 
 from worker.generator.line.extrapolation import extrapolated_outside
-from worker.generator.line.fixed_points import FixedPoint
 from worker.generator.process import DiffusionProcess
-from worker.generator.quantities.report import (
-    GeneratorReport,
-    Questions,
-    unanswered,
-    untimed,
-)
+from worker.generator.quantities.fixed_point import FixedPoint
+from worker.generator.quantities.report import GeneratorReport
+from worker.generator.request import Questions, unanswered, untimed
 
 NO_LAW = "there is no stationary distribution to start from"
 FOR_TWO = "passages and committors between regions are for two variables"

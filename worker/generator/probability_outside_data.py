@@ -4,19 +4,29 @@ from dataclasses import replace
 
 import numpy as np
 
-from worker.generator.line.stationary import StationaryLaw
-from worker.generator.quantities.multivariate_distribution import SpatialLaw
+from worker.generator.line.landscape import Landscape
+from worker.generator.line.stationary import probability_below
 from worker.generator.quantities.report import GeneratorReport, Range
+from worker.generator.quantities.stationary import SpatialLaw, StationaryLaw
 
 MUCH = 0.05
 """Stationary probability beyond the data from which on it is said that law and rates are extrapolated."""
 
 
-def with_support(report: GeneratorReport, ranges: tuple[Range, ...] | None) -> GeneratorReport:
-    """The report with the ranges of the data, one for each coordinate, and the probability beyond them."""
+def with_support(
+    report: GeneratorReport, ranges: tuple[Range, ...] | None, landscape: Landscape | None
+) -> GeneratorReport:
+    """The report with the ranges of the data, one for each coordinate, and the probability beyond them.
+
+    landscape   what the law of one coordinate was read from
+    """
     if ranges is None:
         return report
-    mass = unseen_mass(report.stationary, ranges)
+    mass = (
+        unseen_mass(report.stationary, ranges)
+        if landscape is None
+        else _beyond(landscape, ranges[0])
+    )
     said = report.extrapolated
     if mass is not None and mass > MUCH:
         said = (
@@ -27,12 +37,14 @@ def with_support(report: GeneratorReport, ranges: tuple[Range, ...] | None) -> G
     return replace(report, observed_ranges=ranges, unseen_mass=mass, extrapolated=said)
 
 
+def _beyond(landscape: Landscape, observed: Range) -> float:
+    below = probability_below(landscape, np.array(observed))
+    return float(1 - below[1] + below[0])
+
+
 def unseen_mass(law: StationaryLaw | SpatialLaw | None, ranges: tuple[Range, ...]) -> float | None:
-    """The law's probability outside of the ranges; None where there is no law, or no density."""
-    if isinstance(law, StationaryLaw):
-        below = law.probability_below(np.array(ranges[0]))
-        return float(1 - below[1] + below[0])
-    if law is None or len(law.grid) != len(ranges) or not law.density.size:
+    """The probability of a law of several coordinates outside of the ranges; None where there is no law, or no density."""
+    if not isinstance(law, SpatialLaw) or len(law.grid) != len(ranges) or not law.density.size:
         return None
     density, total = law.density, law.density.sum()
     for axis, (grid, (low, high)) in enumerate(zip(law.grid, ranges, strict=True)):

@@ -21,7 +21,6 @@ from worker.identification.data.nonpolynomial_terms import dependences
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.equations.relative_efficiency import gain_of_narrower
 from worker.identification.errors import SecondOrderDynamics
-from worker.identification.estimation.estimator import components_at_double_step
 from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.problem import Problem
 from worker.identification.selection.cross_validation import KernelChoice
@@ -69,8 +68,7 @@ class Finding:
 
 
 def check_smoothness(residuals: ResidualMoments, variable: str | None = None) -> None:
-    """Raises SecondOrderDynamics where neighbouring residuals are nearly equal: the path is
-    differentiable.
+    """Raise SecondOrderDynamics where neighbouring residuals are nearly equal, the path smooth.
 
     variable   name, where there are several
     """
@@ -89,8 +87,7 @@ def check_smoothness(residuals: ResidualMoments, variable: str | None = None) ->
 
 
 def check_paths(fit: Fit) -> None:
-    """Raises SecondOrderDynamics for a variable whose path is smooth though its increments are
-    noisy."""
+    """Raise SecondOrderDynamics for a variable whose path is smooth though its steps are noisy."""
     for p, moments in enumerate(fit.raw):
         if p not in fit.noise_free:
             check_smoothness(moments, variable_name(p) if len(fit.raw) > 1 else None)
@@ -99,8 +96,9 @@ def check_paths(fit: Fit) -> None:
 def step_errors(
     selected: Selected, coarse: Floats | None, order: int, library: Library
 ) -> dict[str, float]:
-    """Estimated relative error by term from the sampling interval: its change on doubling, over
-    2^order − 1."""
+    """Estimate each term's relative error from the sampling interval.
+
+    The error is the term's change on doubling the interval, over 2^order − 1."""
     if coarse is None:
         return {}
     pairs = zip(selected.estimate.support, selected.estimate.raw, coarse, strict=True)
@@ -112,7 +110,7 @@ def step_errors(
 
 
 def findings(fit: Fit, problem: Problem) -> Iterator[Finding]:
-    """All warnings about the fit itself."""
+    """Give all warnings about the fit itself."""
     yield from _no_noise(fit)
     yield from _no_drift(fit, problem.library)
     yield from _long_steps(fit, problem)
@@ -131,8 +129,7 @@ def findings(fit: Fit, problem: Problem) -> Iterator[Finding]:
 
 
 def _by_variable(fit: Fit, found: Iterable[tuple[int, Finding]]) -> Iterator[Finding]:
-    """Findings of single variables: of several variables one a code, with the names of those it is
-    about."""
+    """Merge the findings of several variables to one a code, with the variables' names."""
     if len(fit.raw) == 1:
         yield from (finding for _, finding in found)
         return
@@ -149,7 +146,7 @@ def _by_variable(fit: Fit, found: Iterable[tuple[int, Finding]]) -> Iterator[Fin
 
 
 def _by_name(values: Sequence[float]) -> object:
-    """The value of one variable, or those of several by name."""
+    """Give the value of one variable, or the values of several by name."""
     return (
         values[0]
         if len(values) == 1
@@ -230,7 +227,7 @@ def _thinned(fit: Fit) -> Iterator[Finding]:
 def _coarse(fit: Fit, library: Library) -> Iterator[Finding]:
     order = fit.rule.order
     worst: tuple[float, str, str] | None = None
-    for name, selected, coarse in components_at_double_step(fit):
+    for name, selected, coarse in fit.components_at_double_step():
         errors, estimate = step_errors(selected, coarse, order, library), selected.estimate
         for k, near, error in zip(estimate.support, estimate.raw, estimate.std_error, strict=True):
             relative = errors.get(library.names[k], 0.0)
@@ -259,7 +256,7 @@ def _coarse(fit: Fit, library: Library) -> Iterator[Finding]:
 def _rule_dependent(fit: Fit, library: Library) -> Iterator[Finding]:
     found = {
         name: [library.names[k] for k in s.rule_dependent]
-        for name, s, _ in components_at_double_step(fit)
+        for name, s, _ in fit.components_at_double_step()
     }
     found = {name: terms for name, terms in found.items() if terms}
     if found:
@@ -325,7 +322,7 @@ def _motion_blur(fit: Fit) -> Iterator[Finding]:
 
 
 def _of_residuals(fit: Fit, p: int) -> Iterator[Finding]:
-    """What the residuals of one variable show."""
+    """Warn of what the residuals of one variable show."""
     if p in fit.noise_free:
         return
     if fit.scores:
@@ -352,8 +349,9 @@ def _of_residuals(fit: Fit, p: int) -> Iterator[Finding]:
 
 
 def _left_out(scores: ScoreTests, gain: float) -> Iterator[Finding]:
-    """What the drift leaves out, where it would add more than a hundredth to the drift's own gain;
-    and changes of the noise."""
+    """Warn where the drift leaves something out or the noise changes.
+
+    What is left out must add more than a hundredth to the drift's own gain."""
     past = max(abs(v) for v in scores.past)
     stages = scores.drift_stages
     moving = abs(scores.trend)
@@ -472,7 +470,7 @@ def _coverage(fit: Fit) -> Iterator[Finding]:
 
 
 def kernels_not_chosen(choice: KernelChoice | None, n_kernels: int) -> Iterator[Finding]:
-    """Where a choice of kernels was asked for and could not be made."""
+    """Warn where a choice of kernels was asked for and could not be made."""
     if choice is not None and choice.chosen is None:
         reason = (
             "none of those tried distinguishes the library's terms"
@@ -486,8 +484,7 @@ def kernels_not_chosen(choice: KernelChoice | None, n_kernels: int) -> Iterator[
 
 
 def _wide_kernels(fit: Fit, library: Library) -> Iterator[Finding]:
-    """Whether the library of one variable varies faster than kernels that were not chosen for
-    it."""
+    """Warn where the library of one variable varies faster than kernels not chosen for it."""
     statistics, kernels = fit.statistics, fit.instruments
     if (
         statistics is None
@@ -512,7 +509,7 @@ def _wide_kernels(fit: Fit, library: Library) -> Iterator[Finding]:
 
 
 def reflecting_boundaries(walls: Walls, bounds: tuple[float, float]) -> Iterator[Finding]:
-    """Boundaries that the path bounces off, declared or not.
+    """Warn of boundaries that the path bounces off, declared or not.
 
     bounds   declared ends [state]
     """
@@ -539,7 +536,7 @@ def reflecting_boundaries(walls: Walls, bounds: tuple[float, float]) -> Iterator
 
 
 def collinear_terms(library: Library, y: Floats) -> Iterator[Finding]:
-    """Terms that no data of this kind can distinguish.
+    """Warn of terms that no data of this kind can distinguish.
 
     y   (n, d) a sample of internal states
     """
@@ -557,7 +554,7 @@ def collinear_terms(library: Library, y: Floats) -> Iterator[Finding]:
 
 
 def unvisited_arcs(data: Trajectories, periods: Sequence[float | None]) -> Iterator[Finding]:
-    """Angles with a wide arc that no sample is in."""
+    """Warn of angles with a wide arc that no sample is in."""
     for i, period in enumerate(periods):
         arc = None if period is None else empty_arc(data, i, period)
         if arc is not None:
@@ -573,7 +570,7 @@ def unvisited_arcs(data: Trajectories, periods: Sequence[float | None]) -> Itera
 
 
 def paper_preset() -> Finding:
-    """What the reader of an Algorithm 1 fit should know."""
+    """Warn the reader of an Algorithm 1 fit."""
     return Finding(
         "paper-preset",
         "These coefficients come from the source paper's Algorithm 1. Its stacked rows leave a "
@@ -583,22 +580,21 @@ def paper_preset() -> Finding:
 
 
 def diffusion_cut(sentences: Sequence[str]) -> Iterator[Finding]:
-    """Places where the analysed domain ends because the diffusion is not positive beyond."""
+    """Warn where the analysed domain ends because the diffusion is not positive beyond."""
     yield from (
         Finding("diffusion-cut", f"{sentence[:1].upper()}{sentence[1:]}.") for sentence in sentences
     )
 
 
 def extrapolated(sentences: Sequence[str]) -> Iterator[Finding]:
-    """Results that depend on the model outside the data."""
+    """Warn of results that depend on the model outside the data."""
     yield from (
         Finding("extrapolated", f"{sentence[:1].upper()}{sentence[1:]}.") for sentence in sentences
     )
 
 
 def rarely_ergodic(share: float | None, confidence: float) -> Iterator[Finding]:
-    """Where more of the sampled models have no stationary distribution than the intervals leave
-    out.
+    """Warn where more sampled models have no stationary distribution than intervals leave out.
 
     share   of the models drawn around the estimate that have one
     """
@@ -615,7 +611,7 @@ def rarely_ergodic(share: float | None, confidence: float) -> Iterator[Finding]:
 
 
 def few_transitions(low: float, high: float, seen: int) -> Iterator[Finding]:
-    """Escape times that rest on few transitions, or none.
+    """Warn of escape times that rest on few transitions, or none.
 
     low, high   two neighbouring stable fixed points [state]
     seen        transitions between them in the data
@@ -635,3 +631,50 @@ def few_transitions(low: float, high: float, seen: int) -> Iterator[Finding]:
             "and uncertain. Record longer, or start trajectories in both.",
             {"wells": [low, high], "seen": seen},
         )
+
+
+def stationary_density_differs(distance: float) -> Finding:
+    """Warn of a stationary distribution that is not that of the data.
+
+    distance   total variation between the two densities, 0 to 1
+    """
+    return Finding(
+        "stationary-density",
+        f"The model's stationary density differs from that of the data: their total variation is "
+        f"{distance:.2g}, where 0 is equality and 1 no overlap. Its mean, variance and rates say little "
+        "about the region of the data: the record had not relaxed to the stationary distribution, or "
+        "poorly determined terms move that distribution away. A longer record, a lower "
+        "library.polynomial_degree, a domain, or trajectories that start further out helps.",
+        {"total_variation": distance},
+    )
+
+
+def wrong_at_longer_times(
+    lag: float, mean: float, spread: float, p_value: float, lags: Sequence[float]
+) -> Finding:
+    """Warn of a model that is wrong at longer times than it was fitted at.
+
+    lag            where the difference is largest [time]; `lags` are all at which there is one
+    mean, spread   largest differences [standard deviations, variances]
+    """
+    return Finding(
+        "chapman-kolmogorov",
+        f"At a lag of {lag:.4g} the model disagrees with the data (Chapman–Kolmogorov test, p = "
+        f"{p_value:.1g}): the conditional mean differs by up to {mean:.2g} standard deviations of the "
+        f"state, the conditional second moment by {spread:.2g} variances. The coefficients depend on "
+        "the time scale at which they are fitted: a hidden variable or other memory, noise of the "
+        "instrument, or a sampling interval too coarse for the sampling rule. Relaxation times are "
+        "those of this model, not of the data.",
+        {"lags": list(lags), "lag": lag, "p_value": p_value},
+    )
+
+
+def autocorrelation_differs(difference: float, p_value: float) -> Finding:
+    """Warn of an autocorrelation function that is not that of the data."""
+    return Finding(
+        "autocorrelation",
+        f"The autocorrelation of the data differs from that of the model by up to {difference:.2g}, "
+        f"outside the confidence band of the data (p = {p_value:.1g}). The data have a longer or shorter "
+        "memory than this model: a hidden variable, a trend, or a record that had not relaxed.",
+        {"difference": difference, "p_value": p_value},
+    )

@@ -1,16 +1,26 @@
-"""The identified model in the data's own units, with its errors and everything needed to judge
-it."""
+"""The identified model in the data's own units, with its errors and what is needed to judge it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.checks.markov_tests import score_tests
-from worker.identification.checks.scalar_residuals import ResidualMoments, ResidualSums
+from worker.identification.checks.scalar_residuals import (
+    ResidualMoments,
+    ResidualSums,
+    measure_residuals,
+)
 from worker.identification.data.library import Library
-from worker.identification.data.trajectories import Scales, Trajectories, longest_duration
+from worker.identification.data.trajectories import (
+    Scales,
+    Trajectories,
+    block_edges,
+    chunks,
+    longest_duration,
+)
 from worker.identification.data.windows import Space
 from worker.identification.estimation.cell_equations import walk
 from worker.identification.estimation.estimator import identify
@@ -28,6 +38,7 @@ from worker.identification.findings import (
     check_paths,
     collinear_terms,
     findings,
+    paper_preset,
     reflecting_boundaries,
     step_errors,
     unvisited_arcs,
@@ -38,10 +49,15 @@ from worker.identification.selection.cross_validation import KernelChoice
 from worker.identification.selection.support_selection import Selected
 from worker.identification.sums.block_sums import Summing, sums_here
 from worker.identification.sums.kernels import Kernels
+from worker.identification.sums.moment_cells import make_cells
+from worker.identification.sums.rules import EULER
 from worker.identification.sums.window_products import Pair, pairs_of
 from worker.identification.symbolic_process import SymbolicProcess, from_internal
 from worker.identification.symbolic_system import Field, SymbolicSystem, field_from_internal
 from worker.progress import Report
+
+if TYPE_CHECKING:
+    from worker.identification.estimation.paper import SparseFit
 
 Floats = NDArray[np.float64]
 Bounds = tuple[Range, ...]
@@ -71,8 +87,7 @@ class TermFit:
 
 @dataclass(frozen=True, slots=True)
 class PathEntry:
-    """A support that was considered, its coefficients, and other supports of its size that fit
-    equally well."""
+    """A support that was considered, with the supports of its size that fit equally well."""
 
     support: tuple[str, ...]
     score: float
@@ -171,10 +186,7 @@ def identified_model(
         settings.bounds_in(data.dimension),
     )
     if settings.estimator == "paper":
-        # Not at the top: scikit-learn takes longer to import than most jobs to run.
-        from worker.identification.estimation.paper_model import by_paper
-
-        model = by_paper(problem, threshold=settings.threshold, bounds=bounds)
+        model = _by_paper(problem, settings.threshold, bounds)
     else:
         problem = with_boundaries(problem, bounds)
         model = model_of_problem(problem, settings, N_DRAWS)
@@ -186,9 +198,51 @@ def identified_model(
     return replace(model, findings=(*model.findings, *unvisited_arcs(data, problem.space.periods)))
 
 
+def _by_paper(problem: Problem, threshold: float, bounds: Bounds) -> IdentifiedModel:
+    """Identify by Algorithm 1, and measure its model's residuals."""
+    # Not at the top: scikit-learn takes longer to import than most jobs to run.
+    from worker.identification.estimation.paper import identify_by_paper
+
+    data, scales, library, kernels = problem.data, problem.scales, problem.library, problem.kernels
+    model = identify_by_paper(data, scales, library, kernels, threshold=threshold)
+    to_internal = np.array([[float(v) for v in row] for row in library.change_of_basis]).T
+    b = to_internal @ model.drift.coefficients * scales.time / scales.unit
+    a = to_internal @ model.diffusion.coefficients * scales.time / scales.unit**2
+    cells = make_cells(kernels, scales)
+    residuals = measure_residuals(
+        chunks(data, scales, block_edges(data, 1)), EULER, library, cells, b, a
+    )
+    return IdentifiedModel(
+        drift={"x": _sparse_component(model.drift, library)},
+        diffusion={"x,x": _sparse_component(model.diffusion, library)},
+        process=process_of(library, b, a, scales, bounds[0]),
+        draws=None,
+        findings=(paper_preset(),),
+        residuals={"x": residuals},
+        noise_variances=None,
+        condition=None,
+        coverage=coverage_of(kernels, kernels.at(cells.nodes()) @ residuals.count, scales),
+        space=problem.space,
+        rule="euler",
+        histogram=histogram_of(residuals, scales),
+    )
+
+
+def _sparse_component(fit: "SparseFit", library: Library) -> ComponentFit:
+    terms = tuple(
+        TermFit(name, float(fit.coefficients[k]), k in fit.support)
+        for k, name in enumerate(library.names)
+    )
+    active = {t.name: t.value for t in terms if t.active}
+    return ComponentFit(
+        terms, "lasso_cv+stlsq", (PathEntry(tuple(active), -float(fit.errors.min()), active),)
+    )
+
+
 def model_of_problem(problem: Problem, settings: Settings, n_draws: int = 100) -> IdentifiedModel:
-    """Identify a problem and put the fit into the data's units; `settings` say how noise, rule and
-    bounds are treated.
+    """Identify a problem and put the fit into the data's units.
+
+    settings   how noise, sampling rule and bounds are treated
 
     Raises SecondOrderDynamics, and what `estimator.identify` raises. On smooth paths of several
     variables a sampling rule that was asked for by name is used all the same.
@@ -241,8 +295,7 @@ def model_of_problem(problem: Problem, settings: Settings, n_draws: int = 100) -
 
 
 def _with_scores(problem: Problem, fit: Fit) -> Fit:
-    """The fit with tests of what the drift leaves out; of several variables its residuals have
-    them."""
+    """Add tests of what the drift leaves out; several variables' residuals have them already."""
     if problem.library.dimension > 1:
         return fit
     drift, diffusion = fit.coefficients[0], fit.tensor[0, 0]
@@ -263,7 +316,7 @@ def component_of(
     order: int,
     factor: float,
 ) -> ComponentFit:
-    """A component in the data's units.
+    """Put a component into the data's units.
 
     coarse   raw coefficients at twice the step, where there are any      order    of the sampling
              rule
@@ -333,8 +386,9 @@ def _process(
 def process_of(
     library: Library, b: Floats, a: Floats, scales: Scales, bounds: Range
 ) -> SymbolicProcess:
-    """A process of one variable from drift and diffusion along the internal functions; each
-    (n_functions,)."""
+    """Make a process of one variable.
+
+    b, a   (n_functions,) drift and diffusion along the internal functions"""
     return SymbolicProcess(
         from_internal(library, b, scales.unit / scales.time),
         from_internal(library, a, scales.unit**2 / scales.time),
@@ -384,7 +438,7 @@ def _coverage(fit: Fit, scales: Scales) -> Coverage:
 
 
 def coverage_of(kernels: Kernels, weights: Floats, scales: Scales) -> Coverage:
-    """What the kernels of one variable saw, in the data's units."""
+    """Describe what the kernels of one variable saw, in the data's units."""
     first, last = (
         float(scales.origin + scales.unit * c) for c in (kernels.centres[0], kernels.centres[-1])
     )
@@ -392,7 +446,7 @@ def coverage_of(kernels: Kernels, weights: Floats, scales: Scales) -> Coverage:
 
 
 def histogram_of(residuals: ResidualMoments, scales: Scales) -> Histogram | None:
-    """The samples' histogram in the data's units; None of several variables."""
+    """Put the samples' histogram into the data's units; None of several variables."""
     if not isinstance(residuals, ResidualSums):
         return None
     return Histogram(

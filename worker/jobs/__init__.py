@@ -1,1 +1,1 @@
-"""The kinds of job: how each is computed and described. Start at `kinds.py`."""
+"""The kinds of job, how each is computed and described; the table is in `kinds.py`."""

@@ -24,9 +24,9 @@ def execute(
 ) -> Result:
     """Compute a job's result.
 
-    Raises JobProblem where data or model cannot answer it, and whatever `report` and `share` raise.
+    fan_out_increments   a pass over more increments is shared among workers
 
-    fan_out_increments   a pass over more of them is shared out
+    Raises JobProblem where data or model do not allow it, and what `report` and `share` raise.
     """
     begun = time.monotonic()
     job, procedure = claim.job, PROCEDURES[claim.job.kind]
@@ -41,7 +41,7 @@ def execute(
 
 @contextmanager
 def helper(claim: Claim, stores: Stores, work: bytes, shards: int) -> Iterator[Sum]:
-    """Yield what sums shards of another worker's job. Raises JobProblem where its data are gone."""
+    """Yield the function that sums shards of another's job. Raises JobProblem without its data."""
     assert isinstance(claim.job, DataJob), "no other job has data"
     with record_of(claim.tenant, claim.job, stores) as record:
         yield partial(packed_sums, unpack(work, record.data), shards)

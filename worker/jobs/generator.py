@@ -28,7 +28,7 @@ from worker.progress import Report
 
 @contextmanager
 def model_of(tenant: str, job: GeneratorJob, stores: Stores) -> Iterator[ModelTerms]:
-    """Yield the terms of the job's model. Raises JobProblem where there is none, or a name is unknown."""
+    """Yield the terms of the job's model. Raises JobProblem if it or a variable is unknown."""
     model = (
         _model_of_job(tenant, job.model, stores) if isinstance(job.model, ModelOfJob) else job.model
     )
@@ -45,7 +45,7 @@ def model_of(tenant: str, job: GeneratorJob, stores: Stores) -> Iterator[ModelTe
 def compute(
     job: GeneratorJob, model: ModelTerms, report: Report, summing: Summing
 ) -> tuple[Analysed, Picture]:
-    """Analyse a model that was given. Raises GeneratorError, IdentificationError."""
+    """Analyse a given model. Raises GeneratorError, IdentificationError."""
     process = process_of(model)
     analysed = pipeline.analyse_terms(process, analysis_settings_of(job.analysis), report)
     return analysed, plot_data.of_terms(process, analysed.generator)
@@ -80,7 +80,7 @@ def describe(
 
 
 def _model_of_job(tenant: str, reference: ModelOfJob, stores: Stores) -> ModelTerms:
-    """The active terms of an earlier job's model."""
+    """Read the active terms of an earlier job's model."""
     try:
         name = stores.jobs.result_name(tenant, reference.job)
     except Forgotten:
@@ -98,7 +98,7 @@ def _model_of_job(tenant: str, reference: ModelOfJob, stores: Stores) -> ModelTe
 
 
 def _active_terms(body: bytes) -> ModelTerms:
-    """Read the active terms of the model in a result document, with the domain and period it was identified or given with."""
+    """Read the active terms of a result document's model, with its domain and periods."""
     document = json.loads(body)
     parameters = document["provenance"]["parameters"]
     return ModelTerms(

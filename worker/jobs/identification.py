@@ -30,7 +30,7 @@ from worker.progress import Report
 
 
 class Identified(NamedTuple):
-    """Model, analysis (None where the model alone is asked for), comparison with the data, curves."""
+    """Model, analysis (None if only the model was requested), comparison and curves."""
 
     answer: IdentifiedModel
     analysed: Analysed | None
@@ -39,7 +39,7 @@ class Identified(NamedTuple):
 
 
 def compute(job: IdentificationJob, record: Record, report: Report, summing: Summing) -> Identified:
-    """Identify, analyse and compare. Raises IdentificationError."""
+    """Identify a model, analyse it and compare it with the data. Raises IdentificationError."""
     answer = pipeline.identify(record.data, settings_of(job.parameters), report, summing)
     asked = analysis_settings_of(job.analysis)
     analysed, comparison = pipeline.analyse_and_compare(answer, record.data, asked, report)

@@ -20,9 +20,9 @@ F = TypeVar("F")
 
 @dataclass(frozen=True, slots=True)
 class Procedure(Generic[J, S, F]):
-    """Steps from the stores to the result document. Each raises JobProblem or an error of the core.
+    """Steps of one kind of job; each raises JobProblem or an error of the core.
 
-    load       (tenant, job, stores) → what the job starts from, open as long as it is computed
+    load       (tenant, job, stores) → the job's source, open during the computation
     compute    (job, source, report, summing) → values of the core
     describe   (job's id, job, source, values, seconds) → the result document
     """

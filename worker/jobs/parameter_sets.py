@@ -1,4 +1,4 @@
-"""The same data under several sets of parameters: each is identified as if alone, and sums are taken once."""
+"""A sweep of parameter sets over the same data: each is identified as if alone, sums are shared."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from worker import pipeline
 from worker.analysis import Analysed, AnalysisSettings
 from worker.comparison.compare import Comparison
-from worker.fan_out.cache import Remembering
+from worker.fan_out.cache import SumCache
 from worker.generator.errors import GeneratorError
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.errors import IdentificationError
@@ -18,7 +18,7 @@ from worker.progress import Report
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SweepEntry:
-    """What one set of parameters gives; no analysis where the model alone is asked for."""
+    """Results of one set of parameters; the analysis is None if only the model was requested."""
 
     answer: IdentifiedModel
     analysed: Analysed | None
@@ -27,9 +27,11 @@ class SweepEntry:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SweepResults:
-    """In the order of the sets; an error where one of them has no answer.
+    """Results in the order of the sets.
 
-    taken, shared   passes over all increments, and passes whose sums were there already
+    items    an entry for each set, or the error for which it has none
+    taken    number of passes over all increments
+    shared   number of passes whose sums were known already
     """
 
     items: tuple[SweepEntry | IdentificationError | GeneratorError, ...]
@@ -44,21 +46,21 @@ def sweep(
     report: Report,
     summing: Summing,
 ) -> SweepResults:
-    """Identify, analyse and compare under each set. What `report` raises goes through."""
-    remembering = Remembering(summing)
+    """Identify, analyse and compare under each set. Raises what `report` raises."""
+    sum_cache = SumCache(summing)
     found: dict[int, SweepEntry | IdentificationError | GeneratorError] = {}
-    # Sums for a library of high degree hold those for a lower one.
+    # Sums for a library of high degree contain those for a lower degree.
     for done, number in enumerate(
         sorted(range(len(sets)), key=lambda i: -sets[i].polynomial_degree)
     ):
         try:
             found[number] = _entry(
-                data, sets[number], asked, _part_of(report, done, len(sets)), remembering
+                data, sets[number], asked, _part_of(report, done, len(sets)), sum_cache
             )
         except (IdentificationError, GeneratorError) as error:
             found[number] = error
     return SweepResults(
-        tuple(found[number] for number in range(len(sets))), remembering.taken, remembering.shared
+        tuple(found[number] for number in range(len(sets))), sum_cache.taken, sum_cache.shared
     )
 
 
@@ -74,7 +76,7 @@ def _entry(
 
 
 def _part_of(report: Report, done: int, count: int) -> Report:
-    """Progress of one set among all."""
+    """Return a report of one set's progress as part of all sets'."""
 
     def report_part(fraction: float, stage: str, message: str) -> None:
         report(0.95 * (done + fraction) / count, stage, f"set {done + 1} of {count}: {message}")

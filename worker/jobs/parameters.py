@@ -1,4 +1,4 @@
-"""Parameters of a job's document → the core's values."""
+"""Conversion of a job document's parameters into the core's values."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ from worker.identification.symbolic_system import SymbolicSystem, field_from_ter
 
 
 def settings_of(parameters: IdentificationParameters) -> Settings:
-    """The settings of an identification."""
+    """Return the settings of an identification."""
     library, kernels, selection = parameters.library, parameters.kernels, parameters.selection
     return Settings(
         estimator=parameters.estimator,
@@ -39,7 +39,7 @@ def settings_of(parameters: IdentificationParameters) -> Settings:
 
 
 def analysis_settings_of(wanted: AnalysisParameters) -> AnalysisSettings:
-    """What an analysis is asked for."""
+    """Return the settings of a generator analysis."""
     return AnalysisSettings(
         passages=tuple((p.from_, p.to) for p in wanted.passages),
         committors=tuple((c.from_, c.to) for c in wanted.committors),
@@ -58,8 +58,10 @@ def analysis_settings_of(wanted: AnalysisParameters) -> AnalysisSettings:
 
 
 def process_of(model: ModelTerms) -> SymbolicProcess | SymbolicSystem:
-    """The process that a model's terms say; pairs that are not given are zero. Raises UnknownTerm,
-    InvalidLibrary."""
+    """Build the process of a model's terms; missing pairs of the diffusion are zero.
+
+    Raises UnknownTerm, InvalidLibrary.
+    """
     if len(model.drift) == 1:
         period = model.periodic.get("x")
         b, a = model.drift["x"], model.diffusion.get("x,x", {})
@@ -81,6 +83,6 @@ def process_of(model: ModelTerms) -> SymbolicProcess | SymbolicSystem:
 
 
 def bounds_of(domain: Mapping[str, Interval], variable: str) -> tuple[float, float]:
-    """Bounds of a variable, infinite where open."""
+    """Return the bounds of a variable, infinite where open."""
     low, high = domain.get(variable, (None, None))
     return (-np.inf if low is None else low, np.inf if high is None else high)

@@ -1,4 +1,4 @@
-"""One table: what the core raises → the problem a user reads."""
+"""The problems that users read for the errors that the core raises."""
 
 from contract.problems import Problem, problem
 from worker.generator.errors import GeneratorError
@@ -29,7 +29,7 @@ TITLES: dict[str, str] = {
 
 
 def of_core(error: IdentificationError | GeneratorError) -> Problem:
-    """The problem of a core error. Status 422: the request was well formed, the data or model cannot answer it."""
+    """Return the problem of a core error, with status 422: data or model do not allow an answer."""
     message = str(error)
     return problem(
         422,

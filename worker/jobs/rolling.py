@@ -38,7 +38,10 @@ def compute(job: RollingJob, record: Record, report: Report, summing: Summing) -
 def roll_along(
     data: Trajectories, parameters: IdentificationParameters, asked: RollingWindows, report: Report
 ) -> Rolling:
-    """One record → coefficients, fixed points and spectral gap of windows along it. Raises IdentificationError."""
+    """Fit coefficients, fixed points and spectral gap of windows along one record.
+
+    Raises IdentificationError.
+    """
     report(0.05, "reading", f"{data.n_increments} increments")
     if data.dimension > 1:
         raise DimensionNotSupported(
@@ -46,7 +49,8 @@ def roll_along(
             hints=("Name one column in layout.state_columns and upload again.",),
         )
     settings = settings_of(parameters)
-    problem, bounds = problem_of(data, settings, report), settings.bounds_in(1)
+    problem = problem_of(data, settings, report)
+    bounds = settings.bounds_in(1)
     windows = along(data, asked.count, asked.length, asked.share)
     return roll(
         with_boundaries(problem, bounds),
@@ -101,7 +105,7 @@ def _term(coefficient: Coefficient) -> WindowTerm:
 
 
 def _exponential(gap: Gap, sign: float, width: float) -> Estimate:
-    """exp(± log λ), with the interval that is central in the logarithm."""
+    """Return exp(± log λ), with the confidence interval that is central in the logarithm."""
     if gap.log_rate is None:
         return Estimate(value=None, reason=gap.reason)
     if gap.std_error is None:

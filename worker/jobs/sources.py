@@ -1,4 +1,4 @@
-"""The dataset that a job starts from, opened as memory maps."""
+"""The dataset of a job, opened as memory maps."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ class Record:
 
 @contextmanager
 def record_of(tenant: str, job: DataJob, stores: Stores) -> Iterator[Record]:
-    """Open the job's dataset; memory does not grow with it.
+    """Open the job's dataset as memory maps; memory does not grow with it.
 
     Raises JobProblem where the dataset is gone, or has no variable that the parameters name.
     """

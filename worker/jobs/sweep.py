@@ -30,7 +30,7 @@ from worker.progress import Report
 
 
 def compute(job: SweepJob, record: Record, report: Report, summing: Summing) -> SweepResults:
-    """Identify, analyse and compare under each set; one that has no model does not hinder the others."""
+    """Identify, analyse and compare under each set; a set without a model does not end the job."""
     sets = [settings_of(parameters) for parameters in job.parameter_sets().values()]
     return sweep(record.data, sets, analysis_settings_of(job.analysis), report, summing)
 
@@ -56,7 +56,7 @@ def describe(
 
 
 def _step_of(dataset: Dataset, found: SweepResults) -> float:
-    """Median sampling interval [time], as any of the answers has it."""
+    """Return the median sampling interval [time] of the first answer, or else of the dataset."""
     for item in found.items:
         if isinstance(item, SweepEntry):
             return item.answer.scales.time

@@ -1,4 +1,4 @@
-"""The composition root of the worker: settings, Celery, stores. Only here is the environment read."""
+"""The worker's composition root: settings, Celery, stores. Only here is the environment read."""
 
 import gc
 import os
@@ -25,13 +25,13 @@ from storage.telemetry import Traces, TracingMissing, configure_logs, traces
 from worker.fan_out.shards import Publish, Share, Sum
 from worker.progress import Report
 from worker.queue import lease, precompile
-from worker.queue.broker_watchdog import Pulse, pulse_taker
-from worker.queue.heartbeat import Beating, beat_giver
+from worker.queue.broker_watchdog import Pulse, watchdog_step
+from worker.queue.heartbeat import Heartbeat, heartbeat_step
 from worker.queue.settings import WorkerSettings
 from worker.queue.tasks import Computation, help_job, run_job
 
 SOFT_SHUTDOWN_SECONDS = 20.0
-"""A running job gets this long to finish when the worker is stopped; then it is another's."""
+"""A running job gets this long to finish when the worker is stopped; then it goes to another."""
 LONGEST_JOB_SECONDS = 86_400
 ALIVE_SECONDS = 30.0
 
@@ -44,10 +44,11 @@ _CONFIGURATION = {
     "task_reject_on_worker_lost": True,
     "worker_prefetch_multiplier": 1,
     "worker_disable_prefetch": True,
-    # A backstop: each message carries its job's own limits.
+    # These are a backstop: each message carries its job's own limits.
     "task_soft_time_limit": LONGEST_JOB_SECONDS,
     "task_time_limit": LONGEST_JOB_SECONDS + HARD_LIMIT_GRACE_SECONDS,
-    # Our leases notice a lost worker. Were this shorter than a job, the broker would hand the job out again while it runs.
+    # Leases notice a lost worker. If this were shorter than a job, the broker would hand the job
+    # out again while it runs.
     "broker_transport_options": {
         "visibility_timeout": LONGEST_JOB_SECONDS,
         "socket_timeout": 5,
@@ -58,21 +59,23 @@ _CONFIGURATION = {
     "broker_connection_retry": True,
     "broker_connection_retry_on_startup": True,
     "broker_connection_max_retries": None,
-    # What Redis answers in trouble (READONLY, BUSY, NOPERM) passes like a connection that is gone; else it would end the worker.
+    # Redis in trouble (READONLY, BUSY, NOPERM) is treated like a lost connection; otherwise its
+    # answer would end the worker.
     "broker_channel_error_retry": True,
     "worker_cancel_long_running_tasks_on_connection_loss": False,
     "worker_enable_prefetch_count_reduction": False,
     "worker_soft_shutdown_timeout": SOFT_SHUTDOWN_SECONDS,
-    # Memory does not grow with the jobs (measured over 1 500); a new child costs 1.2 s of CPU, most of it for imports.
+    # Memory does not grow with the jobs (measured over 1 500); a new child costs 1.2 s of CPU time,
+    # most of it for imports.
     "worker_max_tasks_per_child": 2000,
-    # In kB, as resident at the most: what one large job took goes back to the machine before the next is begun.
+    # Peak resident memory in kB: what one large job took is returned before the next begins.
     "worker_max_memory_per_child": 1_000_000,
-    # What was sent to a child that was just ending goes to another after so long, not after 10 s. Should the child have done it
-    # after all, the record says so: nothing is done twice.
+    # A message sent to a child that was just ending goes to another child after 1 s, not 10 s. If
+    # the first child did the work after all, the record says so: nothing is done twice.
     "worker_lost_wait": 1.0,
-    # A child is up once it has imported the numerical libraries, which takes seconds on a cold disk.
+    # A child is up once the numerical libraries are imported, which takes seconds on a cold disk.
     "worker_proc_alive_timeout": 60.0,
-    # Nobody who can write to Redis shall command the worker; it is asked for signs of life through the job store.
+    # Write access to Redis must not command the worker; heartbeats go through the job store.
     "worker_enable_remote_control": False,
     "worker_send_task_events": False,
     "worker_hijack_root_logger": False,
@@ -92,7 +95,10 @@ _log = structlog.get_logger(__name__)
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Run the worker until a signal ends it. With the argument `alive`: the status says whether a worker of this host lives."""
+    """Run the worker until a signal ends it and return the exit status.
+
+    With the argument `alive`, return 0 if a worker of this host is alive and 1 if none is.
+    """
     try:
         settings = read(WorkerSettings)
     except BadSettings as error:
@@ -105,11 +111,15 @@ def main(arguments: Sequence[str] = ()) -> int:
 
 
 def run(settings: WorkerSettings, computation: Computation | None = None) -> int:
-    """Run the worker until a signal ends it; the exit status. `computation` stands in for that of `worker.jobs.dispatch`."""
+    """Run the worker until a signal ends it and return the exit status.
+
+    computation   replaces `worker.jobs.dispatch`
+    """
     configure_logs()
-    # Read when NumPy and numba are imported, which only the children do, after they were forked from here.
+    # NumPy and numba read these when they are imported, which only the forked children do.
     os.environ.update(dict.fromkeys(_THREADS, str(settings.threads)))
-    # Read when billiard is imported: SIGTERM then gives running jobs SOFT_SHUTDOWN_SECONDS instead of for ever.
+    # Billiard reads this when it is imported: SIGTERM then gives running jobs SOFT_SHUTDOWN_SECONDS
+    # instead of for ever.
     os.environ.setdefault("REMAP_SIGTERM", "SIGQUIT")
     try:
         traces("worker").close()
@@ -125,7 +135,8 @@ def run(settings: WorkerSettings, computation: Computation | None = None) -> int
         signals.worker_process_init.connect(_warm_up)
     app = create_app(settings, computation or computation_of(settings))
     worker = app.Worker(
-        # Two workers on one machine must not be one to Redis, nor two in containers, where every process is number 1.
+        # Workers on one machine differ in the process id; those in containers, where every process
+        # is number 1, differ in the host name.
         hostname=f"itoscope-{os.getpid()}@{socket.gethostname()}",
         pool="prefork",
         concurrency=settings.worker_processes,
@@ -136,7 +147,7 @@ def run(settings: WorkerSettings, computation: Computation | None = None) -> int
         without_heartbeat=True,
     )
     worker.start()
-    # Celery counts a stop that was asked for as a failure when it came by SIGTERM remapped.
+    # Celery counts a requested stop as a failure when it came by the remapped SIGTERM.
     asked = any(
         flag is not None and flag is not False
         for flag in (state.should_stop, state.should_terminate)
@@ -145,7 +156,7 @@ def run(settings: WorkerSettings, computation: Computation | None = None) -> int
 
 
 def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
-    """The Celery application with its two tasks."""
+    """Build the Celery application with its two tasks."""
     app = Celery("itoscope-worker", broker=broker_url(settings.redis_url), set_as_current=False)
     app.conf.update(_CONFIGURATION)
 
@@ -153,19 +164,21 @@ def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
 
     @cache
     def stores() -> Stores:
-        """This child's own: connections must not cross a fork."""
+        """Open this child's own stores: connections must not cross a fork."""
         return _stores(settings)
 
     @cache
-    def told() -> Traces:
-        """This child's own: it sends from a thread, and threads do not cross a fork."""
+    def tracing() -> Traces:
+        """Start this child's own tracing: its thread does not cross a fork."""
         own = traces("worker")
         signals.worker_process_shutdown.connect(lambda **_: own.close(), weak=False)
         return own
 
     def run_claimed(task: Any, job_id: str) -> None:
         owner = lease.owner(task.request.hostname, task.request.id)
-        run_job(job_id, owner, stores(), settings.lease_seconds, computation, publish, told=told())
+        run_job(
+            job_id, owner, stores(), settings.lease_seconds, computation, publish, tracing=tracing()
+        )
 
     def help_claimed(task: Any, job_id: str) -> None:
         owner = lease.owner(task.request.hostname, task.request.id)
@@ -180,31 +193,30 @@ def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
             settings.redis_url, timeout=min(5.0, settings.lease_seconds / lease.BEATS_PER_LEASE)
         )
     )
-    keeper = lease.lease_keeper(
-        own, settings.lease_seconds, publish, _webhook_sender(settings, own)
-    )
+    keeper = lease.lease_step(own, settings.lease_seconds, publish, _webhook_sender(settings, own))
     app.steps["worker"].add(keeper)
-    app.steps["worker"].add(beat_giver(Beating(own, pulse, queues=settings.queues)))
-    app.steps["consumer"].add(pulse_taker(pulse))
+    app.steps["worker"].add(heartbeat_step(Heartbeat(own, pulse, queues=settings.queues)))
+    app.steps["consumer"].add(watchdog_step(pulse))
     return app
 
 
 def publisher(app: Celery) -> Publish:
-    """How to send messages."""
+    """Return a function that sends messages through the application's broker."""
 
     def publish(message: Message) -> None:
         try:
             app.send_task(
                 message.task,
                 **message.options,
-                # Once for the connection that Redis may have dropped since the last time; the record stays due if it fails again.
+                # The first retry is for a connection that Redis dropped since the last message; if
+                # all fail, the record stays due.
                 retry=True,
                 retry_policy={"max_retries": 2, "interval_start": 0.1, "interval_step": 0.2},
             )
         except (SoftTimeLimitExceeded, MemoryError):
             raise
         except Exception as error:
-            # Any: of a channel whose connection is gone kombu's transport raises AttributeError.
+            # Every error counts: kombu raises AttributeError for a channel without a connection.
             raise StoreUnavailable(
                 f"The broker does not answer as it should: {type(error).__name__}"
             ) from error
@@ -213,7 +225,7 @@ def publisher(app: Celery) -> Publish:
 
 
 def _webhook_sender(settings: WorkerSettings, jobs: JobStore) -> Callable[[], None] | None:
-    """What sends the webhooks that are due; None where the operator allows none."""
+    """Return the function that sends due webhooks, or None if the operator allows no host."""
     if not settings.webhook_hosts:
         return None
     from worker.queue.webhooks import WebhookSender
@@ -222,7 +234,10 @@ def _webhook_sender(settings: WorkerSettings, jobs: JobStore) -> Callable[[], No
 
 
 def computation_of(settings: WorkerSettings) -> Computation:
-    """The real thing, imported where it is used: the main process never loads the numerical libraries."""
+    """Return the numerical computation, imported at its first use.
+
+    The main process never loads the numerical libraries.
+    """
 
     def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
         from worker.jobs import dispatch
@@ -240,11 +255,11 @@ def computation_of(settings: WorkerSettings) -> Computation:
 
 
 def _keep_our_logging(**_: Any) -> None:
-    """Having a receiver is what keeps Celery from configuring logs itself."""
+    """Do nothing: a connected receiver keeps Celery from configuring logs itself."""
 
 
 def _give_way(niceness: int, **_: Any) -> None:
-    """A job loses little where it waits for those who answer callers and keep leases; they would lose much."""
+    """Lower this child's priority: requests and leases suffer from a delay, a job hardly does."""
     os.nice(niceness)
 
 
@@ -254,13 +269,16 @@ def _warm_up(**_: Any) -> None:
         import worker.jobs.dispatch  # noqa: F401
     except Exception:
         _log.exception("the numerical core cannot be imported")
-    # They stay; a collection need not look through them again, which takes 5 ms of a small job.
+    # The libraries stay loaded; each garbage collection through them costs a small job 5 ms.
     gc.collect()
     gc.freeze()
 
 
 def _stores(settings: WorkerSettings) -> Stores:
-    """For a child. The object store's library has threads: a child of a process that had used it would wait for them."""
+    """Open the stores of a child.
+
+    The object store's library starts threads, which a child would miss if its parent had used it.
+    """
     from storage.blobs import open_blobs
 
     datasets, results = open_blobs(settings.data_dir.absolute(), settings.blob_url)
@@ -268,16 +286,16 @@ def _stores(settings: WorkerSettings) -> Stores:
 
 
 def _wait_for_redis(settings: WorkerSettings) -> None:
-    """Returns once a durable Redis answers, however long that takes. Raises WeakDurability."""
+    """Wait until a durable Redis answers, however long that takes. Raises WeakDurability."""
     client = connect(settings.redis_url)
-    told = False
+    warned = False
     while True:
         try:
             return check_durability(client, allow_weak=settings.allow_weak_durability)
         except StoreUnavailable as error:
-            if not told:
+            if not warned:
                 _log.warning("waiting for Redis", reason=str(error))
-            told = True
+            warned = True
         time.sleep(0.5)
 
 

@@ -1,5 +1,7 @@
-"""A worker's sign of life, and its farewell: whoever stops in order is not counted any more, not even for the seconds that its
-last sign would have been good for."""
+"""A worker's heartbeat, and its farewell, after which it is no longer counted as alive.
+
+Without the farewell it would be counted for the seconds for which its last heartbeat is valid.
+"""
 
 import threading
 from collections.abc import Sequence
@@ -17,8 +19,8 @@ FAREWELL_SECONDS = 2.0
 """The end of a worker waits at most this long for its farewell."""
 
 
-class Beating:
-    """A thread that gives a sign of life every few seconds, until this worker takes no more jobs; then it says farewell."""
+class Heartbeat:
+    """A thread that sends heartbeats until this worker takes no more jobs, then the farewell."""
 
     def __init__(
         self,
@@ -32,7 +34,7 @@ class Beating:
         self._thread: threading.Thread | None = None
 
     def start(self, worker: str) -> None:
-        """Begin, in this worker's name."""
+        """Start the thread in this worker's name."""
 
         def act() -> None:
             alive = self._pulse.fresh()
@@ -50,31 +52,34 @@ class Beating:
         )
 
     def leave(self, **_: Any) -> None:
-        """Only raises a flag: Celery calls this in a signal handler, before it waits for the jobs that still run."""
+        """Set a flag, no more: Celery calls this in a signal handler, before running jobs end."""
         self._leaving.set()
 
     def end(self) -> None:
-        """Wait until farewell is said, but not for ever: nobody knows of a worker that never heard its queue."""
+        """Wait for the farewell for at most FAREWELL_SECONDS.
+
+        A worker that never reached its queue has sent no heartbeat and needs no farewell.
+        """
         self._leaving.set()
         if self._thread is not None and self._pulse.started.is_set():
             self._thread.join(FAREWELL_SECONDS)
 
 
-def beat_giver(beating: Beating) -> type[bootsteps.StartStopStep]:
-    """The step to add to Celery's worker."""
-    signals.worker_shutting_down.connect(beating.leave, weak=False)
+def heartbeat_step(heartbeat: Heartbeat) -> type[bootsteps.StartStopStep]:
+    """Return the step for Celery's worker that runs the heartbeat."""
+    signals.worker_shutting_down.connect(heartbeat.leave, weak=False)
 
-    class BeatGiver(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is untyped
+    class HeartbeatStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is untyped
         requires = ("celery.worker.components:Timer",)
 
         def start(self, worker: Any) -> None:
-            beating.start(worker.hostname)
+            heartbeat.start(worker.hostname)
 
         def close(self, worker: Any) -> None:
-            """Called however the worker stops, unless it is killed."""
-            beating.end()
+            """Say farewell; Celery calls this however the worker stops, unless it is killed."""
+            heartbeat.end()
 
         def stop(self, worker: Any) -> None:
-            """Nothing: farewell was said when the worker began to stop."""
+            """Do nothing: the farewell was sent when the worker began to stop."""
 
-    return BeatGiver
+    return HeartbeatStep

@@ -1,9 +1,9 @@
-"""Children that hang are killed, so that what they were given goes to others: nothing else would ever notice.
+"""Children that hang are killed, so that their work goes to others: nothing else would notice them.
 
-- A child that does not take up its message: it hung, or something stopped it. The message keeps its place at the worker,
-  which with one process has no other.
-- A child that goes on with what is not its own: it hung before its claim, or computes, for hours perhaps, for a job that was
-  cancelled or given to another.
+- A child does not accept its message: it hung, or something stopped it. The message keeps its place
+  in the worker's prefetch limit, which with one process has no other.
+- A child works on a job that is no longer its own: it hung before its claim, or computes, for hours
+  perhaps, for a job that was cancelled or given to another worker.
 """
 
 import os
@@ -19,8 +19,9 @@ _Seen = TypeVar("_Seen", bound=Hashable)
 
 
 class PersistenceCounter(Generic[_Seen]):
-    """Counts in how many looks in a row each thing was seen. Looks are counted, not seconds: a process that was stopped, with
-    its children, has seen nothing of that time.
+    """A counter of the consecutive checks in which each thing was seen.
+
+    Checks are counted, not seconds: while a process is stopped with its children, no check is made.
     """
 
     def __init__(self, looks: int) -> None:
@@ -28,7 +29,7 @@ class PersistenceCounter(Generic[_Seen]):
         self._counts: dict[_Seen, int] = {}
 
     def look(self, seen: Iterable[_Seen]) -> Sequence[_Seen]:
-        """Return what has now been seen in enough looks in a row; its count begins anew."""
+        """Return what has now been seen in enough consecutive checks; its count begins anew."""
         self._counts = {each: self._counts.get(each, 0) + 1 for each in seen}
         lasting = [each for each, looks in self._counts.items() if looks >= self._looks]
         for each in lasting:
@@ -37,7 +38,7 @@ class PersistenceCounter(Generic[_Seen]):
 
 
 def waits_for(request: Any) -> int | None:
-    """The process that was sent this message, and has not taken it up; None where it has, or none was sent it yet."""
+    """Return the id of the process that was sent this message and has not accepted it, or None."""
     result = request._apply_result() if request._apply_result is not None else None
     if result is None or result._accepted or result.ready() or result._write_to is None:
         return None
@@ -45,7 +46,7 @@ def waits_for(request: Any) -> int | None:
 
 
 def kill(pid: int, why: str) -> None:
-    """End a child that will not end by itself; Celery starts another, and hands its message on."""
+    """Kill a child that will not end by itself; Celery starts another and hands its message on."""
     _log.error("a child hangs and is killed", pid=pid, why=why)
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)

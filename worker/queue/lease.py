@@ -1,7 +1,8 @@
-"""What the worker's main process does beside Celery: keep the leases of running jobs, look after lost jobs.
+"""Threads of the worker's main process that renew the leases of running jobs and find lost jobs.
 
-In the main process, because a thread in the pool's child starves while native code holds the GIL: measured, two healthy jobs
-of 7 s lost their leases of 2 s that way. Hence also the prefork pool only.
+They run in the main process because a thread in the pool's child starves while native code holds
+the GIL: measured, two healthy jobs of 7 s lost their leases of 2 s that way. For the same reason
+only the prefork pool is used.
 """
 
 import time
@@ -23,15 +24,18 @@ BEATS_PER_LEASE = 4
 REAP_SECONDS = 5.0
 TELL_SECONDS = 0.5
 REST_BEATS = 1.25
-"""After the store was away the reaper waits for so many beats: one, in which all who live renew, and what it may be late by."""
+"""After an outage of the store the reaper waits for this many renewals.
+
+One lets every live worker renew its leases; the rest is what that renewal may be late by.
+"""
 STRAY_BEATS = 4 * BEATS_PER_LEASE
-"""A child that has worked for so long on a message without a lease hangs, or computes what nobody wants any more."""
+"""A child that works for this many renewals without a lease hangs, or computes for a lost job."""
 
 _log = structlog.get_logger(__name__)
 
 
 def owner(hostname: str, message_id: str) -> str:
-    """The name in which a lease is held, the same in the child that claims and in the main process that renews."""
+    """Return a lease's owner, the same for the child that claims and the parent that renews."""
     return f"{hostname}/{message_id}"
 
 
@@ -46,25 +50,25 @@ class Running(NamedTuple):
 def renew_leases(
     jobs: JobStore, lease_seconds: float, running: Iterable[Running]
 ) -> Sequence[Running]:
-    """Renew the lease of each. Those that hold none (any more): the store fences them."""
+    """Renew the lease of each message; return those that hold none, which the store fences."""
     return [each for each in running if not jobs.renew(each.job_id, each.owner, lease_seconds)]
 
 
 class Reaper:
-    """Looks for lost jobs, but not before the store has answered for so many seconds: while it was away no lease was renewed,
-    and those who live do that first.
+    """A reaper of lost jobs, which acts only once the store has answered for `rest_seconds`.
+
+    While the store was away no lease was renewed; live workers must renew theirs first.
     """
 
     def __init__(self, jobs: JobStore, publish: Publish, rest_seconds: float) -> None:
         self._jobs, self._publish, self._rest_seconds = jobs, publish, rest_seconds
-        self._answers_since: float | None = float(
-            "-inf"
-        )  # whoever begins has seen it away for no moment
+        # A new reaper has seen no outage.
+        self._answers_since: float | None = float("-inf")
 
     def look(self) -> None:
-        """Publish again what seems lost. A publication that fails is repeated by a later reaper: the record stays due.
+        """Publish again what seems lost. Raises StoreUnavailable.
 
-        Raises StoreUnavailable.
+        A publication that fails is repeated by a later reaper: the record stays due.
         """
         try:
             if self._answers_since is None:
@@ -84,7 +88,7 @@ class Reaper:
 
 
 def running_jobs() -> Sequence[Running]:
-    """What the children of this worker are working on."""
+    """Return the messages that the children of this worker are working on."""
     while True:
         try:
             requests = list(state.active_requests)
@@ -97,11 +101,13 @@ def running_jobs() -> Sequence[Running]:
         ]
 
 
-def lease_keeper(
+def lease_step(
     jobs: JobStore, lease_seconds: float, publish: Publish, tell: Callable[[], None] | None
 ) -> type[bootsteps.StartStopStep]:
-    """The step to add to Celery's worker: starts the threads. `tell` sends the webhooks that are due, if there are any."""
+    """Return the step for Celery's worker that starts the threads.
 
+    tell   sends the due webhooks; None where no host is allowed
+    """
     reaper = Reaper(jobs, publish, REST_BEATS * lease_seconds / BEATS_PER_LEASE)
     stray: PersistenceCounter[Running] = PersistenceCounter(STRAY_BEATS)
 
@@ -109,7 +115,7 @@ def lease_keeper(
         for each in stray.look(renew_leases(jobs, lease_seconds, running_jobs())):
             kill(each.pid, "it holds no lease of the job that it works on")
 
-    class LeaseKeeper(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is untyped
+    class LeaseStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery is untyped
         requires = ("celery.worker.components:Timer",)
 
         def start(self, worker: Any) -> None:
@@ -119,6 +125,6 @@ def lease_keeper(
                 every(TELL_SECONDS, "sending webhooks", tell)
 
         def stop(self, worker: Any) -> None:
-            """Nothing: leases are kept while the pool drains, until the process ends."""
+            """Do nothing: leases are renewed while the pool drains, until the process ends."""
 
-    return LeaseKeeper
+    return LeaseStep

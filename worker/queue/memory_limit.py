@@ -1,7 +1,8 @@
-"""A job that wants more memory than it may have gets MemoryError, and its worker lives.
+"""A memory limit: a job that wants more gets MemoryError, and its worker lives.
 
-The limit is on what the process may write and shares with nobody (`RLIMIT_DATA`): datasets are mapped from their files and read
-only, and count for nothing, however long; nor do stacks and arenas that threads reserve and never touch.
+The limit is on private writable memory (`RLIMIT_DATA`). Datasets, which are mapped read-only from
+their files, do not count, however long; nor do stacks and arenas that threads reserve and never
+touch.
 """
 
 import resource
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def memory_limited(most_bytes: float) -> Iterator[None]:
-    """While inside, this process has no more than that, with its libraries; `inf`: no limit."""
+    """Limit this process, with its libraries, to `most_bytes` while inside; `inf`: no limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     if most_bytes == float("inf"):
         yield
@@ -24,5 +25,5 @@ def memory_limited(most_bytes: float) -> Iterator[None]:
     try:
         yield
     finally:
-        # What follows, telling of the end, must not fail for want of memory too.
+        # Recording the job's end must not run out of memory too.
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))

@@ -1,8 +1,9 @@
-"""`python -m worker.queue.precompile`: compiles the core's loops, by doing what jobs do, so that no job waits for it.
+"""`python -m worker.queue.precompile` compiles the core's loops, so that no job waits for it.
 
-What was compiled is kept where numba keeps it (`NUMBA_CACHE_DIR`). Numba compiles anew on another kind of processor and where a
-file has changed, but does not see a change in a file that only a called function is from: this is for an image, where nothing
-changes. An image keeps its own copy in `ITOSCOPE_COMPILED_DIR`, which may be read-only; a worker begins with what is there.
+Numba keeps the compiled code in `NUMBA_CACHE_DIR`. It compiles anew on another kind of processor
+and where a file has changed, but does not notice a change in the file of a called function:
+therefore precompile only in an image, where nothing changes. An image keeps its own copy in
+`ITOSCOPE_COMPILED_DIR`, which may be read-only; a worker begins with what is there.
 """
 
 import os
@@ -17,17 +18,18 @@ CACHE_DIR = "NUMBA_CACHE_DIR"
 
 
 def copy_compiled_cache(environment: Mapping[str, str] = os.environ) -> None:
-    """Copy what the image has compiled to where numba looks and writes. Where that fails, the first job compiles."""
+    """Copy the image's compiled code to numba's cache. Where that fails, the first job compiles."""
     source, target = environment.get(COMPILED_DIR), environment.get(CACHE_DIR)
     if source and target and Path(source).is_dir():
         with suppress(OSError, shutil.Error):
-            # With their times: numba compares those of sources, and whoever reads the cache those of its files.
+            # Modification times are copied too: numba compares those of the sources.
             shutil.copytree(source, target, dirs_exist_ok=True)
 
 
 def compile_all() -> None:
-    """Identify small records, of one variable and of two, clean, noisy and averaged by an instrument, and analyse them."""
-    # Here, because the worker's main process uses `copy_compiled_cache` and never loads the numerical libraries.
+    """Identify and analyse small records: one and two variables, clean, noisy and averaged."""
+    # These are imported here because the worker's main process uses `copy_compiled_cache` and never
+    # loads the numerical libraries.
     import numpy as np
     from numpy.typing import NDArray
 
@@ -53,7 +55,7 @@ def compile_all() -> None:
         with tempfile.TemporaryDirectory() as folder:
             for name, array in arrays.items():
                 np.save(Path(folder) / f"{name}.npy", array)
-            # As jobs have them: numba compiles for arrays that are read-only, or in memory, each anew.
+            # Jobs have read-only arrays; numba compiles for them and for writable ones separately.
             data = Trajectories(
                 *(np.load(Path(folder) / f"{name}.npy", mmap_mode="r") for name in arrays)
             )
@@ -65,7 +67,8 @@ def compile_all() -> None:
             )
             pipeline.compare(answer, data, analysed, say_nothing)
 
-    random, n, dt = np.random.default_rng(0), 2000, 0.25
+    random = np.random.default_rng(0)
+    n, dt = 2000, 0.25
     across = ((-0.5, 0.5),)
     for dimension, passages in ((1, across), (2, ())):
         states = np.zeros((n, dimension))
@@ -77,7 +80,7 @@ def compile_all() -> None:
         do(states + 0.1 * random.standard_normal(states.shape), dt)
         # An instrument that averages makes the increments persistent.
         do(0.3 * states[:-1] + 0.7 * states[1:], dt, ())
-    # Far from the origin terms are told apart in loops of their own.
+    # Far from the origin terms are distinguished in loops of their own.
     do(1000 + states[:, :1], dt)
 
 

@@ -1,8 +1,9 @@
-"""Which network addresses may be told of a job's end: public ones, and those that the operator names.
+"""The network addresses that webhooks may reach: public ones, and those that the operator names.
 
-A webhook makes this machine send a request to where a caller says. It must not reach what only this machine can: itself, its
-neighbours, its cloud's metadata (server-side request forgery). So names are resolved here, every address is looked at, and the
-connection goes to one that was looked at.
+A webhook makes this machine send a request to an address that a caller chose. It must not reach
+what only this machine can: itself, its neighbours, its cloud's metadata (server-side request
+forgery). So names are resolved here, every address is checked, and the connection goes to a checked
+address.
 """
 
 import socket
@@ -19,15 +20,17 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 
 
 class AddressRefused(Exception):
-    """The name stands for an address that may not be told, or for none."""
+    """The name resolves to no address, or to one that webhooks may not reach."""
 
 
 async def permitted_addresses(host: str, port: int, networks: Sequence[Network]) -> Sequence[str]:
-    """The host's addresses, all of which are public or in one of the networks. Raises AddressRefused, OSError.
+    """Return the host's addresses if all are public or in one of the networks.
 
-    Those of IPv4 come first: a worker without a way to IPv6 would find out only when its time is up.
+    IPv4 addresses come first: a worker without a route to IPv6 would notice only at the time-out.
+    Raises AddressRefused, OSError.
     """
-    # Not the loop's own way: what it has begun, it waits for at its end, and a name server may take a minute to say nothing.
+    # The event loop's own resolver is not used: a closing loop waits for it, and a name server may
+    # take a minute to give no answer.
     found = await run_sync(
         partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM), abandon_on_cancel=True
     )
@@ -40,7 +43,7 @@ async def permitted_addresses(host: str, port: int, networks: Sequence[Network])
 
 
 def is_permitted(address: Address, networks: Sequence[Network]) -> bool:
-    """Whether the address is public, or in one of the networks."""
+    """Return whether the address is public, or in one of the networks."""
     inner = _inner(address)
     if any(
         one.version == network.version and one in network
@@ -57,7 +60,7 @@ def is_permitted(address: Address, networks: Sequence[Network]) -> bool:
 
 
 def _inner(address: Address) -> Address:
-    """The IPv4 address inside one of IPv6 that is only another spelling of it, or a tunnel to it."""
+    """Return the IPv4 address that an IPv6 address embeds or tunnels to, or else the address."""
     if isinstance(address, IPv4Address):
         return address
     if address in _NAT64:

@@ -1,4 +1,4 @@
-"""One job, from claim to commit, or help with one. Plain functions; Celery is in `worker.queue.app`."""
+"""One job from claim to commit, and help with one, as plain functions; Celery is in `app.py`."""
 
 import threading
 import time
@@ -36,21 +36,26 @@ from worker.retry import (
 )
 
 Execute = Callable[[Claim, Stores, Report, Share], Result]
-"""Computes a job's result. Raises JobProblem where the job cannot be done, and whatever its `Report` and `Share` raise."""
+"""A function that computes a job's result.
+
+It raises JobProblem where the job cannot be done, and what its `Report` and `Share` raise.
+"""
 Outcome = Literal["skipped", "succeeded", "failed", "fenced", "given back"]
 
 REPORT_SECONDS = 0.2
-"""Reports of one stage that follow faster than this are dropped: each is a write to disk in the store."""
+"""Reports of one stage that follow faster are dropped: each is a write to the store's disk."""
 QUIET_SECONDS = 0.2
-"""Before this the job's progress is not written at all; then the last that was said, and from then on all at once. A job that is
-over sooner says nothing but its end, which halves the writes that the store has to sync for it."""
+"""Progress is not written before this; then the last report is, and every later one at once.
+
+A job that ends sooner writes nothing but its end, which halves the store's synchronous writes.
+"""
 
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Computation:
-    """What workers do: jobs, and shards of their sums, and how much memory each may take."""
+    """The functions that compute jobs and shards of their sums, and the memory each may take."""
 
     execute: Execute
     help: Helper
@@ -65,12 +70,12 @@ def run_job(
     computation: Computation,
     publish: Publish,
     quiet_seconds: float = QUIET_SECONDS,
-    told: Traces | None = None,
+    tracing: Traces | None = None,
 ) -> Outcome:
-    """Claim the job, execute it, store the result, commit. Whoever renews the lease meanwhile does so in the owner's name.
+    """Claim the job, execute it, store the result and commit; the main process renews the lease.
 
-    Where a store stays away the job is given back, to be tried again later. Raises StoreUnavailable where that cannot be said,
-    either; the lease then runs out and the reaper hands the job to another.
+    Where a store stays away the job is given back, to be tried again later. Raises StoreUnavailable
+    where that fails too; the lease then expires and the reaper hands the job to another worker.
     """
     claim = retry_while_unavailable(
         lambda: stores.jobs.claim(job_id, owner, lease_seconds), CLAIM_PATIENCE_SECONDS
@@ -88,7 +93,7 @@ def run_job(
         trace.stage("committing")
         return _succeed(claim, stores, result.model_dump_json(by_alias=True).encode())
 
-    traced = (told or Traces("worker")).attempt(job_id, claim.attempt)
+    traced = (tracing or Traces("worker")).attempt(job_id, claim.attempt)
     with (
         traced as trace,
         structlog.contextvars.bound_contextvars(job_id=job_id, attempt=claim.attempt),
@@ -110,9 +115,9 @@ def run_job(
 def help_job(
     job_id: str, owner: str, stores: Stores, lease_seconds: float, computation: Computation
 ) -> Outcome:
-    """Sum shards of the job, in this owner's name, until there is none left. What fails here fails the job.
+    """Sum shards of the job in the owner's name until none is left. A failure fails the job.
 
-    Raises StoreUnavailable as `run_job`. Where a store stays away, only the shard is given back.
+    Where a store stays away the shard is given back. Raises StoreUnavailable where that fails too.
     """
     shard = retry_while_unavailable(
         lambda: stores.jobs.claim_shard(job_id, owner, lease_seconds), CLAIM_PATIENCE_SECONDS
@@ -165,13 +170,13 @@ def _guarded(
 
 @contextmanager
 def reporting(jobs: JobStore, claim: Claim, quiet_seconds: float, stage: Stage) -> Iterator[Report]:
-    """Writes progress into the job's record, while inside, and tells the trace of each stage."""
+    """Write progress into the job's record, while inside, and each stage into the trace."""
     reporter = _Reporter(jobs, claim, stage)
     if quiet_seconds <= 0:
         reporter.speak()
         yield reporter
         return
-    # A thread, because nobody knows when the next report will come. Where native code keeps it from running it is late, no more.
+    # The next report may come at any time, hence a thread. Native code can only delay it.
     timer = threading.Timer(quiet_seconds, reporter.speak)
     timer.daemon = True
     timer.start()
@@ -182,7 +187,7 @@ def reporting(jobs: JobStore, claim: Claim, quiet_seconds: float, stage: Stage) 
 
 
 class _Reporter:
-    """A `Report`. It keeps what it is told until it may speak."""
+    """A `Report` that keeps the last progress until it may write."""
 
     def __init__(self, jobs: JobStore, claim: Claim, begin: Stage) -> None:
         self._jobs, self._claim, self._begin = jobs, claim, begin
@@ -192,7 +197,7 @@ class _Reporter:
         self._fraction, self._stage, self._time = 0.0, "", 0.0
 
     def speak(self) -> None:
-        """Write what was kept; from now on reports are written as they come."""
+        """Write the progress that was kept; from now on reports are written as they come."""
         with self._lock:
             self._speaks = True
             if self._kept is not None:
@@ -201,7 +206,7 @@ class _Reporter:
     def __call__(self, fraction: float, stage: str, message: str) -> None:
         self._begin(stage)
         with self._lock:
-            # Of parts that each guess how much is to come, none takes back what another said.
+            # Parts that each guess how much is to come must not lower the fraction.
             self._fraction = min(max(fraction, self._fraction), 1.0)
             progress = Progress(fraction=self._fraction, stage=stage, message=message)
             if not self._speaks:
@@ -216,19 +221,19 @@ class _Reporter:
                 raise LeaseLost
 
     def _write(self, progress: Progress) -> None:
-        # Progress is a courtesy; only the commit must wait for the store.
+        # Progress may be lost; only the commit must wait for the store.
         with suppress(StoreUnavailable):
             self._fenced = not self._jobs.report(self._claim.job_id, self._claim.attempt, progress)
 
 
 def _succeed(claim: Claim, stores: Stores, body: bytes) -> Outcome:
-    """Blob first, then the record: a committed result is always there to be read."""
+    """Store the blob first, then the record: a committed result can always be read."""
     name = retry_while_unavailable(
         lambda: stores.results.put(claim.tenant, claim.job_id, claim.attempt, body)
     )
     if retry_while_unavailable(lambda: stores.jobs.succeed(claim.job_id, claim.attempt, name)):
         return "succeeded"
-    with suppress(StoreUnavailable):  # it goes with the job's own result one day
+    with suppress(StoreUnavailable):  # it is deleted with the job's own result later
         stores.results.delete(claim.tenant, name)
     return "fenced"
 

@@ -1,6 +1,6 @@
-"""Telling those who asked for it that a job has ended: a signed POST of its record (Standard Webhooks), at least once.
+"""Webhooks: a signed POST of an ended job's record (Standard Webhooks), sent at least once.
 
-What is to be told, and when to try again, is in the job store, so that any worker goes on where another was stopped.
+The job store holds what is due and when to try again, so that any worker continues for another.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from storage.stores import WEBHOOKS_AT_ONCE, Delivery
 from worker.queue.ssrf_guard import AddressRefused, Network, permitted_addresses
 
 SECONDS = 5.0
-"""From looking up the address to the status of the answer."""
+"""Time-out from the look-up of the address to the status of the response."""
 _GONE = 410
 _PORTS = {"https": 443, "http": 80}
 _log = structlog.get_logger(__name__)
@@ -34,7 +34,7 @@ def _trusted_by_the_system() -> ssl.SSLContext:
 
 
 def signed_headers(secret: str, message_id: str, timestamp: int, body: bytes) -> dict[str, str]:
-    """The header fields of Standard Webhooks 1.0: who sends it, that it is whole, and when it was sent."""
+    """Return the header fields of Standard Webhooks 1.0: id, time stamp and signature."""
     key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
     signature = hmac.new(key, f"{message_id}.{timestamp}.".encode() + body, hashlib.sha256).digest()
     return {
@@ -46,11 +46,11 @@ def signed_headers(secret: str, message_id: str, timestamp: int, body: bytes) ->
 
 @dataclass(frozen=True, slots=True)
 class WebhookSender:
-    """Sends what is due.
+    """A sender of due webhooks.
 
-    hosts      whom the operator lets be told
-    networks   addresses that may be told though they are not public
-    trusted    certificates; those of the system by default
+    hosts      host names that the operator allows
+    networks   addresses that are allowed though they are not public
+    trusted    trusted certificates; default: the system's
     """
 
     jobs: JobStore
@@ -59,7 +59,10 @@ class WebhookSender:
     trusted: ssl.SSLContext | None = None
 
     def send_due(self) -> None:
-        """Send the webhooks that are due, all at the same time. Raises StoreUnavailable: what was sent may then be sent again."""
+        """Send the webhooks that are due, all at the same time.
+
+        Raises StoreUnavailable: what was sent may then be sent again.
+        """
         due = self.jobs.webhooks_due()
         while due:
             secrets = {
@@ -76,7 +79,8 @@ class WebhookSender:
             due = self.jobs.webhooks_due() if len(due) == WEBHOOKS_AT_ONCE else []
 
     async def _all(self, due: Sequence[Delivery], secrets: dict[str, str]) -> Sequence[int | str]:
-        # Proxies from the environment would look up the name themselves; a redirect leads to where nobody has looked.
+        # A proxy from the environment would resolve the name itself, and a redirect would lead to
+        # an unchecked address.
         trusted = self.trusted or _trusted_by_the_system()
         async with httpx.AsyncClient(
             verify=trusted, trust_env=False, follow_redirects=False, timeout=SECONDS
@@ -86,7 +90,7 @@ class WebhookSender:
             )
 
     async def _one(self, client: httpx.AsyncClient, delivery: Delivery, secret: str) -> int | str:
-        """The status of the answer, or why there is none; the address is not repeated, it may hold secrets."""
+        """Return the response status, or why there is none; the address, a secret, is not named."""
         try:
             async with asyncio.timeout(SECONDS):
                 return await self._answered(client, delivery, secret)
@@ -117,7 +121,7 @@ class WebhookSender:
             ),
         }
         for address in addresses:
-            # To an address that was looked at, yet by the certificate of the name.
+            # The request goes to the checked address, but the certificate must be the name's.
             request = client.build_request(
                 "POST", url.copy_with(host=address), content=body, headers=headers
             )
@@ -128,6 +132,6 @@ class WebhookSender:
                 if address == addresses[-1]:
                     raise
                 continue
-            await response.aclose()  # whatever it says, the status is the answer
+            await response.aclose()  # only the status matters
             return response.status_code
         raise AddressRefused("the host has no address")

@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from worker.identification.data.trajectories import MINIMUM_INCREMENTS
 from worker.identification.errors import NoDataUnderKernels
 from worker.identification.estimation.cell_equations import (
@@ -18,7 +16,7 @@ from worker.identification.estimation.components import re_estimated
 from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.problem import Problem
 from worker.identification.selection.best_subset import Estimate
-from worker.identification.sums.kernel_statistics import KernelStatistics
+from worker.identification.sums.kernel_statistics import KernelStatistics, merged
 from worker.identification.sums.rules import SamplingRule
 from worker.rolling.windows import MovingWindows
 
@@ -53,7 +51,7 @@ def _fit(
     n_windows = sum(piece.n_windows for piece in filled)
     if n_windows < MINIMUM_INCREMENTS:
         return WindowFit(n_windows, None, None)
-    statistics = _merged(filled)
+    statistics = merged(filled)
     try:
         weights = _weights(problem, identified, statistics)
         drift, diffusion = re_estimated(
@@ -71,16 +69,3 @@ def _weights(problem: Problem, identified: Fit, statistics: KernelStatistics) ->
             problem, statistics, identified, identified.rule.noise.variance
         )
     return first_weights(statistics, problem.kernels)
-
-
-def _merged(pieces: list[KernelStatistics]) -> KernelStatistics:
-    """What `+` gives, in one step."""
-    return KernelStatistics(
-        n_windows=sum(piece.n_windows for piece in pieces),
-        cells=pieces[0].cells,
-        time=np.sum([piece.time for piece in pieces], axis=0),
-        time_squared=np.concatenate([piece.time_squared for piece in pieces]),
-        at_instrument=np.concatenate([piece.at_instrument for piece in pieces]),
-        sums=np.concatenate([piece.sums for piece in pieces]),
-        totals=np.sum([piece.totals for piece in pieces], axis=0),
-    )

@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Run it; where click is not installed say how to get it."""
+    """Run the command; where click is not installed, say how to install it."""
     try:
         import click  # noqa: F401
     except ImportError:

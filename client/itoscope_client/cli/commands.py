@@ -8,25 +8,28 @@ from typing import Any, cast
 import click
 
 from itoscope_client.cli import text_output
-from itoscope_client.cli.exit_codes import EXIT_STATUS, followed, told
+from itoscope_client.cli.exit_codes import EXIT_STATUS, report_failure
 from itoscope_client.client import Client
 from itoscope_client.inputs import LayoutOptions
 from itoscope_client.kinds import identification
 from itoscope_client.models.model import Model
 from itoscope_client.sending import version
+from itoscope_client.waiting import how_to_resume
 
 ENVIRONMENT = """\b
 Environment:
   ITOSCOPE_URL       address of the service (default http://127.0.0.1:8000)
-  ITOSCOPE_API_KEY   API key, if the service requires one; it is never an argument, which other users could read"""
+  ITOSCOPE_API_KEY   API key, if the service requires one; it is never an argument, \
+which other users could read"""
 
 
 class Parsed(click.ParamType):  # type: ignore[type-arg]
-    """JSON in the command line, or @FILE that holds it."""
+    """A JSON object in the command line, or @FILE that contains it."""
 
     name = "JSON"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse the object, or fail with a message."""
         if not isinstance(value, str):
             return value
         try:
@@ -45,11 +48,12 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]
 
 
 class Label(click.ParamType):  # type: ignore[type-arg]
-    """NAME=VALUE."""
+    """A pair NAME=VALUE."""
 
     name = "NAME=VALUE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Split the pair, or fail with a message."""
         name, equals, rest = str(value).partition("=")
         if not equals or not name:
             self.fail(f"{value!r} is not NAME=VALUE", param, ctx)
@@ -57,7 +61,7 @@ class Label(click.ParamType):  # type: ignore[type-arg]
 
 
 def common(command: Callable[..., None]) -> Callable[..., None]:
-    """Options of every command."""
+    """Add the options of every command."""
     command = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")(
         command
     )
@@ -67,7 +71,7 @@ def common(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def waits(command: Callable[..., None]) -> Callable[..., None]:
-    """Options of commands that wait for a job."""
+    """Add the options of commands that wait for a job."""
     command = click.option("-q", "--quiet", is_flag=True, help="No progress bar.")(command)
     return click.option(
         "--timeout",
@@ -155,7 +159,7 @@ def itoscope() -> None:
 )
 @waits
 @common
-@told
+@report_failure
 def identify(
     file: Path,
     degree: int | None,
@@ -174,8 +178,8 @@ def identify(
 ) -> None:
     """Identify drift and diffusion from the trajectories in FILE.
 
-    CSV, TXT, JSON, NPY, NPZ, Parquet and Arrow are sent as they are; HDF5, MATLAB, Zarr, netCDF, xvg and compressed files are
-    converted here.
+    CSV, TXT, JSON, NPY, NPZ, Parquet and Arrow are sent as they are; HDF5, MATLAB, Zarr, netCDF,
+    xvg and compressed files are converted here.
 
     \b
     Examples:
@@ -202,7 +206,7 @@ def identify(
         if detach:
             click.echo(json.dumps(record, ensure_ascii=False) if as_json else record["id"])
             if not as_json:
-                click.echo(followed(record["id"]), err=True)
+                click.echo(how_to_resume(record["id"]), err=True)
             return
         _show(
             client.wait(record["id"], timeout=timeout, progress=not quiet).document, as_json, output
@@ -213,7 +217,7 @@ def identify(
 @click.argument("job")
 @waits
 @common
-@told
+@report_failure
 def watch(job: str, timeout: float | None, quiet: bool, url: str | None, as_json: bool) -> None:
     """Wait for JOB with a progress bar, then print its result.
 
@@ -238,7 +242,7 @@ def watch(job: str, timeout: float | None, quiet: bool, url: str | None, as_json
     help="Also write the result as JSON.",
 )
 @common
-@told
+@report_failure
 def result(job: str, output: Path | None, url: str | None, as_json: bool) -> None:
     """Print the result of JOB, which must have succeeded.
 
@@ -256,7 +260,7 @@ def result(job: str, output: Path | None, url: str | None, as_json: bool) -> Non
     "-o", "--output", metavar="FILE", help="Output file (default JOB.html); - for standard output."
 )
 @click.option("--url", envvar="ITOSCOPE_URL", metavar="URL", help="The service's address.")
-@told
+@report_failure
 def report(job: str, output: str | None, url: str | None) -> None:
     """Save the report of JOB as one HTML file with plots, which opens offline.
 
@@ -297,7 +301,7 @@ def report(job: str, output: str | None, url: str | None) -> None:
     help="Maximum number of jobs.",
 )
 @common
-@told
+@report_failure
 def jobs(
     state: str | None,
     kind: str | None,
@@ -324,7 +328,7 @@ def jobs(
 @itoscope.command(epilog=EXIT_STATUS)
 @click.argument("job")
 @common
-@told
+@report_failure
 def cancel(job: str, url: str | None, as_json: bool) -> None:
     """End JOB, which has not ended; one that has stays as it is.
 
@@ -342,7 +346,7 @@ def cancel(job: str, url: str | None, as_json: bool) -> None:
 
 
 def _show(document: Mapping[str, Any], as_json: bool, output: Path | None) -> None:
-    """Print a result: one model in words, and those of other kinds as JSON."""
+    """Print a result: one model in words, other results as JSON."""
     text = json.dumps(document, ensure_ascii=False, allow_nan=False)
     if output is not None:
         output.write_text(text, encoding="utf-8")
@@ -354,7 +358,7 @@ def _show(document: Mapping[str, Any], as_json: bool, output: Path | None) -> No
 def _parameters(
     given: dict[str, Any] | None, degree: int | None, periodic: Sequence[tuple[str, str]]
 ) -> dict[str, Any] | None:
-    """The parameters, with what the shorter options say put in."""
+    """Merge the shorter options into the parameters."""
     parameters = dict(given or {})
     if degree is not None:
         parameters["library"] = {**parameters.get("library", {}), "polynomial_degree": degree}

@@ -1,4 +1,4 @@
-"""How the command ends: what went wrong becomes a message and an exit status."""
+"""The exit statuses of the command, and the messages of its errors."""
 
 import functools
 import json
@@ -9,7 +9,7 @@ from typing import Any, NoReturn, ParamSpec
 import click
 
 from itoscope_client.errors import ItoscopeError, JobCancelled, JobFailed, Problem, Unreachable
-from itoscope_client.waiting import WaitingTimedOut, how_to_resume
+from itoscope_client.waiting import WaitingTimedOut
 
 P = ParamSpec("P")
 REFUSED, FAILED, CANCELLED, NOT_YET, UNREACHABLE, INTERRUPTED = 1, 3, 4, 5, 6, 130
@@ -25,8 +25,11 @@ Exit status:
   130  interrupted; a submitted job continues"""
 
 
-def told(command: Callable[P, None]) -> Callable[P, None]:
-    """The command, with every error as a message on standard error and an exit status; with --json a problem as JSON there."""
+def report_failure(command: Callable[P, None]) -> Callable[P, None]:
+    """Make a command end with a message on standard error and an exit status where it fails.
+
+    With --json the message of a problem is JSON.
+    """
 
     @functools.wraps(command)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -44,23 +47,19 @@ def told(command: Callable[P, None]) -> Callable[P, None]:
             _end(error, REFUSED, kwargs)
         except KeyboardInterrupt as error:
             if sys.stderr.isatty():
-                click.echo(err=True)  # off the progress bar's line
+                click.echo(err=True)  # leave the progress bar's line
             click.echo("\n".join(["interrupted", *getattr(error, "__notes__", [])]), err=True)
             sys.exit(INTERRUPTED)
 
     return wrapped
 
 
-def followed(job_id: str) -> str:
-    """What to do with a job that was only submitted."""
-    return how_to_resume(job_id)
-
-
 def _end(error: Exception, status: int, options: dict[str, Any]) -> NoReturn:
     if options.get("as_json") and isinstance(error, Problem):
         document = {
-            "code": error.code, "status": error.status, "detail": error.detail, "hints": error.hints,
-            "errors": [{"detail": fault.detail, "pointer": fault.pointer} for fault in error.errors],
+            "code": error.code, "status": error.status, "detail": error.detail,
+            "hints": error.hints,
+            "errors": [{"detail": each.detail, "pointer": each.pointer} for each in error.errors],
         }  # fmt: skip
         click.echo(json.dumps(document, ensure_ascii=False), err=True)
     else:

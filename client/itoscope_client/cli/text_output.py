@@ -1,28 +1,27 @@
-"""A model, and lists of jobs, in words for a terminal."""
+"""Text for a terminal: datasets, models and lists of jobs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from itoscope_client.models.model import Model
-from itoscope_client.models.pages import why_there_is_no_law
+from itoscope_client.models.pages import missing_distribution_reason
 from itoscope_client.models.rounding import interval, rounded
 
 
 def of_dataset(dataset: Mapping[str, Any], name: str) -> str:
-    """What was read."""
+    """Write what was read from a file."""
     report = dataset["report"]
     variables = ", ".join(_variable(v) for v in report["variables"])
     n = report["n_trajectories"]
     trajectories = f"{n} {'trajectory' if n == 1 else 'trajectories'}"
     dt = f"dt = {report['dt']['median']:g} {report.get('time_unit') or ''}".rstrip()
-    lines = [
-        f"{name} is {dataset['id']}: {report['n_samples']} samples of {variables} in {trajectories}, {dt}"
-    ]
+    samples = f"{report['n_samples']} samples of {variables} in {trajectories}"
+    lines = [f"{name} is {dataset['id']}: {samples}, {dt}"]
     return "\n".join(lines + of_warnings(report.get("warnings", ())))
 
 
 def of_model(model: Model) -> str:
-    """Equations, coefficients with errors, times, warnings."""
+    """Write a model's equations, coefficients with errors, times and warnings."""
     lines = [
         "",
         "  dX = b dt + σ dW,  a = σσᵀ",
@@ -42,7 +41,7 @@ def of_model(model: Model) -> str:
 
 
 def of_jobs(jobs: Sequence[Mapping[str, Any]]) -> str:
-    """One line each."""
+    """Write one line for each job."""
     if not jobs:
         return "no jobs"
     rows = [("job", "state", "kind", "created", "labels")]
@@ -61,13 +60,13 @@ def of_jobs(jobs: Sequence[Mapping[str, Any]]) -> str:
 
 
 def of_warnings(warnings: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Each on a line of its own."""
+    """Write one line for each warning."""
     return [f"warning: {warning['message']} ({warning['code']})" for warning in warnings]
 
 
 def _facts(model: Model) -> list[str]:
     if model.ergodic is False:
-        return [f"no stationary distribution: {why_there_is_no_law(model)}"]
+        return [f"no stationary distribution: {missing_distribution_reason(model)}"]
     rows: list[tuple[str, ...]] = []
     spectrum = model.document["generator"].get("spectrum") or {}
     if len(model.relaxation_times):
@@ -110,7 +109,7 @@ def _variable(variable: Mapping[str, Any]) -> str:
 
 
 def _aligned(rows: Sequence[tuple[str, ...]], *, numbers: bool = False) -> list[str]:
-    """Columns side by side; of numbers all but the first flush right."""
+    """Align the columns of rows; with `numbers`, right-align all but the first."""
     if not rows:
         return []
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]

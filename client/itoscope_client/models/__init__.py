@@ -1,1 +1,1 @@
-"""What comes back: a model that can be evaluated, simulated, plotted and kept, models window by window, and by settings."""
+"""Results of jobs: one model to evaluate, simulate and plot, or models by window or by settings."""

@@ -1,4 +1,4 @@
-"""Numbers with their errors."""
+"""Estimated numbers with their errors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ Ends = tuple[float | None, float | None]
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number, None where there is none, with its confidence interval and, then, the reason."""
+    """A number with its confidence interval, or None with the reason."""
 
     value: float | None
     ci: Ends | None = None
@@ -33,11 +33,11 @@ class Passage:
     start: Any
     end: Any
     mean_time: Estimate
-    """Exact for the model [time]."""
+    """Mean first-passage time, exact for the model [time]."""
     kramers: Estimate
-    """By the Eyring–Kramers formula [time]."""
+    """Mean first-passage time by the Eyring–Kramers formula [time]."""
     document: Mapping[str, Any]
-    """As in the result, with standard deviation, quantiles and law."""
+    """The result's entry, with standard deviation, quantiles and distribution."""
 
     def __float__(self) -> float:
         return float(self.mean_time)
@@ -49,7 +49,7 @@ class Term:
 
     function: Literal["drift", "diffusion"]
     component: str
-    """The variable, or the pair `x,y`."""
+    """Variable of the drift, or pair `x,y` of the diffusion."""
     term: str
     value: float
     active: bool
@@ -60,12 +60,13 @@ class Term:
 
     @property
     def name(self) -> str:
-        """`b_x: x^3`, `a_xy: 1`."""
-        return f"{'b' if self.function == 'drift' else 'a'}_{self.component.replace(',', '')}: {self.term}"
+        """Name of the term with its component: `b_x: x^3`, `a_xy: 1`."""
+        letter = "b" if self.function == "drift" else "a"
+        return f"{letter}_{self.component.replace(',', '')}: {self.term}"
 
 
 def estimate_of(document: Mapping[str, Any] | None) -> Estimate:
-    """Of a document's `{value, ci, reason}`."""
+    """Read an estimate from a document's `{value, ci, reason}`."""
     if document is None:
         return Estimate(None, reason="not in the result")
     ends = document.get("ci")
@@ -75,7 +76,7 @@ def estimate_of(document: Mapping[str, Any] | None) -> Estimate:
 
 
 def passage_of(document: Mapping[str, Any]) -> Passage:
-    """Of one of a result's `passages`."""
+    """Read a first passage from one of a result's `passages`."""
     return Passage(
         document["from"],
         document["to"],
@@ -86,15 +87,16 @@ def passage_of(document: Mapping[str, Any]) -> Passage:
 
 
 def terms_of(document: Mapping[str, Any]) -> tuple[Term, ...]:
-    """Every candidate of a result document's model, drift first."""
+    """Read every candidate term of a result document's model, drift first."""
     found: list[Term] = []
     kinds: tuple[Literal["drift", "diffusion"], ...] = ("drift", "diffusion")
     for function in kinds:
         for component, contents in document["model"][function].items():
             found += [
                 Term(
-                    function, component, term["term"], term["value"], term["active"], term.get("std_error"),
-                    term.get("robust_std_error"), None if term.get("ci") is None else tuple(term["ci"]), term.get("z"),
+                    function, component, term["term"], term["value"], term["active"],
+                    term.get("std_error"), term.get("robust_std_error"),
+                    None if term.get("ci") is None else tuple(term["ci"]), term.get("z"),
                 )
                 for term in contents["terms"]
             ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The model that a job found, with everything its result says and all that can be done with it."""
+"""The model that a job found: its result document, simulation, plots and first passages."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -19,9 +19,10 @@ Ask = Callable[["Model", Any, Any], Passage]
 
 
 class Model(ModelDocument):
-    """dX = b(X) dt + σ(X) dW in the Itô sense, with a = σσᵀ (twice the physicists' D), and what its generator says.
+    """The model dX = b(X) dt + σ(X) dW in the Itô sense, a = σσᵀ (twice the physicists' D).
 
-    document   the result as the service gave it; whatever has no name here is in it
+    document   the service's result document, with what has no property here
+    ask        function that computes a first passage that the result lacks
     """
 
     def __init__(self, document: Mapping[str, Any], *, ask: Ask | None = None) -> None:
@@ -29,10 +30,11 @@ class Model(ModelDocument):
         self._ask = ask
 
     def passage(self, start: Any, end: Any) -> Passage:
-        """First passage from `start` to `end`: of the result where it is in there, else computed by the service.
+        """Return the first passage from `start` to `end`, from the result or else from the service.
 
-        Of one variable numbers; of two a point `[x, y]` or a region `{"x": (0.8, None)}`. With an `AsyncClient`:
-        `await client.passage(model, start, end)`. Raises LookupError where there is nobody to ask.
+        In one variable both are numbers; in two each is a point `[x, y]` or a region
+        `{"x": (0.8, None)}`. With an `AsyncClient` use `await client.passage(model, start, end)`.
+        Raises LookupError where the result lacks it and there is no client to ask.
         """
         known = self.known_passage(start, end)
         if known is not None:
@@ -54,14 +56,20 @@ class Model(ModelDocument):
         substeps: int = 10,
         seed: int | None = None,
     ) -> tuple[Floats, Floats]:
-        """Times (n + 1,), and states of a path (n + 1,), or with `n_paths` (n_paths, n + 1); of several variables (…, d).
+        """Simulate paths; return times (n + 1,) and states.
 
-        duration, n_steps   give one
-        dt                  of the samples; default: as in the data
-        start               a state, or one for each path; default: drawn from the stationary law
-        substeps            steps of the scheme a sample: Milstein's in one variable, Euler–Maruyama in several
+        The states are (n + 1,), with `n_paths` (n_paths, n + 1), in several variables (…, d). Equal
+        seeds give equal paths.
 
-        The same seed gives the same path. Raises SimulationError where a path leaves what the model describes.
+        duration   length of the paths [time]; give it or `n_steps`
+        dt         sampling interval [time]; default: the data's
+        n_steps    number of samples after the first
+        n_paths    number of paths; default: one, without its axis
+        start      initial state, or one for each path; default: stationarily distributed
+        substeps   steps per sample, by Milstein's scheme or in several variables Euler–Maruyama's
+        seed       seed of the random numbers
+
+        Raises SimulationError where a path leaves the states that the model describes.
         """
         dt = dt if dt is not None else (self.document.get("data") or {}).get("dt")
         if dt is None or (duration is None) == (n_steps is None):
@@ -86,16 +94,16 @@ class Model(ModelDocument):
         return times, shown if n_paths is not None else shown[0]
 
     def plot(self, data: ArrayLike | None = None) -> Any:
-        """A matplotlib figure: drift, diffusion, stationary density and potential; in the plane the density with the drift.
+        """Plot drift, diffusion, stationary density and potential; in the plane density and drift.
 
-        data   samples, (n,) or (n, d), to be drawn as a histogram below the density
+        data   samples, (n,) or (n, d), drawn as a histogram below the density
 
         Raises MissingDependency where matplotlib is not installed.
         """
         return plots.figure(self, data)
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """The result document as JSON; written to a file too where a path is given."""
+        """Return the result document as JSON, and write it to a file if a path is given."""
         text = json.dumps(self.document, ensure_ascii=False, allow_nan=False)
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
@@ -103,7 +111,7 @@ class Model(ModelDocument):
 
     @classmethod
     def from_json(cls, source: str | Path | Mapping[str, Any]) -> "Model":
-        """From what `to_json` gave, a file of it, or a result document. Raises ValueError where it is none."""
+        """Read a model from `to_json`'s text, its file, or a result document. Raises ValueError."""
         if isinstance(source, Mapping):
             document: Any = source
         else:
@@ -138,10 +146,11 @@ class Model(ModelDocument):
 
 
 def model_of(document: Mapping[str, Any], *, ask: Ask | None = None) -> Model:
-    """The model in a result. Raises NoModel for a kind of job that has none."""
+    """Read the model in a result. Raises NoModel for a kind of job that has none."""
     if "model" not in document:
         job, kind = document.get("job"), document.get("kind")
         raise NoModel(
-            f"{job} is of the kind {kind}, whose result is not one model; read it with client.result_document({job!r})"
+            f"{job} is of the kind {kind}, whose result is not one model; "
+            f"read it with client.result_document({job!r})"
         )
     return Model(document, ask=ask)

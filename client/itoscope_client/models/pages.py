@@ -1,4 +1,7 @@
-"""The model as HTML for a notebook: equations with errors, times, warnings. Whatever comes from outside is escaped."""
+"""The model as HTML for a notebook: equations with errors, times, warnings.
+
+Text from outside is escaped.
+"""
 
 import re
 from html import escape
@@ -12,22 +15,22 @@ _CELL = "style='text-align:left;padding:2px 12px 2px 0'"
 
 
 def page(model: ModelDocument) -> str:
-    """A `<div>` without script or style sheet."""
+    """Write a model as a `<div>` without script or style sheet."""
     parts = [
         "<div>",
-        "<p><i>d</i>X = <i>b</i> <i>dt</i> + <i>σ</i> <i>dW</i>,&ensp;<i>a</i> = <i>σσ</i>ᵀ (Itô)</p>",
+        "<p><i>d</i>X = <i>b</i> <i>dt</i> + <i>σ</i> <i>dW</i>,"
+        "&ensp;<i>a</i> = <i>σσ</i>ᵀ (Itô)</p>",
     ]
     parts += [f"<p style='font-size:1.15em'>{line}</p>" for line in _equations(model)]
     parts.append(_times(model))
     for warning in model.warnings:
-        parts.append(
-            f"<p>⚠ {escape(str(warning.get('message', '')))} <code>{escape(str(warning.get('code', '')))}</code></p>"
-        )
+        message, code = (escape(str(warning.get(name, ""))) for name in ("message", "code"))
+        parts.append(f"<p>⚠ {message} <code>{code}</code></p>")
     return "".join([*parts, "</div>"])
 
 
-def why_there_is_no_law(model: ModelDocument) -> str:
-    """The reason, which may begin with what it is the reason of."""
+def missing_distribution_reason(model: ModelDocument) -> str:
+    """Return why no stationary distribution exists, without the words that introduce the reason."""
     return (model.reason or "no reason was given").removeprefix("no stationary distribution: ")
 
 
@@ -54,7 +57,7 @@ def _summand(term: Term) -> str:
 
 
 def symbol(text: str) -> str:
-    """A term's text with its powers raised: `x^2*y` → x<sup>2</sup> y."""
+    """Write a term's text with its powers raised: `x^2*y` → x<sup>2</sup> y."""
     return _POWER.sub(r"<sup>\1</sup>", escape(text)).replace("*", "&thinsp;")
 
 
@@ -84,7 +87,7 @@ def _times(model: ModelDocument) -> str:
             )
     if not rows:
         return (
-            f"<p>No stationary distribution: {escape(why_there_is_no_law(model))}</p>"
+            f"<p>No stationary distribution: {escape(missing_distribution_reason(model))}</p>"
             if model.ergodic is False
             else ""
         )

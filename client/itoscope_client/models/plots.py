@@ -1,4 +1,4 @@
-"""The model in pictures, with matplotlib where it is installed."""
+"""Plots of a model, with matplotlib where it is installed."""
 
 from typing import Any
 
@@ -7,19 +7,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from itoscope_client.inputs.optional import needed
 from itoscope_client.models.document import ModelDocument
-from itoscope_client.models.encoded import array_of
-from itoscope_client.models.stationary_distribution import density_of
+from itoscope_client.models.stationary_distribution import array_of, density_of
 
 POINTS = 300
 ARROWS = 21
 
 
 def figure(model: ModelDocument, data: ArrayLike | None) -> Any:
-    """A figure of one variable or two. Raises MissingDependency, and ValueError for more variables."""
+    """Draw a figure of one variable or two. Raises MissingDependency; ValueError for more."""
     plt = needed("matplotlib.pyplot", "plot()", extra="plot")
     if len(model.variables) > 2:
         raise ValueError(
-            "plot() draws one variable or two; of more, draw sections with drift(x) and diffusion(x)"
+            "plot() draws one variable or two; "
+            "of more, draw sections with drift(x) and diffusion(x)"
         )
     samples = None if data is None else np.asarray(data, dtype=np.float64)
     return _line(plt, model, samples) if len(model.variables) == 1 else _plane(plt, model, samples)
@@ -97,7 +97,7 @@ def _plane(plt: Any, model: ModelDocument, samples: NDArray[np.float64] | None) 
 
 
 def _ranges(model: ModelDocument, samples: NDArray[np.float64] | None) -> list[tuple[float, float]]:
-    """Where to look, of each variable: where the data were, or else where the density is."""
+    """Return the range to draw of each variable: the data's, or else the density's."""
     if samples is not None:
         columns = samples.reshape(len(samples), -1)
         return [

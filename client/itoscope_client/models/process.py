@@ -1,4 +1,4 @@
-"""Drift and diffusion as functions of the state."""
+"""A model's drift and diffusion as functions of the state."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from itoscope_client.models.terms import (
 )
 
 Values = NDArray[Any]
-"""Real or complex."""
+"""Array of real or complex numbers."""
 Interval = tuple[float | None, float | None]
 
 _FUNCTIONS: Mapping[str, Callable[[Values], Values]] = {
@@ -33,14 +33,14 @@ _INTEGER_POWERS = range(65)
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """Coefficients and their terms, as functions of the state; constants apart."""
+    """A sum of coefficients times terms, which are functions of the state, and a constant."""
 
     constant: float = 0.0
     terms: tuple[tuple[float, Callable[[Mapping[str, Values]], Values]], ...] = ()
     varies: bool = False
 
     def at(self, values: Mapping[str, Values]) -> Values:
-        """The sum at states."""
+        """Return the sum at states."""
         total: Values = np.full_like(next(iter(values.values())), self.constant)
         for value, term in self.terms:
             total = total + value * term(values)
@@ -49,11 +49,11 @@ class Sum:
 
 @dataclass(frozen=True)
 class Process:
-    """dX = b(X) dt + σ(X) dW in the Itô sense, a = σσᵀ, of d variables.
+    """The process dX = b(X) dt + σ(X) dW in the Itô sense, a = σσᵀ, of d variables.
 
-    drift       the terms of b, by variable
-    diffusion   the terms of a, by pair of variables; those not there are zero
-    domain      declared bounds of a variable
+    drift       terms of b by variable
+    diffusion   terms of a by pair of variables; missing pairs are zero
+    domain      declared bounds by variable
     """
 
     variables: tuple[str, ...]
@@ -62,36 +62,42 @@ class Process:
     domain: Mapping[str, Interval]
 
     def drift_at(self, x: ArrayLike) -> NDArray[np.float64]:
-        """b; for one variable of the states' own shape, for several (…, d) [state/time]. Raises ValueError."""
+        """Return b [state/time] at states of any shape in one variable, (…, d) in several.
+
+        Raises ValueError for states of another number of variables.
+        """
         values = self._values(x)
         with np.errstate(all="ignore"):
             parts = [self.drift[name].at(values) for name in self.variables]
-        return np.asarray(parts[0] if self.one else np.stack(parts, axis=-1), dtype=np.float64)
+        return np.asarray(parts[0] if self.scalar else np.stack(parts, axis=-1), dtype=np.float64)
 
     def diffusion_at(self, x: ArrayLike) -> NDArray[np.float64]:
-        """a; for one variable of the states' own shape, for several (…, d, d) [state²/time]. Raises ValueError."""
+        """Return a [state²/time] at states: in the shape of one variable's, or (…, d, d).
+
+        Raises ValueError for states of another number of variables.
+        """
         values = self._values(x)
-        if self.one:
+        if self.scalar:
             return np.asarray(self._pair(0, 0, values), dtype=np.float64)
         d = len(self.variables)
         rows = [np.stack([self._pair(i, j, values) for j in range(d)], axis=-1) for i in range(d)]
         return np.asarray(np.stack(rows, axis=-2), dtype=np.float64)
 
     def diffusion_slope_at(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """a′ of one variable: the imaginary part of a at x + ih over h, exact to rounding as a is analytic."""
+        """Return a′ of one variable: Im a(x + ih) / h, exact to rounding because a is analytic."""
         h = 1e-30
         return np.asarray(
             self._pair(0, 0, {self.variables[0]: x + 1j * h}).imag / h, dtype=np.float64
         )
 
     @property
-    def one(self) -> bool:
+    def scalar(self) -> bool:
         """Whether there is only one variable."""
         return len(self.variables) == 1
 
     @property
     def additive(self) -> bool:
-        """Whether the diffusion is the same everywhere."""
+        """Whether the diffusion is constant."""
         return not any(part.varies for part in self.diffusion.values())
 
     def _pair(self, i: int, j: int, values: Mapping[str, Values]) -> Values:
@@ -101,18 +107,19 @@ class Process:
 
     def _values(self, x: ArrayLike) -> dict[str, Values]:
         states = np.asarray(x, dtype=np.float64)
-        if self.one:
+        if self.scalar:
             return {self.variables[0]: states}
         d = len(self.variables)
         if not states.ndim or states.shape[-1] != d:
             raise ValueError(
-                f"states of {d} variables ({', '.join(self.variables)}) have the shape (…, {d}), not {states.shape}"
+                f"states of {d} variables ({', '.join(self.variables)}) "
+                f"have the shape (…, {d}), not {states.shape}"
             )
         return {name: states[..., k] for k, name in enumerate(self.variables)}
 
 
 def process_of(document: Mapping[str, Any]) -> Process:
-    """The process that a result document describes."""
+    """Read the process that a result document describes."""
     model = document["model"]
     variables: Sequence[str] = [*model["drift"]]
     parameters = document.get("provenance", {}).get("parameters", {})
@@ -126,8 +133,10 @@ def process_of(document: Mapping[str, Any]) -> Process:
 
 
 def function_of(tree: Tree) -> Callable[[Mapping[str, Values]], Values]:
-    """A term as a function of states, arrays of one shape by variable; undefined operations give NaN or infinity, with NumPy's
-    warnings."""
+    """Return a term as a function of states: arrays of one shape by variable.
+
+    Undefined operations give NaN or infinity, with NumPy's warnings.
+    """
     match tree:
         case Number(value):
             return lambda values: np.full_like(next(iter(values.values())), value)
@@ -137,8 +146,9 @@ def function_of(tree: Tree) -> Callable[[Mapping[str, Values]], Values]:
             outer, inner = _FUNCTIONS[name], function_of(argument)
             return lambda values: outer(inner(values))
         case Binary("^", base, Number(exponent)) if exponent in _INTEGER_POWERS:
-            below, power = function_of(base), int(exponent)
-            # Two multiplications are a tenth of a power.
+            below = function_of(base)
+            power = int(exponent)
+            # Two multiplications take a tenth of the time of a power.
             if power == 3:
                 return lambda values: (x := below(values)) * x * x
             return lambda values: np.asarray(below(values) ** power)
@@ -146,7 +156,8 @@ def function_of(tree: Tree) -> Callable[[Mapping[str, Values]], Values]:
             scaled = function_of(other)
             return lambda values: value * scaled(values)
         case Binary(operator, left, right):
-            combine, a, b = _OPERATORS[operator], function_of(left), function_of(right)
+            combine = _OPERATORS[operator]
+            a, b = function_of(left), function_of(right)
             return lambda values: combine(a(values), b(values))
 
 

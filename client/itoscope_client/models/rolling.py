@@ -1,4 +1,4 @@
-"""What a window moved along a record found: numbers by window."""
+"""The models of windows along a record."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,9 +13,9 @@ Floats = NDArray[np.float64]
 
 
 class Rolling:
-    """The model of every window, in order of time; its terms are those of the whole record.
+    """The models of all windows in order of time, with the terms of the whole record.
 
-    document   the result as the service gave it; whatever has no name here is in it
+    document   the service's result document, with what has no property here
     """
 
     def __init__(self, document: Mapping[str, Any]) -> None:
@@ -24,38 +24,38 @@ class Rolling:
 
     @property
     def job_id(self) -> str:
-        """The job that found it."""
+        """Identifier of the job that found the models."""
         return str(self.document["job"])
 
     @property
     def begins(self) -> Floats:
-        """(n,) where each window begins [time]."""
+        """Begin of each window, (n,) [time]."""
         return np.array([window["begin"] for window in self._windows], dtype=np.float64)
 
     @property
     def ends(self) -> Floats:
-        """(n,) where each window ends [time]."""
+        """End of each window, (n,) [time]."""
         return np.array([window["end"] for window in self._windows], dtype=np.float64)
 
     @property
     def times(self) -> Floats:
-        """(n,) the middle of each window [time]."""
+        """Middle of each window, (n,) [time]."""
         return (self.begins + self.ends) / 2
 
     @property
     def gaps(self) -> tuple[Estimate, ...]:
-        """The slowest rate λ₁ of each window, with its interval [1/time]."""
+        """Slowest rate λ₁ of each window with its confidence interval [1/time]."""
         return tuple(estimate_of(window["gap"]) for window in self._windows)
 
     @property
     def relaxation_times(self) -> tuple[Estimate, ...]:
-        """1/λ₁ of each window [time]."""
+        """Relaxation time 1/λ₁ of each window with its confidence interval [time]."""
         return tuple(estimate_of(window["relaxation_time"]) for window in self._windows)
 
     def coefficient(self, term: str, of: str = "drift") -> tuple[Floats, Floats]:
-        """(n,) values of a term of the drift or the diffusion, and their standard errors; NaN where a window does not tell.
+        """Return a term's values in drift or diffusion, (n,), and their standard errors, (n,).
 
-        Raises LookupError where the model has no such term.
+        Both are NaN where a window does not determine them. Raises LookupError for an unknown term.
         """
         if of not in ("drift", "diffusion"):
             raise LookupError(f"coefficients are of the drift or of the diffusion, not of {of!r}")
@@ -78,17 +78,21 @@ class Rolling:
 
     @property
     def trend(self) -> Mapping[str, Any]:
-        """Whether the gap closes: `slope` of log λ₁ with its interval `ci` and `z`, `factor` from first to last, `p_value`."""
+        """Trend of the spectral gap.
+
+        It has the `slope` of log λ₁ with its interval `ci` and `z`, the `factor` between the first
+        window and the last, and a `p_value`.
+        """
         trend: Mapping[str, Any] = self.document["trend"]
         return trend
 
     @property
     def warnings(self) -> tuple[Mapping[str, Any], ...]:
-        """What its reader should know: `code`, `message`, `details`."""
+        """Warnings, each with `code`, `message` and `details`."""
         return tuple(self.document.get("warnings", ()))
 
     def to_frame(self) -> Any:
-        """A window a row of a pandas DataFrame. Raises MissingDependency."""
+        """Return every window as a row of a pandas DataFrame. Raises MissingDependency."""
         pandas = needed("pandas", "to_frame()")
         numbers: dict[str, Any] = {"begin": self.begins, "end": self.ends}
         for name, estimates in (("gap", self.gaps), ("relaxation_time", self.relaxation_times)):

@@ -1,10 +1,10 @@
-"""As many digits as the error leaves."""
+"""Numbers as text, with as many digits as their errors justify."""
 
 import math
 
 
 def rounded(value: float | None, ci: tuple[float | None, float | None] | None = None) -> str:
-    """A number with two digits of its interval's half-width, or four significant ones where there is no interval."""
+    """Write a number with two digits of its interval's half-width, or else with four digits."""
     if value is None or not math.isfinite(value):
         return "–"
     low, high = ci or (None, None)
@@ -18,7 +18,7 @@ def rounded(value: float | None, ci: tuple[float | None, float | None] | None = 
 
 
 def interval(ci: tuple[float | None, float | None] | None) -> str:
-    """`[0.69, 1.06]`, with ∞ for an open end."""
+    """Write an interval as `[0.69, 1.06]`, with ∞ for an open end."""
     if ci is None:
         return ""
     low, high = ci
@@ -28,11 +28,13 @@ def interval(ci: tuple[float | None, float | None] | None) -> str:
         digits = min(
             9, max(3, 2 + math.floor(math.log10(largest)) - math.floor(math.log10(high - low)))
         )
-    return f"[{'−∞' if low is None else f'{low:.{digits}g}'}, {'∞' if high is None else f'{high:.{digits}g}'}]"
+    lower = "−∞" if low is None else f"{low:.{digits}g}"
+    upper = "∞" if high is None else f"{high:.{digits}g}"
+    return f"[{lower}, {upper}]"
 
 
 def with_error(value: float, std_error: float | None) -> str:
-    """`0.87 ± 0.09`: two digits of the error."""
+    """Write a number with its standard error as `0.87 ± 0.09`, with two digits of the error."""
     if not std_error or not math.isfinite(std_error):
         return f"{value:.4g}"
     decimals = 1 - math.floor(math.log10(std_error))

@@ -1,4 +1,4 @@
-"""Paths of the model: Milstein's scheme in one variable, Euler–Maruyama in several, in steps finer than the samples."""
+"""Simulated paths of a model: Milstein's scheme in one variable, Euler–Maruyama's in several."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 
 class SimulationError(ValueError):
-    """The path left the states for which the model means something."""
+    """The path left the states that the model describes."""
 
 
 def simulated(
@@ -23,10 +23,11 @@ def simulated(
     substeps: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Paths, (n_paths, n_steps + 1, d), from `start`, (n_paths, d); each sampling interval in `substeps` steps.
+    """Simulate paths (n_paths, n_steps + 1, d) from `start` (n_paths, d).
 
-    In a declared domain a step beyond an end is reflected there. Raises SimulationError where drift or diffusion is undefined
-    or the diffusion negative, naming the state and the time.
+    Each sampling interval `dt` is divided into `substeps` steps. In a declared domain a step beyond
+    an end is reflected there. Raises SimulationError, which names state and time, where drift or
+    diffusion is undefined or the diffusion negative.
     """
     paths = np.empty((len(start), n_steps + 1, start.shape[1]))
     paths[:, 0] = state = start
@@ -44,15 +45,16 @@ def simulated(
                 for name, value in zip(process.variables, before, strict=True)
             )
             raise SimulationError(
-                f"a path cannot go on after t = {(n - 1) * dt:g}, {where}: drift or diffusion is undefined, negative or "
-                "infinite there. Try more substeps; or the model holds only where data were seen."
+                f"a path cannot go on after t = {(n - 1) * dt:g}, {where}: drift or diffusion is "
+                "undefined, negative or infinite there. Try more substeps; or the model holds only "
+                "where data were seen."
             )
     return paths
 
 
 def _stepper(process: Process, start: Floats, h: float) -> Callable[[Floats, Floats], Floats]:
-    """One step of length h from states and their Gaussian kicks of variance h, both (n_paths, d)."""
-    if process.one:
+    """Return a step of length h from states and Gaussian increments of variance h, (n_paths, d)."""
+    if process.scalar:
         sigma = np.sqrt(process.diffusion_at(start[:1])) if process.additive else None
 
         def plain(x: Floats, kick: Floats) -> Floats:
@@ -85,7 +87,7 @@ def _euler(process: Process, x: Floats, h: float, kick: Floats, root: Floats | N
 
 
 def _root(a: Floats) -> Floats:
-    """Symmetric square root of tensors (…, d, d); NaN where one is not positive semidefinite."""
+    """Return symmetric square roots of tensors (…, d, d); NaN unless positive semidefinite."""
     finite = np.isfinite(a).all(axis=(-2, -1), keepdims=True)
     values, vectors = np.linalg.eigh(np.where(finite, a, 0.0))
     rounding = 1e-12 * np.abs(values).max(axis=-1, keepdims=True)

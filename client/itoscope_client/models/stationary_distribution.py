@@ -1,18 +1,25 @@
-"""States drawn from the stationary law that a result describes."""
+"""The stationary density of a result, and states drawn from it."""
 
+import base64
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from itoscope_client.models.encoded import array_of
-
 Floats = NDArray[np.float64]
 
 
+def array_of(value: Any) -> Floats:
+    """Read an array of a result: a list with null for a missing number, or numbers in base64."""
+    if isinstance(value, dict):
+        data = np.frombuffer(base64.b64decode(value["data"]), dtype=np.dtype(value["dtype"]))
+        return data.reshape(value["shape"]).astype(np.float64)
+    return np.asarray(value, dtype=np.float64)  # None becomes NaN
+
+
 def density_of(document: Mapping[str, Any]) -> tuple[list[Floats], Floats] | None:
-    """The grid of each variable and the density on it; None where there is none."""
+    """Read the grid of each variable and the density on it; None where there is none."""
     density = ((document["generator"].get("stationary")) or {}).get("density") or {}
     grid = [array_of(axis) for axis in density.get("grid", ())]
     values = array_of(density.get("values", ()))
@@ -24,9 +31,9 @@ def density_of(document: Mapping[str, Any]) -> tuple[list[Floats], Floats] | Non
 
 
 def draw(document: Mapping[str, Any], n: int, rng: np.random.Generator) -> Floats:
-    """States of the stationary law, (n, d): a cell of the density's grid by its probability, then anywhere in it.
+    """Draw states (n, d) of the stationary distribution, each uniformly in a cell of the grid.
 
-    Raises ValueError where no density is known.
+    Cells are drawn by their probability. Raises ValueError where no density is known.
     """
     law = density_of(document)
     if law is None:

@@ -1,4 +1,4 @@
-"""What several sets of parameters found in the same data: a model each, or why there is none."""
+"""The models of the same data under several sets of parameters."""
 
 from collections.abc import Iterator, Mapping
 from html import escape
@@ -11,9 +11,9 @@ from itoscope_client.models.rounding import rounded
 
 
 class Sweep:
-    """A model for each set of parameters, in the order of the sets: `sweep[0]`, `len(sweep)`, `for model in sweep.models`.
+    """A model for each set of parameters, in their order: `sweep[0]`, `for model in sweep.models`.
 
-    document   the result as the service gave it; whatever has no name here is in it
+    document   the service's result document, with what has no property here
     """
 
     def __init__(self, document: Mapping[str, Any], *, ask: Ask | None = None) -> None:
@@ -26,22 +26,22 @@ class Sweep:
 
     @property
     def job_id(self) -> str:
-        """The job that found them."""
+        """Identifier of the job that found the models."""
         return str(self.document["job"])
 
     @property
     def over(self) -> tuple[Mapping[str, Any], ...]:
-        """What each set put in place of the job's parameters."""
+        """Replacements in the job's parameters by each set."""
         return tuple(item["parameters"] for item in self._items)
 
     @property
     def models(self) -> tuple[Model | None, ...]:
-        """The model of each set; None where it has none."""
+        """Model of each set; None where it has none."""
         return self._models
 
     @property
     def errors(self) -> tuple[JobFailed | None, ...]:
-        """Why a set has none."""
+        """Error of each set without a model; None where it has one."""
         return tuple(
             None if item.get("error") is None else JobFailed(self.job_id, item["error"])
             for item in self._items
@@ -51,18 +51,21 @@ class Sweep:
         return len(self._items)
 
     def __getitem__(self, number: int) -> Model:
-        """The model of a set. Raises JobFailed where it has none."""
+        """Return the model of a set. Raises JobFailed where it has none."""
         model = self._models[number]
         if model is None:
             raise self.errors[number] or JobFailed(self.job_id, {})
         return model
 
     def __iter__(self) -> Iterator[Model]:
-        """Every model. Raises JobFailed as soon as there is none."""
+        """Yield every model. Raises JobFailed at a set without a model."""
         return (self[number] for number in range(len(self)))
 
     def to_frame(self) -> Any:
-        """A set a row of a pandas DataFrame: what was put in place, equations, relaxation time. Raises MissingDependency."""
+        """Return every set as a row of a pandas DataFrame. Raises MissingDependency.
+
+        A row has the set's replacements, equations and relaxation time.
+        """
         pandas = needed("pandas", "to_frame()")
         return pandas.DataFrame([_row(*each) for each in self._each()])
 
@@ -83,7 +86,7 @@ class Sweep:
 
 
 def _alone(document: Mapping[str, Any], item: Mapping[str, Any]) -> dict[str, Any]:
-    """The result of one set as that of a job of its own, but for its `kind`."""
+    """Return the result of one set like a single job's, except for its `kind`."""
     provenance = document.get("provenance") or {}
     parameters = _overlaid(provenance.get("parameters") or {}, item["parameters"])
     return {
@@ -97,7 +100,7 @@ def _alone(document: Mapping[str, Any], item: Mapping[str, Any]) -> dict[str, An
 
 
 def _overlaid(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """One object on another, object by object, as the service lays them."""
+    """Merge one object into another recursively, as the service does."""
     put = {
         name: _overlaid(under[name], value)
         if isinstance(value, Mapping) and isinstance(under.get(name), Mapping)
@@ -108,7 +111,7 @@ def _overlaid(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, An
 
 
 def _flat(put: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """`{"library": {"polynomial_degree": 3}}` as `{"library.polynomial_degree": 3}`."""
+    """Flatten `{"library": {"polynomial_degree": 3}}` to `{"library.polynomial_degree": 3}`."""
     flat: dict[str, Any] = {}
     for name, value in put.items():
         flat |= (
@@ -128,7 +131,8 @@ def _row(put: Mapping[str, Any], model: Model | None, item: Mapping[str, Any]) -
     return {
         **row, "model": "; ".join(model.equations), "n_terms": len(model.active_terms),
         "relaxation_time": float(times[0]) if len(times) else None, "relaxation_time_low": ends[0],
-        "relaxation_time_high": ends[1], "warnings": ", ".join(str(warning["code"]) for warning in model.warnings), "error": None,
+        "relaxation_time_high": ends[1],
+        "warnings": ", ".join(str(warning["code"]) for warning in model.warnings), "error": None,
     }  # fmt: skip
 
 

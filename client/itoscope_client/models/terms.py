@@ -11,7 +11,7 @@ from functools import lru_cache
 
 FUNCTIONS = ("sin", "cos", "exp", "tanh", "sqrt", "log")
 LONGEST = 200
-"""Characters of the longest term."""
+"""Number of characters of the longest term."""
 
 _FIRST_VARIABLES = ("x", "y", "z")
 _VARIABLE = re.compile(r"[xyz]|x(?:[4-9]|[1-9]\d+)", re.ASCII)
@@ -21,7 +21,7 @@ _EXAMPLES = "Write it like x^2, x*y, sin(2*x) or x/(1+x^2)."
 
 
 class NotATerm(ValueError):
-    """The text is not in the grammar. `fault` is the message without the text: "calls 'f'; …"."""
+    """Error for a text that is not in the grammar; `fault` is the message without the text."""
 
     def __init__(self, text: str, fault: str) -> None:
         super().__init__(f"The term {text!r} {fault}{'' if fault[-1] in '.…' else '.'}")
@@ -30,33 +30,41 @@ class NotATerm(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Number:
+    """A constant of a term."""
+
     value: float
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
+    """A variable of a term, by its name."""
+
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
+    """A function of `FUNCTIONS` applied to one argument."""
+
     function: str
     argument: "Tree"
 
 
 @dataclass(frozen=True, slots=True)
 class Binary:
+    """An operation on two terms: one of + - * / ^."""
+
     operator: str
     left: "Tree"
     right: "Tree"
 
 
 Tree = Number | Variable | Call | Binary
-"""A term; a sign is a product with the number −1, which no text spells otherwise."""
+"""A term as a tree; a sign is a product with the number −1, which no text spells otherwise."""
 
 
 def variable_name(index: int) -> str:
-    """The name of the state's variable of this index from zero: x, y, z, x4, x5, …"""
+    """Return the name of the state variable with this index from zero: x, y, z, x4, x5, …"""
     return _FIRST_VARIABLES[index] if index < len(_FIRST_VARIABLES) else f"x{index + 1}"
 
 
@@ -66,7 +74,7 @@ def parse(text: str, variables: tuple[str, ...] | None = None) -> Tree:
 
     variables   the names that may occur; None: any of x, y, z, x4, x5, …
 
-    Raises NotATerm, naming what is not understood and where.
+    Raises NotATerm, which names what is not understood and where.
     """
     if len(text) > LONGEST:
         fault = f"of {len(text)} characters is too long; {LONGEST} are allowed"
@@ -98,7 +106,10 @@ def variables_of(tree: Tree) -> frozenset[str]:
 
 
 def _position(text: str, source: str, offset: int) -> int:
-    """The 1-based position in the text of an offset into the source, in which carets are longer."""
+    """Return the 1-based position in the text of an offset into the source.
+
+    A caret is one character longer in the source.
+    """
     reached = 0
     for position, character in enumerate(text, start=1):
         reached += 2 if character == "^" else 1

@@ -1,4 +1,4 @@
-"""Whether the model is right: which terms were considered, what the residuals look like, what happens at longer times."""
+"""Plots that check the model: selection of terms, residuals, and predictions at longer times."""
 
 from collections.abc import Iterator
 
@@ -6,17 +6,12 @@ import numpy as np
 
 from contract.results import IdentificationResult, SelectionPath
 from service.web.numbers import plain
-from service.web.plots.plot import (
-    SERIES,
-    Axis,
-    Layers,
-    Plot,
-)
+from service.web.plots.plot import SERIES, Axis, Layers, Plot
 from service.web.units import Units
 
 
 def check_plots(result: IdentificationResult, units: Units) -> Iterator[Plot]:
-    """Selection path, residuals, Chapman–Kolmogorov test."""
+    """Draw the selection path, the residuals and the Chapman–Kolmogorov test."""
     yield from _selection(result)
     yield from _residuals(result)
     yield from _chapman_kolmogorov(result, units)
@@ -39,7 +34,7 @@ def _selection(result: IdentificationResult) -> Iterator[Plot]:
         said.append(f"{name}: best with {int(sizes[best])} terms")
     if said:
         values = np.concatenate([np.array(layer["y"], dtype=float) for layer in layers.made])
-        # What matters is near the best; wrong models are worse by thousands.
+        # Only scores near the best matter; wrong models are worse by thousands.
         top = float(np.clip(np.nanquantile(values, 0.75), 20, 200))
         yield Plot(
             "selection",
@@ -47,9 +42,10 @@ def _selection(result: IdentificationResult) -> Iterator[Plot]:
             Axis("number of terms"),
             Axis("score difference", None, (-0.04 * top, top)),
             layers.tuple(),
-            f"Score of the best model with each number of terms, relative to the best model overall. {'; '.join(said)}.",
-            "The score is the gain in log-likelihood minus the penalty for the number of terms. A difference of 3 corresponds to "
-            "a likelihood ratio of about 20.",
+            "Score of the best model with each number of terms, relative to the best model "
+            f"overall. {'; '.join(said)}.",
+            "The score is the gain in log-likelihood minus the penalty for the number of terms. A "
+            "difference of 3 corresponds to a likelihood ratio of about 20.",
         )
 
 
@@ -93,7 +89,10 @@ def _residuals(result: IdentificationResult) -> Iterator[Plot]:
     moments = result.diagnostics.residuals
     summary = "Standardised residuals of the model, compared with the standard normal density."
     if moments.kurtosis is not None:
-        summary += f" Their kurtosis is {plain(moments.kurtosis, 3)}; 3 is expected for a normal distribution."
+        summary += (
+            f" Their kurtosis is {plain(moments.kurtosis, 3)}; 3 is expected for a normal "
+            "distribution."
+        )
     yield Plot(
         "residuals",
         "Standardised residuals",
@@ -120,8 +119,9 @@ def _chapman_kolmogorov(result: IdentificationResult, units: Units) -> Iterator[
     layers.rule(y=1e-3)
     worst = min(tests, key=lambda test: test.p_value)
     summary = (
-        "Chapman–Kolmogorov test: p-value of the error in the predicted mean and variance, by lag, under the null hypothesis "
-        f"that the model is correct. The smallest is {plain(worst.p_value, 2)} at lag {plain(worst.lag, 3)}."
+        "Chapman–Kolmogorov test: p-value of the error in the predicted mean and variance, by lag, "
+        "under the null hypothesis that the model is correct. The smallest is "
+        f"{plain(worst.p_value, 2)} at lag {plain(worst.lag, 3)}."
     )
     yield Plot(
         "chapman-kolmogorov",

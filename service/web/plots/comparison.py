@@ -1,4 +1,4 @@
-"""Two results beside each other: the curves of both in one plot, and the coefficients of both in one table."""
+"""Comparison of two results: the curves of both in one plot, their coefficients in one table."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -9,23 +9,21 @@ from markupsafe import Markup
 from contract.results import ModelResult, Term
 from service.web import mathml
 from service.web.numbers import plain, with_error
-from service.web.plots.plot import (
-    Axis,
-    Layer,
-    Plot,
-    Style,
-)
+from service.web.plots.plot import Axis, Layer, Plot, Style
 from service.web.tables import Table
 
 STYLES: tuple[Style, Style] = ("series1", "series2")
 LETTERS = ("A", "B")
-"""Names may be long."""
+"""Names of the two results in plots and tables; the names of jobs may be long."""
 OF_ONE = ("eigenfunctions", "selection", "residuals", "chapman-kolmogorov")
-"""Plots that say nothing when two are laid over each other."""
+"""Plots that mean nothing when two are drawn over each other."""
 
 
-def together(first: Sequence[Plot], second: Sequence[Plot]) -> Iterator[Plot]:
-    """Every plot that both have, with the model's curves of both; maps, which cannot be laid over each other, side by side."""
+def overlaid_plots(first: Sequence[Plot], second: Sequence[Plot]) -> Iterator[Plot]:
+    """Draw every plot that both results have, with the model's curves of both.
+
+    Maps cannot be drawn over each other and are shown side by side.
+    """
     others = {plot.name: plot for plot in second}
     for plot in first:
         other = others.get(plot.name)
@@ -70,7 +68,7 @@ def _joined(one: Axis, other: Axis) -> Axis:
     )
 
 
-def both(first: ModelResult, second: ModelResult) -> Table:
+def coefficients_table(first: ModelResult, second: ModelResult) -> Table:
     """Tabulate the coefficients of two models side by side, and their difference over its error."""
     rows: list[tuple[str | Markup, ...]] = []
     one, other = _by_term(first), _by_term(second)

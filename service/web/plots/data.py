@@ -1,4 +1,4 @@
-"""A record before anything is computed from it: its course, and where it was."""
+"""Plots of a dataset: each variable against time, and its histogram."""
 
 from collections.abc import Iterator
 
@@ -6,20 +6,15 @@ import numpy as np
 
 from contract.datasets import Dataset, DatasetPreview
 from service.web.numbers import count, exact, plain
-from service.web.plots.plot import (
-    SERIES,
-    Axis,
-    Layers,
-    Plot,
-)
+from service.web.plots.plot import SERIES, Axis, Layers, Plot
 from service.web.units import Units
 
 COLOURS = 5
-"""Stretches that are told apart by colour; more of them have one colour."""
+"""Largest number of segments that are drawn in different colours; more of them share one."""
 
 
 def data_plots(dataset: Dataset, preview: DatasetPreview, units: Units) -> Iterator[Plot]:
-    """The course of each variable and its histogram."""
+    """Draw each variable against time, and its histogram."""
     report = dataset.report
     for variable in report.variables[:6]:
         name = variable.name
@@ -27,10 +22,12 @@ def data_plots(dataset: Dataset, preview: DatasetPreview, units: Units) -> Itera
         bins = preview.histograms[name]
         layers = Layers()
         layers.bars("samples", bins.edges, np.array(bins.counts, dtype=float))
-        peak = int(np.argmax(bins.counts))
+        k = int(np.argmax(bins.counts))
+        peak = (bins.edges[k] + bins.edges[k + 1]) / 2
         summary = (
-            f"Histogram of {count(report.n_samples)} samples of {units.label(name)} between {exact(bins.edges[0])} and "
-            f"{exact(bins.edges[-1])}; the highest bin is near {plain((bins.edges[peak] + bins.edges[peak + 1]) / 2, 3)}."
+            f"Histogram of {count(report.n_samples)} samples of {units.label(name)} between "
+            f"{exact(bins.edges[0])} and {exact(bins.edges[-1])}; the highest bin is near "
+            f"{plain(peak, 3)}."
         )
         across = Axis(units.label(name), units.of_variable(name))
         yield Plot(
@@ -53,7 +50,7 @@ def _course(dataset: Dataset, preview: DatasetPreview, units: Units, name: str) 
         if np.array_equal(low, high):
             across, up = times, low
         else:
-            # Up and down in each piece: the line covers all that was there.
+            # The line goes from minimum to maximum in each bin, so it covers every sample.
             shortened = True
             across = np.repeat(times, 2)
             up = np.stack([low, high], axis=1).ravel()

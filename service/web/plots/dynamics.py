@@ -1,4 +1,4 @@
-"""How long the model remembers, its slow modes and its passages."""
+"""Plots of the model's correlations, slow modes and first-passage times."""
 
 from collections.abc import Iterator
 
@@ -7,19 +7,15 @@ import numpy as np
 from contract.results import IdentificationResult, ModelResult
 from service.web.numbers import plain
 from service.web.plots.model import confidence_of
-from service.web.plots.plot import (
-    SERIES,
-    Axis,
-    Layers,
-    Plot,
-    array,
-    numbers,
-)
+from service.web.plots.plot import SERIES, Axis, Layers, Plot, array, numbers
 from service.web.units import Units
 
 
-def law_plots(result: ModelResult, units: Units) -> Iterator[Plot]:
-    """Autocorrelation by variable, eigenfunctions, committors of one variable, laws of the passage times, power spectrum."""
+def dynamics_plots(result: ModelResult, units: Units) -> Iterator[Plot]:
+    """Draw autocorrelations, eigenfunctions, committors, first-passage times and power spectrum.
+
+    Committors are drawn here for one variable only.
+    """
     yield from _autocorrelations(result, units)
     yield from _eigenfunctions(result, units)
     yield from _committors(result, units)
@@ -63,7 +59,10 @@ def _autocorrelations(result: ModelResult, units: Units) -> Iterator[Plot]:
             continue
         summary = f"Autocorrelation function of {name}"
         if seen is not None and seen.p_value is not None:
-            summary += f" of data and model; p = {plain(seen.p_value, 2)} under the null hypothesis that the model is correct"
+            summary += (
+                f" of data and model; p = {plain(seen.p_value, 2)} under the null hypothesis that "
+                "the model is correct"
+            )
         label = "Autocorrelation" if len(names) == 1 else f"Autocorrelation of {name}"
         across = Axis("lag", units.time, (0.0, end))
         note = (
@@ -83,11 +82,16 @@ def _autocorrelations(result: ModelResult, units: Units) -> Iterator[Plot]:
 
 
 def _eigenfunctions(result: ModelResult, units: Units) -> Iterator[Plot]:
-    spectrum, law = result.generator.spectrum, result.generator.stationary
-    if spectrum is None or law is None or not spectrum.eigenfunctions or len(law.density.grid) != 1:
+    spectrum, stationary = result.generator.spectrum, result.generator.stationary
+    if (
+        spectrum is None
+        or stationary is None
+        or not spectrum.eigenfunctions
+        or len(stationary.density.grid) != 1
+    ):
         return
-    x, density = numbers(law.density.grid[0]), numbers(law.density.values)
-    # Far out they grow as polynomials do where nothing ever is.
+    x, density = numbers(stationary.density.grid[0]), numbers(stationary.density.values)
+    # Far out, where the process never is, eigenfunctions grow like polynomials.
     inhabited = density > 1e-3 * np.nanmax(density)
     layers = Layers()
     layers.rule(y=0.0)
@@ -107,8 +111,8 @@ def _eigenfunctions(result: ModelResult, units: Units) -> Iterator[Plot]:
             style,
         )
     summary = (
-        f"The {len(spectrum.eigenfunctions)} slowest eigenfunctions over the range of the stationary density. A step between two "
-        "plateaus separates metastable states."
+        f"The {len(spectrum.eigenfunctions)} slowest eigenfunctions over the range of the "
+        "stationary density. A step between two plateaus separates metastable states."
     )
     across = Axis(units.label("x"), units.of_variable("x"))
     yield Plot(
@@ -155,10 +159,10 @@ def _passages(result: ModelResult, units: Units) -> Iterator[Plot]:
         p for p in result.generator.passages if p.distribution is not None and p.distribution.times
     ]
     for passage, style in zip(known, SERIES, strict=False):
-        law = passage.distribution
-        assert law is not None
+        distribution = passage.distribution
+        assert distribution is not None
         name = f"from {place(passage.from_)} to {place(passage.to)}"
-        layers.line(name, law.times, law.cumulative, style)
+        layers.line(name, distribution.times, distribution.cumulative, style)
         said.append(name)
     if said:
         summary = f"Cumulative distribution of the first-passage time: {'; '.join(said)}."
@@ -204,7 +208,7 @@ def _power_spectrum(result: ModelResult, units: Units) -> Iterator[Plot]:
 
 
 def place(given: object) -> str:
-    """A state, a point or a region, in words."""
+    """Describe a state, a point or a region in words."""
     if isinstance(given, dict):
         named = [
             _range(name, low, high)

@@ -1,4 +1,4 @@
-"""What a physicist looks at first, of one variable: drift, diffusion, potential and density, each beside the data."""
+"""Plots of one variable: drift, diffusion, effective potential and density beside the data."""
 
 from collections.abc import Iterator
 
@@ -8,23 +8,17 @@ from contract.base import Interval
 from contract.curves import Bins, Curve, KramersMoyal
 from contract.results import IdentificationResult, ModelResult
 from service.web.numbers import plain
-from service.web.plots.plot import (
-    Axis,
-    Layers,
-    Plot,
-    array,
-    numbers,
-)
+from service.web.plots.plot import Axis, Layers, Plot, array, numbers
 from service.web.units import Units
 
 FLAT = 1e-6
-"""Of a potential in kT: no more than rounding."""
+"""Range of a potential in kT that is no more than rounding."""
 ROUNDING = 1e-9
-"""What is nearer to zero than so much of a scale is zero by symmetry."""
+"""Fraction of a scale below which a number is zero by symmetry, up to rounding."""
 
 
 def model_plots(result: ModelResult, units: Units) -> Iterator[Plot]:
-    """Drift, diffusion, effective potential and stationary density, as far as they are known."""
+    """Draw drift, diffusion, effective potential and stationary density, if they are known."""
     if result.curves is None:
         return
     observed = result.observed if isinstance(result, IdentificationResult) else None
@@ -82,7 +76,7 @@ def _curve(
             "Kramers–Moyal estimates from the data (± 1 standard error)", moments.at, y, error
         )
         points, errors = numbers(y), numbers(error)
-        # Where hardly anything was seen the points scatter far; they shall not squeeze the rest.
+        # Points from few samples scatter far; they must not compress the rest of the plot.
         sure = (
             errors < 4 * np.nanmedian(errors)
             if np.isfinite(errors).any()
@@ -90,16 +84,21 @@ def _curve(
         )
         shown.append(points[sure & np.isfinite(points)])
         note = (
-            "Points are binned averages of the increments one sample later, corrected for measurement noise."
+            "Points are binned averages of the increments one sample later, corrected for "
+            "measurement noise."
             if moments.noise_corrected
-            else "Points are binned averages of the increments, not corrected for the finite sampling interval."
+            else "Points are binned averages of the increments, not corrected for the finite "
+            "sampling interval."
         )
     layers.line(f"model {'b(x)' if is_drift else 'a(x)'}", x, values)
     every = np.concatenate([*shown, [0.0]])
     span = _padded(float(every.min()), float(every.max()))
     if not is_drift:
         span = (min(0.0, float(every.min())), span[1])
-    summary = f"{title} for x from {plain(x[0], 3)} to {plain(x[-1], 3)}, with values from {_first_last(values)}."
+    summary = (
+        f"{title} for x from {plain(x[0], 3)} to {plain(x[-1], 3)}, with values from "
+        f"{_first_last(values)}."
+    )
     if is_drift:
         summary += _roots(result)
     return Plot(name, title, across, Axis(title, unit, span), layers.tuple(), summary, note)
@@ -136,7 +135,10 @@ def _potential(result: ModelResult, across: Axis) -> Iterator[Plot]:
     low, high = float(values[inside].min()), float(values[inside].max())
     if high - low < FLAT:
         low, high = low - 0.5, low + 0.5
-    summary = "Effective potential in units of kT: minus the logarithm of the stationary density, if there is one."
+    summary = (
+        "Effective potential in units of kT: minus the logarithm of the stationary density, if "
+        "there is one."
+    )
     for barrier in result.generator.barriers:
         summary += (
             f" The barrier at {plain(barrier.over, 3)} is {plain(barrier.height_over_noise, 3)} kT"
@@ -155,7 +157,7 @@ def _potential(result: ModelResult, across: Axis) -> Iterator[Plot]:
 def _density(
     result: ModelResult, across: Axis, units: Units, histogram: Bins | None
 ) -> Iterator[Plot]:
-    law = result.generator.stationary
+    stationary = result.generator.stationary
     layers, top = Layers(), [0.0]
     if histogram is not None:
         edges, counts = np.array(histogram.edges), np.array(histogram.counts, dtype=float)
@@ -163,11 +165,11 @@ def _density(
             share = counts / counts.sum() / np.diff(edges)
             layers.bars("histogram of the data", edges, share)
             top.append(float(share.max()))
-    if law is not None and len(law.density.grid) == 1:
-        x, values = numbers(law.density.grid[0]), numbers(law.density.values)
+    if stationary is not None and len(stationary.density.grid) == 1:
+        x, values = numbers(stationary.density.grid[0]), numbers(stationary.density.values)
         highest = values
-        if law.density.values_ci is not None:
-            low, high = (numbers(end) for end in law.density.values_ci)
+        if stationary.density.values_ci is not None:
+            low, high = (numbers(end) for end in stationary.density.values_ci)
             layers.band(f"{confidence_of(result)} confidence interval", x, low, high)
             highest = np.fmax(values, high)
         layers.line("stationary density of the model", x, values)
@@ -176,12 +178,14 @@ def _density(
             & (x >= (across.range or (-np.inf, np.inf))[0])
             & (x <= (across.range or (0, np.inf))[1])
         ]
-        # A density may be unbounded at an end; the histogram then says how much is worth seeing.
+        # A density may be unbounded at an end; the histogram then decides how much is shown.
         top.append(min(float(inside.max(initial=0.0)), 3 * top[-1] if top[-1] else np.inf))
     if not layers.made or max(top) <= 0:
         return
-    summary = "Stationary density of the model" if law is not None else "Histogram of the data"
-    if law is not None and histogram is not None:
+    summary = (
+        "Stationary density of the model" if stationary is not None else "Histogram of the data"
+    )
+    if stationary is not None and histogram is not None:
         summary += " beside the histogram of the data"
     distance = (
         result.diagnostics.density_total_variation
@@ -201,16 +205,20 @@ def _density(
 
 
 def confidence_of(result: ModelResult) -> str:
-    """Coverage of the result's intervals, as `95 %`."""
-    return f"{plain(100 * float(result.provenance.analysis.get('confidence', 0.95)), 3).rstrip('0').rstrip('.')} %"
+    """Write the confidence level of the result's intervals as `95 %`."""
+    level = 100 * float(result.provenance.analysis.get("confidence", 0.95))
+    return f"{plain(level, 3).rstrip('0').rstrip('.')} %"
 
 
 def smallest(result: ModelResult) -> float:
-    """What is nearer to zero than this is zero but for rounding [state]."""
-    law = result.generator.stationary
+    """Return the size below which a state is zero up to rounding [state]."""
+    stationary = result.generator.stationary
     widths = (
-        [float(np.sqrt(law.covariance[k][k] or 0.0)) for k in range(len(law.covariance))]
-        if law is not None
+        [
+            float(np.sqrt(stationary.covariance[k][k] or 0.0))
+            for k in range(len(stationary.covariance))
+        ]
+        if stationary is not None
         else []
     )
     return ROUNDING * max(
@@ -219,7 +227,7 @@ def smallest(result: ModelResult) -> float:
 
 
 def cleaned(value: float, least: float) -> float:
-    """Without rounding: zero where it is as small as that."""
+    """Return the value, or zero if it is smaller than `least`."""
     return 0.0 if abs(value) < least else value
 
 

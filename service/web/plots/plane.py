@@ -1,4 +1,4 @@
-"""Two variables and more: maps of densities with arrows and of committors, and one histogram a variable."""
+"""Plots of two or more variables: maps of densities and committors, and marginal densities."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,22 +9,16 @@ from contract.results import Committor, IdentificationResult, ModelResult, Stati
 from service.web.numbers import plain
 from service.web.plots.dynamics import place
 from service.web.plots.model import confidence_of
-from service.web.plots.plot import (
-    Axis,
-    Floats,
-    Layers,
-    Plot,
-    array,
-    numbers,
-)
+from service.web.plots.plot import Axis, Floats, Layers, Plot, array, numbers
 from service.web.units import Units
 
 FEW_COMMITTORS = 4
 
 
 def plane_plots(result: ModelResult, units: Units, variables: Sequence[str]) -> Iterator[Plot]:
-    """Of two variables the density with the drift, with the current, and of the data, and the committors; of any number the
-    marginals.
+    """Draw maps of two variables, and the marginals of any number of variables.
+
+    The maps show the density with the drift, with the current, and of the data, and the committors.
     """
     if len(variables) == 2:
         yield from _maps(result, units, variables)
@@ -32,29 +26,33 @@ def plane_plots(result: ModelResult, units: Units, variables: Sequence[str]) -> 
 
 
 def _maps(result: ModelResult, units: Units, variables: Sequence[str]) -> Iterator[Plot]:
-    law, field = result.generator.stationary, result.drift_field
+    stationary, field = result.generator.stationary, result.drift_field
     observed = result.observed if isinstance(result, IdentificationResult) else None
     joint = None if observed is None else observed.joint_histogram
     if field is not None:
         ends = ((field.grid[0][0], field.grid[0][-1]), (field.grid[1][0], field.grid[1][-1]))
-    elif law is not None and len(law.density.grid) == 2:
-        ends = tuple((float(numbers(g)[0]), float(numbers(g)[-1])) for g in law.density.grid)  # type: ignore[assignment]
+    elif stationary is not None and len(stationary.density.grid) == 2:
+        first, second = (numbers(g) for g in stationary.density.grid)
+        ends = ((float(first[0]), float(first[-1])), (float(second[0]), float(second[-1])))
     else:
         return
     axes = tuple(
         Axis(units.label(v), units.of_variable(v), e) for v, e in zip(variables, ends, strict=True)
     )
     points = _fixed_points(result)
-    with_law = law is not None and len(law.density.grid) == 2
-    title = "Density and drift" if with_law else "Drift"
+    with_density = stationary is not None and len(stationary.density.grid) == 2
+    title = "Density and drift" if with_density else "Drift"
     layers = Layers()
-    _heat(layers, law, with_interval=True)
+    _heat(layers, stationary, with_interval=True)
     _drift(layers, field)
     layers.marks("fixed points", *points)
-    summary = f"Map of {variables[0]} and {variables[1]}: stationary density of the model, with arrows for its drift."
-    summary += _highest(law, result) if with_law and law is not None else ""
+    summary = (
+        f"Map of {variables[0]} and {variables[1]}: stationary density of the model, with arrows "
+        "for its drift."
+    )
+    summary += _highest(stationary, result) if with_density and stationary is not None else ""
     for p in result.generator.fixed_points:
-        summary += f" A{' stable' if p.stable else 'n unstable'} fixed point is at ({', '.join(plain(v, 3) for v in p.at)})."
+        summary += f" A{' stable' if p.stable else 'n unstable'} fixed point is at {place(p.at)}."
     yield Plot("density-and-drift", title, axes[0], axes[1], layers.tuple(), summary, square=True)
     if joint is not None:
         layers = Layers()
@@ -76,37 +74,39 @@ def _maps(result: ModelResult, units: Units, variables: Sequence[str]) -> Iterat
             said,
             square=True,
         )
-    if law is not None and law.current is not None and with_law:
-        yield _current(law, axes, units)
+    if stationary is not None and stationary.current is not None and with_density:
+        yield _current(stationary, axes, units)
     known = [committor for committor in result.generator.committors if len(committor.grid) == 2]
     for number, committor in enumerate(known[:FEW_COMMITTORS], start=1):
         yield _committor(number, committor, result, axes, points)
 
 
-def _heat(layers: Layers, law: Stationary | None, *, with_interval: bool = False) -> None:
-    if law is None or len(law.density.grid) != 2:
+def _heat(layers: Layers, stationary: Stationary | None, *, with_interval: bool = False) -> None:
+    if stationary is None or len(stationary.density.grid) != 2:
         return
-    first, second = (numbers(g) for g in law.density.grid)
-    ends = law.density.values_ci if with_interval else None
+    first, second = (numbers(g) for g in stationary.density.grid)
+    ends = stationary.density.values_ci if with_interval else None
     interval = None if ends is None else (_coarse(array(ends[0])), _coarse(array(ends[1])))
     layers.heat(
         "stationary density of the model",
         _cells(first),
         _cells(second),
-        _coarse(array(law.density.values)),
+        _coarse(array(stationary.density.values)),
         interval,
     )
 
 
-def _highest(law: Stationary, result: ModelResult) -> str:
-    """The density where it is highest, and how sure that is."""
-    values = array(law.density.values)
+def _highest(stationary: Stationary, result: ModelResult) -> str:
+    """Describe the maximum of the density, with its confidence interval."""
+    values = array(stationary.density.values)
     at = np.unravel_index(np.nanargmax(values), values.shape)
-    said = f" Its maximum is at ({', '.join(plain(numbers(g)[k], 3) for g, k in zip(law.density.grid, at, strict=True))})"
-    if law.density.values_ci is None:
+    point = tuple(numbers(g)[k] for g, k in zip(stationary.density.grid, at, strict=True))
+    said = f" Its maximum is at {place(point)}"
+    if stationary.density.values_ci is None:
         return f"{said}: {plain(values[at], 3)}."
-    low, high = (plain(array(end)[at], 3) for end in law.density.values_ci)
-    return f"{said}: {plain(values[at], 3)}, {confidence_of(result)} confidence interval {low} to {high}."
+    low, high = (plain(array(end)[at], 3) for end in stationary.density.values_ci)
+    level = confidence_of(result)
+    return f"{said}: {plain(values[at], 3)}, {level} confidence interval {low} to {high}."
 
 
 def _committor(
@@ -145,23 +145,27 @@ def _drift(layers: Layers, field: DriftField | None) -> None:
     layers.arrows("drift", x.ravel(), y.ravel(), values[..., 0].ravel(), values[..., 1].ravel())
 
 
-def _current(law: Stationary, axes: Sequence[Axis], units: Units) -> Plot:
-    first, second = (numbers(g) for g in law.density.grid)
-    current = array(law.current)
+def _current(stationary: Stationary, axes: Sequence[Axis], units: Units) -> Plot:
+    first, second = (numbers(g) for g in stationary.density.grid)
+    current = array(stationary.current)
     every = [np.unique(np.linspace(0, len(g) - 1, 18).round().astype(int)) for g in (first, second)]
     x, y = np.meshgrid(first[every[0]], second[every[1]], indexing="ij")
     taken = current[np.ix_(every[0], every[1])]
     layers = Layers()
-    _heat(layers, law)
+    _heat(layers, stationary)
     layers.arrows(
         "probability current", x.ravel(), y.ravel(), taken[..., 0].ravel(), taken[..., 1].ravel()
     )
     summary = "Stationary probability current of the model, drawn over its density."
-    if law.circulation is not None:
-        turns = "counter-clockwise" if law.circulation > 0 else "clockwise"
-        summary += f" It circulates {turns}, with a circulation (area per unit time) of {plain(law.circulation, 3)}."
-    if law.entropy_production is not None:
-        summary += f" Entropy production: {plain(law.entropy_production, 3)} {units.rate() or 'per unit time'}."
+    if stationary.circulation is not None:
+        turns = "counter-clockwise" if stationary.circulation > 0 else "clockwise"
+        summary += (
+            f" It circulates {turns}, with a circulation (area per unit time) of "
+            f"{plain(stationary.circulation, 3)}."
+        )
+    if stationary.entropy_production is not None:
+        production, unit = plain(stationary.entropy_production, 3), units.rate() or "per unit time"
+        summary += f" Entropy production: {production} {unit}."
     return Plot(
         "current",
         "Probability current",
@@ -206,10 +210,10 @@ def _bars(layers: Layers, histogram: Bins | None) -> None:
 
 
 def _marginal(layers: Layers, result: ModelResult, k: int) -> None:
-    law, simulated = result.generator.stationary, result.generator.simulated
-    if law is not None and len(law.density.grid) == 2:
-        grids = [numbers(g) for g in law.density.grid]
-        across = np.nansum(array(law.density.values), axis=1 - k) * (
+    stationary, simulated = result.generator.stationary, result.generator.simulated
+    if stationary is not None and len(stationary.density.grid) == 2:
+        grids = [numbers(g) for g in stationary.density.grid]
+        across = np.nansum(array(stationary.density.values), axis=1 - k) * (
             grids[1 - k][1] - grids[1 - k][0]
         )
         layers.line("model", grids[k], across)
@@ -217,8 +221,8 @@ def _marginal(layers: Layers, result: ModelResult, k: int) -> None:
         marginal = simulated.marginals[k]
         edges = np.array(marginal.edges)
         layers.line("model (simulated paths)", (edges[1:] + edges[:-1]) / 2, marginal.density)
-    elif law is not None and k < len(law.covariance):
-        mean, variance = law.mean[k], law.covariance[k][k]
+    elif stationary is not None and k < len(stationary.covariance):
+        mean, variance = stationary.mean[k], stationary.covariance[k][k]
         if mean is not None and variance:
             x = mean + np.sqrt(variance) * np.linspace(-4, 4, 121)
             layers.line(
@@ -229,12 +233,12 @@ def _marginal(layers: Layers, result: ModelResult, k: int) -> None:
 
 
 def _cells(points: Floats) -> tuple[float, float]:
-    """Values stand for cells around their points."""
+    """Return the ends of the cells around the first and the last point."""
     half = (points[-1] - points[0]) / (len(points) - 1) / 2 if len(points) > 1 else 0.5
     return float(points[0] - half), float(points[-1] + half)
 
 
 def _coarse(values: Floats, most: int = 120) -> Floats:
-    """Every k-th row and column, so that a map has at most so many of each."""
+    """Take every k-th row and column, so that a map has at most `most` of each."""
     step = [-(-n // most) for n in values.shape]
     return values[:: step[0], :: step[1]]

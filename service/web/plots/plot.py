@@ -1,4 +1,4 @@
-"""A plot as data: axes and layers of numbers. static/plots/ draws it, on the page and in the report alike."""
+"""A plot as data, axes and layers of numbers, which static/plots/ draws on page and report."""
 
 import base64
 import math
@@ -19,14 +19,14 @@ Style = Literal[
 SERIES: tuple[Style, ...] = ("series1", "series2", "series3", "series4", "series5")
 
 MOST_POINTS = 500
-"""Points of a line that is drawn; of longer ones so many are taken."""
+"""Largest number of points of a line; longer ones are thinned to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
     """One axis.
 
-    range   of what is shown; None: what the layers need
+    range   shown range; None: what the layers need
     """
 
     label: str
@@ -41,10 +41,10 @@ class Axis:
 class Plot:
     """One plot.
 
-    name      unique on a page; also of the files it is saved to
-    title     what is plotted, which is the name of the vertical axis
-    summary   what it shows, in a sentence for those who cannot see it
-    note      what a reader should know of it
+    name      name, unique on a page, also of the files to which the plot is saved
+    title     plotted quantity, which is also the name of the vertical axis
+    summary   content in a sentence, for those who cannot see the plot
+    note      what a reader should know about the plot
     """
 
     name: str
@@ -58,15 +58,15 @@ class Plot:
     square: bool = False
 
     def document(self) -> dict[str, Any]:
-        """As JSON that the script draws."""
+        """Return the plot as the JSON that the script draws."""
         return asdict(self)
 
 
 @dataclass(slots=True)
 class Layers:
-    """Layers in the making; what has no numbers is left out.
+    """Builder of a plot's layers; a layer without numbers is left out.
 
-    log   for axes of powers of ten, on which small numbers must stay apart
+    log   whether an axis is logarithmic, so that small numbers must stay distinct
     """
 
     log: bool = False
@@ -79,99 +79,77 @@ class Layers:
             else rounded(values)
         )
 
+    def _add(self, kind: str, name: str, style: Style, **parts: Any) -> None:
+        self.made.append({"kind": kind, "name": name, "style": style, **parts})
+
     def line(
         self, name: str, x: Any, y: Any, style: Style = "model", *, dashed: bool = False
     ) -> None:
-        """A line; it is broken where there is no number."""
+        """Add a line, which is broken where there is no number."""
         across, up = _thinned(numbers(x), numbers(y))
         if np.isfinite(up).any():
-            self.made.append(
-                {
-                    "kind": "line",
-                    "name": name,
-                    "x": self._short(across),
-                    "y": self._short(up),
-                    "style": style,
-                    "dashed": dashed,
-                    "thin": False,
-                }
+            self._add(
+                "line",
+                name,
+                style,
+                x=self._short(across),
+                y=self._short(up),
+                dashed=dashed,
+                thin=False,
             )
 
     def course(self, name: str, x: Any, y: Any, style: Style) -> None:
-        """A line of which no point may be left out, as those are the extremes already."""
-        self.made.append(
-            {
-                "kind": "line",
-                "name": name,
-                "x": self._short(numbers(x)),
-                "y": self._short(numbers(y)),
-                "style": style,
-                "dashed": False,
-                "thin": True,
-            }
+        """Add a line of minima and maxima, of which no point may be left out."""
+        self._add(
+            "line",
+            name,
+            style,
+            x=self._short(numbers(x)),
+            y=self._short(numbers(y)),
+            dashed=False,
+            thin=True,
         )
 
     def band(self, name: str, x: Any, low: Any, high: Any, style: Style = "model") -> None:
-        """The area between two lines."""
+        """Add the area between two lines."""
         across, below, above = _thinned(numbers(x), numbers(low), numbers(high))
         if np.isfinite(below).any():
-            self.made.append(
-                {
-                    "kind": "band",
-                    "name": name,
-                    "x": self._short(across),
-                    "low": self._short(below),
-                    "high": self._short(above),
-                    "style": style,
-                }
+            self._add(
+                "band",
+                name,
+                style,
+                x=self._short(across),
+                low=self._short(below),
+                high=self._short(above),
             )
 
     def dots(self, name: str, x: Any, y: Any, error: Any = None, style: Style = "data") -> None:
-        """Points, with bars of one standard error where there are any."""
+        """Add points, with bars of one standard error if errors are given."""
         across, up = numbers(x), numbers(y)
         seen = np.isfinite(across) & np.isfinite(up)
         if seen.any():
             bars = None if error is None else self._short(numbers(error)[seen])
-            self.made.append(
-                {
-                    "kind": "dots",
-                    "name": name,
-                    "x": self._short(across[seen]),
-                    "y": self._short(up[seen]),
-                    "error": bars,
-                    "style": style,
-                }
+            self._add(
+                "dots",
+                name,
+                style,
+                x=self._short(across[seen]),
+                y=self._short(up[seen]),
+                error=bars,
             )
 
     def bars(self, name: str, edges: Any, y: Any, style: Style = "data") -> None:
-        """A histogram."""
-        self.made.append(
-            {
-                "kind": "bars",
-                "name": name,
-                "edges": self._short(numbers(edges)),
-                "y": self._short(numbers(y)),
-                "style": style,
-            }
-        )
+        """Add a histogram."""
+        self._add("bars", name, style, edges=self._short(numbers(edges)), y=self._short(numbers(y)))
 
     def marks(self, name: str, x: Sequence[float], y: Sequence[float], text: Sequence[str]) -> None:
-        """Labelled points."""
+        """Add labelled points."""
         if len(x):
-            self.made.append(
-                {
-                    "kind": "marks",
-                    "name": name,
-                    "x": self._short(x),
-                    "y": self._short(y),
-                    "text": list(text),
-                    "style": "second",
-                }
-            )
+            self._add("marks", name, "second", x=self._short(x), y=self._short(y), text=list(text))
 
     def rule(self, *, x: float | None = None, y: float | None = None) -> None:
-        """A thin straight line over all of the plot."""
-        self.made.append({"kind": "rule", "name": "", "x": x, "y": y, "style": "quiet"})
+        """Add a thin straight line across the whole plot."""
+        self._add("rule", "", "quiet", x=x, y=y)
 
     def heat(
         self,
@@ -183,76 +161,77 @@ class Layers:
         *,
         smooth: bool = True,
     ) -> None:
-        """A table of values (n₀, n₁) ≥ 0 over a rectangle, the first index along x; drawn in 255 shades.
+        """Add a table of values (n₀, n₁) ≥ 0 over a rectangle, drawn in 255 shades.
 
-        interval   lower and upper ends at each value; not drawn, but read by pointer and saved with the numbers
+        values     values, the first index along x
+        interval   lower and upper end at each value: not drawn, but shown at the pointer and saved
         """
         top = float(np.nanmax(values, initial=0.0))
         ceiling = 0.0 if interval is None else float(np.nanmax(interval[1], initial=0.0))
         ends = None if interval is None else [_shades(end, ceiling) for end in interval]
-        self.made.append(
-            {
-                "kind": "heat",
-                "name": name,
-                "x": list(x),
-                "y": list(y),
-                "shape": list(values.shape),
-                "top": top,
-                "values": _shades(values, top),
-                "ceiling": ceiling,
-                "ends": ends,
-                "smooth": smooth,
-                "style": "quiet",
-            }
+        self._add(
+            "heat",
+            name,
+            "quiet",
+            x=list(x),
+            y=list(y),
+            shape=list(values.shape),
+            top=top,
+            values=_shades(values, top),
+            ceiling=ceiling,
+            ends=ends,
+            smooth=smooth,
         )
 
     def arrows(
         self, name: str, x: Floats, y: Floats, u: Floats, v: Floats, style: Style = "second"
     ) -> None:
-        """Arrows that begin at points; the longest is as long as the grid is wide."""
-        self.made.append(
-            {
-                "kind": "arrows",
-                "name": name,
-                "x": self._short(x),
-                "y": self._short(y),
-                "u": self._short(u),
-                "v": self._short(v),
-                "style": style,
-            }
+        """Add arrows that start at points; the longest is as long as the grid spacing."""
+        self._add(
+            "arrows",
+            name,
+            style,
+            x=self._short(x),
+            y=self._short(y),
+            u=self._short(u),
+            v=self._short(v),
         )
 
     def tuple(self) -> "tuple[Layer, ...]":
+        """Return the layers."""
         return tuple(self.made)
 
 
 def _shades(values: Floats, top: float) -> str:
-    """Between nothing and `top`, a byte each."""
+    """Encode values between 0 and `top`, one byte each."""
     shades = np.nan_to_num(values / top if top > 0 else values * 0).clip(0, 1) * 255
     return base64.b64encode(np.round(shades).astype(np.uint8).tobytes()).decode()
 
 
 def array(given: Any) -> Floats:
-    """An array of a result document, plain or encoded; null is NaN."""
+    """Decode an array of a result document, plain or encoded; null is NaN."""
     if isinstance(given, EncodedArray):
         return np.frombuffer(base64.b64decode(given.data), dtype="<f8").reshape(given.shape)
     return np.array(given, dtype=np.float64)
 
 
 def numbers(given: Any) -> Floats:
-    """One-dimensional array; null is NaN."""
+    """Decode a one-dimensional array; null is NaN."""
     return np.atleast_1d(array(given)).ravel()
 
 
 def rounded(values: Iterable[float] | Floats) -> list[float | None]:
-    """To a ten-thousandth of their range, which no eye can tell: short numbers make a small file. NaN is null."""
+    """Round values to a ten-thousandth of their range, which no eye can see; NaN becomes null.
+
+    Short numbers make a small file.
+    """
     found = np.asarray(list(values), dtype=np.float64)
     finite = found[np.isfinite(found)]
     span = float(np.ptp(finite)) if finite.size else 0.0
     scale = span or (abs(float(finite[0])) if finite.size else 0.0)
     if not scale:
         return [None if not math.isfinite(v) else float(v) for v in found]
-    # Counted from the range down: a clock that starts at 1.7e9 keeps its seconds.
+    # Digits are counted from the range: times that start at 1.7e9 keep their seconds.
     places = 4 - math.floor(math.log10(scale))
     return [None if not math.isfinite(v) else round(float(v), places) + 0.0 for v in found]
 

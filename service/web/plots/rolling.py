@@ -1,4 +1,4 @@
-"""A window moved along a record: what of the model changes, and how surely."""
+"""Plots of a window moved along a time series: spectral gap, fixed points and coefficients."""
 
 from collections.abc import Iterator
 
@@ -6,17 +6,12 @@ import numpy as np
 
 from contract.rolling import RollingResult, RollingWindow, WindowTerm
 from service.web.numbers import exact, plain
-from service.web.plots.plot import (
-    SERIES,
-    Axis,
-    Layers,
-    Plot,
-)
+from service.web.plots.plot import SERIES, Axis, Layers, Plot
 from service.web.units import Units
 
 
 def rolling_plots(result: RollingResult, units: Units) -> Iterator[Plot]:
-    """The gap, the fixed points, and every coefficient, against time."""
+    """Draw the spectral gap, the fixed points and every coefficient against time."""
     if not result.windows:
         return
     middle = [(w.begin + w.end) / 2 for w in result.windows]
@@ -41,7 +36,10 @@ def _gap(result: RollingResult, middle: list[float], across: Axis, units: Units)
     layers.dots("spectral gap λ₁", middle, values, None, "model")
     if any(layer["kind"] == "line" for layer in layers.made):
         known = [v for v in values if v is not None]
-        summary = f"Slowest relaxation rate of each window: {plain(known[0], 3)} in the first, {plain(known[-1], 3)} in the last."
+        summary = (
+            f"Slowest relaxation rate of each window: {plain(known[0], 3)} in the first, "
+            f"{plain(known[-1], 3)} in the last."
+        )
         yield Plot(
             "gap",
             "Spectral gap λ₁",

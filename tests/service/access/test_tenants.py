@@ -1,4 +1,5 @@
-"""Nobody learns anything of another tenant's things: every address answers as if they had never been."""
+"""Nobody learns anything of another tenant's things: every address answers as if they had never
+been."""
 
 import re
 from collections.abc import Iterator

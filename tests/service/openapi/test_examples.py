@@ -1,4 +1,5 @@
-"""Every operation shows what is sent and what comes back, and both are so: each example is sent, and held to its schema."""
+"""Every operation shows what is sent and what comes back, and both are so: each example is sent,
+and held to its schema."""
 
 import io
 import json

@@ -87,7 +87,8 @@ def test_a_field_without_a_word_is_found() -> None:
     ["identification-parameters-1.0", "analysis-parameters-1.0", "job-request-1.0", "layout-1.0"],
 )
 def test_a_form_can_be_made_from_the_schema(name: str) -> None:
-    """Whatever a field is, a person can be told its name, and a program its unit, and what might be put there."""
+    """Whatever a field is, a person can be told its name, and a program its unit, and what might be
+    put there."""
     for place, field, _ in fields(name):
         assert "title" in field or "$ref" in field, place
         assert not field.get("title", "A").islower(), place
@@ -150,7 +151,8 @@ def test_presets_say_what_they_stand_for(service: Any) -> None:
 
 
 def fields(name: str) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Every field of a document and of what it holds: its place, its schema, what it may refer to."""
+    """Every field of a document and of what it holds: its place, its schema, what it may refer
+    to."""
     return _fields(schemas.schemas()[name])
 
 

@@ -1,4 +1,5 @@
-"""All who wait share one look at the store; it finds what ended, for whoever waits for it, and says when it cannot."""
+"""All who wait share one look at the store; it finds what ended, for whoever waits for it, and says
+when it cannot."""
 
 import asyncio
 import threading
@@ -8,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from service.job_polling import LATEST_LOOK, JobWatch
+from service.job_polling import MAX_INTERVAL, JobWatch
 from storage.stores import StoreUnavailable
 
 
@@ -72,9 +73,9 @@ def test_each_hears_of_its_own_job_only() -> None:
 def test_looking_ends_with_the_last_who_waits_and_begins_again_with_the_next() -> None:
     async def story(jobs: _Jobs, watch: JobWatch, _: threading.Event) -> None:
         assert not await watch.ended("job_a", 0.1)
-        await asyncio.sleep(2 * LATEST_LOOK)
+        await asyncio.sleep(2 * MAX_INTERVAL)
         looks = jobs.looks
-        await asyncio.sleep(3 * LATEST_LOOK)
+        await asyncio.sleep(3 * MAX_INTERVAL)
         assert jobs.looks == looks
         jobs.open.clear()
         assert await watch.ended("job_b", 5)

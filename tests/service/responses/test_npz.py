@@ -11,6 +11,7 @@ import pytest
 from service.responses.npz import archive
 
 EIGENFUNCTION = np.arange(2001.0)
+ENCODED = base64.b64encode(EIGENFUNCTION.tobytes()).decode()
 DOCUMENT = {
     "schema_version": "1.0",
     "model": {"drift": {"x": {"terms": [
@@ -19,13 +20,19 @@ DOCUMENT = {
     ]}}},
     "generator": {
         "unseen_mass": 0.01,
-        "stationary": {"covariance": [[1.0, None], [None, 2.0]], "density": {"grid": [[0, 1, 2], [3, 4]], "values": []}},
+        "stationary": {
+            "covariance": [[1.0, None], [None, 2.0]],
+            "density": {"grid": [[0, 1, 2], [3, 4]], "values": []},
+        },
         "spectrum": {"eigenfunctions": [
-            {"dtype": "<f8", "shape": [3, 667], "encoding": "base64", "data": base64.b64encode(EIGENFUNCTION.tobytes()).decode()}
+            {"dtype": "<f8", "shape": [3, 667], "encoding": "base64", "data": ENCODED}
         ]},
         "passages": [
             {"from": -1, "times": [1.0, 2.0], "mean_time": {"value": 3.0, "ci": [2.0, 4.0]}},
-            {"from": {"x": [0, None]}, "times": [1.0, 3.0], "mean_time": {"value": 5.0, "ci": None}},
+            {
+                "from": {"x": [0, None]}, "times": [1.0, 3.0],
+                "mean_time": {"value": 5.0, "ci": None},
+            },
         ],
     },
     "provenance": {"parameters": {"range": [1, 2]}},

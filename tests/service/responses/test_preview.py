@@ -84,7 +84,8 @@ def test_memory_does_not_grow_with_the_record(
     preview(tmp_path, report, points)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    # The record is 8 MB; one of ten pieces 0.8 MB; ten thousand points as Python numbers about 1.5 MB.
+    # The record is 8 MB; one of ten pieces 0.8 MB; ten thousand points as Python numbers about 1.5
+    # MB.
     assert peak < 4_000_000
 
 

@@ -1,4 +1,5 @@
-"""Equations: every term that the contract allows is typeset, and nothing that is not a term becomes markup."""
+"""Equations: every term that the contract allows is typeset, and nothing that is not a term becomes
+markup."""
 
 import re
 from xml.etree import ElementTree

@@ -1,4 +1,5 @@
-"""Fragments and report: what is in a result is on the page, and no text of a user's becomes HTML."""
+"""Fragments and report: what is in a result is on the page, and no text of a user's becomes
+HTML."""
 
 import base64
 import hashlib

@@ -62,7 +62,8 @@ def test_a_drift_a_third_too_steep_is_found_and_its_size_told() -> None:
     wrong = along(paths, 0.1, STEEPER, 1.0)
     assert min(test.p_value for test in wrong) < 1e-10
     last = wrong[-1]
-    # At the outermost kernel, 1.3 deviations out, the mean falls to exp(-1.04) of it in place of exp(-0.8); kernels see around.
+    # At the outermost kernel, 1.3 deviations out, the mean falls to exp(-1.04) of it in place of
+    # exp(-0.8); kernels average over their neighbourhood.
     assert last.lag == pytest.approx(0.8)
     assert 0.05 < last.mean_difference < 0.13
     assert max(test.mean_difference for test in along(paths, 0.1, OU, 1.0)) < 0.05

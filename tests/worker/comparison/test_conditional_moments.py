@@ -47,7 +47,8 @@ def test_a_chain_halves_and_doubles_times_alike() -> None:
 
 
 def test_a_circle_goes_round() -> None:
-    # Brownian motion with drift 1 and a = 0.5: E exp(ix) turns by the drift and shrinks by exp(-a t / 2).
+    # For Brownian motion with drift 1 and a = 0.5, E exp(ix) turns by the drift and shrinks by
+    # exp(-a t / 2).
     circle = ScalarProcess(
         lambda x: 1.0 + 0 * x,
         lambda x: 0.5 + 0 * x,
@@ -90,9 +91,7 @@ def test_linear_processes_in_closed_form_agree_with_the_chain() -> None:
     )
 
 
-def test_cells_of_the_plane_agree_with_the_closed_form_where_the_process_is_linear_but_for_a_trace() -> (
-    None
-):
+def test_plane_cells_agree_with_the_closed_form_of_a_process_linear_but_for_a_trace() -> None:
     def process(trace: float) -> SymbolicSystem:
         fields = [
             field_from_terms(t, ("x", "y"), (None, None))

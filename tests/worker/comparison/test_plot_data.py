@@ -19,7 +19,7 @@ def _silent(fraction: float, stage: str, message: str) -> None: ...
 
 
 def _paths(noise: float = 0.0) -> Trajectories:
-    """dX = −X dt + dW, ten paths by exact transitions, each with white noise of the instrument on top."""
+    """Draw ten exact paths of dX = −X dt + dW, each with white measurement noise."""
     source = np.random.default_rng(3)
     decay, n = np.exp(-DT), 4_000
     x = np.empty((n, 10))
@@ -49,7 +49,8 @@ def test_moments_of_the_increments_are_those_of_the_process_within_their_errors(
     assert found.kramers_moyal is not None
     for z in _deviations(found.kramers_moyal):
         assert len(z) > 40
-        # χ² of about 50 bins per degree of freedom: 1 ± 0.2; four standard deviations, and the bins' own finite width.
+        # χ² of about 50 bins per degree of freedom is 1 ± 0.2; the bound is four standard
+        # deviations, and the bins' own finite width.
         assert 0.4 < np.mean(z**2) < 1.8
 
 
@@ -67,8 +68,9 @@ def test_moments_given_the_sample_before_are_free_of_the_noise() -> None:
     middle = (found.residuals[0].edges[1:] + found.residuals[0].edges[:-1]) / 2
     assert np.average(middle**2, weights=found.residuals[0].counts) == pytest.approx(1, abs=0.05)
     drift, diffusion = _deviations(found.kramers_moyal)
-    # A step later, and seen through noise of a fiftieth of the variance, the drift is 3 % smaller; neighbouring increments share
-    # their noise, so that the errors, which take them for independent, are too large for the drift and too small for its square.
+    # A step later, and seen through noise of a fiftieth of the variance, the drift is 3 % smaller;
+    # neighbouring increments share their noise, so that the errors, which take them for
+    # independent, are too large for the drift and too small for its square.
     assert np.mean(drift**2) < 1.8
     assert np.mean(diffusion**2) < 3.0
     assert abs(np.average(found.kramers_moyal.diffusion[20:40]) - 1) < 0.1
@@ -81,7 +83,7 @@ def test_residuals_are_standard_normal_and_all_samples_are_counted_once() -> Non
     residuals = found.residuals[0]
     assert residuals.counts.sum() == data.n_increments
     middle = (residuals.edges[1:] + residuals.edges[:-1]) / 2
-    # The variance of a normal variable in bins a quarter wide is 1 + 1/192; its error √(2/n) = 0.007.
+    # A normal variable's variance in bins a quarter wide is 1 + 1/192, its error √(2/n) = 0.007.
     assert np.average(middle**2, weights=residuals.counts) == pytest.approx(
         1 + 1 / 192, abs=5 * 0.007
     )

@@ -4,7 +4,7 @@ import numpy as np
 
 from worker.comparison.compare import total_variation_in_the_plane
 from worker.comparison.sample_blocks import gather
-from worker.generator.quantities.multivariate_distribution import SpatialLaw
+from worker.generator.quantities.stationary import SpatialLaw
 from worker.identification.data.trajectories import Trajectories, from_arrays
 
 

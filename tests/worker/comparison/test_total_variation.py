@@ -12,7 +12,7 @@ from worker.pipeline import identify
 
 
 def compared(start: float, n_steps: int) -> Comparison:
-    """200 exact paths of −x + y/2, −y + x/2 (a = 1 each) that start around (start, start), variance about 1."""
+    """Compare 200 exact paths of −x + y/2, −y + x/2 (a = 1 each) that start near (start, start)."""
     rng = np.random.default_rng(4)
     dt, jacobian = 0.02, np.array([[-1.0, 0.5], [0.5, -1.0]])
     values, vectors = np.linalg.eigh(jacobian)

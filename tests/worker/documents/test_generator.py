@@ -1,4 +1,4 @@
-"""One coordinate's analysis, as a document: curves, committors, exits, memory, ends; and older documents."""
+"""Documents of analyses in one variable: curves, committors, exits, memory, ends; old documents."""
 
 import json
 

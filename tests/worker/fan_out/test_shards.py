@@ -30,10 +30,10 @@ from storage.names import parts_place
 from storage.redis.jobs import JobStore
 from storage.stores import Claim, ShardClaim, Stores, StoreUnavailable
 from worker.fan_out.shards import (
+    LeaseCheck,
     Publish,
     Share,
     Sum,
-    Wanted,
 )
 from worker.jobs.problems import JobProblem
 from worker.progress import Report
@@ -86,10 +86,10 @@ class Workplace:
         assert record is not None
         return record
 
-    def sum(self, who: str, number: int, wanted: Wanted) -> bytes:
+    def sum(self, who: str, number: int, check_lease: LeaseCheck) -> bytes:
         self.summed.append((who, number))
         time.sleep(0.02)
-        wanted()
+        check_lease()
         return part(number)
 
     def run(
@@ -203,7 +203,7 @@ def test_a_helper_that_cannot_go_on_gives_its_shard_to_others_and_the_job_loses_
     place = workplace()
     runner = place.in_background()
 
-    def away(number: int, wanted: Wanted) -> bytes:
+    def away(number: int, check_lease: LeaseCheck) -> bytes:
         raise trouble
 
     assert place.help(away) == "given back"
@@ -215,7 +215,8 @@ def test_a_helper_that_cannot_go_on_gives_its_shard_to_others_and_the_job_loses_
 def test_were_a_lost_shard_not_given_to_another_its_job_would_wait_for_ever(
     workplace: Callable[..., Workplace], job_client: Redis
 ) -> None:
-    # The negative control of the test above: the same fault, and a store that believes in every holder.
+    # This is the negative control of the test above: the same fault with a store that believes in
+    # every holder.
     class Believing(JobStore):
         def claim_shard(
             self, job_id: str, owner: str, lease_seconds: float, *, last: bool = False
@@ -243,10 +244,10 @@ def test_of_a_lost_runner_the_next_one_takes_what_is_there(
 ) -> None:
     place = workplace(lease=0.05)
 
-    def dies(number: int, wanted: Wanted) -> bytes:
+    def dies(number: int, check_lease: LeaseCheck) -> bytes:
         if number == 2:
             raise Gone
-        return place.sum("first", number, wanted)
+        return place.sum("first", number, check_lease)
 
     with pytest.raises(Gone):
         place.run(dies)
@@ -284,10 +285,10 @@ def test_a_cancelled_job_ends_its_runner_and_its_helpers(
     place = workplace()
     went_on = []
 
-    def cancels(number: int, wanted: Wanted) -> bytes:
+    def cancels(number: int, check_lease: LeaseCheck) -> bytes:
         place.stores.jobs.cancel(TENANT, place.job_id)
         assert place.help() == "skipped"
-        wanted()
+        check_lease()
         went_on.append(number)
         return part(number)
 
@@ -311,7 +312,7 @@ def test_what_fails_at_a_helper_fails_the_job_for_the_same_reason(
     runner = place.in_background()
     why = problem(422, "dataset-gone", "t", "d")
 
-    def fails(number: int, wanted: Wanted) -> bytes:
+    def fails(number: int, check_lease: LeaseCheck) -> bytes:
         raise JobProblem(why)
 
     assert place.help(fails) == "failed"

@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal
 from contract.generator import ModelTerms
 from worker.generator.analysis import analyse
 from worker.generator.process import DiffusionProcess
-from worker.generator.quantities.multivariate_distribution import SpatialLaw
+from worker.generator.quantities.stationary import SpatialLaw
 from worker.jobs.parameters import process_of
 
 NAMES = "xyz"

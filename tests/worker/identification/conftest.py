@@ -93,7 +93,7 @@ def fit(remembered: Callable[..., Any]) -> Callable[..., tuple[Fit, Library, Sca
     def run(data: Trajectories, **settings: object) -> tuple[Fit, Library, Scales]:
         period = settings.get("period")
         scales = measure_scales(data, period)  # type: ignore[arg-type]
-        library = make_library(scales, period=period, **settings.get("library", {}))  # type: ignore[arg-type, call-overload]
+        library = make_library((scales,), periods=(period,), **settings.get("library", {}))  # type: ignore[arg-type, call-overload]
         kernels = make_kernels(scales, period=period)  # type: ignore[arg-type]
         problem = Problem(
             data,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from worker.identification.data.library import make_joint_library
+from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import Scales
 from worker.identification.errors import InvalidLibrary
 from worker.identification.symbolic_system import (
@@ -66,7 +66,7 @@ def test_internal_coefficients_give_the_same_function_in_the_datas_units() -> No
         Scales(o, u, (o - u, o + u), o - u, o + u, o, u / 2, 1.0, np.ones(1), 9.0)
         for o, u in ((2.0, 0.5), (-1.0, 4.0))
     )
-    library = make_joint_library(
+    library = make_library(
         scales, periods=(None, None), polynomial_degree=4, extra_terms=("sin(x*y)",)
     )
     coefficients = np.random.default_rng(1).standard_normal(library.internal_size)

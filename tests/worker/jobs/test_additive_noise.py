@@ -1,4 +1,4 @@
-"""`library.diffusion_degree`: the diffusion's own terms, and what declared additive noise makes of the drift."""
+"""`library.diffusion_degree`: the diffusion's terms, and the drift under additive noise."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""`kernels: auto` through the documents: both spellings, refused where it has no meaning, the surface in the result."""
+"""`kernels: auto` in documents: both spellings, refusal if meaningless, surface in the result."""
 
 import json
 

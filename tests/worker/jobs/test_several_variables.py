@@ -62,7 +62,8 @@ def test_a_rotating_process_is_identified_analysed_and_described(data: Trajector
     assert set(model.diffusion) == {"x,x", "x,y", "y,y"}
     assert set(selection_of(answer).diffusion) == set(model.diffusion)
     slowest = analysed.generator.spectrum.eigenvalues[0]
-    # λ = 1 ± 2i; in 300 units of time the rate is known to √(2 · 1/300) = 8 %, the frequency better.
+    # λ = 1 ± 2i; in 300 units of time the rate is known to √(2 · 1/300) = 8 %, the frequency more
+    # precisely.
     assert slowest.real == pytest.approx(1, abs=4 * 0.08)
     assert abs(slowest.imag) == pytest.approx(2, abs=4 * 0.08)
     low, high = analysed.spread.range("spectrum", "eigenvalues", "re", 0)
@@ -106,7 +107,8 @@ def test_cross_validation_is_described_with_its_curve_and_every_support(data: Tr
             len(curve.penalties) == len(curve.errors) == len(curve.std_errors) == len(curve.n_terms)
         )
         assert curve.chosen >= curve.lowest
-        # The support of the chosen penalty is that of the last entry that begins at it or above, and is the model's.
+        # The chosen penalty's support is that of the last entry that begins at it or above, and is
+        # the model's.
         chosen = [e for e in selection.path if e.penalty is not None and e.penalty >= curve.chosen][
             -1
         ]

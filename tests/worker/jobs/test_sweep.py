@@ -10,7 +10,7 @@ from contract.kinds import JOB_REQUEST
 from contract.sweep import SweepJob
 from worker import pipeline
 from worker.analysis import AnalysisSettings
-from worker.fan_out.cache import Remembering
+from worker.fan_out.cache import SumCache
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.errors import IdentificationError
 from worker.identification.estimation.setup import Settings
@@ -93,9 +93,9 @@ def test_sums_in_memory_cannot_be_changed_by_who_uses_them() -> None:
         seen.append(work)
         return sums_here(work)
 
-    remembering = Remembering(kept)
-    pipeline.identify(record(), Settings(), quiet, remembering)
-    again = remembering(seen[0])
+    sum_cache = SumCache(kept)
+    pipeline.identify(record(), Settings(), quiet, sum_cache)
+    again = sum_cache(seen[0])
     assert again is not None
     with pytest.raises(ValueError, match="read-only"):
         again.sums[0][0, 0] = 1.0

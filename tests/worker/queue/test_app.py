@@ -71,7 +71,8 @@ def test_a_worker_keeps_long_jobs_finds_lost_ones_and_stops_when_told(
     assert record.error is not None
     assert record.error.code == "timed-out"
 
-    # Celery waits out the whole soft shutdown where it still thinks that a job runs; the last message must be acknowledged first.
+    # Celery waits out the whole soft shutdown where it still thinks that a job runs; the last
+    # message must be acknowledged first.
     surroundings.wait(lambda: not surroundings.client.exists("unacked"))
     worker.terminate()
     assert worker.wait(10) == 0
@@ -183,9 +184,7 @@ def test_a_worker_waits_for_redis_and_survives_its_loss(
 
 
 @pytest.mark.slow
-def test_the_main_process_loads_no_numerical_library_and_none_that_a_forked_child_could_not_use() -> (
-    None
-):
+def test_the_main_process_loads_no_numerical_library_and_none_unusable_in_a_forked_child() -> None:
     code = """
 import sys
 from worker.queue.app import computation_of, create_app

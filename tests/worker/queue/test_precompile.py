@@ -71,7 +71,8 @@ from numba.core.dispatcher import Dispatcher
 import worker
 from worker.queue import precompile
 
-modules = [m.name for m in pkgutil.walk_packages(worker.__path__, "worker.") if not m.name.endswith("__main__")]
+found = pkgutil.walk_packages(worker.__path__, "worker.")
+modules = [m.name for m in found if not m.name.endswith("__main__")]
 loops = {
     f"{name}.{key}": value
     for name in modules
@@ -90,8 +91,6 @@ print(json.dumps([before, idle()]))
 """
 
 CALLED_BY_OTHERS = {
-    "worker.generator.bisection._move",
-    "worker.generator.bisection._rates_below",
     "worker.identification.selection.exact.fixed_point_arithmetic._add_digits",
     "worker.identification.selection.exact.fixed_point_arithmetic._add_product",
     "worker.identification.selection.exact.fixed_point_arithmetic._carry",

@@ -51,7 +51,7 @@ def rolled(x: Floats, dt: float = DT, **windows: float) -> Rolling:
 
 @pytest.fixture(scope="module")
 def falling() -> list[Rolling]:
-    """The barrier falls from 2 kT to half of one; 5 windows that share no sample, of 200 time units each."""
+    """Fit 5 disjoint windows of 200 time units each; the barrier falls from 2 kT to half a kT."""
     return [rolled(x, count=5, share=0.2) for x in records(1.0, 0.5, 20, seed=1)]
 
 
@@ -61,7 +61,7 @@ def stationary() -> list[Rolling]:
 
 
 def errors_of_log_gap(found: list[Rolling], begin: float, end: float) -> tuple[Floats, Floats]:
-    """Estimate less truth at the window's middle, and the standard error it came with; one entry a window."""
+    """Return each window's estimate less the truth at its middle, and its standard error."""
     length, errors, claimed = STEPS * DT, [], []
     for rolling in found:
         for window in rolling.windows:
@@ -98,7 +98,8 @@ def test_a_falling_barrier_opens_the_gap_and_a_constant_one_does_not(
     assert sum(any(f.code == "gap-opening" for f in rolling.findings) for rolling in falling) > 13
     z = np.array([rolling.trend.z for rolling in stationary if rolling.trend is not None])
     assert len(z) == 16
-    # 16 standard normal numbers: a standard deviation within 1 ± 3/√32, and one beyond 3 in one run of 23.
+    # 16 standard normal numbers have a standard deviation within 1 ± 3/√32, and one is beyond 3 in
+    # one run of 23.
     assert abs(z.std() - 1) < 0.53
     assert sum(any("gap" in f.code for f in rolling.findings) for rolling in stationary) <= 1
 
@@ -125,7 +126,10 @@ def test_wells_move_with_the_barrier_and_stay_within_their_errors(falling: list[
 
 
 def linear(seed: int) -> Floats:
-    """dX = −k X dt + 0.3 dW with k falling straight from 1 to 0.2; the record as a whole has a cubic term, and no window has."""
+    """Simulate dX = −k X dt + 0.3 dW with k falling linearly from 1 to 0.2.
+
+    The record as a whole has a cubic term, and no window has.
+    """
     generator = np.random.default_rng(seed)
     kicks = 0.3 * np.sqrt(DT) * generator.standard_normal(80_000)
     kept = 1 - DT * np.linspace(1, 0.2, len(kicks))
@@ -149,7 +153,8 @@ def test_windows_whose_models_push_outward_beyond_the_data_have_a_gap_all_the_sa
             z.append((window.gap.log_rate - truth) / window.gap.std_error)
         assert any(f.code == "gap-closing" for f in found.findings)
     assert outward > 10, "no model pushes outward: the claim is not tested"
-    # 48 intervals of 95 %, and a standard deviation of 48 normal numbers: three standard errors of each.
+    # The bounds are three standard errors of the coverage of 48 intervals of 95 %, and of the
+    # standard deviation of 48 normal numbers.
     assert np.mean(np.abs(z) < 1.96) > 0.85
     assert abs(np.std(z) - 1) < 3 / np.sqrt(2 * len(z))
 
@@ -176,7 +181,8 @@ def test_the_error_of_a_linear_process_s_gap_is_that_of_its_coefficient() -> Non
         assert coefficient.value is not None
         assert coefficient.std_error is not None
         assert window.gap.log_rate == pytest.approx(np.log(-coefficient.value), abs=1e-3)
-        # λ = −c, so the error of log λ is that of c over c; the covariance may be the blocks' where that is larger.
+        # λ = −c, so the error of log λ is that of c over c; the covariance may be the blocks' where
+        # that is larger.
         assert window.gap.std_error == pytest.approx(
             -coefficient.std_error / coefficient.value, rel=0.3
         )

@@ -14,23 +14,22 @@ from worker.generator.circle.passages import circular_committor, circular_exit, 
 from worker.generator.circle.unrolled_circle import Turn, opened
 from worker.generator.line.effective_potential import effective_potential
 from worker.generator.line.extrapolation import extrapolated_beyond
-from worker.generator.line.fixed_points import Barrier, FixedPoint, work_between
+from worker.generator.line.fixed_points import work_between
 from worker.generator.line.local_relaxation import local_relaxation
 from worker.generator.line.passages.committors import with_neighbours
-from worker.generator.line.passages.exits import Triple
-from worker.generator.line.spectrum import Spectrum
-from worker.generator.line.stationary import StationaryLaw, law_on_grid
+from worker.generator.line.stationary import law_on_grid
 from worker.generator.numerics.quadrature import CUMULATIVE, WEIGHTS
 from worker.generator.numerics.root_isolation import separators
 from worker.generator.numerics.roots import roots
 from worker.generator.process import ScalarProcess, read_only, values
+from worker.generator.quantities.barrier import Barrier
+from worker.generator.quantities.exit import Triple
+from worker.generator.quantities.fixed_point import FixedPoint
 from worker.generator.quantities.regions import Pair, facing_numbers
-from worker.generator.quantities.report import (
-    GeneratorReport,
-    Questions,
-    Range,
-    pairs_to_time,
-)
+from worker.generator.quantities.report import GeneratorReport, Range
+from worker.generator.quantities.spectrum import Spectrum
+from worker.generator.quantities.stationary import StationaryLaw
+from worker.generator.request import Questions, pairs_to_time
 
 SCAN = 2048
 """Points of one turn at which fixed points are looked for."""

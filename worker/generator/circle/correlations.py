@@ -11,10 +11,11 @@ from worker.generator.circle.fourier import (
     fourier_generator,
 )
 from worker.generator.circle.unrolled_circle import Turn
-from worker.generator.line.spectrum import Spectrum
+from worker.generator.numerics.correlation_functions import memory_of
 from worker.generator.process import FloatArray, ScalarProcess
-from worker.generator.quantities.correlations import Memory, NoMemory, memory_of
+from worker.generator.quantities.correlations import Memory, NoMemory
 from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.spectrum import Spectrum
 
 SETTLED = 1e-6
 """Change of C on doubling the modes below which it has settled."""

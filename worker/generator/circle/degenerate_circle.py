@@ -7,12 +7,13 @@ import numpy as np
 from worker.generator.line.domain.domain_scan import choose_window
 from worker.generator.line.domain.positive_diffusion import TOUCHING, zeros_of_diffusion
 from worker.generator.line.extrapolation import extrapolated_beyond
-from worker.generator.line.fixed_points import FixedPoint
 from worker.generator.line.local_relaxation import local_relaxation
-from worker.generator.line.passages.exits import Exit
 from worker.generator.process import ScalarProcess, values
 from worker.generator.quantities.committor import Committor
-from worker.generator.quantities.report import GeneratorReport, Questions
+from worker.generator.quantities.exit import Exit
+from worker.generator.quantities.fixed_point import FixedPoint
+from worker.generator.quantities.report import GeneratorReport
+from worker.generator.request import Questions
 
 NO_NOISE = "the diffusion is not positive everywhere on the circle, so these quantities are undefined; give other terms"
 DETERMINISTIC = "no stationary distribution with a density: the diffusion a is zero everywhere, the process is deterministic"

@@ -9,17 +9,13 @@ from worker.generator.circle.unrolled_circle import Turn
 from worker.generator.line.finite_volumes import cut_into_cells
 from worker.generator.line.landscape import Landscape
 from worker.generator.line.passages.committors import NUMBERS, round_the_circle
-from worker.generator.line.passages.distribution import passage_cells, passage_curve, quantiles_of
-from worker.generator.line.passages.exits import (
-    Exit,
-    Triple,
-    exit_between,
-    log_exit_time,
-)
-from worker.generator.line.passages.mean_times import Passage
+from worker.generator.line.passages.distribution import passage_cells, passage_curve
+from worker.generator.line.passages.exits import exit_between, log_exit_time
 from worker.generator.line.passages.quantiles import quantiles_round
 from worker.generator.line.passages.transform import Chain
 from worker.generator.quantities.committor import Committor
+from worker.generator.quantities.exit import Exit, Triple
+from worker.generator.quantities.passage import Passage, quantiles_of
 from worker.generator.quantities.passage_time import Timing
 from worker.generator.quantities.regions import Pair, facing_numbers
 

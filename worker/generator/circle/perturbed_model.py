@@ -24,11 +24,12 @@ from worker.generator.line.matched_fixed_points import (
     counterparts_round,
     fixed_points_at,
 )
-from worker.generator.line.spectrum import Spectrum, matched
+from worker.generator.line.spectrum import matched
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view, values
 from worker.generator.quantities.correlations import Memory
 from worker.generator.quantities.passage_time import Timing
 from worker.generator.quantities.report import GeneratorReport
+from worker.generator.quantities.spectrum import Spectrum
 
 LOOKS = 257
 """Points of a turn at which it is seen whether the noise is positive."""

@@ -6,21 +6,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.generator.line.domain.boundaries import End
 from worker.generator.line.finite_volumes import Cells, cut_into_cells
 from worker.generator.line.integrated_autocorrelation import integrated_time
 from worker.generator.line.landscape import Landscape
-from worker.generator.line.spectrum import (
-    PHASE,
-    Spectrum,
-    coarse_rates,
-    parts_for,
-)
-from worker.generator.line.stationary import StationaryLaw, log_total_mass
+from worker.generator.line.spectrum import PHASE, coarse_rates, parts_for
+from worker.generator.line.stationary import log_total_mass
+from worker.generator.numerics.correlation_functions import memory_of
 from worker.generator.numerics.laplace_inversion import ComplexArray, from_transform
 from worker.generator.numerics.quadrature import WEIGHTS
 from worker.generator.process import FloatArray
-from worker.generator.quantities.correlations import Memory, NoMemory, memory_of
+from worker.generator.quantities.boundary import End
+from worker.generator.quantities.correlations import Memory, NoMemory
+from worker.generator.quantities.spectrum import Spectrum
+from worker.generator.quantities.stationary import StationaryLaw
 
 RESOLVED_RATES = 5
 """Cells are as fine as the spectrum's for this many rates: what is faster hardly appears in the coordinate itself."""

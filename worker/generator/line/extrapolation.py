@@ -1,7 +1,8 @@
 """Which parts of the answer rest on no data."""
 
-from worker.generator.line.fixed_points import Barrier, FixedPoint
-from worker.generator.line.passages.mean_times import Passage
+from worker.generator.quantities.barrier import Barrier
+from worker.generator.quantities.fixed_point import FixedPoint
+from worker.generator.quantities.passage import Passage
 
 
 def extrapolated_beyond(

@@ -4,7 +4,7 @@ Everything about relaxation and passage times is a sum of products of these thre
 any height keep all their digits. They are kept as logarithms, so that nothing overflows.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,15 +65,6 @@ class Cells:
         """(..., n + 1) log of the mass above each edge."""
         masses = _after(self.log_mass, self.tails[1])[..., ::-1]
         return np.asarray(np.logaddexp.accumulate(masses, axis=-1))[..., ::-1]
-
-    def where(self, models: NDArray[np.int64] | NDArray[np.bool_] | int) -> "Cells":
-        """Those of some of several models, or of one."""
-        return replace(
-            self,
-            log_resistance=self.log_resistance[models],
-            log_left=self.log_left[models],
-            log_right=self.log_right[models],
-        )
 
     def edge_at(self, x: float) -> int:
         """Number of the edge nearest to x [state]."""

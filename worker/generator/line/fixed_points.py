@@ -1,8 +1,5 @@
 """Fixed points of the drift, and the barriers between the wells around the stable ones."""
 
-from dataclasses import dataclass
-from typing import Annotated
-
 import numpy as np
 
 from worker.generator.line.domain.domain_scan import Window
@@ -10,40 +7,8 @@ from worker.generator.line.landscape import Landscape
 from worker.generator.numerics.quadrature import WEIGHTS
 from worker.generator.numerics.roots import roots
 from worker.generator.process import FloatArray, ScalarProcess, values
-from worker.generator.quantities.kinds import NUMBER, PLACE
-
-
-@dataclass(frozen=True, slots=True)
-class FixedPoint:
-    """A root of the drift.
-
-    at      (d,) [state]
-    stable  the drift pulls back to it
-    slope   b'(at) in one dimension, the largest real part of the Jacobian's eigenvalues in more [1/time]
-    rates   eigenvalues of the Jacobian in more than one dimension, the largest real part first [1/time]
-    """
-
-    at: Annotated[tuple[float, ...], PLACE]
-    stable: bool
-    slope: float
-    rates: Annotated[tuple[complex, ...], NUMBER] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Barrier:
-    """The way out of a well over the barrier next to it, equation (G13).
-
-    start, over       the well's fixed point and the barrier's [state]
-    to                the next well's fixed point; None where there is none behind the barrier [state]
-    height            V(over) − V(start), V = −∫b dx [state²/time]
-    height_over_noise Φ(over) − Φ(start), Φ = −∫2b/a dx + log a: the barrier in units of kT
-    """
-
-    start: float
-    over: float
-    to: float | None
-    height: Annotated[float, NUMBER]
-    height_over_noise: Annotated[float, NUMBER]
+from worker.generator.quantities.barrier import Barrier
+from worker.generator.quantities.fixed_point import FixedPoint
 
 
 def fixed_points_of(model: ScalarProcess, window: Window) -> tuple[FixedPoint, ...]:

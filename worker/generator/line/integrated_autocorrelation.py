@@ -3,11 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.generator.line.domain.boundaries import TOLERANCE, End
+from worker.generator.line.domain.boundaries import TOLERANCE
 from worker.generator.line.landscape import Landscape
 from worker.generator.line.panels import MAX_RISE
 from worker.generator.numerics.quadrature import CUMULATIVE, WEIGHTS
 from worker.generator.process import FloatArray
+from worker.generator.quantities.boundary import End
 from worker.generator.quantities.passage_time import Timing
 
 
@@ -33,20 +34,6 @@ def integrated_time(
         for side in (0, 1)
     ]
     return Timing.from_log(float(np.logaddexp.reduce([float(inside), *beyond]) - np.log(variance)))
-
-
-def log_integrated_times(
-    landscape: Landscape, reference: Landscape, mean: FloatArray, variance: FloatArray
-) -> FloatArray:
-    """(m,) logs of the integrated times of models on the reference's panels, beyond which nothing counts."""
-    height = landscape.psi - landscape.log_a
-    top = height.max(axis=(-2, -1))
-    total = np.sum(
-        landscape.half[:, None] * WEIGHTS * np.exp(height - top[:, None, None]), axis=(-2, -1)
-    )
-    return _log_rise(landscape, _smooth(reference), top + np.log(total), mean, (0.0, 0.0)) - np.log(
-        variance
-    )
 
 
 def _smooth(landscape: Landscape) -> NDArray[np.bool_]:

@@ -1,6 +1,6 @@
 """The log-density on panels, equation (G1): the one integral ψ = ∫2b/a dx, on which every other file stands."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -35,10 +35,6 @@ class Landscape:
     log_a: FloatArray
     tails: tuple[float, float] = (-np.inf, -np.inf)
     gaps: tuple[float, float] = (-np.inf, -np.inf)
-
-    def where(self, models: NDArray[np.int64] | NDArray[np.bool_]) -> "Landscape":
-        """That of some of several models."""
-        return replace(self, psi=self.psi[models], log_a=self.log_a[models])
 
     @cached_property
     def half(self) -> FloatArray:
@@ -99,12 +95,3 @@ class Landscape:
     def _log_offset(self, offset: FloatArray, rows: IndexArray | slice) -> FloatArray:
         singular = (self.exponent[rows] != 0) | (self.order[rows] != 0)
         return np.log(np.where(singular[:, None], np.abs(offset), 1.0))
-
-
-def with_reference(landscape: Landscape, reference: Landscape) -> Landscape:
-    """Several models on the same panels, the reference before them."""
-    psi, log_a = (
-        np.concatenate([reference.psi[None], landscape.psi]),
-        np.concatenate([reference.log_a[None], landscape.log_a]),
-    )
-    return replace(landscape, psi=psi, log_a=log_a)

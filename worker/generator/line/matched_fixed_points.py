@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from worker.generator.line.fixed_points import Barrier, FixedPoint
-from worker.generator.line.stationary import StationaryLaw
 from worker.generator.process import FloatArray
+from worker.generator.quantities.barrier import Barrier
+from worker.generator.quantities.fixed_point import FixedPoint
 from worker.generator.quantities.report import GeneratorReport, Range
+from worker.generator.quantities.stationary import StationaryLaw
 
 
 def range_of_places(reference: GeneratorReport) -> Range:

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.generator.errors import UnresolvedLandscapeError
-from worker.generator.line.domain.boundaries import End
 from worker.generator.line.domain.domain_scan import DOUBLINGS, Window
 from worker.generator.line.landscape import Landscape
 from worker.generator.numerics.quadrature import (
@@ -18,6 +17,7 @@ from worker.generator.numerics.quadrature import (
     interpolation,
 )
 from worker.generator.process import FloatArray, ScalarProcess, values
+from worker.generator.quantities.boundary import End
 
 MAX_RISE = 3.0
 """Largest change of ψ over one panel: e^±1.5 about its middle is a polynomial of degree 11 to 1e-9."""

@@ -13,12 +13,7 @@ from numpy.typing import NDArray
 
 from worker.generator.errors import GeneratorError
 from worker.generator.line.analysis import resolve
-from worker.generator.line.domain.boundaries import (
-    TOLERANCE,
-    End,
-    classify_end,
-    far_limits,
-)
+from worker.generator.line.domain.boundaries import TOLERANCE, classify_end, far_limits
 from worker.generator.line.domain.domain_scan import DOUBLINGS, Window, choose_window
 from worker.generator.line.domain.ergodicity import ends_verdict, noise_verdict
 from worker.generator.line.domain.essential_support import (
@@ -32,7 +27,6 @@ from worker.generator.line.domain.metastable import holds, turning_points, walls
 from worker.generator.line.domain.positive_diffusion import narrowed_to_positive
 from worker.generator.line.effective_potential import effective_potential
 from worker.generator.line.finite_volumes import Cells, cut_into_cells
-from worker.generator.line.fixed_points import Barrier, FixedPoint
 from worker.generator.line.integrated_autocorrelation import integrated_time
 from worker.generator.line.landscape import Landscape
 from worker.generator.line.local_relaxation import local_relaxation
@@ -46,12 +40,12 @@ from worker.generator.line.passages.committors import committor_on_the_line
 from worker.generator.line.passages.distribution import passage_cells
 from worker.generator.line.passages.exits import exit_on_the_line
 from worker.generator.line.passages.kramers import extrema_of, kramers_time
-from worker.generator.line.passages.mean_times import Passage, mean_time
+from worker.generator.line.passages.mean_times import mean_time
 from worker.generator.line.passages.quantiles import COARSER, quantiles_on_the_line
 from worker.generator.line.passages.variance import standard_deviation
 from worker.generator.line.perturbed_correlations import curves_on
-from worker.generator.line.spectrum import Spectrum, spectrum_of
-from worker.generator.line.stationary import StationaryLaw, log_total_mass, moments_of
+from worker.generator.line.spectrum import spectrum_of
+from worker.generator.line.stationary import log_total_mass, moments_of
 from worker.generator.numerics.quadrature import CUMULATIVE, TO_LEGENDRE, WEIGHTS
 from worker.generator.numerics.roots import roots
 from worker.generator.process import (
@@ -61,17 +55,24 @@ from worker.generator.process import (
     scalar_view,
     values,
 )
+from worker.generator.quantities.barrier import Barrier
+from worker.generator.quantities.boundary import End
 from worker.generator.quantities.correlations import Memory, NoMemory
+from worker.generator.quantities.fixed_point import FixedPoint
+from worker.generator.quantities.passage import Passage
 from worker.generator.quantities.passage_time import Timing
 from worker.generator.quantities.regions import facing_numbers
 from worker.generator.quantities.report import GeneratorReport, Range
+from worker.generator.quantities.spectrum import Spectrum
+from worker.generator.quantities.stationary import StationaryLaw
 
 DEPTH = 60.0
 """Fall of the log-density at which the panels of a model end."""
 LEVELS = 2
 """Levels of extrapolation of the rates: 1e-4, a small part of any interval worth giving."""
-FASTER = 1.5
-"""Factor by which a model's rates may exceed those of the one that was analysed: cells are fine enough for that."""
+FASTEST = 0.4
+"""Part of the fastest rate of the one that was analysed for which the cells are made: half as fine as for its own rates, as what
+they miss is the same for both."""
 RESOLVED = 1e-6
 """Last Legendre coefficients of ψ and log a with which a model counts as resolved on the panels."""
 RARE = 12.0
@@ -429,7 +430,7 @@ def _spectrum_near(
 ) -> Spectrum:
     """As many rates as the other has, nan where there are not as many."""
     count = len(like.eigenvalues)
-    fastest = FASTER * float(like.eigenvalues[-1].real)
+    fastest = FASTEST * float(like.eigenvalues[-1].real)
     found = spectrum_of(
         within,
         ends,

@@ -5,21 +5,19 @@ eigenvalues are squared singular values of C. Those are determined by the entrie
 Kahan 1990), and bisection on the Golub–Kahan form finds them so. Halving the cells twice and extrapolating gives the digits.
 """
 
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh_tridiagonal, solve_banded
 from scipy.optimize import linear_sum_assignment
 
-from worker.generator.line.domain.boundaries import End
 from worker.generator.line.finite_volumes import Cells, cut_into_cells
 from worker.generator.line.landscape import Landscape
 from worker.generator.numerics.quadrature import DERIVATIVE, WEIGHTS
 from worker.generator.process import FloatArray, read_only
-from worker.generator.quantities.kinds import CURVE, POSITIVE
+from worker.generator.quantities.boundary import End
+from worker.generator.quantities.spectrum import Spectrum
 
 PHASE = 0.4
 """Length of a cell of the coarsest level, in radians of the fastest eigenfunction asked for."""
@@ -30,40 +28,8 @@ SIX_DIGITS = 2e-7
 """Error of the square root of a rate, relative to that of the slowest, where six digits are enough."""
 TINY = 1e-300
 """Rate below which no floating number holds the relaxation time."""
-OVERTONE = 0.1
-"""Distance of a ratio of frequencies from a whole number within which it counts as one."""
 CLOSE = 1e-3
 """Relative distance to the continuous spectrum below which a rate is not told from it."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Spectrum:
-    """Non-zero eigenvalues of −L, slowest first; equations (G10)–(G12).
-
-    eigenvalues       (k,) complex in general, real on the line [1/time]
-    relaxation_times  (k,) 1/re λ [time]
-    eigenfunctions    (k, n_points) right eigenfunctions on the density's grid, of unit norm under the stationary law; or None
-    relative_error    (k,) estimated from the last two levels of extrapolation
-    reason            why there are fewer eigenvalues than asked for
-    """
-
-    eigenvalues: Annotated[NDArray[np.complex128], POSITIVE]
-    relaxation_times: FloatArray
-    eigenfunctions: Annotated[FloatArray | None, CURVE]
-    relative_error: FloatArray
-    reason: str | None
-
-    @property
-    def overtones(self) -> NDArray[np.bool_]:
-        """(k,) whether a complex eigenvalue is an overtone: it turns a whole number of times, two or more, faster than a slower
-        one, and decays at least half as fast again. The slower one has what there is to say of them."""
-        re, im = self.eigenvalues.real, np.abs(self.eigenvalues.imag)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            times = im[:, None] / im[None, :]
-            whole = (np.round(times) >= 2) & (np.abs(times - np.round(times)) < OVERTONE)
-        return np.asarray(
-            np.any(whole & (im > 0)[None, :] & (re[:, None] >= 1.5 * re[None, :]), axis=1)
-        )
 
 
 def spectrum_of(

@@ -1,12 +1,9 @@
 """The stationary law: density, distribution function and moments, from the log-density on panels."""
 
-from dataclasses import dataclass, field
-from typing import Annotated
-
 import numpy as np
 from numpy.polynomial.legendre import legvander
 
-from worker.generator.line.domain.boundaries import TOLERANCE, End
+from worker.generator.line.domain.boundaries import TOLERANCE
 from worker.generator.line.domain.domain_scan import Window
 from worker.generator.line.landscape import Landscape
 from worker.generator.numerics.quadrature import (
@@ -16,58 +13,32 @@ from worker.generator.numerics.quadrature import (
     WEIGHTS,
 )
 from worker.generator.process import FloatArray, read_only
-from worker.generator.quantities.kinds import NUMBER, PLACE, POSITIVE_CURVE, SHAPE
+from worker.generator.quantities.boundary import End
+from worker.generator.quantities.stationary import StationaryLaw
 
 OUTSIDE = 1e-6
 """Probability left out on each side of the density's grid."""
 MOMENTS = ("mean", "variance", "skewness", "kurtosis")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StationaryLaw:
-    """The invariant probability law, equations (G1)–(G3).
+def density_at(landscape: Landscape, x: FloatArray) -> FloatArray:
+    """π at points (n,) [1/state]."""
+    return np.exp(landscape.log_density_at(x) - log_total_mass(landscape))
 
-    mean        (d,) [state]; None where it does not exist
-    covariance  (d, d) [state²]; None where it does not exist
-    skewness    (d,) third standardised moment; None where it does not exist
-    kurtosis    (d,) fourth central moment over the squared variance, 3 for a Gaussian; None where it does not exist
-    grid        d arrays of points [state]
-    density     on the grid [1/state^d]
-    reason      which moments do not exist, and why
-    landscape   the log-density on panels, from which all of this was read
-    """
 
-    mean: Annotated[tuple[float | None, ...], PLACE]
-    covariance: Annotated[tuple[tuple[float | None, ...], ...], NUMBER]
-    skewness: Annotated[tuple[float | None, ...], SHAPE]
-    kurtosis: Annotated[tuple[float | None, ...], SHAPE]
-    grid: tuple[FloatArray, ...]
-    density: Annotated[FloatArray, POSITIVE_CURVE]
-    reason: str | None
-    landscape: Landscape = field(repr=False)
-    _log_total: float = field(repr=False)
-
-    def density_at(self, x: FloatArray) -> FloatArray:
-        """π at points (n,) [1/state]."""
-        return np.exp(self.landscape.log_density_at(x) - self._log_total)
-
-    def probability_below(self, x: FloatArray) -> FloatArray:
-        """Distribution function at points (n,)."""
-        landscape = self.landscape
-        masses = np.exp(_log_panel_masses(landscape) - self._log_total)
-        below = np.exp(landscape.tails[0] - self._log_total) + np.concatenate(
-            [[0.0], np.cumsum(masses)]
-        )
-        rows = landscape.panel_of(x)
-        t = np.clip(
-            (x - landscape.base[rows] - landscape.low[rows]) / landscape.half[rows] - 1, -1, 1
-        )
-        _, psi, log_a = landscape.at_nodes
-        density = np.exp(psi[rows] - log_a[rows] - self._log_total)
-        up_to_node = landscape.half[rows][:, None] * (density @ CUMULATIVE.T)
-        inside = np.einsum("nk,nk->n", legvander(t, ORDER - 1), up_to_node @ TO_LEGENDRE.T)
-        probability = np.where(x >= landscape.edges[-1], 1.0, below[rows] + inside)
-        return np.clip(np.where(x < landscape.edges[0], 0.0, probability), 0.0, 1.0)
+def probability_below(landscape: Landscape, x: FloatArray) -> FloatArray:
+    """Distribution function at points (n,)."""
+    log_total = log_total_mass(landscape)
+    masses = np.exp(_log_panel_masses(landscape) - log_total)
+    below = np.exp(landscape.tails[0] - log_total) + np.concatenate([[0.0], np.cumsum(masses)])
+    rows = landscape.panel_of(x)
+    t = np.clip((x - landscape.base[rows] - landscape.low[rows]) / landscape.half[rows] - 1, -1, 1)
+    _, psi, log_a = landscape.at_nodes
+    density = np.exp(psi[rows] - log_a[rows] - log_total)
+    up_to_node = landscape.half[rows][:, None] * (density @ CUMULATIVE.T)
+    inside = np.einsum("nk,nk->n", legvander(t, ORDER - 1), up_to_node @ TO_LEGENDRE.T)
+    probability = np.where(x >= landscape.edges[-1], 1.0, below[rows] + inside)
+    return np.clip(np.where(x < landscape.edges[0], 0.0, probability), 0.0, 1.0)
 
 
 def log_total_mass(landscape: Landscape) -> float:
@@ -99,8 +70,6 @@ def stationary_law(
         grid=(read_only(grid),),
         density=read_only(density),
         reason=_missing_moments(moments, ends),
-        landscape=landscape,
-        _log_total=log_total,
     )
 
 
@@ -108,17 +77,7 @@ def law_on_grid(landscape: Landscape, grid: FloatArray, reason: str) -> tuple[St
     """The law without moments, and log ∫π; `reason` says why there are none."""
     log_total = log_total_mass(landscape)
     density = read_only(np.exp(landscape.log_density_at(grid) - log_total))
-    law = StationaryLaw(
-        (None,),
-        ((None,),),
-        (None,),
-        (None,),
-        (read_only(grid),),
-        density,
-        reason,
-        landscape,
-        log_total,
-    )
+    law = StationaryLaw((None,), ((None,),), (None,), (None,), (read_only(grid),), density, reason)
     return law, log_total
 
 

@@ -6,9 +6,9 @@ import numpy as np
 from scipy.linalg import expm
 
 from worker.generator.linear.process import LinearProcess
+from worker.generator.numerics.correlation_functions import memory_of
 from worker.generator.process import FloatArray
-from worker.generator.quantities.correlations import Memory, memory_of
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.correlations import Memory, times_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,14 +50,6 @@ class LinearCorrelations:
         return np.asarray(
             np.diag(-np.linalg.solve(self.jacobian, self.covariance)) / np.diag(self.covariance)
         )
-
-
-def times_of(integrals: FloatArray) -> tuple[Timing, ...]:
-    """∫_0^∞ C dt of each coordinate (d,) as times; one that is not positive, as that of a velocity, has no logarithm [time]."""
-    return tuple(
-        Timing.from_log(float(np.log(time))) if time > 0 else Timing(float(time))
-        for time in integrals
-    )
 
 
 def memory_of_linear(

@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_continuous_lyapunov
 from scipy.optimize import linear_sum_assignment
 
-from worker.generator.line.fixed_points import FixedPoint
 from worker.generator.process import DiffusionProcess, FloatArray
+from worker.generator.quantities.fixed_point import FixedPoint
 
 STEPS = 60
 """Newton steps; a start that has not settled by then is given up."""

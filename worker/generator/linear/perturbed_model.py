@@ -8,16 +8,16 @@ from numpy.typing import NDArray
 
 from worker.generator.errors import GeneratorError
 from worker.generator.line.spectrum import matched
-from worker.generator.linear.correlations import LinearCorrelations, times_of
+from worker.generator.linear.correlations import LinearCorrelations
 from worker.generator.linear.fixed_points import fixed_points_near
 from worker.generator.linear.perturbed_report import without_law_near
 from worker.generator.linear.process import LinearProcess, gaussian_density, linear_view
 from worker.generator.plane.passages.passages import Solved
 from worker.generator.plane.passages.perturbed_passages import committors_near, passages_near
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.quantities.correlations import Memory
-from worker.generator.quantities.multivariate_distribution import SpatialLaw
+from worker.generator.quantities.correlations import Memory, times_of
 from worker.generator.quantities.report import GeneratorReport
+from worker.generator.quantities.stationary import SpatialLaw
 
 
 @dataclass(frozen=True, slots=True, eq=False)

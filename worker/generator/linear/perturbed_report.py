@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from worker.generator.line.fixed_points import FixedPoint
 from worker.generator.linear.fixed_points import followed, jacobian_rates
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.quantities.multivariate_distribution import SpatialLaw
+from worker.generator.quantities.fixed_point import FixedPoint
 from worker.generator.quantities.report import GeneratorReport
+from worker.generator.quantities.stationary import SpatialLaw
 
 FARTHEST = 3.0
 """Standard deviations that a fixed point may be away from the reference's."""

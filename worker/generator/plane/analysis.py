@@ -8,8 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from worker.generator.errors import UnresolvedLandscapeError
-from worker.generator.line.fixed_points import FixedPoint
-from worker.generator.line.spectrum import Spectrum
 from worker.generator.no_stationary_distribution import without_law
 from worker.generator.plane.box.box import Box, first_box
 from worker.generator.plane.box.box_convergence import (
@@ -36,8 +34,11 @@ from worker.generator.plane.passages.passage_domain import stage_of
 from worker.generator.plane.passages.passages import committors_between, passages_between
 from worker.generator.plane.perturbed_model import NearInThePlane
 from worker.generator.process import DiffusionProcess, FloatArray, read_only
-from worker.generator.quantities.multivariate_distribution import SpatialLaw
-from worker.generator.quantities.report import GeneratorReport, Questions
+from worker.generator.quantities.fixed_point import FixedPoint
+from worker.generator.quantities.report import GeneratorReport
+from worker.generator.quantities.spectrum import Spectrum
+from worker.generator.quantities.stationary import SpatialLaw
+from worker.generator.request import Questions
 
 Analysed = tuple[GeneratorReport, NearInThePlane | None]
 """The report, and what analyses models like this one; None without a law."""

@@ -6,14 +6,14 @@ import numpy as np
 from scipy.sparse import csc_array, eye_array
 from scipy.sparse.linalg import SuperLU
 
-from worker.generator.linear.correlations import times_of
+from worker.generator.numerics.correlation_functions import memory_of
 from worker.generator.plane.box.coordinates import Chart
 from worker.generator.plane.eigenmodes import ComplexArray, factorised
 from worker.generator.plane.finite_volumes import Schemes
 from worker.generator.plane.grid import Grid
 from worker.generator.plane.grid_refinement import Level, Solution, weights_of
 from worker.generator.process import FloatArray
-from worker.generator.quantities.correlations import Memory, NoMemory, memory_of
+from worker.generator.quantities.correlations import Memory, NoMemory, times_of
 
 STEPS = 8
 """Steps by which a small model grows."""

@@ -7,7 +7,7 @@ from scipy.interpolate import RectBivariateSpline
 from worker.generator.plane.grid import Axis, points
 from worker.generator.plane.grid_refinement import Solution
 from worker.generator.process import FloatArray, read_only
-from worker.generator.quantities.report import Questions
+from worker.generator.request import Questions
 
 MOST_POINTS = 60
 """Points along each coordinate, whatever is asked for: the grid has the square of it."""

@@ -25,7 +25,7 @@ from worker.generator.plane.finite_volumes import (
 )
 from worker.generator.plane.grid import Grid
 from worker.generator.process import FloatArray
-from worker.generator.quantities.multivariate_distribution import LawNumbers
+from worker.generator.quantities.stationary import LawNumbers
 
 LEVELS = (32, 48, 72, 108, 162)
 """Cells along each axis, level by level."""

@@ -10,8 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.generator.line.spectrum import Spectrum, matched
-from worker.generator.linear.correlations import times_of
+from worker.generator.line.spectrum import matched
 from worker.generator.linear.perturbed_report import without_law_near
 from worker.generator.plane.box.box import Box
 from worker.generator.plane.box.coordinates import Chart, lowest_diffusion
@@ -28,9 +27,10 @@ from worker.generator.plane.grid_refinement import (
 from worker.generator.plane.passages.passages import Solved
 from worker.generator.plane.passages.perturbed_passages import committors_near, passages_near
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.quantities.correlations import Memory, NoMemory
-from worker.generator.quantities.multivariate_distribution import SpatialLaw
+from worker.generator.quantities.correlations import Memory, NoMemory, times_of
 from worker.generator.quantities.report import GeneratorReport
+from worker.generator.quantities.spectrum import Spectrum
+from worker.generator.quantities.stationary import SpatialLaw
 
 AT_THE_EDGE = 1e-3
 """Share of the law in the outermost cells of an open side above which the model does not fit into the solution's box."""

@@ -5,12 +5,14 @@ from typing import Annotated, Protocol
 
 import numpy as np
 
-from worker.generator.process import FloatArray, read_only
+from worker.generator.process import FloatArray
 from worker.generator.quantities.kinds import CURVE, FINITE_TIME, POSITIVE_CURVE
 from worker.generator.quantities.passage_time import Timing
 
 SPAN = 5.0
 """Longest lag that is given, in relaxation times."""
+
+
 BELOW, ABOVE = 30.0, 10.0
 """Lowest and highest frequency that are given: this part of the slowest rate, and this many times the fastest."""
 
@@ -61,28 +63,9 @@ class NoMemory:
     reason: str
 
 
-def memory_of(
-    correlations: Correlations,
-    integrated_times: tuple[Timing, ...],
-    *,
-    slowest: float,
-    fastest: float,
-    n_lags: int,
-    n_frequencies: int,
-) -> Memory:
-    """Both functions between times and frequencies that show all of them.
-
-    slowest, fastest   rates of the process [1/time]
-    """
-    lags = np.linspace(0.0, SPAN / slowest, n_lags)
-    frequencies = np.geomspace(slowest / BELOW, max(fastest, slowest) * ABOVE, n_frequencies) / (
-        2 * np.pi
-    )
-    return Memory(
-        read_only(lags),
-        read_only(correlations.autocorrelation(lags)),
-        read_only(frequencies),
-        read_only(correlations.power_spectrum(frequencies)),
-        integrated_times,
-        correlations,
+def times_of(integrals: FloatArray) -> tuple[Timing, ...]:
+    """∫_0^∞ C dt of each coordinate (d,) as times; one that is not positive, as that of a velocity, has no logarithm [time]."""
+    return tuple(
+        Timing.from_log(float(np.log(time))) if time > 0 else Timing(float(time))
+        for time in integrals
     )

@@ -67,7 +67,19 @@ def _above_lowest(values: FloatArray) -> FloatArray:
     return np.asarray(values - np.min(values, axis=-1, keepdims=True))
 
 
+def _log_diagonal(values: FloatArray) -> FloatArray:
+    diagonal = np.eye(values.shape[-1], dtype=bool)
+    return np.where(diagonal, _log(values), values)
+
+
+def _exp_diagonal(values: FloatArray) -> FloatArray:
+    diagonal = np.eye(values.shape[-1], dtype=bool)
+    return np.where(diagonal, _exp(values), values)
+
+
 NUMBER = Kind(_same, _same)
+COVARIANCE = Kind(_log_diagonal, _exp_diagonal)
+"""Matrix with positive numbers on its diagonal."""
 PLACE = Kind(_same, _same, unit="state")
 SHAPE = Kind(_same, _same, unit="one")
 POSITIVE = Kind(_log, _exp)

@@ -1,13 +1,14 @@
 """The stationary law of a process as simulated paths show it, or that they ran away or did not settle."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worker.generator.numerics.semidefinite_cholesky import root_of
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.simulation.estimates import Estimates, estimated
+from worker.generator.quantities.simulated import SimulatedLaw
+from worker.generator.simulation.estimates import estimated
 from worker.generator.simulation.runs import BURN_IN, Run, run
 from worker.generator.simulation.steps import PART, fastest_rate, stepper_of
 
@@ -19,24 +20,6 @@ DOUBTFUL, SIGNIFICANT = 2.5, 4.0
 answer."""
 FINER = 4
 """Where a path ran away, steps shorter by this factor tell whether it was the step that threw it out."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SimulatedLaw:
-    """What the paths show.
-
-    n_paths, n_escaped   of the paths, and how many ran away
-    duration, step       of every path after the burn-in, and its step [time]
-    estimates            None where paths ran away or did not settle, and
-    reason               why
-    """
-
-    n_paths: int
-    n_escaped: int
-    duration: float
-    step: float
-    estimates: Estimates | None = None
-    reason: str | None = None
 
 
 def simulated_law(

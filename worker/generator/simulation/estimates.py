@@ -1,11 +1,11 @@
 """Moments, marginals and correlation times from simulated paths, each with its standard error; equations (G41) and (G42)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from worker.generator.process import DiffusionProcess, FloatArray, read_only
+from worker.generator.quantities.simulated import Estimates, Marginal, Simulated
 from worker.generator.simulation.runs import Run
 
 GROUPS = 40
@@ -13,44 +13,6 @@ GROUPS = 40
 BINS = 60
 WINDOW = 5.0
 """The autocorrelation is summed up to this many correlation times (Sokal 1997)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Simulated:
-    """A number from simulated paths and its Monte Carlo standard error."""
-
-    value: float
-    std_error: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Marginal:
-    """Density of one coordinate in equal bins, and its standard errors [1/state].
-
-    edges   (n + 1,) [state]
-    """
-
-    edges: FloatArray
-    density: FloatArray
-    std_error: FloatArray
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Estimates:
-    """Numbers are None for an angle, whose moments would depend on where the circle is cut.
-
-    integrated_times   ∫₀^∞ of each coordinate's autocorrelation [time]; None where the paths are too short for it
-    step_error         what the extrapolation to step zero changed, the largest of: a mean, in standard deviations; a standard
-                       deviation, relative. What is left is of higher order in the step
-    """
-
-    mean: tuple[Simulated | None, ...]
-    covariance: tuple[tuple[Simulated | None, ...], ...]
-    skewness: tuple[Simulated | None, ...]
-    kurtosis: tuple[Simulated | None, ...]
-    integrated_times: tuple[Simulated | None, ...]
-    marginals: tuple[Marginal, ...]
-    step_error: float
 
 
 def estimated(

@@ -27,14 +27,14 @@ LOOP = 100
 """Models that are analysed one by one where nothing cheaper is right."""
 REST = 100
 """The same, of a share of the models for which no quadratic function is fitted, beside others for which one is."""
-CHECKS = 4
-"""Models on which quadratic functions are checked."""
+CHECKED = (0.2, 0.4, 0.6, 0.8)
+"""Models on which quadratic functions are checked: how many of the models are nearer to the middle than they."""
 WRONG = 0.3
 """Largest error on these, in standard deviations of the quantity over the models: as much as the end of an interval over LOOP
 models varies by chance."""
 ROUNDING = 1e-6
 """Part of a quantity's own size below which differences are rounding errors."""
-FLAT = 0.05
+FLAT = 0.2
 """Spread at a point of a curve, over the largest on it, below which errors there are compared with this part of the largest."""
 CURVES = 1000
 """Models over which curves are ranked: each of their points to 0.09 standard deviations. Numbers are ranked over all."""
@@ -114,27 +114,23 @@ def confidence_intervals(analysis: Analysis, draws: Draws, confidence: float) ->
         rest[support] = False
         surface = _Surface.fitted(draws, support, near, layout)
         for table, (_, place) in zip(values, layout.leaves, strict=True):
-            rows = support[support < len(table)]
-            table[rows] = surface.values(draws.coefficients[rows], place)
+            here = support[support < len(table)]
+            table[here] = surface.values(draws.coefficients[here], place)
     others = np.flatnonzero(rest)
     if len(others):
-        _fill(
-            values, layout, others, near.rows(draws, others[: _share_of(REST, len(others), count)])
-        )
+        # In the order of their supports, so that each of these is seen as often as it should be.
+        others = others[np.argsort(draws.support[others], kind="stable")]
+        seen = _share_of(REST, len(others), count)
+        rows = near.rows(draws, others[(2 * np.arange(seen) + 1) * len(others) // (2 * seen)])
+        for table, (_, place) in zip(values, layout.leaves, strict=True):
+            # Each of the others has the numbers of the one next to it that was analysed.
+            like = np.arange(len(others)) * seen // len(others)
+            table[others[others < len(table)]] = rows[like[others < len(table)], place]
     return layout.intervals(values, confidence, share)
 
 
 def _share_of(number: int, part: int, whole: int) -> int:
     return min(part, -(-number * part // whole))
-
-
-def _fill(
-    values: Sequence[FloatArray], layout: Layout, models: NDArray[np.int64], rows: FloatArray
-) -> None:
-    """Gives each of the models the numbers of one of those that were analysed, turn by turn."""
-    for table, (_, place) in zip(values, layout.leaves, strict=True):
-        here = models[models < len(table)]
-        table[here] = rows[np.arange(len(here)) % len(rows), place]
 
 
 def _large_supports(draws: Draws) -> list[NDArray[np.int64]]:
@@ -143,7 +139,7 @@ def _large_supports(draws: Draws) -> list[NDArray[np.int64]]:
     for support in np.unique(draws.support):
         models = np.flatnonzero(draws.support == support)
         directions = Directions.of(draws.coefficients[models], _centre(draws, models))
-        if directions.count and design_size(directions.count) + CHECKS < _share_of(
+        if directions.count and design_size(directions.count) + len(CHECKED) < _share_of(
             LOOP, len(models), len(draws.support)
         ):
             found.append(models)
@@ -210,20 +206,21 @@ class _Surface:
         directions = Directions.of(own, _centre(draws, models))
         nodes = [near(draws.process_at(c))[0] for c in directions.at(design(directions.count))]
         coefficients = quadratic(np.array(nodes), directions.count)
-        rows = near.rows(draws, models[:CHECKS])
-        expected = features(directions.steps(own[:LOOKS])) @ coefficients
+        steps = directions.steps(own[:LOOKS])
+        expected = features(steps) @ coefficients
         holds = np.full(len(layout.reference), True)
-        error = np.abs(rows - expected[:CHECKS]).max(axis=0)
+        checks = np.argsort(np.linalg.norm(steps, axis=1), kind="stable")[
+            [int(share * len(steps)) for share in CHECKED]
+        ]
+        error = np.abs(near.rows(draws, models[checks]) - expected[checks]).max(axis=0)
         spread = expected.std(axis=0)
         for leaf, place in layout.leaves:
             holds[place] = (
                 _held(leaf, error[place], spread[place], layout.size_of(leaf))
                 | ~layout.known[place]
             )
-        if not holds.all():
-            more = models[CHECKS : _share_of(LOOP, len(models), len(draws.support))]
-            rows = np.concatenate([rows, near.rows(draws, more)])
-        return cls(directions, coefficients, holds, rows)
+        one_by_one = 0 if holds.all() else _share_of(LOOP, len(models), len(draws.support))
+        return cls(directions, coefficients, holds, near.rows(draws, models[:one_by_one]))
 
     def values(self, models: FloatArray, place: slice) -> FloatArray:
         """(n, size) the numbers of a leaf of models (n, m)."""

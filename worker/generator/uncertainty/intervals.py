@@ -106,7 +106,7 @@ def _of_kind(path: Path, kind: Kind, value: Any) -> Iterator[Leaf]:
                 path, kind, np.array(kind.absent if value.log_value is None else value.log_value)
             )
     elif isinstance(value, tuple) and value and isinstance(value[0], tuple):
-        yield Leaf(path, kind, np.array([numbers_of(row) for row in value]))
+        yield Leaf(path, kind, kind.forward(np.array([numbers_of(row) for row in value])))
     else:
         array = (
             numbers_of(value) if isinstance(value, tuple) and None in value else np.asarray(value)
@@ -155,7 +155,7 @@ class Layout:
     def _state(self) -> float:
         """The largest standard deviation of the law, or distance of fixed points [state]."""
         found = {leaf.path: leaf.value for leaf, _ in self.leaves}
-        variances = found.get(("stationary", "covariance"), np.zeros((0, 0)))
+        variances = found.get(("stationary", "covariance"), np.full((1, 1), -np.inf))
         places = np.array(
             [
                 value
@@ -164,7 +164,8 @@ class Layout:
             ]
         )
         spread = float(np.ptp(places, axis=0).max()) if len(places) else 0.0
-        return max(float(np.sqrt(np.nanmax(np.diag(variances), initial=0.0))), spread)
+        # Variances are kept by their logarithm.
+        return max(float(np.exp(np.nanmax(np.diag(variances), initial=-np.inf) / 2)), spread)
 
     def row(self, report: Any) -> FloatArray:
         """(M,) the numbers of a report; nan where it has none."""

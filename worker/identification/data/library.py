@@ -303,36 +303,19 @@ def _chebyshev_of_powers(degree: int) -> list[list[Fraction]]:
 
 
 def make_library(
-    scales: Scales,
-    *,
-    polynomial_degree: int = 4,
-    fourier_harmonics: int = 0,
-    extra_terms: tuple[str, ...] = (),
-    period: float | None = None,
-) -> Library:
-    """The library of one variable x. Raises UnknownTerm, InvalidLibrary."""
-    return make_joint_library(
-        (scales,),
-        polynomial_degree=polynomial_degree,
-        fourier_harmonics=fourier_harmonics,
-        extra_terms=extra_terms,
-        periods=(period,),
-    )
-
-
-def make_joint_library(
     scales: Sequence[Scales],
     *,
     polynomial_degree: int = 4,
     fourier_harmonics: int = 0,
     extra_terms: tuple[str, ...] = (),
-    periods: Sequence[float | None],
+    periods: Sequence[float | None] | None = None,
 ) -> Library:
-    """The library of as many variables as there are scales.
+    """Make the library of as many variables as there are scales.
 
     A periodic variable has no polynomials: they are not functions on a circle. Its harmonics default to 2.
     Raises UnknownTerm, InvalidLibrary.
     """
+    periods = periods or (None,) * len(scales)
     if any(p is not None for p in periods):
         fourier_harmonics = fourier_harmonics or 2
     elif fourier_harmonics:

@@ -34,7 +34,7 @@ from worker.identification.sums.kernel_statistics import KernelStatistics, WeakS
 from worker.identification.sums.kernels import Kernels
 from worker.identification.sums.moment_cells import Cells, kernels_at_nodes
 from worker.identification.sums.polynomial_moments import gather_by_powers, is_polynomial
-from worker.identification.sums.rules import TRAPEZOID, SamplingRule, other_rule
+from worker.identification.sums.rules import TRAPEZOID, SamplingRule
 from worker.identification.sums.window_products import Pair
 
 Floats = NDArray[np.float64]
@@ -64,7 +64,9 @@ class Weights:
 def walk(
     problem: Problem, rule: SamplingRule, n_blocks: int = N_BLOCKS, at_most: int | None = None
 ) -> Iterator[Chunk]:
-    """The rule's windows of the data: all, or about `at_most` in chunks spread over the record; small blocks are joined."""
+    """Walk the rule's windows: all, or about `at_most` in chunks spread over the record.
+
+    Small blocks are joined."""
     every = 1 if at_most is None else max(1, problem.data.n_increments // at_most)
     edges, windows = edges_for(problem, rule, n_blocks), windows_for(problem, rule)
     return chunks(
@@ -87,7 +89,7 @@ def edges_for(problem: Problem, rule: SamplingRule, n_blocks: int) -> Integers:
 
 
 def windows_for(problem: Problem, rule: SamplingRule) -> Windows:
-    """The rule's, of these data."""
+    """Give the rule's windows of these data."""
     between = (problem.walls.inner_low, problem.walls.inner_high)
     return replace(
         rule.windows, longest_step=problem.longest_step * rule.windows.stride, between=between
@@ -97,8 +99,10 @@ def windows_for(problem: Problem, rule: SamplingRule) -> Windows:
 def gather_for(
     problem: Problem, rule: SamplingRule, every: int = 1, *, at_nodes: bool = False
 ) -> KernelStatistics:
-    """The sums a rule needs; Euler's are the first of the trapezoid's. With `every` = k only each k-th block; `at_nodes` those
-    of which `KernelStatistics.under` makes any kernels'.
+    """Take the sums that a rule needs; Euler's are the first of the trapezoid's.
+
+    every      only each k-th block
+    at_nodes   sums without kernels, of which `KernelStatistics.under` makes any kernels'
 
     Of a long record increments over several steps are taken one after the other, not from every sample: they hold the same drift.
     """
@@ -202,9 +206,6 @@ class CellEquations:
     def n_windows(self) -> int:
         return self.statistics.n_windows
 
-    def other_rule(self) -> SamplingRule | None:
-        return other_rule(self.rule)
-
     def first_covariances(self) -> Weights:
         return first_weights(self.statistics, self.problem.kernels)
 
@@ -260,7 +261,7 @@ class CellEquations:
         return replace(self, statistics=self.statistics.of_blocks(every))
 
     def _residuals(self, model: Solution, at_most: int) -> ResidualSums:
-        """A pass over about so many windows of the data with a model."""
+        """Measure a model's residuals in about so many windows."""
         problem, windows = self.problem, walk(self.problem, self.rule, at_most=at_most)
         return measure_residuals(
             windows,

@@ -1,5 +1,4 @@
-"""Supports and coefficients of every component from its equations, whichever way the sums behind
-them were taken."""
+"""Supports and coefficients of every component, from equations of either kind."""
 
 from typing import Any, Protocol, Self
 
@@ -19,81 +18,85 @@ from worker.identification.estimation.problem import (
 from worker.identification.selection.best_subset import Estimate, estimate_on
 from worker.identification.selection.diffusion_terms import choose_up_to, estimate_up_to
 from worker.identification.selection.support_selection import choose
+from worker.identification.sums.rules import SamplingRule, other_rule
 from worker.identification.sums.window_products import Pair
 
 Floats = NDArray[np.float64]
 
 
 class Equations(Protocol):
-    """The equations of all components by one sampling rule: from cells of one variable, from direct
-    sums of several.
+    """The equations of all components by one sampling rule.
+
+    There are two kinds: from sums over cells of one variable, and from direct sums of several.
 
     V, the covariance of the equations' noise, is made and read by the same kind of equations; no
     one else looks into it.
     """
 
     @property
-    def rule(self) -> Any: ...
+    def rule(self) -> SamplingRule: ...
 
     @property
     def n_windows(self) -> int: ...
 
-    def other_rule(self) -> Any | None:
-        """The other rule that the same sums serve."""
-        ...
-
     def first_covariances(self) -> Any:
-        """V before anything is known but the increments' local second moments."""
+        """Give V before anything is known but the increments' local second moments."""
         ...
 
     def covariances(self, model: Solution) -> Any:
-        """V from the residuals of a model."""
+        """Give V from the residuals of a model."""
         ...
 
-    def of_drift(self, p: int, v: Any, rule: Any | None = None) -> NormalEquations:
-        """Equations of b_p, by this rule or the other one of the same sums. Raises
-        NoDataUnderKernels."""
+    def of_drift(self, p: int, v: Any, rule: SamplingRule | None = None) -> NormalEquations:
+        """Give the equations of b_p, by `rule` if given. Raises NoDataUnderKernels."""
         ...
 
     def of_diffusion(
-        self, pair: Pair, shares: Shares, drift: Floats, v: Any, rule: Any | None = None
+        self, pair: Pair, shares: Shares, drift: Floats, v: Any, rule: SamplingRule | None = None
     ) -> tuple[NormalEquations, NoiseLine | None]:
-        """Equations of a component of the tensor for a drift (d, n_functions), and the measurement
-        noise where that is an unknown of them. Raises NoDataUnderKernels."""
+        """Give the equations of a component of the tensor. Raises NoDataUnderKernels.
+
+        Where the measurement noise is an unknown of them, its line is given, too.
+
+        drift   (d, n_functions) internal coefficients"""
         ...
 
     def residuals(self, model: Solution) -> Residuals:
-        """Residuals of a model in windows spread over the record."""
+        """Measure the residuals of a model in windows spread over the record."""
         ...
 
     def kernel_weights(self, residuals: Residuals) -> Floats:
-        """(n_kernels,) Σ K_j(z_n) over all windows."""
+        """Give Σ K_j(z_n) over all windows; (n_kernels,)."""
         ...
 
     def blocks_at_double_step(self) -> int:
-        """Every how many blocks are enough to see what doubling the step changes."""
+        """Say every how many blocks are enough to see what doubling the step changes."""
         ...
 
     def at_double_step(self, every: int) -> Self | None:
-        """The same rule on samples twice as far apart, of every k-th block; None where there are no
-        such windows."""
+        """Give the equations at twice the step from every k-th block; None without windows."""
         ...
 
     def of_blocks(self, every: int) -> Self:
-        """The equations of every k-th block only."""
+        """Give the equations of every k-th block only."""
         ...
 
 
 def solve(problem: Problem, equations: Equations, v: Any, *, briefly: bool = False) -> Solution:
-    """Select and estimate the drift, then the diffusion with the drift's part removed. Raises
-    NoDataUnderKernels.
+    """Select and estimate the drift, then the diffusion with the drift's part removed.
+
+    Raises NoDataUnderKernels.
 
     v         covariances of the equations' noise, of `equations`
     briefly   the model alone, for what needs no more: terms need not hold by the other sampling
               rule too
     """
     library, n_windows, criterion = problem.library, equations.n_windows, problem.selection
-    other, names, condition = None if briefly else equations.other_rule(), library.variables, 0.0
+    other, names, condition = (
+        None if briefly else other_rule(equations.rule),
+        library.variables,
+        0.0,
+    )
     drift = []
     for p, name in enumerate(names):
         problem.tell(f"choosing the terms of the drift of {name}")
@@ -122,7 +125,7 @@ Estimates = tuple[tuple[Estimate | None, ...], dict[Pair, Estimate | None]]
 
 
 def re_estimated(problem: Problem, equations: Equations, v: Any, model: Solution) -> Estimates:
-    """Drift and diffusion on the supports of a model, from other equations."""
+    """Estimate drift and diffusion on the supports of a model, from other equations."""
     undetermined: Estimates = (None,) * len(model.drift), {}
     if not equations.n_windows:
         return undetermined
@@ -145,8 +148,7 @@ def re_estimated(problem: Problem, equations: Equations, v: Any, model: Solution
 
 
 def coarse_coefficients(problem: Problem, equations: Equations, v: Any, model: Solution) -> Coarse:
-    """Raw coefficients on the model's supports at twice the step: how much they depend on the
-    sampling interval.
+    """Estimate raw coefficients on the model's supports at twice the step.
 
     Of a long record they are the model's, moved as far as doubling the step moves those of some of
     its blocks.

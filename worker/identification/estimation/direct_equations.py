@@ -7,8 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.identification.checks.residuals import measure_residuals
-from worker.identification.checks.scalar_residuals import Residuals
+from worker.identification.checks.scalar_residuals import Residuals, measure_joint_residuals
 from worker.identification.data.trajectories import Integers, Windows, block_edges
 from worker.identification.data.windows import Stretch, stretches
 from worker.identification.equations.regression import (
@@ -25,7 +24,7 @@ from worker.identification.sums.block_sums import blocks_between
 from worker.identification.sums.instruments import Instruments
 from worker.identification.sums.kernel_statistics import WeakSystem
 from worker.identification.sums.measurement_noise import MeasurementNoise
-from worker.identification.sums.rules import FIRST_STEP, SamplingRule, other_rule
+from worker.identification.sums.rules import FIRST_STEP, SamplingRule
 from worker.identification.sums.window_products import Pair, pairs_of
 from worker.identification.sums.window_statistics import (
     JointPass,
@@ -89,9 +88,6 @@ class JointEquations:
         """Positions of the internal functions that the diffusion's equations are in; None: all."""
         degree, library = self.problem.diffusion_degree, self.problem.library
         return None if degree is None else functions_of(terms_up_to(degree, library)[1], library)
-
-    def other_rule(self) -> SamplingRule | None:
-        return other_rule(self.rule)
 
     @cached_property
     def _at_sample(self) -> tuple[Floats, Floats]:
@@ -224,7 +220,7 @@ class JointEquations:
         )
         every_chunk = max(1, problem.data.n_increments // WINDOWS_FOR_DIAGNOSTICS)
         windows = walk(problem, self.rule, N_BLOCKS, every_chunk=every_chunk)
-        return measure_residuals(
+        return measure_joint_residuals(
             windows,
             problem.space,
             problem.library,
@@ -333,7 +329,7 @@ def joint_equations_of(problem: Problem, rule: SamplingRule) -> JointEquations:
 
 
 def walk(problem: Problem, rule: SamplingRule, n_blocks: int, **some: int) -> Iterator[Stretch]:
-    """The rule's windows: all, or those that `stretches` is told to."""
+    """Walk the rule's windows: all, or those that `stretches` is told to."""
     edges, windows = _edges_and_windows(problem, rule, n_blocks)
     return stretches(problem.data, problem.space, edges, windows, **some)
 
@@ -341,7 +337,7 @@ def walk(problem: Problem, rule: SamplingRule, n_blocks: int, **some: int) -> It
 def statistics_of(
     problem: Problem, rule: SamplingRule, every_block: int = 1
 ) -> JointStatistics | None:
-    """Sums over the windows of all blocks, or of every k-th; None of none."""
+    """Take the sums over the windows of all blocks, or of every k-th; None without windows."""
     edges, windows = _edges_and_windows(
         problem, rule, N_BLOCKS_FOR_ERRORS if rule.errors_from_blocks else N_BLOCKS
     )

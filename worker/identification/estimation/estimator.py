@@ -1,19 +1,16 @@
-"""The default estimator. Read `identify` first: which sampling rule, whether there is measurement
-noise, what the step leaves.
+"""The default estimator; read `identify` first.
 
 By the trapezoid rule first; corrected for measurement noise where its residuals show some; by a
 finer rule where the step is too coarse for it. Sums of one variable are taken in cells
 (`fitting.py`), those of several directly (`multivariate/equations.py`).
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from grammar.terms import variable_name
 from worker.identification.checks.scalar_residuals import SIGNIFICANT, ResidualMoments
 from worker.identification.estimation.cell_equations import (
     WINDOWS_FOR_WEIGHTS,
@@ -30,7 +27,7 @@ from worker.identification.estimation.fit import Fit, Solution
 from worker.identification.estimation.problem import Problem, completed
 from worker.identification.estimation.scalar_kernel_choice import choose_kernels
 from worker.identification.estimation.thinning import at_longer_steps
-from worker.identification.selection.support_selection import Selected, simplest
+from worker.identification.selection.support_selection import simplest
 from worker.identification.sums.kernel_statistics import KernelStatistics
 from worker.identification.sums.measurement_noise import MeasurementNoise
 from worker.identification.sums.rules import (
@@ -73,7 +70,7 @@ record has few."""
 
 
 def identify(problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHandling) -> Fit:
-    """Drift and diffusion. Raises NoDataUnderKernels."""
+    """Identify drift and diffusion. Raises NoDataUnderKernels."""
     problem = without_long_steps(problem)
     if problem.library.dimension == 1:
         return _identify_one(problem, rule, noise)
@@ -123,8 +120,9 @@ def _identify_several(
 
 
 def fitted(problem: Problem, rule: SamplingRule, plain: Fit | None = None) -> Fit:
-    """Fit by one rule, with weights from the residuals of a first fit: that of the plain rule,
-    where there is one."""
+    """Fit by one rule, with weights from the residuals of a first fit.
+
+    plain   fit by the plain rule, which is then the first one"""
     of_dimension = cell_equations if problem.library.dimension == 1 else joint_equations_of
     equations: Equations = of_dimension(problem, rule)
     rough = plain or solve(problem, equations, equations.first_covariances(), briefly=True)
@@ -132,11 +130,9 @@ def fitted(problem: Problem, rule: SamplingRule, plain: Fit | None = None) -> Fi
 
 
 def _judged(problem: Problem, equations: Equations, v: Any, plain: Fit | None) -> Fit:
-    """The fit with these covariances, after the kernels are chosen where there is a choice, and
-    what its residuals say."""
-    choice = None
+    """Solve with these covariances, on chosen kernels if there is a choice, and measure residuals."""
     if isinstance(equations, CellEquations) and equations.at_nodes is not None:
-        problem, choice = choose_kernels(problem, equations.rule, equations.at_nodes, v)
+        problem = choose_kernels(problem, equations.rule, equations.at_nodes, v)
         equations = replace(
             equations, problem=problem, statistics=equations.at_nodes.under(problem.kernels)
         )
@@ -164,7 +160,7 @@ def _judged(problem: Problem, equations: Equations, v: Any, plain: Fit | None) -
         least_step=problem.least_step,
         scores=residuals.scores,
         noise_free=noise_free,
-        choice=choice or problem.choice,
+        choice=problem.choice,
         statistics=equations.statistics if isinstance(equations, CellEquations) else None,
         variance=v.drift if isinstance(equations, CellEquations) else None,
         sample=equations.sample if isinstance(equations, JointEquations) else None,
@@ -172,7 +168,7 @@ def _judged(problem: Problem, equations: Equations, v: Any, plain: Fit | None) -
 
 
 def _noise_of(equations: Equations) -> Floats | None:
-    """Covariance of the measurement noise that the equations are corrected for; (d, d)."""
+    """Give the covariance of the measurement noise that is corrected for; (d, d)."""
     if isinstance(equations, JointEquations):
         return None if equations.noise is None else equations.noise.covariance
     return None if equations.rule.noise is None else np.array([[equations.rule.noise.variance]])
@@ -180,7 +176,7 @@ def _noise_of(equations: Equations) -> Floats | None:
 
 def is_too_coarse(fit: Fit) -> bool:
     """Whether doubling the step moves a coefficient beyond its error and by more than a percent."""
-    for _, selected, coarse in components_at_double_step(fit):
+    for _, selected, coarse in fit.components_at_double_step():
         estimate = selected.estimate
         if coarse is not None and len(coarse):
             moved = np.abs(coarse - estimate.raw)
@@ -192,8 +188,7 @@ def is_too_coarse(fit: Fit) -> bool:
 
 
 def without_long_steps(problem: Problem) -> Problem:
-    """Steps up to half the fastest relaxation time, where sampling is uneven and enough steps are
-    shorter; else all.
+    """Leave out steps of more than half a relaxation time, if sampling is uneven and enough remain.
 
     Over a longer step the quadrature rule errs by more than two percent. The choice of steps does
     not depend on the noise, so leaving the long ones out biases nothing.
@@ -216,27 +211,13 @@ def without_long_steps(problem: Problem) -> Problem:
     return replace(problem, longest_step=limit) if 0.2 < share < 1 else problem
 
 
-def components_at_double_step(fit: Fit) -> Iterator[tuple[str, Selected, Floats | None]]:
-    """Name, estimate and raw coefficients at twice the step of every component; None where there
-    are none."""
-    if len(fit.drift) == 1:
-        yield "drift", fit.drift[0], fit.coarse[0][0]
-        yield "diffusion", fit.diffusion[0, 0], fit.coarse[1].get((0, 0))
-        return
-    names = [variable_name(p) for p in range(len(fit.drift))]
-    for name, selected, coarse in zip(names, fit.drift, fit.coarse[0], strict=True):
-        yield f"drift of {name}", selected, coarse
-    for (p, q), selected in fit.diffusion.items():
-        yield f"diffusion {names[p]},{names[q]}", selected, fit.coarse[1].get((p, q))
-
-
 def _with_noise(fit: Fit) -> list[ResidualMoments]:
     """Residuals of the variables whose increments hold noise of their own."""
     return [m for p, m in enumerate(fit.raw) if p not in fit.noise_free]
 
 
 def _through_noise_of_one(problem: Problem, plain: Fit) -> Fit | None:
-    """Corrected for measurement noise; None where no noise is left once drift and diffusion are.
+    """Correct for measurement noise; None where no noise is left once drift and diffusion are.
 
     Where the noise is larger than an increment, the fit is done again on every m-th sample (windows
     still start at every one): the diffusion's error is smallest where an increment's a m Δt is
@@ -255,7 +236,7 @@ def _through_noise_of_one(problem: Problem, plain: Fit) -> Fit | None:
 def _through_noise_at(
     problem: Problem, plain: Fit, stride: int, *, keep: bool = False
 ) -> Fit | None:
-    """Corrected for measurement noise, on every `stride`-th sample.
+    """Correct for measurement noise, on every `stride`-th sample.
 
     keep   also where no noise is left: quantised values that are thinned until rounding does not
            show are still better than all
@@ -291,8 +272,7 @@ def _through_noise_at(
 
 
 def _through_noise_of_several(problem: Problem, plain: Fit) -> Fit | None:
-    """Corrected for measurement noise; None where no noise is left once drift and diffusion are, or
-    it cannot be done."""
+    """Correct for measurement noise; None where no noise is left, or it cannot be done."""
     if problem.library.other:
         return None
     equations = joint_equations_of(problem, THROUGH_NOISE)
@@ -311,8 +291,9 @@ def _through_noise_of_several(problem: Problem, plain: Fit) -> Fit | None:
 
 
 def fitted_at_longer_steps(problem: Problem, plain: Fit) -> Fit | None:
-    """At the shortest steps whose residuals are uncorrelated; None where there are none shorter
-    than half a relaxation time."""
+    """Fit at the shortest steps whose residuals are uncorrelated.
+
+    None where no such steps are shorter than half a relaxation time."""
     for slower in at_longer_steps(problem):
         fit = fitted(slower, TRAPEZOID)
         assert fit.sample is not None, "there are several variables"
@@ -330,7 +311,7 @@ def fitted_at_longer_steps(problem: Problem, plain: Fit) -> Fit | None:
 
 
 def share_of_windows(problem: Problem, rule: SamplingRule) -> float:
-    """Windows of the rule by pairs of samples: few where steps are uneven or trajectories short."""
+    """Count windows of the rule by pairs of samples: few if steps are uneven or records short."""
     each = (
         sum(c.size for c in walk(problem, r, at_most=WINDOWS_FOR_WEIGHTS))
         for r in (rule, TRAPEZOID)
@@ -342,8 +323,9 @@ def share_of_windows(problem: Problem, rule: SamplingRule) -> float:
 def mean_diffusion_and_rate(
     problem: Problem, statistics: KernelStatistics, model: Solution
 ) -> tuple[float, float]:
-    """⟨a⟩ and the relaxation rate 2⟨b²⟩/⟨a⟩ = −⟨b′⟩ (integration by parts under the stationary
-    law), internal units."""
+    """Give ⟨a⟩ and the relaxation rate 2⟨b²⟩/⟨a⟩ = −⟨b′⟩, in internal units.
+
+    The two forms are equal by integration by parts under the stationary distribution."""
     functions, time = problem.library.internal(statistics.nodes), float(statistics.time.sum())
     b, a = (
         functions @ model.drift[0].estimate.internal,
@@ -354,16 +336,18 @@ def mean_diffusion_and_rate(
 
 
 def _fastest_rate(drift: Floats, sample: Sample) -> float:
-    """Largest eigenvalue's size of the drift's linear regression on the state; drift (d,
-    n_functions)."""
+    """Give the size of the largest eigenvalue of the drift's linear regression on the state.
+
+    drift   (d, n_functions) internal coefficients"""
     b, y = sample.functions @ drift.T, sample.instrument
     slopes = np.linalg.lstsq(np.column_stack([y, np.ones(len(y))]), b, rcond=None)[0][:-1]
     return float(np.abs(np.linalg.eigvals(slopes)).max())
 
 
 def _stride_beyond_noise(problem: Problem, found: Fit) -> int:
-    """Stride at which an increment's a m Δt reaches the noise's variance, but not beyond a fifth of
-    a relaxation time, where the rule's own error sets in."""
+    """Give the stride at which an increment's a m Δt reaches the noise's variance.
+
+    It stays below a fifth of a relaxation time, where the rule's own error sets in."""
     assert found.statistics is not None, "there is one variable"
     a, rate = mean_diffusion_and_rate(problem, found.statistics, found)
     if not a > 0:
@@ -378,8 +362,9 @@ def _stride_beyond_noise(problem: Problem, found: Fit) -> int:
 
 
 def _stride_beyond_resolution(problem: Problem, share: float) -> int:
-    """Samples to skip until quantised values move by about two quanta: only then is rounding like
-    independent noise.
+    """Give the stride at which quantised values move by about two quanta.
+
+    Only then is rounding like independent noise.
 
     share   of the increments that are zero
     """
@@ -395,6 +380,6 @@ def _stride_beyond_resolution(problem: Problem, share: float) -> int:
 
 
 def _positive(covariance: Floats) -> Floats:
-    """The nearest covariance; zero where there is none."""
+    """Give the nearest covariance; zero where there is none."""
     values, vectors = np.linalg.eigh(covariance)
     return np.asarray((vectors * values.clip(min=0)) @ vectors.T)

@@ -1,12 +1,12 @@
-"""Drift and diffusion by one sampling rule, and what is known of how well they describe the data;
-internal units."""
+"""Drift and diffusion by one sampling rule, with what is needed to judge them; internal units."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from grammar.terms import variable_name
 from worker.identification.checks.markov_tests import ScoreTests
 from worker.identification.checks.scalar_residuals import ResidualMoments
 from worker.identification.selection.cross_validation import KernelChoice
@@ -100,6 +100,17 @@ class Fit(Solution):
 
     @property
     def noise_variances(self) -> Floats:
-        """Variances of the measurement noise that was corrected for, zero where there is none;
-        (d,)."""
+        """Variances of the measurement noise, zero where none was corrected for; (d,)."""
         return np.zeros(len(self.drift)) if self.noise is None else np.diag(self.noise).clip(min=0)
+
+    def components_at_double_step(self) -> Iterator[tuple[str, Selected, Floats | None]]:
+        """Give name, estimate and raw coefficients at twice the step, or None, of every component."""
+        if len(self.drift) == 1:
+            yield "drift", self.drift[0], self.coarse[0][0]
+            yield "diffusion", self.diffusion[0, 0], self.coarse[1].get((0, 0))
+            return
+        names = [variable_name(p) for p in range(len(self.drift))]
+        for name, selected, coarse in zip(names, self.drift, self.coarse[0], strict=True):
+            yield f"drift of {name}", selected, coarse
+        for (p, q), selected in self.diffusion.items():
+            yield f"diffusion {names[p]},{names[q]}", selected, self.coarse[1].get((p, q))

@@ -1,6 +1,7 @@
 """Algorithm 1 of the source paper, to the letter: stacked rows, LassoCV, least squares, thresholds on raw coefficients.
 
 Kept so that published results can be reproduced and compared. Its bias does not vanish with more data (docs/method.md §4).
+Imported where it is used: scikit-learn takes longer to import than most jobs to run.
 """
 
 import warnings

@@ -1,5 +1,4 @@
-"""What is to be identified: the data, the library, the instruments, and which components of the
-tensor are estimated."""
+"""What is to be identified: data, library, instruments, and the components of the tensor."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -45,7 +44,7 @@ class Problem:
     least_step         samples are at least so far apart, thinned; 0: as they are [time]
     grid               one variable: kernels to choose from by cross-validation; `instruments` are
                        then those until the choice
-    choice             several variables: how the instruments were chosen, where they were
+    choice             how the instruments were chosen, where they were
     walls              one variable: windows that start near them are left out
     edges              sample numbers at which blocks begin, and the end; None: about as many blocks
                        as errors need
@@ -102,8 +101,9 @@ class Problem:
 
 
 def components_of(problem: Problem) -> dict[Pair, Shares]:
-    """What is estimated of the tensor; the isotropic α is in squared internal units of the first
-    variable."""
+    """List what is estimated of the tensor.
+
+    The isotropic α is in squared internal units of the first variable."""
     d = problem.space.dimension
     if problem.structure == "isotropic":
         return {(0, 0): {(p, p): 1 / (d * _from_first(problem, p)) for p in range(d)}}
@@ -117,7 +117,7 @@ def components_of(problem: Problem) -> dict[Pair, Shares]:
 def completed(
     problem: Problem, estimated: Mapping[Pair, Selected], noise_free: tuple[int, ...]
 ) -> dict[Pair, Selected]:
-    """All pairs: those estimated, those that follow from them, and those that are zero."""
+    """Complete the estimated pairs by those that follow from them, and those that are zero."""
     nothing = Selected(_empty(problem.library), (), ())
     out = {}
     for p, q in pairs_of(problem.space.dimension):
@@ -157,17 +157,3 @@ def _rescaled(selected: Selected, factor: float) -> Selected:
 def _empty(library: Library) -> Estimate:
     n = library.internal_size
     return Estimate((), np.zeros(n), np.zeros((n, n)), np.zeros(0), np.zeros(0), None)
-
-
-def drift_of(drift: tuple[Selected, ...] | list[Selected]) -> Floats:
-    return np.stack([s.estimate.internal for s in drift])
-
-
-def tensor_of(problem: Problem, diffusion: Mapping[Pair, Selected]) -> Floats:
-    d = problem.space.dimension
-    return np.stack(
-        [
-            np.stack([diffusion[min(p, q), max(p, q)].estimate.internal for q in range(d)])
-            for p in range(d)
-        ]
-    )

@@ -1,19 +1,27 @@
-"""Bandwidth and count of the kernels by cross-validation, from one pass over the data (docs/method.md §6).
+"""Kernels by cross-validation, from one pass over the record or a part of it (docs/method.md §§6, 11).
 
-Sums over cells fine enough for the narrowest candidate give every candidate's sums, and the held-out score's.
+The score is the held-out likelihood of the drift, equation (M28), the precision is (M29). Of one
+variable, count and bandwidth are chosen: sums over cells fine enough for the narrowest candidate give
+every candidate's sums, and the held-out score's. Of several, the number of kernels is chosen, with
+the library's functions as instruments beside them.
 """
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.identification.data.library import Library
+from worker.identification.equations.regression import inverse_square_root, noise_covariance
 from worker.identification.equations.relative_efficiency import (
     local_variance,
     variance_over_bound,
     whitening,
 )
-from worker.identification.estimation.cell_equations import Weights
+from worker.identification.estimation.cell_equations import N_BLOCKS, Weights
+from worker.identification.estimation.direct_equations import SMALLEST_EIGENVALUE, walk
 from worker.identification.estimation.problem import Problem
 from worker.identification.selection.cross_validation import (
     FEWEST_FOLDS,
@@ -26,18 +34,31 @@ from worker.identification.selection.cross_validation import (
     make_held_out_score,
 )
 from worker.identification.sums.cell_rules import drift_system
+from worker.identification.sums.instruments import Instruments
 from worker.identification.sums.kernel_statistics import KernelStatistics, WeakSystem
 from worker.identification.sums.kernels import Kernels
-from worker.identification.sums.rules import SamplingRule
+from worker.identification.sums.rules import TRAPEZOID, SamplingRule
+from worker.identification.sums.window_products import WindowProducts
+from worker.identification.sums.window_statistics import Sample, gather, take_sample
 
 Floats = NDArray[np.float64]
+
+COUNTS_OF_SEVERAL = (12, 25, 50, 100)
+"""Of a record in two variables 200 take three times as long as 50."""
+
+SAMPLE_SIZE = 10_000
+"""Windows from which variances are read."""
+
+WINDOWS_FOR_SCORES = 200_000
+"""About so many, in chunks of every block, tell kernels apart as far as any number does: scores are in units of chance."""
 
 
 def choose_kernels(
     problem: Problem, rule: SamplingRule, at_nodes: KernelStatistics, weights: Weights
-) -> tuple[Problem, KernelChoice]:
-    """The problem with the kernels that cross-validation of the drift prefers among its grid's; its own where there are too few
-    samples to choose.
+) -> Problem:
+    """Give the problem the kernels of its grid that cross-validation of the drift prefers.
+
+    It keeps its own where there are too few samples to choose.
 
     at_nodes   statistics without kernels
     weights    of the residuals, the same for all candidates
@@ -45,11 +66,10 @@ def choose_kernels(
     assert problem.grid is not None, "there are candidates to choose from"
     n_folds = min(N_FOLDS, len(at_nodes.sums))
     if n_folds < FEWEST_FOLDS:
-        return problem, KernelChoice((), None, n_folds)
+        return replace(problem, choice=KernelChoice((), None, n_folds))
     choice = choice_among(judge(problem.grid.candidates, problem, rule, at_nodes, weights), n_folds)
-    return problem if choice.chosen is None else replace(
-        problem, instruments=problem.grid.candidates[choice.chosen]
-    ), choice
+    taken = problem.instruments if choice.chosen is None else problem.grid.candidates[choice.chosen]
+    return replace(problem, instruments=taken, choice=choice)
 
 
 def judge(
@@ -85,3 +105,147 @@ def judge(
         return Candidate(len(k.centres), k.bandwidth, scores, *variances)
 
     return [candidate(k) for k in kernels]
+
+
+def choose_instruments(problem: Problem, make: Callable[[int], Instruments]) -> Problem:
+    """Give the problem the instruments that cross-validation prefers, and how they were chosen.
+
+    It keeps its own where there are too few samples to choose.
+
+    make   instruments of at most so many kernels
+    """
+    by_count = {made.n_kernels: made for made in map(make, COUNTS_OF_SEVERAL)}
+    candidates, n = tuple(by_count.values()), problem.data.n_increments
+    sample = take_sample(
+        walk(problem, TRAPEZOID, 1, only=max(1, round(n / SAMPLE_SIZE))),
+        problem.space,
+        problem.joint_instruments,
+        TRAPEZOID,
+        1,
+    )
+    variance = LocalVariance.of_sample(sample, problem.joint_instruments)
+    together = _Together(candidates, variance, problem.library)
+    windows = walk(problem, TRAPEZOID, N_BLOCKS, every_chunk=max(1, n // WINDOWS_FOR_SCORES))
+    statistics = gather(windows, problem.space, together, TRAPEZOID)
+    assert statistics is not None, "the sample has windows, so the record has"
+    folds = folds_of(statistics.products.columns)
+    if len(folds) < FEWEST_FOLDS:
+        return replace(problem, choice=KernelChoice((), None, len(folds)))
+    parts = [
+        WindowProducts(folds[:, a:b], statistics.products.layout)
+        for a, b in pairwise(together.ends)
+    ]
+    d = problem.space.dimension
+    judged = [
+        _judge(c, part, parts[-d:], sample, variance)
+        for c, part in zip(candidates, parts[:-d], strict=True)
+    ]
+    choice = choice_among(judged, len(folds))
+    taken = problem.instruments if choice.chosen is None else candidates[choice.chosen]
+    return replace(problem, instruments=taken, choice=choice)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocalVariance:
+    """ω_p(y), squared increments per time, averaged over the kernels of a reference.
+
+    top, bottom   (n_kernels, d) and (n_kernels, 1) sums of squares and of time, with a trace of the means
+    """
+
+    reference: Instruments
+    top: Floats
+    bottom: Floats
+
+    @classmethod
+    def of_sample(cls, sample: Sample, reference: Instruments) -> "LocalVariance":
+        squares, step = sample.products.displacements[:, -1] ** 2, sample.step[:, None]
+        kernels, mean = reference.kernels(sample.instrument).T, squares.sum(axis=0) / step.sum()
+        bottom = kernels @ step
+        prior = 1e-6 * float(bottom.max())
+        return cls(reference, kernels @ squares + prior * mean, bottom + prior)
+
+    def at(self, y: Floats) -> Floats:
+        """(n, d) → (n, d)"""
+        # Away from all kernels the mean over them.
+        kernels = self.reference.kernels(y) + 1e-9
+        return np.asarray((kernels @ self.top) / (kernels @ self.bottom))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Together:
+    """All candidates' instruments, and the held-out score's g/ω_p of every variable."""
+
+    candidates: tuple[Instruments, ...]
+    variance: LocalVariance
+    library: Library
+
+    def at(self, y: Floats) -> tuple[Floats, ...]:
+        functions, omega = self.library.internal(y), self.variance.at(y)
+        return (
+            *(part for c in self.candidates for part in c.at(y)),
+            *(functions / w[:, None] for w in omega.T),
+        )
+
+    @property
+    def ends(self) -> list[int]:
+        """Where each candidate's begin, then those of each variable."""
+        size, d = self.library.internal_size, self.variance.top.shape[1]
+        return [
+            0,
+            *np.cumsum([*(c.n_kernels + size for c in self.candidates), *[size] * d]).tolist(),
+        ]
+
+
+def _judge(
+    instruments: Instruments,
+    folds: WindowProducts,
+    likelihoods: list[WindowProducts],
+    sample: Sample,
+    variance: LocalVariance,
+) -> Candidate:
+    """folds and likelihoods: columns (n_folds, n_instruments, n_columns) of this candidate's instruments and of g/ω_p."""
+    at_sample = np.concatenate(instruments.at(sample.instrument), axis=1).T
+    step, functions, omega = sample.step, sample.functions, variance.at(sample.instrument)
+    scores: list[Floats] = []
+    variances: list[tuple[float | None, float | None]] = []
+    for p, likelihood in enumerate(likelihoods):
+        root, of_squares = (
+            _root(at_sample, omega[:, p] * step),
+            _root(at_sample, 2 * omega[:, p] ** 2 * step**2),
+        )
+        variances.append(
+            (
+                variance_over_bound(root @ at_sample, functions, step, omega[:, p] * step),
+                variance_over_bound(
+                    of_squares @ at_sample, functions, step, 2 * omega[:, p] ** 2 * step**2
+                ),
+            )
+        )
+        held_out_score = make_held_out_score(
+            likelihood.drift_design(TRAPEZOID),
+            likelihood.drift_response(p),
+            likelihood.functions[..., 0, :].sum(axis=0),
+        )
+        scores.append(
+            held_out(
+                root @ folds.drift_design(TRAPEZOID),
+                folds.drift_response(p) @ root.T,
+                held_out_score,
+            )
+        )
+    of_drift, of_diffusion = (_mean(values) for values in zip(*variances, strict=True))
+    total = None if of_drift is None or of_diffusion is None else np.sum(scores, axis=0)
+    return Candidate(instruments.n_kernels, instruments.bandwidth, total, of_drift, of_diffusion)
+
+
+def _root(at_sample: Floats, variance: Floats) -> Floats:
+    """V^(−1/2), instruments of all sizes being scaled alike."""
+    v = noise_covariance(at_sample, variance)
+    scale = np.sqrt(np.diag(v))
+    scale = np.where(scale > 0, scale, np.inf)
+    return inverse_square_root(v / np.outer(scale, scale), SMALLEST_EIGENVALUE) / scale
+
+
+def _mean(values: tuple[float | None, ...]) -> float | None:
+    known = [v for v in values if v is not None]
+    return float(np.mean(known)) if len(known) == len(values) else None

@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from grammar.terms import variable_name
 from worker.identification.checks.markov_tests import check_consecutive_samples, some_pairs
 from worker.identification.checks.reflecting_boundaries import find_walls
-from worker.identification.data.library import check_library_size, make_joint_library
+from worker.identification.data.library import check_library_size, make_library
 from worker.identification.data.nonpolynomial_terms import check_values
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.data.variables import check_independent, check_unwrapped
 from worker.identification.data.windows import Space, measure_space
 from worker.identification.errors import DimensionNotSupported, InvalidLibrary
 from worker.identification.estimation.estimator import NoiseHandling
-from worker.identification.estimation.kernel_choice import choose_instruments
 from worker.identification.estimation.kernel_grid import make_grid
 from worker.identification.estimation.problem import Problem, Structure
+from worker.identification.estimation.scalar_kernel_choice import choose_instruments
 from worker.identification.selection.criteria import BIC, Criterion
 from worker.identification.sums.block_sums import Summing, sums_here
 from worker.identification.sums.instruments import Instruments, make_instruments
@@ -59,19 +59,18 @@ class Settings:
     seed: int = 0
 
     def bounds_in(self, dimension: int) -> tuple[Range, ...]:
-        """Ends of every variable's domain, infinite where open."""
+        """Give the ends of every variable's domain, infinite where open."""
         return tuple(self.bounds.get(variable_name(i), (-np.inf, np.inf)) for i in range(dimension))
 
     def periods_in(self, dimension: int) -> tuple[float | None, ...]:
-        """Period of every variable, or None."""
+        """Give the period of every variable, or None."""
         return tuple(self.periods.get(variable_name(i)) for i in range(dimension))
 
 
 def problem_of(
     data: Trajectories, settings: Settings, report: Report, summing: Summing = sums_here
 ) -> Problem:
-    """Scales, library and instruments of these data. Raises IdentificationError where data and
-    settings do not fit."""
+    """Make scales, library and instruments for these data. Raises IdentificationError."""
     _check_estimator(data, settings)
     check_independent(data)
     periods = settings.periods_in(data.dimension)
@@ -81,7 +80,7 @@ def problem_of(
         column = Trajectories(data.states[:, i : i + 1], data.times, data.segments)
         check_consecutive_samples(some_pairs(column, scales, period), scales)
     report(0.15, "identifying", "summing over the increments")
-    library = make_joint_library(
+    library = make_library(
         space.scales,
         polynomial_degree=settings.polynomial_degree,
         fourier_harmonics=settings.fourier_harmonics,
@@ -138,15 +137,14 @@ def problem_of(
 
 
 def with_boundaries(problem: Problem, bounds: Sequence[Range]) -> Problem:
-    """The problem of one variable with the reflecting boundaries that its data show; on a circle
-    there are none."""
+    """Add the reflecting boundaries that data of one variable show; on a circle there are none."""
     if problem.period is not None or problem.library.dimension > 1:
         return problem
     return replace(problem, walls=find_walls(problem.data, bounds[0]))
 
 
 def states_of(data: Trajectories, space: Space) -> Floats:
-    """About 2·10⁴ samples, evenly over the record, in internal coordinates; (n, d)."""
+    """Take about 2·10⁴ samples, evenly over the record, in internal coordinates; (n, d)."""
     return space.internal(
         np.array(data.states[:: max(1, len(data.states) // 20_000)], dtype=np.float64)
     )

@@ -1,5 +1,4 @@
-"""What a window of one variable says by a sampling rule: its sums over cells, systems and residuals
-(docs/method.md §3).
+"""What a window of one variable says by a sampling rule (docs/method.md §3).
 
 E[X(t+Δ) − X(t) | X(t)] = ∫ E[b(X_s) | X(t)] ds, with the integral taken by a rule whose later
 points are data.
@@ -36,8 +35,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WindowsPass:
-    """Quadrature weights of Δt, Δt², a sampling rule's weights and what is `rough`; (n, n_columns,
-    n_nodes).
+    """A pass for the nodal sums of Δt, Δt², a rule's weights and rough terms; (n, n_columns, n_nodes).
 
     blocks    (n_blocks, 2) first sample of each and one past its last
     windows   which there are, and how many samples each has
@@ -64,7 +62,7 @@ class WindowsPass:
 
 
 def window_weights(rule: SamplingRule, chunk: Chunk, library: Library) -> Floats:
-    """Per-window weights whose kernel sums the systems need; (n, n_weights).
+    """Give the per-window weights whose kernel sums the systems need; (n, n_weights).
 
     D_l, D_l², then h Σ_j w_j g(y_j) and 2h Σ_j w_j D_j g(y_j) over the later points. The first two
     are Euler's.
@@ -84,8 +82,7 @@ def window_weights(rule: SamplingRule, chunk: Chunk, library: Library) -> Floats
 
 
 def drift_system(rule: SamplingRule, statistics: KernelStatistics, library: Library) -> WeakSystem:
-    """Equation (M30): X_{n+l} − X_n = D_l ≈ h Σ_j w_j b_{n+j}; by Euler's rule (M4), by the
-    trapezoid rule (M5)."""
+    """Set up (M30): X_{n+l} − X_n = D_l ≈ h Σ_j w_j b_{n+j}; (M4) by Euler's, (M5) by the trapezoid rule."""
     if rule.lead:
         return measurement_noise.drift_system(rule, statistics, library)
     return WeakSystem(_pooled_design(rule, statistics, library), statistics.sums[..., 0])
@@ -98,8 +95,7 @@ def diffusion_systems(
     kernels: Kernels,
     drift: Floats,
 ) -> tuple[WeakSystem, ...]:
-    """With the drift's part removed: D_l² − 2h Σ_j w_j D_j b̂_{n+j} ≈ h Σ_j w_j a_{n+j}, by Euler's
-    rule ΔX² − b̂² Δt² ≈ a Δt (M6).
+    """Set up D_l² − 2h Σ_j w_j D_j b̂_{n+j} ≈ h Σ_j w_j a_{n+j}; (M6) by Euler's rule.
 
     drift   (n_functions,) internal coefficients
 
@@ -127,7 +123,7 @@ def _pooled_design(rule: SamplingRule, statistics: KernelStatistics, library: Li
 def window_residuals(
     rule: SamplingRule, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats
 ) -> tuple[Floats, Floats]:
-    """Residuals of the drift's and of the diffusion's equation for single windows; each (n,).
+    """Give the residuals of the drift's and the diffusion's equation for single windows; each (n,).
 
     drift, diffusion   (n_functions,) internal coefficients
     """
@@ -146,7 +142,7 @@ def window_residuals(
 
 
 def window_design(rule: SamplingRule, chunk: Chunk, library: Library) -> Floats:
-    """What multiplies the drift's coefficients in a single window; (n, n_functions)."""
+    """Give what multiplies the drift's coefficients in a single window; (n, n_functions)."""
     if rule.lead:
         return measurement_noise.window_design(rule, chunk, library)
     if rule.is_explicit:
@@ -156,8 +152,7 @@ def window_design(rule: SamplingRule, chunk: Chunk, library: Library) -> Floats:
 
 
 def residual_variance(rule: SamplingRule, chunk: Chunk, diffusion: Floats) -> Floats:
-    """Variance of the drift's residual in a single window where the diffusion is this; both
-    (n,)."""
+    """Give the variance of the drift's residual in a window where the diffusion is this; both (n,)."""
     of_motion = np.asarray(diffusion * chunk.steps[rule.lead : rule.lead + rule.last].sum(axis=0))
     if rule.noise is None:
         return of_motion

@@ -1,6 +1,6 @@
 """Sums over windows of kernel-weighted products, block by block: all that the estimators need of the data."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -40,7 +40,7 @@ class WeakSystem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KernelStatistics:
-    """Sums over windows n with instrument z_n, their first point; `+` merges disjoint sets of windows. Internal units throughout.
+    """Sums over windows n with instrument z_n, their first point. Internal units throughout.
 
     n_windows       number of windows
     cells           whose nodes they are at
@@ -48,7 +48,6 @@ class KernelStatistics:
     time_squared    (n_blocks, n_nodes)                     of Σ f(z_n) Δt²
     at_instrument   (n_blocks, n_kernels, n_functions)      Σ K_j(z_n) g_k(z_n) Δt; n_nodes for n_kernels where there are none
     sums            (n_blocks, n_kernels, n_weights)        Σ K_j(z_n) w_n of a sampling rule's weights
-    totals          (n_weights,)                            Σ w_n
     """
 
     n_windows: int
@@ -57,7 +56,6 @@ class KernelStatistics:
     time_squared: Floats
     at_instrument: Floats
     sums: Floats
-    totals: Floats
 
     @property
     def nodes(self) -> Floats:
@@ -69,7 +67,7 @@ class KernelStatistics:
         return kernels_at_nodes(kernels, self.cells)
 
     def of_blocks(self, every: int) -> "KernelStatistics":
-        """Those of every k-th block only; `time`, `totals` and the number of windows in proportion."""
+        """Those of every k-th block only; `time` and the number of windows in proportion."""
         chosen = self.sums[::every]
         share = len(chosen) / len(self.sums)
         return KernelStatistics(
@@ -79,7 +77,6 @@ class KernelStatistics:
             self.time_squared[::every],
             self.at_instrument[::every],
             chosen,
-            share * self.totals,
         )
 
     def under(self, kernels: Kernels) -> "KernelStatistics":
@@ -91,20 +88,21 @@ class KernelStatistics:
             sums=_weighted(at_nodes, self.sums),
         )
 
-    def __add__(self, other: "KernelStatistics") -> "KernelStatistics":
-        if self.cells != other.cells:
-            raise ValueError(
-                "statistics on different cells do not add; make both with the same kernels and scales"
-            )
-        return KernelStatistics(
-            n_windows=self.n_windows + other.n_windows,
-            cells=self.cells,
-            time=self.time + other.time,
-            time_squared=np.concatenate([self.time_squared, other.time_squared]),
-            at_instrument=np.concatenate([self.at_instrument, other.at_instrument]),
-            sums=np.concatenate([self.sums, other.sums]),
-            totals=self.totals + other.totals,
+
+def merged(pieces: Sequence[KernelStatistics]) -> KernelStatistics:
+    """Merge statistics of disjoint sets of windows. Raises ValueError where they are on different cells."""
+    if any(piece.cells != pieces[0].cells for piece in pieces):
+        raise ValueError(
+            "statistics on different cells do not add; make all with the same kernels and scales"
         )
+    return KernelStatistics(
+        n_windows=sum(piece.n_windows for piece in pieces),
+        cells=pieces[0].cells,
+        time=np.sum([piece.time for piece in pieces], axis=0),
+        time_squared=np.concatenate([piece.time_squared for piece in pieces]),
+        at_instrument=np.concatenate([piece.at_instrument for piece in pieces]),
+        sums=np.concatenate([piece.sums for piece in pieces]),
+    )
 
 
 def _weighted(kernels_at_nodes: Floats, nodal: Floats) -> Floats:
@@ -172,7 +170,6 @@ def statistics_of(
         time_squared=nodal[:, 1],
         at_instrument=at_instrument,
         sums=nodal[:, 2:].transpose(0, 2, 1),
-        totals=nodal[:, 2:].sum(axis=(0, 2)),
     )
     return at_each if kernels is None else at_each.under(kernels)
 
@@ -192,7 +189,6 @@ def _empty(cells: Cells, n_kernels: int, n_functions: int, n_weights: int) -> Ke
         np.zeros((0, n)),
         np.zeros((0, n_kernels, n_functions)),
         np.zeros((0, n_kernels, n_weights)),
-        np.zeros(n_weights),
     )
 
 

@@ -30,8 +30,10 @@ y₀, y₁, y₂, y₃, instrument z."""
 
 
 def window_weights(chunk: Chunk, library: Library) -> Floats:
-    """1, D₂, D₁², D₃², then h times g(y₀), Σ w g(y_j) of the drift and of both diffusion equations,
-    and Σ 2 w D_j g(y_j) of these two; they do not depend on the noise's variance."""
+    """Give the per-window weights whose kernel sums the systems need; (n, n_weights).
+
+    They are 1, D₂, D₁², D₃², then h times g(y₀), Σ w g(y_j) of the drift and of both diffusion
+    equations, and Σ 2 w D_j g(y_j) of these two, whatever the noise's variance."""
     y = chunk.states[1:]
     distance = y - y[0]
     at = [library.internal(state) * chunk.step[:, None] for state in y]
@@ -46,7 +48,7 @@ def window_weights(chunk: Chunk, library: Library) -> Floats:
 
 
 def drift_system(rule: SamplingRule, statistics: KernelStatistics, library: Library) -> WeakSystem:
-    """Equation (M17): y₂ − y₀ ≈ (h/3)(b̃₀ + 4 b̃₁ + b̃₂)."""
+    """Set up (M17): y₂ − y₀ ≈ (h/3)(b̃₀ + 4 b̃₁ + b̃₂)."""
     return WeakSystem(
         _corrected(statistics.sums, library, _noise(rule).variance)[1], statistics.sums[..., 1]
     )
@@ -55,8 +57,7 @@ def drift_system(rule: SamplingRule, statistics: KernelStatistics, library: Libr
 def diffusion_systems(
     rule: SamplingRule, statistics: KernelStatistics, library: Library, drift: Floats
 ) -> tuple[WeakSystem, ...]:
-    """Equation (M32): (y_l − y₀)² over one step and over three, against ∫ 2(X_s − X₀) b + a and
-    twice the noise's variance."""
+    """Set up (M32): (y_l − y₀)² over one step and over three, with the noise's variance as an unknown."""
     sums, noise = statistics.sums, _noise(rule)
     at_zero, _, one, three, cross_one, cross_three = _corrected(sums, library, noise.variance)
     twice = 2 * (sums[..., 0] if noise.shape is None else at_zero @ noise.shape)
@@ -75,7 +76,7 @@ def diffusion_systems(
 def window_residuals(
     rule: SamplingRule, chunk: Chunk, library: Library, drift: Floats, diffusion: Floats
 ) -> tuple[Floats, Floats]:
-    """Residuals of the drift's equation, and of the diffusion's over three steps; each (n,)."""
+    """Give the residuals of the drift's equation, and of the diffusion's over three steps; each (n,)."""
     y, noise = chunk.states[1:], _noise(rule)
     shape = np.zeros_like(drift) if noise.shape is None else noise.shape
     slope = derivative_matrix(library, 0).T @ drift
@@ -94,7 +95,7 @@ def window_residuals(
 
 
 def window_design(rule: SamplingRule, chunk: Chunk, library: Library) -> Floats:
-    """What multiplies the drift's coefficients in a single window; (n, n_functions)."""
+    """Give what multiplies the drift's coefficients in a single window; (n, n_functions)."""
     later = _combined(OVER_TWO, [library.internal(y) for y in chunk.states[1:4]])
     return np.asarray(
         later @ noise_correction(library, _noise(rule).variance).T * chunk.step[:, None]
@@ -107,8 +108,7 @@ def _noise(rule: SamplingRule) -> ScalarNoise:
 
 
 def _corrected(sums: Floats, library: Library, variance: float) -> list[Floats]:
-    """The six groups of function sums, with every g replaced by its corrected g̃; each (…,
-    n_functions)."""
+    """Correct the six groups of function sums, g → g̃; each (…, n_functions)."""
     correction = noise_correction(library, variance).T
     size = library.internal_size
     return [sums[..., 4 + k * size : 4 + (k + 1) * size] @ correction for k in range(6)]
@@ -119,8 +119,7 @@ def _combined(weights: Sequence[float], of: Sequence[Floats]) -> Floats:
 
 
 def noise_correction(library: Library, variance: float) -> Floats:
-    """C with g̃ = C g and E[g̃(y + η)] = g(y) for Gaussian η of one variable: C = exp(−½ σ²
-    d²/dy²); (n_functions, n_functions).
+    """Give C = exp(−½ σ² d²/dy²), so that g̃ = C g has E[g̃(y + η)] = g(y) for Gaussian η of one variable.
 
     Exact for polynomials (Hermite) and harmonics; other terms are left as they are.
     """
@@ -168,15 +167,13 @@ class MeasurementNoise:
         return out
 
     def shared(self, p: int) -> Floats:
-        """Σ_r S_pr ∂_r, corrected and transposed: functions @ shared(p) is Σ_r S_pr (∂_r g)~;
-        (n_functions, n_functions)."""
+        """Give Σ_r S_pr ∂_r, corrected and transposed: functions @ shared(p) is Σ_r S_pr (∂_r g)~."""
         slope = np.einsum("r,rjk->jk", self.covariance[p], np.stack(self._derivatives))
         return np.asarray((slope @ self.correction).T)
 
 
 def derivative_matrix(library: Library, variable: int) -> Floats:
-    """D with ∂g_k/∂y_variable = Σ_j D_kj g_j, harmonics of one variable included; (n_functions,
-    n_functions)."""
+    """Give D with ∂g_k/∂y_variable = Σ_j D_kj g_j, harmonics of one variable included."""
     exponents = library.internal_exponents
     place = {e: j for j, e in enumerate(exponents)}
     out = np.zeros((library.internal_size,) * 2)
@@ -200,7 +197,7 @@ Harmonic = tuple[str, float]
 
 
 def _harmonics(library: Library) -> list[Harmonic | None]:
-    """The terms that are not monomials, as harmonics; None where a term is something else."""
+    """Read the terms that are not monomials as harmonics; None where a term is something else."""
     scale = np.pi if library.period is not None else library.unit
     found: list[Harmonic | None] = []
     for k in library.other:

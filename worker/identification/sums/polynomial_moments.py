@@ -135,7 +135,6 @@ def _as_trapezoid_sums(
         time_squared=step**2 * powers[:, 0],
         at_instrument=np.moveaxis(at_instrument, 0, 1),
         sums=np.moveaxis(nodal, 0, 1),
-        totals=nodal.reshape(-1, nodal.shape[2]).sum(axis=0),
     )
     return at_each if kernels is None else at_each.under(kernels)
 

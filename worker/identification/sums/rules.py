@@ -1,5 +1,4 @@
-"""Sampling rules as tables of weights: what a window of samples says about every component
-(docs/method.md §§3, 10, 11).
+"""Sampling rules as tables of weights (docs/method.md §§3, 10, 11).
 
 With D_k = X_k − X_0 the displacements inside a window of equal steps h, a rule is a quadrature of
 
@@ -91,7 +90,7 @@ class SamplingRule:
         return self.over or len(self.drift) - 1
 
     def at_stride(self, stride: int) -> "SamplingRule":
-        """The same rule on every stride-th sample."""
+        """Give the same rule on every stride-th sample."""
         return replace(self, stride=stride)
 
 
@@ -163,12 +162,12 @@ RULES = {rule.name: rule for rule in (EULER, TRAPEZOID, SIMPSON)}
 
 
 def other_rule(rule: SamplingRule) -> SamplingRule | None:
-    """The other rule that the same sums serve."""
+    """Give the other rule that the same sums serve."""
     pairs = {EULER.name: TRAPEZOID, TRAPEZOID.name: EULER}
     return pairs[rule.name].at_stride(rule.stride) if rule.name in pairs else None
 
 
 def crosses_of(rule: SamplingRule) -> tuple[Cross, ...]:
-    """The products D_k b(X_j) that the sums for a rule hold."""
+    """List the products D_k b(X_j) that the sums for a rule hold."""
     other = other_rule(rule)
     return tuple(sorted({cross for r in (rule, other) if r is not None for cross, _ in r.cross}))

@@ -6,9 +6,9 @@ import pytest
 from worker.documents.generator import analysis_of
 from worker.generator.analysis import analyse, analysis
 from worker.generator.circle.correlations import CircleCorrelations
-from worker.generator.line.passages.distribution import PassageCurve
 from worker.generator.process import FloatArray, ScalarProcess
 from worker.generator.quantities.correlations import Memory
+from worker.generator.quantities.passage import PassageCurve
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.uncertainty.confidence_intervals import intervals_over
 

@@ -9,7 +9,8 @@ from worker.generator.analysis import analyse
 from worker.generator.numerics.laplace_inversion import from_transform
 from worker.generator.process import ScalarProcess
 from worker.generator.quantities.correlations import Memory, NoMemory
-from worker.generator.quantities.report import GeneratorReport, autocorrelation, power_spectrum
+from worker.generator.quantities.report import GeneratorReport
+from worker.generator.request import autocorrelation, power_spectrum
 
 INF = np.inf
 

@@ -9,11 +9,11 @@ from worker.generator.analysis import analyse
 from worker.generator.errors import UnresolvedLandscapeError
 from worker.generator.line import analysis
 from worker.generator.line.domain import domain_scan
-from worker.generator.line.stationary import StationaryLaw
 from worker.generator.numerics.quadrature import NODES, WEIGHTS
 from worker.generator.process import FloatArray, ScalarProcess
 from worker.generator.quantities.correlations import Memory
 from worker.generator.quantities.report import GeneratorReport, Range
+from worker.generator.quantities.stationary import StationaryLaw
 
 AT = 7.48
 

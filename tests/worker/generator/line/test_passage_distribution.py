@@ -7,8 +7,8 @@ import pytest
 from scipy.special import erfc, log_ndtr, ndtr
 
 from worker.generator.analysis import analyse
-from worker.generator.line.passages.distribution import NoCurve, PassageCurve
 from worker.generator.process import FloatArray, ScalarProcess
+from worker.generator.quantities.passage import NoCurve, PassageCurve
 
 Law = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 

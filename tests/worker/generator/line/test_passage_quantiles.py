@@ -6,8 +6,8 @@ from scipy.special import erfcinv
 
 from worker.documents.generator import analysis_of
 from worker.generator.analysis import analyse, analysis
-from worker.generator.line.passages.distribution import PROBABILITIES, PassageCurve
 from worker.generator.process import ScalarProcess
+from worker.generator.quantities.passage import PROBABILITIES, PassageCurve
 from worker.generator.uncertainty.confidence_intervals import intervals_over
 
 

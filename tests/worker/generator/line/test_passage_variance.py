@@ -7,9 +7,8 @@ import pytest
 from scipy.integrate import quad
 
 from worker.generator.analysis import analyse
-from worker.generator.line.passages.distribution import PROBABILITIES
-from worker.generator.line.passages.mean_times import Passage
 from worker.generator.process import ScalarProcess
+from worker.generator.quantities.passage import PROBABILITIES, Passage
 
 Function = Callable[[float], float]
 

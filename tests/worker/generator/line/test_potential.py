@@ -5,9 +5,9 @@ import pytest
 
 from worker.documents.generator import analysis_of
 from worker.generator.analysis import analyse, analysis
-from worker.generator.line.stationary import StationaryLaw
 from worker.generator.process import FloatArray, ScalarProcess
 from worker.generator.quantities.report import GeneratorReport
+from worker.generator.quantities.stationary import StationaryLaw
 from worker.generator.uncertainty.confidence_intervals import intervals_over
 from worker.generator.uncertainty.intervals import Intervals, Range
 

@@ -14,8 +14,9 @@ from worker.generator.plane.box.box_search import settled_box
 from worker.generator.plane.box.initial_rectangle import first_rectangle
 from worker.generator.plane.grid_refinement import solve
 from worker.generator.process import DiffusionProcess
-from worker.generator.quantities.multivariate_distribution import SpatialLaw
-from worker.generator.quantities.report import GeneratorReport, Questions
+from worker.generator.quantities.report import GeneratorReport
+from worker.generator.quantities.stationary import SpatialLaw
+from worker.generator.request import Questions
 from worker.jobs.parameters import process_of
 
 pytestmark = pytest.mark.slow

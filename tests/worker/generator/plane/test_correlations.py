@@ -9,7 +9,8 @@ from worker.generator.analysis import analyse
 from worker.generator.plane.analysis import analysed_in_the_plane
 from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.correlations import Memory
-from worker.generator.quantities.report import GeneratorReport, Questions
+from worker.generator.quantities.report import GeneratorReport
+from worker.generator.request import Questions
 from worker.jobs.parameters import process_of
 
 Terms = dict[str, dict[str, float]]

@@ -6,8 +6,8 @@ import pytest
 from contract.generator import ModelTerms
 from worker.generator.analysis import analyse
 from worker.generator.process import FloatArray
-from worker.generator.quantities.multivariate_distribution import SpatialLaw
 from worker.generator.quantities.report import GeneratorReport
+from worker.generator.quantities.stationary import SpatialLaw
 from worker.jobs.parameters import process_of
 
 

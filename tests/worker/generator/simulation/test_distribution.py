@@ -6,8 +6,8 @@ from scipy.linalg import solve_continuous_lyapunov
 
 from contract.generator import ModelTerms
 from worker.generator.analysis import analyse
-from worker.generator.simulation.distribution import SimulatedLaw, simulated_law
-from worker.generator.simulation.estimates import Simulated
+from worker.generator.quantities.simulated import Simulated, SimulatedLaw
+from worker.generator.simulation.distribution import simulated_law
 from worker.generator.simulation.runs import run
 from worker.generator.simulation.steps import stepper_of
 from worker.jobs.parameters import process_of

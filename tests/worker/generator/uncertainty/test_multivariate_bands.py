@@ -12,8 +12,9 @@ from worker.generator.plane.analysis import analysed_in_the_plane
 from worker.generator.plane.density_grid import interpolated, on_the_rectangle
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.quantities.correlations import Memory
-from worker.generator.quantities.multivariate_distribution import SpatialLaw
-from worker.generator.quantities.report import GeneratorReport, Questions
+from worker.generator.quantities.report import GeneratorReport
+from worker.generator.quantities.stationary import SpatialLaw
+from worker.generator.request import Questions
 from worker.generator.uncertainty.confidence_intervals import intervals_over
 from worker.generator.uncertainty.intervals import Intervals
 from worker.jobs.parameters import process_of

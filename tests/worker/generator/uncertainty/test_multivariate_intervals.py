@@ -8,7 +8,7 @@ from worker.documents.generator import analysis_of
 from worker.generator.analysis import Analysis, analyse, analysis
 from worker.generator.plane.analysis import analysed_in_the_plane
 from worker.generator.process import DiffusionProcess
-from worker.generator.quantities.report import Questions
+from worker.generator.request import Questions
 from worker.generator.uncertainty.confidence_intervals import intervals_over
 from worker.jobs.parameters import process_of
 

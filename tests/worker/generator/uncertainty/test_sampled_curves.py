@@ -7,10 +7,10 @@ import pytest
 
 from worker.documents.generator import analysis_of
 from worker.generator.analysis import Analysis, analyse, analysis
-from worker.generator.line.spectrum import Spectrum
 from worker.generator.process import FloatArray, ScalarProcess
 from worker.generator.quantities.correlations import Memory
 from worker.generator.quantities.report import GeneratorReport
+from worker.generator.quantities.spectrum import Spectrum
 from worker.generator.uncertainty.confidence_intervals import intervals_over
 
 THETAS = np.linspace(0.8, 1.2, 41)

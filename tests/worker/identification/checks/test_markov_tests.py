@@ -121,14 +121,14 @@ def test_stages_of_stationary_records_agree_as_often_as_chance_says() -> None:
         data = from_arrays([_ou(4_000, 0.05, 100 + seed)], 0.05)
         scales = measure_scales(data)
         found = identify(
-            Problem(data, Space((scales,), (None,)), make_library(scales), make_kernels(scales)),
+            Problem(data, Space((scales,), (None,)), make_library((scales,)), make_kernels(scales)),
             "trapezoid",
             "none",
         )
         b, a = found.drift[0].estimate.internal, found.diffusion[0, 0].estimate.internal
         walk = chunks(data, scales, block_edges(data, 1))
         scores = score_tests(
-            walk, TRAPEZOID, make_library(scales), b, a, longest_duration(data) / scales.time
+            walk, TRAPEZOID, make_library((scales,)), b, a, longest_duration(data) / scales.time
         )
         assert scores.drift_stages is not None
         assert scores.noise_stages is not None

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from worker.identification.data.candidate_terms import MOST_TERMS, candidate_terms
-from worker.identification.data.library import check_library_size, make_joint_library
+from worker.identification.data.library import check_library_size, make_library
 from worker.identification.data.terms import evaluate
 from worker.identification.data.trajectories import Scales
 from worker.identification.errors import InvalidLibrary, TooFewSamples
@@ -43,7 +43,7 @@ def test_a_library_too_large_to_judge_is_refused_before_it_is_made() -> None:
 
 
 def test_more_terms_than_the_data_can_judge_are_refused() -> None:
-    library = make_joint_library((_scales(0, 1), _scales(0, 1)), periods=(None, None))
+    library = make_library((_scales(0, 1), _scales(0, 1)), periods=(None, None))
     with pytest.raises(TooFewSamples, match="15 terms"):
         check_library_size(library, 149)
     check_library_size(library, 150)
@@ -51,7 +51,7 @@ def test_more_terms_than_the_data_can_judge_are_refused() -> None:
 
 def test_a_power_of_an_angle_is_refused_by_its_name() -> None:
     with pytest.raises(InvalidLibrary, match="y is periodic"):
-        make_joint_library(
+        make_library(
             (_scales(0, 1), _scales(0, np.pi)), periods=(None, 2 * np.pi), extra_terms=("x*y^2",)
         )
 
@@ -60,7 +60,7 @@ def test_a_power_of_an_angle_is_refused_by_its_name() -> None:
 def test_terms_are_their_internal_functions(origins: tuple[float, float]) -> None:
     units = 0.5, 2.0
     scales = tuple(_scales(o, u) for o, u in zip(origins, units, strict=True))
-    library = make_joint_library(
+    library = make_library(
         scales, periods=(None, None), polynomial_degree=4, extra_terms=("x/(1+y^2)", "x^2*y^3")
     )
     y = np.random.default_rng(0).uniform(-1, 1, (20, 2))
@@ -77,7 +77,7 @@ def test_terms_are_their_internal_functions(origins: tuple[float, float]) -> Non
 
 @pytest.mark.parametrize("origin", [0.0, 1.5, 1e5])
 def test_raw_coefficients_give_back_the_function_near_the_origin_and_far(origin: float) -> None:
-    library = make_joint_library(
+    library = make_library(
         (_scales(origin, 1.0), _scales(0.0, 1.0)), periods=(None, None), polynomial_degree=3
     )
     assert library.near_origin == (origin < 10)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from worker.identification.data.library import make_joint_library, make_library
+from worker.identification.data.library import make_library
 from worker.identification.data.nonpolynomial_terms import check_values, dependences
 from worker.identification.data.trajectories import from_arrays, measure_scales
 from worker.identification.data.windows import Space
@@ -22,7 +22,7 @@ def _walk(low: float, n: int = 4_000):
 
 
 def _library(data, *terms: str, degree: int = 3):
-    return make_library(measure_scales(data), polynomial_degree=degree, extra_terms=terms)
+    return make_library((measure_scales(data),), polynomial_degree=degree, extra_terms=terms)
 
 
 @pytest.mark.parametrize("term", ["sqrt(x)", "log(x)", "x^0.5", "1/(x-x)"])
@@ -39,7 +39,7 @@ def test_a_term_without_a_value_on_the_data_is_refused_with_the_place(term: str)
 def test_samples_outside_the_segments_do_not_count() -> None:
     data = _walk(0.5)
     data.states[2000] = np.nan
-    check_values(data, make_library(measure_scales(_walk(0.5)), extra_terms=("log(x)",)))
+    check_values(data, make_library((measure_scales(_walk(0.5)),), extra_terms=("log(x)",)))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_dependent_terms_are_named_with_what_they_are_made_of(terms, expected) -
 def test_dependence_across_variables_and_in_any_unit() -> None:
     states = np.random.default_rng(0).normal(0, [1e-9, 1e4], (2_000, 2))
     scales = tuple(measure_scales(from_arrays([x], 1.0)) for x in states.T)
-    library = make_joint_library(
+    library = make_library(
         scales, polynomial_degree=2, extra_terms=("(x+y)^2", "exp(-y^2/1e9)"), periods=(None, None)
     )
     y = (states - library.origins) / np.array(library.units)

@@ -124,7 +124,7 @@ def test_how_the_diffusion_varies_is_known_through_noise_as_well_as_the_instrume
 
 def test_corrected_functions_average_to_the_functions() -> None:
     x = np.random.default_rng(0).normal(0, 0.6, 1000)
-    library = make_library(measure_scales(from_arrays([x], 1.0)))
+    library = make_library((measure_scales(from_arrays([x], 1.0)),))
     generator, variance = np.random.default_rng(1), 0.04
     y = 0.3 + np.sqrt(variance) * generator.standard_normal(400_000)
     corrected = library.internal(y) @ noise_correction(library, variance).T

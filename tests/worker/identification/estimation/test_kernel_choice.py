@@ -47,7 +47,7 @@ def _problem(
     return Problem(
         data,
         Space((scales,), (period,)),
-        make_library(scales, period=period, **library),
+        make_library((scales,), periods=(period,), **library),
         kernels,
         grid=grid,
     )
@@ -233,7 +233,7 @@ def test_changing_units_changes_no_choice(paths, scale: float, offset: float, ti
 
 def _choice(data: Trajectories) -> tuple[KernelChoice, float]:
     problem = _problem(data)
-    return choose_kernels(problem, TRAPEZOID, *_at_nodes(problem))[1], problem.scales.unit
+    return choose_kernels(problem, TRAPEZOID, *_at_nodes(problem)).choice, problem.scales.unit
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from benchmarks.simulation import simulate_system
-from worker.identification.data.library import make_joint_library
+from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.data.windows import measure_space
 from worker.identification.estimation.estimator import identify
@@ -128,7 +128,7 @@ def fit_jointly(remembered: Callable[..., Any]) -> Callable[..., Fitted]:
     ) -> Fitted:  # fmt: skip
         periods = periods or (None,) * data.dimension
         space = measure_space(data, periods)
-        terms = make_joint_library(space.scales, periods=periods, **library)  # type: ignore[arg-type]
+        terms = make_library(space.scales, periods=periods, **library)  # type: ignore[arg-type]
         instruments = make_instruments(
             space.internal(np.array(data.states)), terms, periods, count=count
         )

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from benchmarks.simulation import simulate_system
-from worker.identification.data.library import make_joint_library
+from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.data.windows import measure_space
-from worker.identification.estimation.kernel_choice import choose_instruments
 from worker.identification.estimation.problem import Problem
+from worker.identification.estimation.scalar_kernel_choice import choose_instruments
 from worker.identification.sums.instruments import Instruments, make_instruments
 
 PLANE = (None, None)
@@ -18,7 +18,7 @@ PLANE = (None, None)
 
 def _problem(data: Trajectories) -> tuple[Problem, np.ndarray]:
     space = measure_space(data, PLANE)
-    library = make_joint_library(space.scales, polynomial_degree=3, periods=PLANE)
+    library = make_library(space.scales, polynomial_degree=3, periods=PLANE)
     y = space.internal(data.states[::10])
     return Problem(data, space, library, make_instruments(y, library, PLANE, count=50)), y
 

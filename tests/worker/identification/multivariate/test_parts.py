@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from worker.identification.checks.positivity import indefinite
-from worker.identification.data.library import make_joint_library
+from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import (
     PAIRS,
     Trajectories,
@@ -35,7 +35,7 @@ def test_kernels_stand_where_the_data_are() -> None:
     angle = rng.uniform(0, 2 * np.pi, 5_000)
     ring = np.stack([np.cos(angle), np.sin(angle)], axis=1) + 0.05 * rng.standard_normal((5_000, 2))
     space = _space(from_arrays([ring], 1.0))
-    library = make_joint_library(space.scales, periods=space.periods)
+    library = make_library(space.scales, periods=space.periods)
     instruments = make_instruments(space.internal(ring.copy()), library, space.periods, count=50)
     assert 20 <= instruments.n_kernels <= 50
     # Standard deviation 1/√2 of each coordinate: in the embedding the ring has radius √2, and nothing stands inside it.
@@ -45,7 +45,7 @@ def test_kernels_stand_where_the_data_are() -> None:
 def test_a_kernel_on_a_circle_is_the_same_on_both_sides_of_the_cut() -> None:
     angles = np.random.default_rng(0).uniform(-180, 180, (5_000, 2))
     space = _space(from_arrays([angles], 1.0), (360.0, 360.0))
-    library = make_joint_library(space.scales, periods=space.periods)
+    library = make_library(space.scales, periods=space.periods)
     instruments = make_instruments(space.internal(angles.copy()), library, space.periods, count=30)
     left, right = (space.internal(np.array([[x, 20.0]])) for x in (-179.999, 179.999))
     np.testing.assert_allclose(instruments.kernels(left), instruments.kernels(right), atol=1e-4)
@@ -54,7 +54,7 @@ def test_a_kernel_on_a_circle_is_the_same_on_both_sides_of_the_cut() -> None:
 def test_the_librarys_functions_are_tapered_away_from_the_data() -> None:
     sample = np.random.default_rng(0).standard_normal((5_000, 2))
     space = _space(from_arrays([sample], 1.0))
-    library = make_joint_library(space.scales, periods=space.periods)
+    library = make_library(space.scales, periods=space.periods)
     instruments = make_instruments(space.internal(sample.copy()), library, space.periods, count=50)
     _, functions = instruments.at(space.internal(np.array([[30.0, -30.0]])))
     assert np.abs(functions).max() < 1e-6
@@ -67,7 +67,7 @@ def test_the_librarys_functions_are_tapered_away_from_the_data() -> None:
 def test_noise_corrected_functions_have_the_functions_as_their_mean() -> None:
     sample = np.random.default_rng(0).standard_normal((500, 2)) * [1.0, 3.0] + [0.5, -4.0]
     space = _space(from_arrays([sample], 1.0))
-    library = make_joint_library(space.scales, periods=space.periods, polynomial_degree=5)
+    library = make_library(space.scales, periods=space.periods, polynomial_degree=5)
     covariance = np.array([[0.04, 0.01], [0.01, 0.02]])
     noise = MeasurementNoise(covariance, library)
     # Gauss–Hermite quadrature is exact for these polynomials.
@@ -145,7 +145,7 @@ def test_products_are_what_they_say() -> None:
     states = np.random.default_rng(2).standard_normal((60, 3))
     data = from_arrays([states], 0.5)
     space = _space(data)
-    library = make_joint_library(space.scales, periods=space.periods, polynomial_degree=2)
+    library = make_library(space.scales, periods=space.periods, polynomial_degree=2)
     rule = SIMPSON
     (stretch,) = stretches(data, space, block_edges(data, 1), rule.windows)
     products = products_of(stretch, space, library, rule)

@@ -54,7 +54,7 @@ def drift_equations(data: Trajectories, degree: int = 4) -> tuple[NormalEquation
     problem = Problem(
         data,
         Space((scales,), (None,)),
-        make_library(scales, polynomial_degree=degree),
+        make_library((scales,), polynomial_degree=degree),
         make_kernels(scales),
     )
     statistics = gather_for(problem, EULER)

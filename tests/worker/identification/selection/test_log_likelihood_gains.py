@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from worker.identification.data.library import Library, make_joint_library
+from worker.identification.data.library import Library, make_library
 from worker.identification.data.trajectories import Scales
 from worker.identification.equations.regression import NormalEquations
 from worker.identification.selection import log_likelihood_gains as gains_module
@@ -32,7 +32,7 @@ def library_of(origins: Sequence[float], degree: int, extra_terms: tuple[str, ..
         Scales(o, 0.5, (o - 0.5, o + 0.5), o - 0.5, o + 0.5, o, 0.25, 1.0, np.ones(1), 100.0)
         for o in origins
     ]
-    return make_joint_library(
+    return make_library(
         scales, polynomial_degree=degree, extra_terms=extra_terms, periods=(None,) * len(origins)
     )
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worker.identification.data.library import make_joint_library, make_library
+from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import Scales
 from worker.identification.selection.exact import supports
 from worker.identification.selection.exact.supports import Exact, support_basis
@@ -33,7 +33,7 @@ def _scales(origin: float, unit: float) -> Scales:
 @pytest.mark.parametrize("origin", [0.0, 0.25, 3.0, 1e3, 1e6])
 @pytest.mark.parametrize("support", [s for k in (1, 2, 3) for s in combinations(range(5), k)])
 def test_raw_coefficients_give_back_the_function(origin: float, support: tuple[int, ...]) -> None:
-    library = make_library(_scales(origin, 0.5))
+    library = make_library((_scales(origin, 0.5),))
     basis = support_basis(library, support)
     values = np.arange(1.0, len(support) + 1)
     raw = basis.raw_coefficients(values)
@@ -53,7 +53,7 @@ def test_raw_coefficients_give_back_the_function(origin: float, support: tuple[i
 )
 @settings(max_examples=25, deadline=None)
 def test_rows_stay_far_from_parallel_wherever_the_origin_is(origin: float, unit: float) -> None:
-    library = make_library(_scales(origin, unit))
+    library = make_library((_scales(origin, unit),))
     for support in combinations(range(5), 3):
         rows = support_basis(library, support).rows
         singular = np.linalg.svd(
@@ -91,7 +91,7 @@ def test_bases_are_those_of_rational_arithmetic(
 ) -> None:
     scales = [_scales(origin, unit) for origin in origins]
     degree = 6 if len(origins) == 1 else 3
-    library = make_joint_library(
+    library = make_library(
         scales, polynomial_degree=degree, extra_terms=("x^8",), periods=(None,) * len(origins)
     )
     support = tuple(sorted(data.draw(st.sets(st.integers(0, library.size - 1), min_size=1))))
@@ -121,7 +121,7 @@ def test_bases_are_those_of_rational_arithmetic(
 def test_with_the_bits_of_a_float_alone_a_basis_would_be_wrong(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    library, support = make_library(_scales(1e3, 0.3)), (2, 3, 4)
+    library, support = make_library((_scales(1e3, 0.3),)), (2, 3, 4)
     right = supports._from_terms(library, support).rows
     supports._precise_terms.cache_clear()
     monkeypatch.setattr(supports, "SPARE_BITS", 53 - 2 * library.lost_bits)

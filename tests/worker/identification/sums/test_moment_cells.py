@@ -13,7 +13,7 @@ from worker.identification.data.trajectories import (
     measure_scales,
 )
 from worker.identification.sums.cell_rules import window_weights
-from worker.identification.sums.kernel_statistics import KernelStatistics, gather
+from worker.identification.sums.kernel_statistics import KernelStatistics, gather, merged
 from worker.identification.sums.kernels import Kernels
 from worker.identification.sums.moment_cells import (
     CellMoments,
@@ -78,7 +78,7 @@ def test_statistics_of_split_trajectories_add_up_to_those_of_the_whole() -> None
     x = [np.cumsum(np.random.default_rng(s).normal(0, 0.1, 400)) for s in range(4)]
     whole = from_arrays(x, 0.1)
     scales = measure_scales(whole)
-    library, cells = make_library(scales), Cells(-3.0, 0.045, 134)
+    library, cells = make_library((scales,)), Cells(-3.0, 0.045, 134)
 
     rule = TRAPEZOID
 
@@ -89,10 +89,9 @@ def test_statistics_of_split_trajectories_add_up_to_those_of_the_whole() -> None
             walk, library, KERNELS, cells, lambda chunk: window_weights(rule, chunk, library)
         )
 
-    total, merged = statistics(x), statistics(x[:1]) + statistics(x[1:])
-    assert total.n_windows == merged.n_windows == 4 * 399
+    total, both = statistics(x), merged([statistics(x[:1]), statistics(x[1:])])
+    assert total.n_windows == both.n_windows == 4 * 399
     for name in ("at_instrument", "sums", "time_squared"):
         np.testing.assert_allclose(
-            getattr(total, name).sum(axis=0), getattr(merged, name).sum(axis=0), atol=1e-9
+            getattr(total, name).sum(axis=0), getattr(both, name).sum(axis=0), atol=1e-9
         )
-    np.testing.assert_allclose(total.totals, merged.totals, atol=1e-9)

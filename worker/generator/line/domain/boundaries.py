@@ -1,6 +1,5 @@
 """What happens at the two ends of the state space: who reaches them, and whether the density can be normalised there."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -10,10 +9,7 @@ from numpy.typing import NDArray
 from worker.generator.line.domain.domain_scan import DOUBLINGS, Window
 from worker.generator.numerics.quadrature import NODES, ORDER, TO_LEGENDRE
 from worker.generator.process import FloatArray, ScalarProcess, value, values
-
-Kind = Literal["natural", "entrance", "regular", "exit"]
-"""Feller's classes, equation (G33): natural and entrance ends are never reached, and from an entrance the process can start;
-regular ends are reached and left again, exits are reached and never left."""
+from worker.generator.quantities.boundary import End, Kind, Zone
 
 ZERO = 1e-10
 """Relative size below which a(end) counts as zero."""
@@ -25,53 +21,6 @@ STEEP = 1e6
 """Power of ψ in the distance beyond which it is steeper than any power."""
 TOLERANCE = 1e-9
 """Distance of an exponent from its critical value below which it counts as critical."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Zone:
-    """Neighbourhood of an end where a has a simple zero: a = δ·α(δ), 2b/a = ±exponent/δ + g(δ), δ the distance to the end.
-
-    width         length of the zone [state]
-    exponent      2 b(end) / |a'(end)|, positive where the drift points inwards; the density behaves as δ^(exponent − 1)
-    log_alpha, g  Legendre coefficients of log α and g on (0, width)
-    """
-
-    width: float
-    exponent: float
-    log_alpha: FloatArray
-    g: FloatArray
-
-    def evaluate(self, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """g and log α at signed offsets from the end, any shape."""
-        t = 2 * np.abs(offset) / self.width - 1
-        return np.asarray(legval(t, self.g)), np.asarray(legval(t, self.log_alpha))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class End:
-    """One end of the state space.
-
-    at          where it is [state]; ±inf where open
-    kind        Feller's class
-    place       the end in words
-    problem     why there is no stationary law because of this end; None where it allows one
-    wall        a is positive here: the process arrives and is taken to be reflected
-    power       density ~ |o|^power in the distance o from the end (finite) or from the centre (infinite); None at a wall
-                or where the density falls faster than any power
-    growth      likewise a ~ |o|^growth
-    threshold   bottom of the continuous spectrum that this end brings [1/time]; inf where there is none
-    zone        where a vanishes linearly; else None
-    """
-
-    at: float
-    kind: Kind
-    place: str
-    problem: str | None = None
-    wall: bool = False
-    power: float | None = None
-    growth: float | None = None
-    threshold: float = np.inf
-    zone: Zone | None = None
 
 
 def classify_end(model: ScalarProcess, window: Window, side: Literal[-1, 1]) -> End:

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from worker.generator.line.domain.boundaries import End
 from worker.generator.line.domain.domain_scan import Window
 from worker.generator.line.domain.positive_diffusion import zeros_of_diffusion
-from worker.generator.line.fixed_points import FixedPoint
 from worker.generator.process import ScalarProcess
+from worker.generator.quantities.boundary import End
+from worker.generator.quantities.fixed_point import FixedPoint
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 
 from worker.generator.line.analysis import analysed_on_the_line
-from worker.generator.line.domain.boundaries import End
-from worker.generator.line.fixed_points import FixedPoint
 from worker.generator.line.landscape import Landscape
 from worker.generator.process import ScalarProcess
-from worker.generator.quantities.report import GeneratorReport, Questions, Range
+from worker.generator.quantities.boundary import End
+from worker.generator.quantities.fixed_point import FixedPoint
+from worker.generator.quantities.report import GeneratorReport, Range
+from worker.generator.request import Questions
 
 BEFORE_ESCAPE = (
     "the drift pushes outward only outside the range of the data: distribution, rates and times are those of the process "

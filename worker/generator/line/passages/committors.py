@@ -5,15 +5,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from worker.generator.line.domain.boundaries import End
-from worker.generator.line.fixed_points import FixedPoint
 from worker.generator.line.landscape import Landscape
-from worker.generator.line.passages.scale_function import (
-    log_resistance_between,
-    log_resistances_of_many,
-)
+from worker.generator.line.passages.scale_function import log_resistance_between
 from worker.generator.process import FloatArray, read_only
+from worker.generator.quantities.boundary import End
 from worker.generator.quantities.committor import Committed, Committor
+from worker.generator.quantities.fixed_point import FixedPoint
 from worker.generator.quantities.regions import Pair, facing_numbers
 
 N_POINTS = 101
@@ -80,17 +77,6 @@ def shares(log_resistances: FloatArray) -> FloatArray:
     none = np.full((*log_resistances.shape[:-1], 1), -np.inf)
     before = np.concatenate([none, np.logaddexp.accumulate(log_resistances, axis=-1)], axis=-1)
     return np.asarray(np.exp(before - before[..., -1:]))
-
-
-def committors_of_many(landscape: Landscape, pair: Pair, grid: FloatArray) -> FloatArray:
-    """(m, n) the committor of each of m models on the same panels, on a grid (n,) inside them."""
-    between = log_resistances_of_many(landscape, grid)
-    numbers = facing_numbers(pair)
-    return (
-        shares(between)
-        if numbers is None or numbers[0] < numbers[1]
-        else shares(between[..., ::-1])[..., ::-1]
-    )
 
 
 def round_the_circle(

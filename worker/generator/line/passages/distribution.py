@@ -1,21 +1,17 @@
 """The law of a passage time as a curve: its density and its distribution function."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
-from scipy.interpolate import CubicHermiteSpline
 
 from worker.generator.line.finite_volumes import Cells, cut_into_cells
 from worker.generator.line.landscape import Landscape
 from worker.generator.line.passages.transform import Chain
 from worker.generator.numerics.laplace_inversion import MOST_POINTS, contour, points_for
 from worker.generator.process import FloatArray, read_only
+from worker.generator.quantities.passage import NoCurve, PassageCurve
 from worker.generator.quantities.passage_time import Timing
 
-PROBABILITIES = (0.05, 0.25, 0.5, 0.75, 0.95)
-"""Quantiles that are given."""
 TAIL = 1e-3
 """Probability before the first and after the last time that is given."""
 LOWEST, HIGHEST, PER_DECADE, N_TIMES, N_BETWEEN = 1e-4, 1e4, 5, 80, 8
@@ -41,43 +37,6 @@ RARE = "the passage starts where the process hardly ever is, so the distribution
 
 Law = Callable[[FloatArray], FloatArray]
 """Times (k,) → density and distribution function there, (2, k)."""
-
-
-@dataclass(frozen=True, eq=False)
-class PassageCurve:
-    """The law of a passage time at times that show its body and its tail.
-
-    times        (n,) between the times by which it is over with probabilities 0.001 and 0.999 [time]
-    density      (n,) [1/time]
-    cumulative   (n,) probability that it is over by then
-    """
-
-    times: FloatArray
-    density: FloatArray
-    cumulative: FloatArray
-
-    @cached_property
-    def quantiles(self) -> tuple[float, ...]:
-        """Times by which it is over with each of `PROBABILITIES` [time]."""
-        spline = CubicHermiteSpline(self.times, self.cumulative, self.density)
-        found = (spline.solve(p, extrapolate=False) for p in PROBABILITIES)
-        rough = np.interp(PROBABILITIES, self.cumulative, self.times)
-        return tuple(
-            float(roots[0] if len(roots) else guess)
-            for roots, guess in zip(found, rough, strict=True)
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class NoCurve:
-    """Why there is none."""
-
-    reason: str
-
-
-def quantiles_of(law: PassageCurve | NoCurve) -> tuple[float, ...]:
-    """Times by which the passage is over with each of `PROBABILITIES` [time]; empty where there is no law."""
-    return law.quantiles if isinstance(law, PassageCurve) else ()
 
 
 def passage_cells(landscape: Landscape, low: float, high: float, coarser: int = 1) -> Cells:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.generator.line.fixed_points import FixedPoint
 from worker.generator.line.landscape import Landscape
 from worker.generator.process import FloatArray, ScalarProcess, values
+from worker.generator.quantities.fixed_point import FixedPoint
 from worker.generator.quantities.passage_time import Timing
 
 TOO_FLAT = 3.0

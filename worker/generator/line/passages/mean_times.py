@@ -1,36 +1,11 @@
 """Mean first-passage times, exact by quadrature: how long from one state until another is first reached."""
 
-from dataclasses import dataclass
-from typing import Annotated
-
 import numpy as np
 
-from worker.generator.line.domain.boundaries import End
 from worker.generator.line.finite_volumes import Cells
-from worker.generator.line.passages.distribution import NoCurve, PassageCurve
 from worker.generator.process import FloatArray
-from worker.generator.quantities.kinds import FINITE_TIME, POSITIVE, TIME
+from worker.generator.quantities.boundary import End
 from worker.generator.quantities.passage_time import Timing
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """First passage from one state to another [state].
-
-    mean_time  exact mean first-passage time of the model, equation (G14) [time]
-    kramers    Eyring–Kramers asymptotic formula for the same passage, equation (G15) [time]
-    deviation  standard deviation of the passage time, equation (G28) [time]; None where it is not looked at
-    law        of the passage time, equation (G29); or why it is not given
-    quantiles  times by which it is over with each of `PROBABILITIES` [time]; empty where there is no law
-    """
-
-    start: float
-    to: float
-    mean_time: Annotated[Timing, TIME]
-    kramers: Annotated[Timing, FINITE_TIME]
-    deviation: Annotated[Timing | None, TIME] = None
-    law: PassageCurve | NoCurve | None = None
-    quantiles: Annotated[tuple[float, ...], POSITIVE] = ()
 
 
 def mean_time(cells: Cells, ends: tuple[End, End], start: float, to: float) -> Timing:

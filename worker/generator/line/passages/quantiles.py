@@ -6,16 +6,11 @@ import numpy as np
 
 from worker.generator.line.finite_volumes import Cells
 from worker.generator.line.landscape import Landscape
-from worker.generator.line.passages.distribution import (
-    MOST_EDGES,
-    PROBABILITIES,
-    passage_cells,
-    relaxing_law,
-)
-from worker.generator.line.passages.mean_times import Passage
+from worker.generator.line.passages.distribution import MOST_EDGES, passage_cells, relaxing_law
 from worker.generator.line.passages.transform import Chain
 from worker.generator.numerics.laplace_inversion import points_for
 from worker.generator.process import FloatArray
+from worker.generator.quantities.passage import PROBABILITIES, Passage
 from worker.generator.quantities.passage_time import Timing
 
 COARSER = 4

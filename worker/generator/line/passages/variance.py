@@ -3,12 +3,13 @@
 import numba as nb
 import numpy as np
 
-from worker.generator.line.domain.boundaries import TOLERANCE, End
+from worker.generator.line.domain.boundaries import TOLERANCE
 from worker.generator.line.finite_volumes import Cells, cut_into_cells
 from worker.generator.line.landscape import Landscape
 from worker.generator.line.passages.distribution import RISE, rise_on_the_way
 from worker.generator.line.passages.transform import oriented
 from worker.generator.process import FloatArray
+from worker.generator.quantities.boundary import End
 from worker.generator.quantities.passage_time import Timing
 
 RESOLVED = 0.1

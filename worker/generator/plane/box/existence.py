@@ -7,7 +7,7 @@ import numpy as np
 from worker.generator.plane.box.box import CELLS, Box, words
 from worker.generator.plane.box.coordinates import lowest_diffusion
 from worker.generator.plane.box.escape import STARTS, escape
-from worker.generator.quantities.report import Questions
+from worker.generator.request import Questions
 
 NEGATIVE = 1e-3
 """Share of the law in places where the model's diffusion is not positive above which there is no answer."""

@@ -15,7 +15,7 @@ from worker.generator.plane.box.coordinates import lowest_diffusion
 from worker.generator.plane.box.existence import negative_share
 from worker.generator.plane.box.initial_rectangle import first_rectangle
 from worker.generator.process import DiffusionProcess, WithDomain
-from worker.generator.quantities.report import Questions
+from worker.generator.request import Questions
 
 MOST = 0.05
 """Share of its time that the process would spend where it is cut off, above which what is left says nothing about it."""

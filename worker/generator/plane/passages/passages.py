@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Annotated
 
 import numpy as np
 
-from worker.generator.line.fixed_points import FixedPoint
 from worker.generator.linear.fixed_points import gaussian_covariance
 from worker.generator.plane.finite_volumes import Schemes
 from worker.generator.plane.passages.committor import committed
@@ -15,7 +13,8 @@ from worker.generator.plane.passages.passage_mesh import Scene, Stage, scene_of
 from worker.generator.plane.passages.passage_moments import hit
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.quantities.committor import Committor
-from worker.generator.quantities.kinds import FINITE_TIME
+from worker.generator.quantities.fixed_point import FixedPoint
+from worker.generator.quantities.passage import SpatialPassage
 from worker.generator.quantities.passage_time import Timing
 from worker.generator.quantities.regions import Pair, Place, Region
 
@@ -27,20 +26,6 @@ NOT_HIT = (
 NUMBERS = (
     "two numbers name no states of a process of {dimension} coordinates; give points or regions"
 )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SpatialPassage:
-    """First passage between two places [state].
-
-    mean_time  from a point; from a region the mean over the stationary law restricted to it, equation (G50) [time]
-    deviation  standard deviation of the passage time, over its starts too [time]
-    """
-
-    start: Place
-    to: Place
-    mean_time: Annotated[Timing, FINITE_TIME]
-    deviation: Annotated[Timing | None, FINITE_TIME] = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,9 +9,10 @@ from worker.generator.plane.passages.committor import LEVELS as COMMITTOR_LEVELS
 from worker.generator.plane.passages.committor import at_corners
 from worker.generator.plane.passages.passage_mesh import with_process
 from worker.generator.plane.passages.passage_moments import LEVELS, Ground, log_moments
-from worker.generator.plane.passages.passages import Solved, SpatialPassage
+from worker.generator.plane.passages.passages import Solved
 from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.committor import Committed, Committor
+from worker.generator.quantities.passage import SpatialPassage
 from worker.generator.quantities.passage_time import Timing
 from worker.generator.quantities.regions import Region
 

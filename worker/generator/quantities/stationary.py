@@ -1,10 +1,39 @@
-"""The stationary law in two and more coordinates."""
+"""The stationary law: of one coordinate and of several."""
 
 from dataclasses import dataclass
 from typing import Annotated
 
 from worker.generator.process import FloatArray
-from worker.generator.quantities.kinds import DENSITY, NUMBER, PLACE, SHAPE
+from worker.generator.quantities.kinds import (
+    COVARIANCE,
+    DENSITY,
+    NUMBER,
+    PLACE,
+    POSITIVE_CURVE,
+    SHAPE,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StationaryLaw:
+    """The invariant probability law, equations (G1)–(G3).
+
+    mean        (d,) [state]; None where it does not exist
+    covariance  (d, d) [state²]; None where it does not exist
+    skewness    (d,) third standardised moment; None where it does not exist
+    kurtosis    (d,) fourth central moment over the squared variance, 3 for a Gaussian; None where it does not exist
+    grid        d arrays of points [state]
+    density     on the grid [1/state^d]
+    reason      which moments do not exist, and why
+    """
+
+    mean: Annotated[tuple[float | None, ...], PLACE]
+    covariance: Annotated[tuple[tuple[float | None, ...], ...], COVARIANCE]
+    skewness: Annotated[tuple[float | None, ...], SHAPE]
+    kurtosis: Annotated[tuple[float | None, ...], SHAPE]
+    grid: tuple[FloatArray, ...]
+    density: Annotated[FloatArray, POSITIVE_CURVE]
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,7 +53,7 @@ class SpatialLaw:
     """
 
     mean: Annotated[tuple[float | None, ...], PLACE]
-    covariance: Annotated[tuple[tuple[float | None, ...], ...], NUMBER]
+    covariance: Annotated[tuple[tuple[float | None, ...], ...], COVARIANCE]
     skewness: Annotated[tuple[float | None, ...], SHAPE]
     kurtosis: Annotated[tuple[float | None, ...], SHAPE]
     grid: tuple[FloatArray, ...]

@@ -1,0 +1,217 @@
+"""Intervals from few models that are analysed are those of all models that are drawn."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from worker.generator.analysis import analysis
+from worker.generator.process import DiffusionProcess, FloatArray, ScalarProcess
+from worker.generator.uncertainty import confidence_intervals as uncertainty
+from worker.generator.uncertainty.confidence_intervals import (
+    CHECKED,
+    LOOP,
+    REST,
+    confidence_intervals,
+    intervals_over,
+)
+from worker.generator.uncertainty.response_surface import (
+    Directions,
+    design,
+    design_size,
+    features,
+    quadratic,
+)
+from worker.identification.model_sampling import DrawnModels
+
+
+def cubic(c: FloatArray) -> ScalarProcess:
+    """Drift c₀ + c₁ x + c₂ x³, diffusion c₃."""
+    return ScalarProcess(
+        lambda x: c[0] + c[1] * x + c[2] * x**3,
+        lambda x: c[3] + 0 * x,
+        lambda x: c[1] + 3 * c[2] * x**2,
+    )
+
+
+def drawn(
+    centre: list[float],
+    deviations: list[float],
+    count: int = 4000,
+    make: Callable[[FloatArray], DiffusionProcess] = cubic,
+) -> DrawnModels[DiffusionProcess]:
+    normal = np.random.default_rng(3).standard_normal((count, len(centre)))
+    return DrawnModels(
+        np.array(centre) + normal * deviations, np.array(centre), np.zeros(count, np.int64), make
+    )
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[DiffusionProcess]:
+    """The models that are analysed, but for the reference itself."""
+    seen: list[DiffusionProcess] = []
+    call = uncertainty._Near.__call__
+
+    def counting(self: uncertainty._Near, process: DiffusionProcess) -> tuple[FloatArray, bool]:
+        seen.append(process)
+        return call(self, process)
+
+    monkeypatch.setattr(uncertainty._Near, "__call__", counting)
+    return seen
+
+
+def test_a_quadratic_function_is_found_from_its_values_on_the_design() -> None:
+    random = np.random.default_rng(0)
+    for count in (1, 2, 5):
+        curvature, slope = random.standard_normal((count, count)), random.standard_normal(count)
+
+        def value(
+            z: FloatArray, curvature: FloatArray = curvature, slope: FloatArray = slope
+        ) -> FloatArray:
+            return np.asarray(2 + z @ slope + np.einsum("ni,ij,nj->n", z, curvature, z))
+
+        steps, elsewhere = design(count), random.standard_normal((50, count))
+        assert len(steps) == design_size(count)
+        found = features(elsewhere) @ quadratic(value(steps)[:, None], count)
+        assert found[:, 0] == pytest.approx(value(elsewhere), abs=1e-9)
+        # Negative control: a cubic function is not.
+        wrong = features(elsewhere) @ quadratic(steps[:, :1] ** 3, count)
+        assert np.max(np.abs(wrong[:, 0] - elsewhere[:, 0] ** 3)) > 0.5
+
+
+def test_directions_are_those_in_which_models_differ() -> None:
+    random = np.random.default_rng(1)
+    steps = random.standard_normal((2000, 2))
+    factor = np.array([[1e6, 0.0], [0.0, 0.0], [0.0, 1e-6], [2e6, 3e-6]])
+    models = np.array([1.0, 2.0, 3.0, 4.0]) + steps @ factor.T
+    found = Directions.of(models, np.array([1.0, 2.0, 3.0, 4.0]))
+    assert found.count == 2
+    own = found.steps(models)
+    assert own.T @ own / len(own) == pytest.approx(np.eye(2), abs=1e-6)
+    assert found.at(own) == pytest.approx(models, rel=1e-9)
+
+
+def test_a_linear_process_has_the_percentiles_of_its_closed_form(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen, draws = counted(monkeypatch), drawn([0.0, -1.0, 0.0, 0.5], [0.0, 0.1, 0.0, 0.02])
+    found = confidence_intervals(analysis(cubic(draws.centre)), draws, 0.95)
+    assert len(seen) == design_size(2) + len(CHECKED)
+    rate, noise = -draws.coefficients[:, 1], draws.coefficients[:, 3]
+    for path, values in (
+        (("spectrum", "eigenvalues", "re", 0), rate),
+        (("stationary", "covariance", 0, 0), noise / (2 * rate)),
+        (("memory", "integrated_times", 0), 1 / rate),
+    ):
+        low, high = np.quantile(values, [0.025, 0.975], method="nearest")
+        # A hundredth of the width, which is what a quadratic function misses at two standard deviations of 10 %.
+        assert found.range(*path) == pytest.approx((low, high), abs=1e-2 * (high - low))
+    assert found.ergodic_share == 1
+
+
+def test_an_escape_time_and_its_curves_are_those_of_models_analysed_one_by_one() -> None:
+    draws = drawn([0.0, 1.0, -1.0, 0.25], [0.01, 0.05, 0.05, 0.01], 300)
+    reference = analysis(cubic(draws.centre))
+    found = confidence_intervals(reference, draws, 0.95)
+    direct = intervals_over([draws[k] for k in range(300)], reference, 0.95)
+    time, exact = found.range("passages", 0, "mean_time"), direct.range("passages", 0, "mean_time")
+    assert time == pytest.approx(exact, rel=2e-2)
+    for path in (
+        ("stationary", "density"),
+        ("effective_potential", "values"),
+        ("memory", "autocorrelation", 0),
+    ):
+        here, there = found.band(*path), direct.band(*path)
+        assert here is not None
+        assert there is not None
+        width = np.max(there[1] - there[0])
+        assert np.max(np.abs(np.array(here) - np.array(there))) < 0.05 * width
+    # Negative control: of other models they are others.
+    other = confidence_intervals(
+        reference, drawn([0.0, 1.0, -1.0, 0.25], [0.01, 0.05, 0.05, 0.02], 300), 0.95
+    )
+    assert other.range("passages", 0, "mean_time") != pytest.approx(exact, rel=0.1)
+
+
+def test_they_are_the_same_each_time() -> None:
+    draws = drawn([0.0, 1.0, -1.0, 0.25], [0.01, 0.05, 0.05, 0.01], 200)
+    first, second = (
+        confidence_intervals(analysis(cubic(draws.centre)), draws, 0.95) for _ in range(2)
+    )
+    assert first.ends.keys() == second.ends.keys()
+    for path, ends in first.ends.items():
+        np.testing.assert_array_equal(ends, second.ends[path])
+
+
+def test_where_a_well_vanishes_models_are_analysed_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    draws = drawn([0.0, 0.3, -1.0, 0.25], [0.0, 0.25, 0.0, 0.0])
+    reference = analysis(cubic(draws.centre))
+    seen = counted(monkeypatch)
+    found = confidence_intervals(reference, draws, 0.9)
+    assert len(seen) == design_size(1) + len(CHECKED) + LOOP
+    place = found.range("fixed_points", 2, "at", 0)
+    # One model in nine has but one fixed point, and none like it.
+    slopes = draws.coefficients[:LOOP, 1]
+    assert place == pytest.approx(
+        tuple(np.quantile(np.sqrt(slopes[slopes > 0]), [0.05, 0.95], method="nearest")), rel=1e-6
+    )
+    # What has no kink there needs no such models.
+    variance = found.range("stationary", "covariance", 0, 0)
+    exact = intervals_over([draws[k] for k in range(400)], reference, 0.9).range(
+        "stationary", "covariance", 0, 0
+    )
+    assert variance == pytest.approx(exact, rel=0.05)
+
+
+def test_too_many_directions_for_a_quadratic_are_analysed_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def waves(c: FloatArray) -> ScalarProcess:
+        k = np.arange(1, len(c) + 1)
+        return ScalarProcess(
+            lambda x: -x + np.sin(np.multiply.outer(x, k)) @ c,
+            lambda x: 1 + 0 * x,
+            lambda x: -1 + np.cos(np.multiply.outer(x, k)) @ (k * c),
+        )
+
+    draws = drawn([0.0] * 13, [0.01] * 13, 200, waves)
+    assert design_size(13) + len(CHECKED) >= LOOP
+    seen = counted(monkeypatch)
+    assert (
+        confidence_intervals(analysis(waves(draws.centre)), draws, 0.95).range(
+            "spectrum", "eigenvalues", "re", 0
+        )
+        is not None
+    )
+    assert len(seen) == LOOP
+
+
+def test_supports_of_few_models_count_as_much_as_they_should(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    draws = drawn([0.0, -1.0, 0.0, 0.5], [0.0, 0.01, 0.0, 0.01])
+    # One model in ten relaxes twice as fast.
+    draws.coefficients[::10, 1] *= 2
+    draws.support[::10] = 1
+    seen = counted(monkeypatch)
+    found = confidence_intervals(analysis(cubic(draws.centre)), draws, 0.95)
+    assert len(seen) == design_size(2) + len(CHECKED) + REST // 10
+    rate = found.range("spectrum", "eigenvalues", "re", 0)
+    assert rate is not None
+    assert rate[1] == pytest.approx(np.quantile(-draws.coefficients[:, 1], 0.975), rel=0.02)
+    assert rate[0] == pytest.approx(np.quantile(-draws.coefficients[:, 1], 0.025), rel=0.005)
+
+
+def test_models_that_run_away_are_a_share_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The cubic term is positive in one model of six.
+    draws = drawn([0.0, -1.0, -0.02, 0.5], [0.0, 0.05, 0.02, 0.0])
+    seen = counted(monkeypatch)
+    found = confidence_intervals(
+        analysis(cubic(draws.centre), observed_range=(-1.5, 1.5)), draws, 0.95
+    )
+    lawful = np.mean(draws.coefficients[:LOOP, 2] < 0)
+    assert found.ergodic_share == pytest.approx(lawful)
+    assert 0.7 < lawful < 0.95
+    # Then all are analysed as they are.
+    assert len(seen) == LOOP
