@@ -7,6 +7,7 @@ A dataset is a description and three NumPy files in `datasets/<tenant>/<id>/`; a
 import os
 import re
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
@@ -32,7 +33,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _Age = tuple[int, str]
 
 
-class DatasetStore:
+class DatasetStore(ABC):
     """Uploaded trajectories as three NumPy files beside their description.
 
     states.npy    (n_samples, d) float64          [state]
@@ -85,32 +86,33 @@ class DatasetStore:
         following = "{}-{}".format(*shown[-1]) if len(newest) > limit and shown else None
         return [dataset for dataset in found if dataset is not None], following
 
+    @abstractmethod
     def files(self, tenant: str, dataset_id: str) -> AbstractContextManager[Path]:
         """Return a local folder with the three files, valid inside the `with`.
 
         Raise KeyError where there is no such dataset, also where it is deleted while its files are
         opened.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def delete(self, tenant: str, dataset_id: str) -> bool:
         """Delete the dataset; return False where there is none."""
-        raise NotImplementedError
 
+    @abstractmethod
     def bytes_stored(self, tenant: str) -> int:
         """Return the bytes that the tenant's datasets take."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _described(self, place: str) -> Dataset | None:
-        raise NotImplementedError
+        """Return the description kept at the place, or None where there is none."""
 
+    @abstractmethod
     def _keep(self, place: str, dataset: Dataset, folder: Path) -> bool:
         """Copy the files; return whether this made the dataset, and no other process did."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _stamps(self, home: str) -> Mapping[str, Hashable]:
         """Return by dataset id a value that changes when the dataset is deleted and made again."""
-        raise NotImplementedError
 
 
 class LocalDatasetStore(DatasetStore):

@@ -210,7 +210,7 @@ def _line_prediction(answer: IdentifiedModel, process: SymbolicProcess) -> Predi
     for ends in ((first, last), (max(low, scales.low), min(high, scales.high))):
         chain = birth_death_chain(process, *ends)
         if chain is not None:
-            return ChainPrediction(chain, observable)
+            return ChainPrediction(chain, (observable,))
     return None
 
 

@@ -1,7 +1,6 @@
 """Conditional moments g(X_t) → E[g(X_{t+τ}) | X_t] of the model: line, circle, plane, linear."""
 
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,15 +160,17 @@ class Observable:
         return np.stack([z, z * z], axis=1)
 
 
-class Prediction(Protocol):
-    """Expected changes of g for every variable."""
+class Prediction:
+    """Expected changes of g for every variable.
 
-    @property
-    def observables(self) -> tuple[Observable, ...]:
-        """Observables of the variables, in their order."""
+    observables   observables of the variables, in their order
+    """
+
+    observables: tuple[Observable, ...]
 
     def covers(self, states: Floats) -> NDArray[np.bool_] | None:
         """Return (n,) flags of the states for which the model predicts; None: all."""
+        return None
 
     def increments(self, variable: int, states: Floats, time: float) -> Floats:
         """Return E[g(X_{t+time}) − g(X_t)] given the states (n, d) at t: (n, 2).
@@ -177,35 +178,28 @@ class Prediction(Protocol):
         Where the states hold measurement noise, return the function whose expectation over the
         noise is that.
         """
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ChainPrediction:
-    """Prediction by a birth-and-death chain."""
+class ChainPrediction(Prediction):
+    """Prediction of one variable by a birth-and-death chain."""
 
     chain: BirthDeathChain
-    observable: Observable
-
-    @property
-    def observables(self) -> tuple[Observable, ...]:
-        """Observable of the one variable."""
-        return (self.observable,)
-
-    def covers(self, states: Floats) -> None:
-        """Return None: the chain predicts for all states."""
-        return None
+    observables: tuple[Observable, ...]
 
     def increments(self, variable: int, states: Floats, time: float) -> Floats:
         """Return the expected change on the nodes, interpolated at the states."""
-        g = self.observable.values(self.chain.nodes)
+        (observable,) = self.observables
+        g = observable.values(self.chain.nodes)
         change = self.chain.transitions(time) @ g - g
-        if self.observable.noise:
-            change = change - self.observable.noise / 2 * self.chain.curvature(change)
+        if observable.noise:
+            change = change - observable.noise / 2 * self.chain.curvature(change)
         return self.chain.at(change, states[:, 0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LinearPrediction:
+class LinearPrediction(Prediction):
     """Prediction of a linear process in closed form.
 
     X_{t+τ} given X_t is Gaussian with mean m + e^{Jτ}(X_t − m) and covariance S − e^{Jτ} S e^{Jτ}ᵀ.
@@ -214,10 +208,6 @@ class LinearPrediction:
     process: LinearProcess
     covariance: Floats
     observables: tuple[Observable, ...]
-
-    def covers(self, states: Floats) -> None:
-        """Return None: the closed form holds for all states."""
-        return None
 
     def increments(self, variable: int, states: Floats, time: float) -> Floats:
         """Return the change of the Gaussian's two moments, less the share of the noise."""
@@ -232,7 +222,7 @@ class LinearPrediction:
 
 
 @dataclass(frozen=True, eq=False)
-class PlanePrediction:
+class PlanePrediction(Prediction):
     """Prediction by the generator on cells.
 
     solution    chart, box and schemes of the fluxes

@@ -46,7 +46,7 @@ def chain_on_a_wide_range(process: ScalarProcess) -> BirthDeathChain:
 
 def along(paths: np.ndarray, dt: float, process: ScalarProcess, longest: float) -> list[LagTest]:
     data = from_arrays(list(paths), dt)
-    prediction = ChainPrediction(chain_on_a_wide_range(process), Observable(0.0, np.sqrt(0.5)))
+    prediction = ChainPrediction(chain_on_a_wide_range(process), (Observable(0.0, np.sqrt(0.5)),))
     return list(lag_tests(gather(data, dt, int(longest / dt)), prediction, longest, 1))
 
 
