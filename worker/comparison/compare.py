@@ -168,8 +168,6 @@ def _first_lag(answer: IdentifiedModel, step: float) -> int:
 def _prediction(
     answer: IdentifiedModel, scales: tuple[Scales, ...], solution: Solution | None
 ) -> Prediction | None:
-    if isinstance(answer.process, SymbolicProcess):
-        return _line_prediction(answer, answer.process)
     variances = answer.noise_variances or {}
     noise = [max(variances.get(name, 0.0), 0.0) for name in answer.drift]
     periods = answer.process.periods
@@ -177,6 +175,8 @@ def _prediction(
         Observable(s.mean, s.deviation, p, v)
         for s, p, v in zip(scales, periods, noise, strict=True)
     )
+    if isinstance(answer.process, SymbolicProcess):
+        return _line_prediction(answer, answer.process, observables)
     middle = np.array([s.mean for s in scales])
     linear = linear_view(answer.process, middle, np.array([s.deviation for s in scales]))
     if linear is not None and linear.covariance is not None:
@@ -184,7 +184,9 @@ def _prediction(
     return None if solution is None else plane_prediction(solution, observables)
 
 
-def _line_prediction(answer: IdentifiedModel, process: SymbolicProcess) -> Prediction | None:
+def _line_prediction(
+    answer: IdentifiedModel, process: SymbolicProcess, observables: tuple[Observable, ...]
+) -> Prediction | None:
     """Return the prediction of one variable; None where drift or diffusion is not finite."""
     scales = answer.scales
     (low, high), margin = process.bounds, MARGIN * (scales.high - scales.low)
@@ -200,17 +202,11 @@ def _line_prediction(answer: IdentifiedModel, process: SymbolicProcess) -> Predi
             first = max(first, wall)
         else:
             last = min(last, wall)
-    observable = Observable(
-        scales.mean,
-        scales.deviation,
-        process.period,
-        max((answer.noise_variances or {}).get("x", 0.0), 0.0),
-    )
     # A term such as log(x) may end just beyond the data.
     for ends in ((first, last), (max(low, scales.low), min(high, scales.high))):
         chain = birth_death_chain(process, *ends)
         if chain is not None:
-            return ChainPrediction(chain, (observable,))
+            return ChainPrediction(chain, observables)
     return None
 
 
