@@ -168,11 +168,8 @@ def retry_after(response: httpx.Response) -> float | None:
 
 def in_words(problem: Problem) -> str:
     """Write a problem as lines of text: what is wrong, where, and what to try."""
-    lines = [
-        f"{problem.title}: {problem.detail} ({problem.code})"
-        if problem.detail
-        else f"{problem.title} ({problem.code})"
-    ]
+    detail = f": {problem.detail}" if problem.detail else ""
+    lines = [f"{problem.title}{detail} ({problem.code})"]
     lines += [f"  at {fault.pointer}: {fault.detail}" for fault in problem.errors if fault.pointer]
     lines += [f"  try: {hint}" for hint in problem.hints]
     if problem.status >= 500 and problem.request_id:

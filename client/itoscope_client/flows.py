@@ -68,11 +68,8 @@ def answered(call: Call, retries: Retries) -> Flow[httpx.Response]:
         ):
             return response
         policy = retries.before_the_first_answer() if isinstance(failure, NeverReached) else retries
-        pause = (
-            policy.pause(attempt, paused, response)
-            if _may_repeat(call, response, failure)
-            else None
-        )
+        may_repeat = _may_repeat(call, response, failure)
+        pause = policy.pause(attempt, paused, response) if may_repeat else None
         if pause is None:
             if response is not None:
                 raise problem_of(response)
@@ -108,11 +105,9 @@ def nothing(call: Call, retries: Retries) -> Flow[None]:
 
 def limited(retries: Retries, seconds: float | None) -> Retries:
     """Limit a policy's patience to the remaining time [s]."""
-    return (
-        retries
-        if seconds is None
-        else replace(retries, patience=min(retries.patience, max(0.0, seconds)))
-    )
+    if seconds is None:
+        return retries
+    return replace(retries, patience=min(retries.patience, max(0.0, seconds)))
 
 
 def clock() -> float:
@@ -136,14 +131,9 @@ def _in_words(call: Call, failure: httpx.TransportError | None, attempts: int) -
     why = str(failure) or type(failure).__name__
     message = f"No response to {call.method} {call.path} (tried {tried}): {why}."
     if isinstance(failure, httpx.ConnectError):
-        return (
-            message
-            + " Check that the service is running and its address: "
-            + "Client(url), --url or ITOSCOPE_URL."
-        )
+        check = "Check that the service is running and its address"
+        return f"{message} {check}: Client(url), --url or ITOSCOPE_URL."
     if not call.repeatable:
-        return (
-            message
-            + " It may have been processed; without an idempotency key it was not sent again."
-        )
+        unknown = "It may have been processed; without an idempotency key it was not sent again."
+        return f"{message} {unknown}"
     return message

@@ -207,11 +207,7 @@ def of_data(
 
 
 def computed(
-    job: Mapping[str, Any],
-    key: str | None,
-    retries: Retries,
-    show: Listener,
-    timeout: float | None,
+    job: Mapping[str, Any], key: str | None, retries: Retries, show: Listener, timeout: float | None
 ) -> Flow[Document]:
     """Submit the job, wait, and return the result document."""
     record = yield from submitted(job, key, retries)

@@ -38,14 +38,12 @@ def line(record: Mapping[str, Any], seconds: float) -> str:
     """Return the bar as text."""
     progress = record.get("progress") or {}
     state = str(record["state"])
-    fraction = (
-        1.0 if state == "succeeded" else min(1.0, max(0.0, float(progress.get("fraction", 0.0))))
-    )
-    what = (
-        state
-        if state in TERMINAL or state == "queued"
-        else str(progress.get("message") or progress.get("stage") or state)
-    )
+    fraction = min(1.0, max(0.0, float(progress.get("fraction", 0.0))))
+    if state == "succeeded":
+        fraction = 1.0
+    what = str(progress.get("message") or progress.get("stage") or state)
+    if state in TERMINAL or state == "queued":
+        what = state
     filled = round(WIDTH * fraction)
     minutes, rest = divmod(int(seconds), 60)
     bar = "━" * filled + "─" * (WIDTH - filled)

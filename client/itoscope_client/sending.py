@@ -68,14 +68,10 @@ def request(
     if call.upload is not None:
         # A known length makes a truncated upload recognisable.
         headers["Content-Length"] = str(call.upload.size)
-        content = (
-            call.upload.pieces()
-            if isinstance(http, httpx.Client)
-            else _in_turn(call.upload.pieces())
-        )
-    timeout = httpx.Timeout(
-        settings.timeout, read=settings.timeout + call.wait if silence is None else silence
-    )
+        pieces = call.upload.pieces()
+        content = pieces if isinstance(http, httpx.Client) else _in_turn(pieces)
+    read = settings.timeout + call.wait if silence is None else silence
+    timeout = httpx.Timeout(settings.timeout, read=read)
     return http.build_request(
         call.method,
         call.path,

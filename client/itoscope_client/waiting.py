@@ -45,9 +45,8 @@ def ended(
             elapsed = flows.clock() - began
             left = None if timeout is None else timeout - elapsed
             # A stream sends at most once a second: the end of a time limit needs polls.
-            follows = (
-                listener is not silent and events.worthwhile and (left is None or left > SILENCE)
-            )
+            listens = listener is not silent and events.worthwhile
+            follows = listens and (left is None or left > SILENCE)
             wait = 0 if follows else FIRST_WAIT if elapsed < EAGER_SECONDS else LONG_WAIT
             if left is not None:
                 wait = min(wait, max(0, int(left)))

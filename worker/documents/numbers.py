@@ -32,9 +32,9 @@ def number(value: float | np.floating[Any]) -> float | None:
 
 def array(values: Floats) -> results.Array:
     """Write numbers (n,), encoded where there are many."""
-    return (
-        encoded(values) if values.size > LONGEST_PLAIN_ARRAY else tuple(number(v) for v in values)
-    )
+    if values.size > LONGEST_PLAIN_ARRAY:
+        return encoded(values)
+    return tuple(number(v) for v in values)
 
 
 def table(values: Floats) -> results.Values:

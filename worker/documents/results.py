@@ -26,10 +26,10 @@ def all_findings(
     answer: IdentifiedModel, comparison: Comparison, analysed: Analysed | None
 ) -> tuple[Finding, ...]:
     """Collect every finding about a model, of the fit, the comparison and the analysis."""
-    of_generator = (
-        () if analysed is None else (*analysed.findings, *findings_of(analysed.generator))
-    )
-    return (*answer.findings, *comparison.findings, *of_generator)
+    found = (*answer.findings, *comparison.findings)
+    if analysed is None:
+        return found
+    return (*found, *analysed.findings, *findings_of(analysed.generator))
 
 
 def provenance_of(

@@ -14,12 +14,7 @@ from contract.messages import HELP_JOB, Message
 from storage.names import part_name
 from storage.stores import Claim, ShardClaim, Stores, StoreUnavailable
 from worker.progress import BEGIN, END, Report
-from worker.retry import (
-    CLAIM_PATIENCE_SECONDS,
-    LeaseLost,
-    is_away,
-    retry_while_unavailable,
-)
+from worker.retry import CLAIM_PATIENCE_SECONDS, LeaseLost, is_away, retry_while_unavailable
 
 LeaseCheck = Callable[[], None]
 """A function to call often during a sum. It raises LeaseLost once the sum is not needed."""

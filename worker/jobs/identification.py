@@ -10,18 +10,8 @@ from worker.comparison import plot_data
 from worker.comparison.compare import Comparison
 from worker.comparison.plot_data import Picture
 from worker.documents.curves import curves_document, field_document, observed_document
-from worker.documents.model import (
-    data_of,
-    diagnostics_of,
-    model_of,
-    selection_of,
-)
-from worker.documents.results import (
-    all_findings,
-    generator_of,
-    provenance_of,
-    warning_of,
-)
+from worker.documents.model import data_of, diagnostics_of, model_of, selection_of
+from worker.documents.results import all_findings, generator_of, provenance_of, warning_of
 from worker.identification.identified_model import IdentifiedModel
 from worker.identification.sums.block_sums import Summing
 from worker.jobs.parameters import analysis_settings_of, settings_of

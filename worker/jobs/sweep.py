@@ -7,18 +7,8 @@ import numpy as np
 
 from contract.datasets import Dataset
 from contract.sweep import SweepItem, SweepJob, SweepResult
-from worker.documents.model import (
-    data_summary,
-    diagnostics_of,
-    model_of,
-    selection_of,
-)
-from worker.documents.results import (
-    all_findings,
-    generator_of,
-    provenance_of,
-    warning_of,
-)
+from worker.documents.model import data_summary, diagnostics_of, model_of, selection_of
+from worker.documents.results import all_findings, generator_of, provenance_of, warning_of
 from worker.generator.errors import GeneratorError
 from worker.identification.errors import IdentificationError
 from worker.identification.sums.block_sums import Summing

@@ -188,13 +188,10 @@ def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
     app.task(name=HELP_JOB, bind=True)(help_claimed)
 
     pulse = Pulse()
-    own = JobStore(
-        connect(
-            settings.redis_url, timeout=min(5.0, settings.lease_seconds / lease.BEATS_PER_LEASE)
-        )
-    )
-    keeper = lease.lease_step(own, settings.lease_seconds, publish, _webhook_sender(settings, own))
-    app.steps["worker"].add(keeper)
+    timeout = min(5.0, settings.lease_seconds / lease.BEATS_PER_LEASE)
+    own = JobStore(connect(settings.redis_url, timeout=timeout))
+    send_due = _webhook_sender(settings, own)
+    app.steps["worker"].add(lease.lease_step(own, settings.lease_seconds, publish, send_due))
     app.steps["worker"].add(heartbeat_step(Heartbeat(own, pulse, queues=settings.queues)))
     app.steps["consumer"].add(watchdog_step(pulse))
     return app
@@ -301,13 +298,8 @@ def _wait_for_redis(settings: WorkerSettings) -> None:
 
 def _alive(settings: WorkerSettings) -> int:
     try:
-        return (
-            0
-            if JobStore(connect(settings.redis_url)).workers_alive(
-                ALIVE_SECONDS, socket.gethostname()
-            )
-            else 1
-        )
+        jobs = JobStore(connect(settings.redis_url))
+        return 0 if jobs.workers_alive(ALIVE_SECONDS, socket.gethostname()) else 1
     except StoreUnavailable as error:
         return _refused(str(error), status=1)
 

@@ -74,11 +74,8 @@ class Reaper:
             if self._answers_since is None:
                 self._jobs.open_jobs()
                 self._answers_since = time.monotonic()
-            lost = (
-                self._jobs.reap()
-                if time.monotonic() - self._answers_since >= self._rest_seconds
-                else []
-            )
+            rested = time.monotonic() - self._answers_since >= self._rest_seconds
+            lost = self._jobs.reap() if rested else []
         except StoreUnavailable:
             self._answers_since = None
             raise

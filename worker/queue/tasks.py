@@ -17,23 +17,11 @@ from contract.results import Result
 from storage.redis.jobs import JobStore
 from storage.stores import Claim, Stores, StoreUnavailable, timed_out
 from storage.telemetry import Stage, Traces
-from worker.fan_out.shards import (
-    Helper,
-    Publish,
-    Share,
-    Sharing,
-    clear_parts,
-    help_with,
-)
+from worker.fan_out.shards import Helper, Publish, Share, Sharing, clear_parts, help_with
 from worker.jobs.problems import JobProblem
 from worker.progress import Report
 from worker.queue.memory_limit import memory_limited
-from worker.retry import (
-    CLAIM_PATIENCE_SECONDS,
-    LeaseLost,
-    is_away,
-    retry_while_unavailable,
-)
+from worker.retry import CLAIM_PATIENCE_SECONDS, LeaseLost, is_away, retry_while_unavailable
 
 Execute = Callable[[Claim, Stores, Report, Share], Result]
 """A function that computes a job's result.
@@ -159,11 +147,8 @@ def _guarded(
     except Exception as error:
         if is_away(error):
             _log.warning("given back", reason=str(error))
-            return (
-                "given back"
-                if retry_while_unavailable(give_back, CLAIM_PATIENCE_SECONDS)
-                else "fenced"
-            )
+            given_back = retry_while_unavailable(give_back, CLAIM_PATIENCE_SECONDS)
+            return "given back" if given_back else "fenced"
         _log.exception("job failed unexpectedly")
         return _fail(claim, stores, _internal_error(claim.job_id))
 

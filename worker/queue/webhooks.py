@@ -111,14 +111,13 @@ class WebhookSender:
         addresses = await permitted_addresses(
             url.host, url.port or _PORTS[url.scheme], self.networks
         )
+        message_id = f"msg_{record.id.removeprefix('job_')}"
         body = record.linked.model_dump_json(by_alias=True).encode()
         headers = {
             "Host": url.netloc.decode("ascii"),
             "Content-Type": "application/json",
             "User-Agent": "Itoscope",
-            **signed_headers(
-                secret, f"msg_{record.id.removeprefix('job_')}", int(time.time()), body
-            ),
+            **signed_headers(secret, message_id, int(time.time()), body),
         }
         for address in addresses:
             # The request goes to the checked address, but the certificate must be the name's.

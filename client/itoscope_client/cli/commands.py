@@ -62,23 +62,18 @@ class Label(click.ParamType):  # type: ignore[type-arg]
 
 def common(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of every command."""
-    command = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")(
-        command
-    )
-    return click.option(
-        "--url", envvar="ITOSCOPE_URL", metavar="URL", help="The service's address."
-    )(command)
+    as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+    url = click.option("--url", envvar="ITOSCOPE_URL", metavar="URL", help="The service's address.")
+    return url(as_json(command))
 
 
 def waits(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of commands that wait for a job."""
-    command = click.option("-q", "--quiet", is_flag=True, help="No progress bar.")(command)
-    return click.option(
-        "--timeout",
-        type=click.FloatRange(min=0),
-        metavar="SECONDS",
-        help="Stop waiting after this time.",
-    )(command)
+    quiet = click.option("-q", "--quiet", is_flag=True, help="No progress bar.")
+    seconds = click.FloatRange(min=0)
+    stop = "Stop waiting after this time."
+    timeout = click.option("--timeout", type=seconds, metavar="SECONDS", help=stop)
+    return timeout(quiet(command))
 
 
 @click.group(
@@ -338,11 +333,8 @@ def cancel(job: str, url: str | None, as_json: bool) -> None:
     """
     with Client(url) as client:
         record = client.cancel(job)
-    click.echo(
-        json.dumps(record, ensure_ascii=False)
-        if as_json
-        else f"{record['id']} is {record['state']}"
-    )
+    plain = f"{record['id']} is {record['state']}"
+    click.echo(json.dumps(record, ensure_ascii=False) if as_json else plain)
 
 
 def _show(document: Mapping[str, Any], as_json: bool, output: Path | None) -> None:
@@ -350,9 +342,8 @@ def _show(document: Mapping[str, Any], as_json: bool, output: Path | None) -> No
     text = json.dumps(document, ensure_ascii=False, allow_nan=False)
     if output is not None:
         output.write_text(text, encoding="utf-8")
-    click.echo(
-        text if as_json or "model" not in document else text_output.of_model(Model(document))
-    )
+    in_words = not as_json and "model" in document
+    click.echo(text_output.of_model(Model(document)) if in_words else text)
 
 
 def _parameters(
@@ -371,6 +362,5 @@ def _parameters(
 
 
 def _analysis(passages: Sequence[tuple[float, float]]) -> dict[str, Any] | None:
-    return (
-        {"passages": [{"from": start, "to": end} for start, end in passages]} if passages else None
-    )
+    asked = [{"from": start, "to": end} for start, end in passages]
+    return {"passages": asked} if asked else None

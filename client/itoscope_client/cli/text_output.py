@@ -47,15 +47,8 @@ def of_jobs(jobs: Sequence[Mapping[str, Any]]) -> str:
     rows = [("job", "state", "kind", "created", "labels")]
     for job in jobs:
         labels = " ".join(f"{name}={value}" for name, value in (job.get("labels") or {}).items())
-        rows.append(
-            (
-                job["id"],
-                job["state"],
-                job["kind"],
-                str(job["created_at"])[:19].replace("T", " "),
-                labels,
-            )
-        )
+        created = str(job["created_at"])[:19].replace("T", " ")
+        rows.append((job["id"], job["state"], job["kind"], created, labels))
     return "\n".join(_aligned(rows))
 
 
@@ -78,34 +71,22 @@ def _facts(model: Model) -> list[str]:
         time, kramers = passage.mean_time, passage.kramers
         beside = "" if kramers.value is None else f"Kramers' formula: {rounded(kramers.value)}"
         shown = rounded(time.value, time.ci) if time.value is not None else f"none: {time.reason}"
-        rows.append(
-            (
-                f"mean time {_place(passage.start)} → {_place(passage.end)}",
-                shown,
-                interval(time.ci),
-                beside,
-            )
-        )
+        name = f"mean time {_place(passage.start)} → {_place(passage.end)}"
+        rows.append((name, shown, interval(time.ci), beside))
     return [line.rstrip() for line in _aligned(rows)]
 
 
 def _place(place: Any) -> str:
     if isinstance(place, Mapping):
         return " ".join(f"{name} in {interval((ends[0], ends[1]))}" for name, ends in place.items())
-    return (
-        f"{place:.3g}"
-        if isinstance(place, int | float)
-        else f"({', '.join(f'{x:.3g}' for x in place)})"
-    )
+    if isinstance(place, int | float):
+        return f"{place:.3g}"
+    return f"({', '.join(f'{x:.3g}' for x in place)})"
 
 
 def _variable(variable: Mapping[str, Any]) -> str:
-    column = variable.get("column")
-    return (
-        f"{variable['name']} ({column})"
-        if column and column != variable["name"]
-        else str(variable["name"])
-    )
+    name, column = variable["name"], variable.get("column")
+    return f"{name} ({column})" if column and column != name else str(name)
 
 
 def _aligned(rows: Sequence[tuple[str, ...]], *, numbers: bool = False) -> list[str]:

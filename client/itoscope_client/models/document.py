@@ -60,13 +60,11 @@ class ModelDocument:
         """Equations as text: `b_x = 0.87*x - 0.92*x^3`, `a_xx = 0.26`."""
         model = self.document["model"]
         drift = [f"b_{name} = {part['expression']}" for name, part in model["drift"].items()]
-        return (
-            *drift,
-            *(
-                f"a_{pair.replace(',', '')} = {part['expression']}"
-                for pair, part in model["diffusion"].items()
-            ),
-        )
+        diffusion = [
+            f"a_{pair.replace(',', '')} = {part['expression']}"
+            for pair, part in model["diffusion"].items()
+        ]
+        return (*drift, *diffusion)
 
     def drift(self, x: ArrayLike) -> Floats:
         """Return b [state/time] at states of any shape in one variable, (…, d) in several."""

@@ -73,11 +73,10 @@ class Model(ModelDocument):
         """
         dt = dt if dt is not None else (self.document.get("data") or {}).get("dt")
         if dt is None or (duration is None) == (n_steps is None):
-            raise ValueError(
-                "give duration or n_steps"
-                if dt is not None
-                else "give dt, the interval between samples"
+            missing = (
+                "duration or n_steps" if dt is not None else "dt, the interval between samples"
             )
+            raise ValueError(f"give {missing}")
         steps = n_steps if n_steps is not None else round(float(duration or 0.0) / dt)
         rng = np.random.default_rng(seed)
         count, d = n_paths or 1, len(self.variables)
@@ -119,23 +118,16 @@ class Model(ModelDocument):
             document = json.loads(
                 text if text.lstrip().startswith("{") else Path(source).read_text(encoding="utf-8")
             )
-        if (
-            not isinstance(document, Mapping)
-            or "model" not in document
-            or "generator" not in document
-        ):
+        if not isinstance(document, Mapping) or not {"model", "generator"} <= document.keys():
             raise ValueError(
                 "this is not the result of a job: it has no model with its generator's analysis"
             )
         return cls(document)
 
     def __repr__(self) -> str:
-        times = (
-            f"; relaxation time {self.relaxation_times[0]:.4g}"
-            if len(self.relaxation_times)
-            else ""
-        )
-        return f"<Model {'; '.join(self.equations)}{times}>"
+        times = self.relaxation_times
+        slowest = f"; relaxation time {times[0]:.4g}" if len(times) else ""
+        return f"<Model {'; '.join(self.equations)}{slowest}>"
 
     def _repr_html_(self) -> str:
         return pages.page(self)

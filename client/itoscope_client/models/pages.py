@@ -38,11 +38,8 @@ def _equations(model: ModelDocument) -> list[str]:
     lines = []
     for function, letter in (("drift", "b"), ("diffusion", "a")):
         for component in model.document["model"][function]:
-            own = [
-                term
-                for term in model.active_terms
-                if (term.function, term.component) == (function, component)
-            ]
+            place = (function, component)
+            own = [term for term in model.active_terms if (term.function, term.component) == place]
             index = escape(component.replace(",", ""))
             index = "" if len(model.variables) == 1 else f"<sub>{index}</sub>"
             lines.append(f"<i>{letter}</i>{index} = {' + '.join(map(_summand, own)) or '0'}")
@@ -73,24 +70,14 @@ def _times(model: ModelDocument) -> str:
             rows.append(("period", rounded(period), ""))
     for passage in model.passages:
         time = passage.mean_time
-        if (
-            time.value is not None
-            and isinstance(passage.start, float)
-            and isinstance(passage.end, float)
-        ):
-            rows.append(
-                (
-                    f"mean time {passage.start:.3g} → {passage.end:.3g}",
-                    rounded(time.value, time.ci),
-                    interval(time.ci),
-                )
-            )
+        start, end = passage.start, passage.end
+        if time.value is not None and isinstance(start, float) and isinstance(end, float):
+            name = f"mean time {start:.3g} → {end:.3g}"
+            rows.append((name, rounded(time.value, time.ci), interval(time.ci)))
     if not rows:
-        return (
-            f"<p>No stationary distribution: {escape(missing_distribution_reason(model))}</p>"
-            if model.ergodic is False
-            else ""
-        )
+        if model.ergodic is not False:
+            return ""
+        return f"<p>No stationary distribution: {escape(missing_distribution_reason(model))}</p>"
     body = "".join(
         f"<tr>{''.join(f'<td {_CELL}>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows
     )

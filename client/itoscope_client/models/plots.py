@@ -78,12 +78,8 @@ def _plane(plt: Any, model: ModelDocument, samples: NDArray[np.float64] | None) 
         )
     if samples is not None:
         axes.plot(samples[:, 0], samples[:, 1], ".", markersize=1, alpha=0.2, color="0.3")
-    points = np.stack(
-        np.meshgrid(
-            np.linspace(x_low, x_high, ARROWS), np.linspace(y_low, y_high, ARROWS), indexing="ij"
-        ),
-        axis=-1,
-    )
+    x_points, y_points = np.linspace(x_low, x_high, ARROWS), np.linspace(y_low, y_high, ARROWS)
+    points = np.stack(np.meshgrid(x_points, y_points, indexing="ij"), axis=-1)
     b = model.drift(points)
     axes.quiver(points[..., 0], points[..., 1], b[..., 0], b[..., 1], angles="xy", width=0.003)
     axes.set(
@@ -100,12 +96,8 @@ def _ranges(model: ModelDocument, samples: NDArray[np.float64] | None) -> list[t
     """Return the range to draw of each variable: the data's, or else the density's."""
     if samples is not None:
         columns = samples.reshape(len(samples), -1)
-        return [
-            (float(low), float(high))
-            for low, high in zip(
-                np.nanmin(columns, axis=0), np.nanmax(columns, axis=0), strict=True
-            )
-        ]
+        ends = zip(np.nanmin(columns, axis=0), np.nanmax(columns, axis=0), strict=True)
+        return [(float(low), float(high)) for low, high in ends]
     known = (model.document.get("data") or {}).get("range")
     if known:
         return [(float(low), float(high)) for low, high in known]

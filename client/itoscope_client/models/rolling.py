@@ -63,11 +63,8 @@ class Rolling:
             next((t for t in window[of] if t["term"] == term), None) for window in self._windows
         ]
         if all(entry is None for entry in found):
-            there = (
-                ", ".join(entry["term"] for entry in self._windows[0][of])
-                if self._windows
-                else "none"
-            )
+            known = [entry["term"] for entry in self._windows[0][of]] if self._windows else ["none"]
+            there = ", ".join(known)
             raise LookupError(f"the {of} has no term {term!r}; it has {there}")
         rows = [
             (None, None) if entry is None else (entry["value"], entry["std_error"])
@@ -104,8 +101,6 @@ class Rolling:
         for of in ("drift", "diffusion"):
             for entry in self._windows[0][of] if self._windows else ():
                 values, errors = self.coefficient(entry["term"], of)
-                numbers[f"{of} {entry['term']}"], numbers[f"{of} {entry['term']} std_error"] = (
-                    values,
-                    errors,
-                )
+                numbers[f"{of} {entry['term']}"] = values
+                numbers[f"{of} {entry['term']} std_error"] = errors
         return pandas.DataFrame(numbers)

@@ -23,11 +23,8 @@ def density_of(document: Mapping[str, Any]) -> tuple[list[Floats], Floats] | Non
     density = ((document["generator"].get("stationary")) or {}).get("density") or {}
     grid = [array_of(axis) for axis in density.get("grid", ())]
     values = array_of(density.get("values", ()))
-    return (
-        (grid, values)
-        if grid and values.size and values.shape == tuple(len(axis) for axis in grid)
-        else None
-    )
+    fits = grid and values.size and values.shape == tuple(len(axis) for axis in grid)
+    return (grid, values) if fits else None
 
 
 def draw(document: Mapping[str, Any], n: int, rng: np.random.Generator) -> Floats:

@@ -114,11 +114,8 @@ def _flat(put: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     """Flatten `{"library": {"polynomial_degree": 3}}` to `{"library.polynomial_degree": 3}`."""
     flat: dict[str, Any] = {}
     for name, value in put.items():
-        flat |= (
-            _flat(value, f"{above}{name}.")
-            if isinstance(value, Mapping) and value
-            else {f"{above}{name}": value}
-        )
+        nested = isinstance(value, Mapping) and value
+        flat |= _flat(value, f"{above}{name}.") if nested else {f"{above}{name}": value}
     return flat
 
 
@@ -144,7 +141,7 @@ def _outcome(model: Model | None, item: Mapping[str, Any]) -> str:
     if model is None:
         return str((item.get("error") or {}).get("detail", "no model"))
     times = model.relaxation_times
-    slowest = (
-        f"; relaxation time {rounded(times[0], model.relaxation_interval)}" if len(times) else ""
-    )
-    return "; ".join(model.equations) + slowest
+    found = "; ".join(model.equations)
+    if not len(times):
+        return found
+    return f"{found}; relaxation time {rounded(times[0], model.relaxation_interval)}"
