@@ -1,7 +1,7 @@
 """Curves, fields and data to be drawn of a model, and the intervals on which they are drawn."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,15 @@ class DriftField:
     values: Floats
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Picture:
+    """Curves of one variable or arrows of two, and the data's points where there are data."""
+
+    curves: Curves | None = None
+    field: DriftField | None = None
+    observed: Observed | None = None
+
+
 def curves_of(
     process: DiffusionProcess,
     draws: DrawnModels[Any] | None,
@@ -111,15 +120,6 @@ def _bands(draws: DrawnModels[Any], grid: Floats, confidence: float) -> list[Flo
         ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Picture:
-    """Curves of one variable or arrows of two, and the data's points where there are data."""
-
-    curves: Curves | None = None
-    field: DriftField | None = None
-    observed: Observed | None = None
-
-
 def of_answer(
     answer: IdentifiedModel,
     data: Trajectories,
@@ -141,22 +141,13 @@ def of_answer(
         _around(s, bounds, period)
         for s, bounds, period in zip(scales, process.domain, process.periods, strict=True)
     ]
-    circle = None if generator is None else _circle(generator)
+    circle = None if generator is None else _finite_domain(generator)
     if circle is not None and process.periods[0] is not None:
         ends[0] = circle
-    if process.dimension == 1:
-        made = Picture(curves=curves_of(process, answer.draws, ends[0], confidence))
-    else:
-        made = _model(process, ends)
-    return Picture(
-        made.curves, made.field, observe(data, process, ends, scales[0].time, noise=_noise(answer))
-    )
-
-
-def _noise(answer: IdentifiedModel) -> tuple[float, ...]:
-    """Return the variances of the measurement noise; an empty tuple where there is none."""
-    found = tuple((answer.noise_variances or {}).get(name, 0.0) for name in answer.drift)
-    return tuple(max(v, 0.0) for v in found) if any(v > 0 for v in found) else ()
+    variances = answer.noise_variances or {}
+    noise = [max(variances.get(name, 0.0), 0.0) for name in answer.drift]
+    observed = observe(data, process, ends, scales[0].time, noise=noise)
+    return replace(_model(process, ends, answer.draws, confidence), observed=observed)
 
 
 def of_terms(process: DiffusionProcess, generator: GeneratorReport) -> Picture:
@@ -165,9 +156,14 @@ def of_terms(process: DiffusionProcess, generator: GeneratorReport) -> Picture:
     return Picture() if ends is None or len(ends) != process.dimension else _model(process, ends)
 
 
-def _model(process: DiffusionProcess, ends: Sequence[Range]) -> Picture:
+def _model(
+    process: DiffusionProcess,
+    ends: Sequence[Range],
+    draws: DrawnModels[Any] | None = None,
+    confidence: float = 0.95,
+) -> Picture:
     if process.dimension == 1:
-        return Picture(curves=curves_of(process, None, ends[0]))
+        return Picture(curves=curves_of(process, draws, ends[0], confidence))
     return Picture(field=drift_field(process, ends)) if process.dimension == 2 else Picture()
 
 
@@ -180,8 +176,8 @@ def _around(scales: Scales, bounds: Range, period: float | None) -> Range:
     return max(low - margin, bounds[0]), min(high + margin, bounds[1])
 
 
-def _circle(generator: GeneratorReport) -> Range | None:
-    """Return the turn on which an angle's stationary distribution is given."""
+def _finite_domain(generator: GeneratorReport) -> Range | None:
+    """Return the interval of one variable, or the turn of an angle, that was analysed."""
     low, high = generator.domain
     return (low, high) if np.isfinite(low) and np.isfinite(high) else None
 
@@ -195,9 +191,9 @@ def _drawn_ranges(generator: GeneratorReport) -> list[Range] | None:
             seen = grid[inhabited.any(axis=tuple(i for i in range(law.density.ndim) if i != k))]
             ends.append((float(seen[0]), float(seen[-1])))
         return ends if all(low < high for low, high in ends) else None
-    low, high = generator.domain
-    if np.isfinite(low) and np.isfinite(high):
-        return [(low, high)]
+    domain = _finite_domain(generator)
+    if domain is not None:
+        return [domain]
     places = np.array([p.at for p in generator.fixed_points])
     if not places.size:
         return None
