@@ -1,4 +1,4 @@
-"""Sample paths by Euler–Maruyama with substeps, for benchmarks, tests and the example that is shipped."""
+"""Sample paths by Euler–Maruyama with substeps, for benchmarks, tests and the shipped example."""
 
 from collections.abc import Callable
 
@@ -23,7 +23,8 @@ def simulate(
 
     drift, diffusion   b and a of states (n_trajectories,)
     start              (n_trajectories,) [state]
-    dt                 sampling interval [time]; each is integrated in `substeps` Euler–Maruyama steps (1: the paper's data)
+    dt                 sampling interval [time]
+    substeps           Euler–Maruyama steps in each interval (1: the paper's data)
     burn_in            sampling intervals discarded first
     """
 
@@ -76,7 +77,7 @@ def simulate_system(
     burn_in: int = 0,
     seed: int,
 ) -> Floats:
-    """Paths of dX = b dt + σ dW in d coordinates, all trajectories at once; (n_trajectories, n_steps + 1, d) [state].
+    """Return paths of dX = b dt + σ dW in d coordinates: (n_trajectories, n_steps + 1, d) [state].
 
     drift, noise   b (n, d) and σ (n, d, m) of states (n, d)
     start          (n_trajectories, d) [state]

@@ -1,4 +1,4 @@
-"""Upload trajectories, follow the job, print the model. It uses plain HTTP and needs only httpx and rich.
+"""Upload trajectories, follow the job, print the model, over plain HTTP with httpx and rich.
 
 .venv/bin/python examples/identify.py examples/double_well.csv --url http://127.0.0.1:8000
 """
@@ -86,7 +86,8 @@ def identify(client: httpx.Client, file: Path, dt: float | None) -> dict[str, An
         f"{file.name} is {dataset['id']}: {report['n_samples']} samples of {variables}", end=" "
     )
     console.print(
-        f"in {trajectories} {'trajectory' if trajectories == 1 else 'trajectories'}, dt = {report['dt']['median']:g}"
+        f"in {trajectories} {'trajectory' if trajectories == 1 else 'trajectories'}, "
+        f"dt = {report['dt']['median']:g}"
     )
     show_warnings(report["warnings"])
     job = answer(client.post("/v1/jobs", json={"kind": "identification", "dataset": dataset["id"]}))

@@ -1,4 +1,4 @@
-"""Writes double_well.csv: dX = (X − X³) dt + 0.5 dW, sampled every 0.05 for 300 time units, each sample integrated in 25 steps.
+"""Write double_well.csv: dX = (X − X³) dt + 0.5 dW, every 0.05 for 300 time units, 25 steps each.
 
 Run from the project's root: .venv/bin/python -m examples.simulate_double_well
 """

@@ -23,5 +23,6 @@ print(f"drift at 0.5 is {model.drift(0.5):.4f}, diffusion {model.diffusion(0.5):
 
 times, states = model.simulate(duration=300, seed=1)
 print(
-    f"a simulated path of {len(times)} samples has variance {states.var():.2f}, the data {record[:, 1].var():.2f}"
+    f"a simulated path of {len(times)} samples has variance {states.var():.2f}, "
+    f"the data {record[:, 1].var():.2f}"
 )

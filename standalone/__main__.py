@@ -1,6 +1,6 @@
 """Command line `python -m standalone serve` and `python -m standalone demo`.
 
-The demonstration starts everything in a temporary folder, identifies one model over HTTP, and stops.
+The demonstration starts everything in a temporary folder, identifies one model over HTTP, stops.
 """
 
 import argparse

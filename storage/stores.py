@@ -155,8 +155,10 @@ def worker_lost(attempts: int) -> Problem:
         "The worker was lost",
         f"The job was started {attempts} times, and each time its worker stopped without a result.",
         hints=(
-            "The computation may need more memory than the worker has: try fewer samples, kernels or terms.",
-            "If smaller jobs fail in the same way, the workers have a problem: contact the operator.",
+            "The computation may need more memory than the worker has: "
+            "try fewer samples, kernels or terms.",
+            "If smaller jobs fail in the same way, the workers have a problem: "
+            "contact the operator.",
         ),
     )
 

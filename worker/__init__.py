@@ -1,1 +1,1 @@
-"""Runs jobs: takes an id from the queue, identifies the model, keeps the answer. Start reading at pipeline.py."""
+"""The worker: jobs from the queue, models from data, results to the store; see pipeline.py."""

@@ -68,7 +68,7 @@ class Found:
 def measure(run: Run) -> Found:
     """Fit the run by every estimator."""
     by_euler = by_default(run.data, sampling_rule="euler")
-    euler = model_of(by_euler.drift.active(), by_euler.diffusion.active())
+    euler = model_of(by_euler.drift["x"].active(), by_euler.diffusion["x,x"].active())
     return Found(
         run.models | {"euler": euler},
         run.limits,

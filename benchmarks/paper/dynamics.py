@@ -21,7 +21,7 @@ def analysis_of(model: Model, passages: tuple[tuple[float, float], ...] = ()) ->
 
 
 def report_of(model: Model, passages: tuple[tuple[float, float], ...] = ()) -> GeneratorReport:
-    """What the analysis of a job says."""
+    """Return the report of a job's analysis."""
     return analysis_of(model, passages).report
 
 

@@ -40,8 +40,8 @@ def measure(run: Run) -> Noisy | None:
             [run.seed, 13]
         ).standard_normal(clean.shape)
         answer = by_default(from_arrays(list(seen), DT))
-        drift["default", ratio] = answer.drift.active().get("x", 0.0)
-        diffusion["default", ratio] = answer.diffusion.active().get("1", 0.0)
+        drift["default", ratio] = answer.drift["x"].active().get("x", 0.0)
+        diffusion["default", ratio] = answer.diffusion["x,x"].active().get("1", 0.0)
         for label, paths in (("paper", seen), (QUARTER, seen[:, : seen.shape[1] // 4])):
             drift[label, ratio], diffusion[label, ratio] = _by_paper(paths)
     return Noisy(drift, diffusion)

@@ -56,7 +56,7 @@ def measure(seed: int, steps: Sequence[float] = STEPS) -> Errors:
             _binned(x, rate),
             float(least_squares(system.design.sum(axis=0), system.increments.sum(axis=0), [1])[1]),
             float(least_squares(system.rows, system.increments.ravel(), [1])[1]),
-            by_default(data).drift.active().get("x", 0.0),
+            by_default(data).drift["x"].active().get("x", 0.0),
         )
         for way, value in zip(WAYS, found, strict=True):
             errors[way, dt] = value + 1

@@ -70,7 +70,7 @@ def measure(seed: int, durations: Sequence[float] = DURATIONS) -> Weighted:
         errors[WAYS[3], duration] = (
             float(least_squares(system.rows, system.increments.ravel(), [1])[1]) + 1
         )
-        errors[WAYS[4], duration] = by_default(data).drift.active().get("x", 0.0) + 1
+        errors[WAYS[4], duration] = by_default(data).drift["x"].active().get("x", 0.0) + 1
     for duration in durations[1:3]:
         coarse = _paths(seed, COARSE, duration)
         bias[duration, COARSE] = _normal_equations(*_in_time(coarse, COARSE), coarse, COARSE)

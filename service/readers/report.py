@@ -23,7 +23,8 @@ def refuse_hopeless(read: Segmented, record: Record, notes: Notes) -> None:
         missing = f"; {notes.n_missing} are missing" if notes.n_missing else ""
         detail = f"{n_samples} usable samples" if n_samples != 1 else "1 usable sample"
         raise UnreadableData(
-            f"There are too few samples: {detail}{missing}, and no two usable ones are consecutive.",
+            f"There are too few samples: {detail}{missing}, and no two usable ones are "
+            "consecutive.",
             code="too-few-samples",
             hints=["A trajectory needs at least two samples in a row; an analysis needs hundreds."],
         )

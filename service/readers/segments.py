@@ -224,7 +224,8 @@ def _gaps(samples: Ordered, gap_factor: float, notes: Notes) -> Flags:
         notes.warn(
             "uneven-sampling",
             f"The sampling is irregular: steps from {shown.min():.4g} to {shown.max():.4g}, "
-            f"median {np.median(shown):.4g}. Every step is used with its own length, and none counts "
+            f"median {np.median(shown):.4g}. Every step is used with its own length, and none "
+            "counts "
             "as a gap.",
             min=float(shown.min()), max=float(shown.max()), median=float(np.median(shown)),
         )  # fmt: skip

@@ -38,7 +38,7 @@ class Shards(Scripts):
     _attempt_cap: int
 
     def _claimant(self, job_id: str, owner: str, lease_seconds: float) -> tuple[str | float, ...]:
-        """Return a claim's arguments: the claimant, and the problem should it vanish."""
+        """Return the scripts' arguments about who claims a job or shard, and its lease."""
         lost = worker_lost(self._attempt_cap).model_dump_json(by_alias=True)
         return job_id, owner, secrets.token_hex(8), lease_seconds, self._attempt_cap, lost
 

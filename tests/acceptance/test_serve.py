@@ -161,7 +161,7 @@ def test_the_end_of_a_part_that_all_need_ends_everything_with_a_clear_line(
     assert f"the {name} ended unexpectedly (signal SIGKILL)" in served.said[-1]
 
 
-def test_with_a_configured_redis_server_and_bucket_nothing_is_embedded_and_nothing_is_in_the_data_folder(
+def test_with_a_configured_redis_and_bucket_nothing_is_embedded_or_in_the_data_folder(
     installation: Installation, tmp_path: Path, bucket: str
 ) -> None:
     """Service and worker share nothing else."""

@@ -1,4 +1,4 @@
-"""Sends a job of the kind `mean` through service, worker and client; prints what each made of it as JSON.
+"""Send a job of the kind `mean` through service, worker and client; print what each made of it.
 
 Run in a copy of the source that has this kind: `python use.py REDIS_URL DATA_DIR`.
 """

@@ -83,7 +83,8 @@ def compare_autocorrelation(
     room = min(reach, data.longest * data.step / 4)
     if duration < ROOM * reach or room < relaxation:
         return not_compared(
-            f"the blocks that are compared (up to {data.longest * data.step:.4g} of {duration:.4g} units of time) are too short "
+            f"the blocks that are compared (up to {data.longest * data.step:.4g} of "
+            f"{duration:.4g} units of time) are too short "
             f"for a relaxation time of {relaxation:.4g}"
         )
     unit = max(1, int(room / data.step / LAGS))

@@ -146,12 +146,16 @@ def _not_comparable(sample: EvenSamples, answer: IdentifiedModel) -> str | None:
     if sample.even < MOSTLY_EVEN:
         return "sampling is irregular, so there are no pairs of samples a fixed time apart"
     if "no-noise" in codes:
-        return "there is no noise: the time series is deterministic, so there is no distribution to compare"
+        return (
+            "there is no noise: the time series is deterministic, "
+            "so there is no distribution to compare"
+        )
     for code, why in (
         ("motion-blur", "every sample is an average over an exposure (motion blur)"),
         (
             "quantised",
-            "the values are quantised more coarsely than the process moves in one sampling interval",
+            "the values are quantised more coarsely "
+            "than the process moves in one sampling interval",
         ),
     ):
         if code in codes:

@@ -1,4 +1,4 @@
-"""The analysis of a generator → its part of the result document, on the line, on the circle and in several coordinates."""
+"""The part of the result document about the analysis of a generator, in any geometry."""
 
 from collections.abc import Sequence
 
@@ -91,7 +91,7 @@ def analysis_of(report: GeneratorReport, intervals: Intervals | None) -> results
 
 
 def findings_of(report: GeneratorReport) -> Sequence[Finding]:
-    """What the reader must be told beside the numbers."""
+    """Collect what the reader must know beside the numbers."""
     if report.ergodic or report.reason is None:
         return ()
     said = [report.reason, *([report.approximation] if report.approximation else [])]
@@ -167,7 +167,7 @@ def _stationary(report: GeneratorReport, spread: Intervals) -> results.Stationar
 def _row(
     spread: Intervals, values: Sequence[float | None], *path: str | int
 ) -> tuple[tuple[float, float] | None, ...]:
-    """The intervals of numbers in a row; none at all without models."""
+    """Write the intervals of numbers in a row; None without sampled models."""
     return tuple(spread.range(*path, i) for i in range(len(values))) if spread.ends else ()
 
 

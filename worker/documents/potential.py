@@ -1,4 +1,4 @@
-"""Fixed points, barriers, potential and local relaxation rate → their part of the result document."""
+"""The part of the result document about fixed points, barriers and the potential."""
 
 import math
 
@@ -11,7 +11,7 @@ from worker.generator.uncertainty.intervals import Intervals, Path
 def eigenvalue_of(
     value: complex, intervals: Intervals, path: Path, place: int
 ) -> results.Eigenvalue:
-    """With its period where it is complex, and with the intervals of both parts; it is the `place`-th at this path."""
+    """Write an eigenvalue with its period, where it is complex, and the intervals of both parts."""
     re, im = (intervals.range(*path, part, place) for part in ("re", "im"))
     period = 2 * math.pi / abs(value.imag) if value.imag else None
     return results.Eigenvalue(
