@@ -19,7 +19,7 @@ from service.job_polling import JobWatch
 from service.metrics import Metrics
 from service.settings import ServiceSettings, is_loopback
 from storage.stores import Stores
-from storage.tracing import Traces
+from storage.telemetry import Traces
 
 DEFAULT_TENANT = "default"
 _LOCAL_KEY = Key(DEFAULT_TENANT, sha256="0" * 64, scopes=frozenset(SCOPES))
