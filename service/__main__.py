@@ -126,7 +126,7 @@ def serve() -> None:
     if not settings.on_loopback and not context.keys.current():
         raise CannotStart(
             f"{settings.host} can be reached from outside and no API key is set; "
-            "run python -m service.access.keys new first"
+            "run python -m service.access new first"
         )
     listening = bind(settings)
     host, port = listening.getsockname()[:2]

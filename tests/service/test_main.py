@@ -115,7 +115,7 @@ def test_a_bad_setting_is_named(
 def test_an_open_address_without_keys_is_refused(
     refused: Callable[[dict[str, str]], str], tmp_path: Path
 ) -> None:
-    assert "python -m service.access.keys new" in refused(
+    assert "python -m service.access new" in refused(
         _environment(tmp_path, ITOSCOPE_HOST="0.0.0.0")
     )
 
