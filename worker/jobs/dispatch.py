@@ -8,9 +8,9 @@ from functools import partial
 from contract.jobs import DataJob
 from contract.results import Result
 from storage.stores import Claim, Stores
-from worker.fan_out.policy import packed_sums, summing_with
 from worker.fan_out.serialization import unpack
 from worker.fan_out.shards import Share, Sum
+from worker.fan_out.summing import packed_sums, summing_with
 from worker.generator.errors import GeneratorError
 from worker.identification.errors import IdentificationError
 from worker.jobs.kinds import PROCEDURES

@@ -25,8 +25,7 @@ from storage.telemetry import Traces, TracingMissing, configure_logs, traces
 from worker.fan_out.shards import Publish, Share, Sum
 from worker.progress import Report
 from worker.queue import lease, precompile
-from worker.queue.broker_watchdog import Pulse, watchdog_step
-from worker.queue.heartbeat import Heartbeat, heartbeat_step
+from worker.queue.liveness import Heartbeat, Pulse, heartbeat_step, watchdog_step
 from worker.queue.settings import WorkerSettings
 from worker.queue.tasks import Computation, help_job, run_job
 
