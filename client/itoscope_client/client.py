@@ -7,7 +7,6 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from importlib import metadata
-from types import TracebackType
 from typing import Self, TypedDict, TypeVar
 
 import httpx
@@ -20,6 +19,7 @@ from itoscope_client.kinds import Kinds
 from itoscope_client.models.model import Ask
 
 LOCAL = "http://127.0.0.1:8000"
+T = TypeVar("T")
 
 
 class _Arguments(TypedDict):
@@ -110,10 +110,39 @@ async def _in_turn(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
         yield piece
 
 
-T = TypeVar("T")
+class _Driver(Kinds):
+    """The driver of flows, which carries them out step by step."""
+
+    def __init__(
+        self, url: str | None, api_key: str | None, timeout: float, retries: Retries | None
+    ) -> None:
+        self._settings = settings_from(url, api_key, timeout)
+        self._retries = Retries() if retries is None else retries
+        self._reached = False
+
+    async def _carry_out(self, flow: flows.Flow[T]) -> T:
+        """Carry out the flow's steps until it ends, and return its outcome."""
+        try:
+            step = next(flow)
+            while True:
+                try:
+                    answer = await self._answer(step)
+                    self._reached = self._reached or isinstance(step, Call)
+                except httpx.ConnectError as error:
+                    step = flow.throw(error if self._reached else flows.NeverReached(str(error)))
+                except BaseException as error:  # Ctrl-C, cancellation too: the flow adds a note
+                    step = flow.throw(error)
+                else:
+                    step = flow.send(answer)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+
+    async def _answer(self, step: flows.Step) -> httpx.Response | None:
+        """Send, pause or listen, and return the answer if there is one."""
+        raise NotImplementedError
 
 
-class Client(Kinds):
+class Client(_Driver):
     """Client of Itoscope over HTTP, which threads may share. Close it, or use it in `with`.
 
     url         address of the service; default: ITOSCOPE_URL, or http://127.0.0.1:8000
@@ -132,9 +161,7 @@ class Client(Kinds):
         retries: Retries | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self._settings = settings_from(url, api_key, timeout)
-        self._retries = Retries() if retries is None else retries
-        self._reached = False
+        super().__init__(url, api_key, timeout, retries)
         self._http = httpx.Client(transport=transport, **self._settings.arguments)
 
     def close(self) -> None:
@@ -144,42 +171,26 @@ class Client(Kinds):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _asking(self) -> Ask:
         return self.passage
 
     def _run(self, flow: flows.Flow[T]) -> T:
-        """Carry out the flow's steps until it ends, and return its outcome."""
-        answer: httpx.Response | None = None
+        """Carry out the flow; its steps block here, so that nothing is ever suspended."""
         try:
-            step = next(flow)
-            while True:
-                try:
-                    if isinstance(step, flows.Pause):
-                        time.sleep(step.seconds)
-                        answer = None
-                    elif isinstance(step, flows.Listen):
-                        answer = self._listen(step)
-                    else:
-                        answer = self._http.send(request(self._http, step, self._settings))
-                        self._reached = True
-                except httpx.ConnectError as error:
-                    step = flow.throw(error if self._reached else flows.NeverReached(str(error)))
-                except BaseException as error:  # Ctrl-C too: the flow adds a note to it
-                    step = flow.throw(error)
-                else:
-                    step = flow.send(answer)
+            self._carry_out(flow).send(None)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
+        raise AssertionError("a step of the blocking client was suspended")
 
-    def _listen(self, step: flows.Listen) -> httpx.Response:
+    async def _answer(self, step: flows.Step) -> httpx.Response | None:
+        if isinstance(step, flows.Pause):
+            time.sleep(step.seconds)
+            return None
+        if isinstance(step, Call):
+            return self._http.send(request(self._http, step, self._settings))
         response = self._http.send(
             request(self._http, step.call, self._settings, step.silence), stream=True
         )
@@ -193,7 +204,7 @@ class Client(Kinds):
         return response
 
 
-class AsyncClient(Kinds):
+class AsyncClient(_Driver):
     """Client of Itoscope for asyncio, with `Client`'s arguments. Close it, or use `async with`."""
 
     def __init__(
@@ -205,9 +216,7 @@ class AsyncClient(Kinds):
         retries: Retries | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self._settings = settings_from(url, api_key, timeout)
-        self._retries = Retries() if retries is None else retries
-        self._reached = False
+        super().__init__(url, api_key, timeout, retries)
         self._http = httpx.AsyncClient(transport=transport, **self._settings.arguments)
 
     async def close(self) -> None:
@@ -217,39 +226,18 @@ class AsyncClient(Kinds):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def _run(self, flow: flows.Flow[T]) -> T:
-        """Carry out the flow's steps until it ends, and return its outcome."""
-        answer: httpx.Response | None = None
-        try:
-            step = next(flow)
-            while True:
-                try:
-                    if isinstance(step, flows.Pause):
-                        await asyncio.sleep(step.seconds)
-                        answer = None
-                    elif isinstance(step, flows.Listen):
-                        answer = await self._listen(step)
-                    else:
-                        answer = await self._http.send(request(self._http, step, self._settings))
-                        self._reached = True
-                except httpx.ConnectError as error:
-                    step = flow.throw(error if self._reached else flows.NeverReached(str(error)))
-                except BaseException as error:  # cancellation too: the flow adds a note to it
-                    step = flow.throw(error)
-                else:
-                    step = flow.send(answer)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
+        return await self._carry_out(flow)
 
-    async def _listen(self, step: flows.Listen) -> httpx.Response:
+    async def _answer(self, step: flows.Step) -> httpx.Response | None:
+        if isinstance(step, flows.Pause):
+            await asyncio.sleep(step.seconds)
+            return None
+        if isinstance(step, Call):
+            return await self._http.send(request(self._http, step, self._settings))
         response = await self._http.send(
             request(self._http, step.call, self._settings, step.silence), stream=True
         )

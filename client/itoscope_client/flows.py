@@ -80,7 +80,8 @@ class Listen:
 
 
 T = TypeVar("T")
-Flow = Generator[Call | Pause | Listen, httpx.Response | None, T]
+Step = Call | Pause | Listen
+Flow = Generator[Step, httpx.Response | None, T]
 
 
 def answered(call: Call, retries: Retries) -> Flow[httpx.Response]:

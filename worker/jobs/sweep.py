@@ -66,26 +66,16 @@ def sweep(
     for done, number in enumerate(
         sorted(range(len(sets)), key=lambda i: -sets[i].polynomial_degree)
     ):
+        report_part = _part_of(report, done, len(sets))
         try:
-            found[number] = _entry(
-                data, sets[number], asked, _part_of(report, done, len(sets)), sum_cache
-            )
+            answer = pipeline.identify(data, sets[number], report_part, sum_cache)
+            analysis = pipeline.analyse_and_compare(answer, data, asked, report_part)
+            found[number] = SweepEntry(answer, *analysis)
         except (IdentificationError, GeneratorError) as error:
             found[number] = error
     return SweepResults(
         tuple(found[number] for number in range(len(sets))), sum_cache.taken, sum_cache.shared
     )
-
-
-def _entry(
-    data: Trajectories,
-    settings: Settings,
-    asked: AnalysisSettings,
-    report: Report,
-    summing: Summing,
-) -> SweepEntry:
-    answer = pipeline.identify(data, settings, report, summing)
-    return SweepEntry(answer, *pipeline.analyse_and_compare(answer, data, asked, report))
 
 
 def _part_of(report: Report, done: int, count: int) -> Report:
