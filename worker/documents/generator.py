@@ -1,6 +1,8 @@
 """The part of the result document about the analysis of a generator, in any geometry."""
 
 from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +38,7 @@ from worker.generator.quantities.passage import (
 )
 from worker.generator.quantities.passage_time import Timing
 from worker.generator.quantities.regions import Place, Region
-from worker.generator.quantities.simulated import Simulated, SimulatedLaw
+from worker.generator.quantities.simulated import Marginal, Simulated, SimulatedLaw
 from worker.generator.quantities.stationary import SpatialLaw
 from worker.generator.uncertainty.intervals import Intervals, Path
 from worker.identification.findings import Finding
@@ -293,40 +295,25 @@ def _estimate(timing: Timing, spread: Intervals, *path: str | int) -> results.Es
 
 def simulated_of(law: SimulatedLaw) -> results.SimulatedLaw:
     """Write the simulated distribution, every number with its Monte Carlo standard error."""
-    plain = results.SimulatedLaw(
+    found = law.estimates
+    estimates = {} if found is None else {f.name: getattr(found, f.name) for f in fields(found)}
+    return results.SimulatedLaw(
         n_paths=law.n_paths,
         n_escaped=law.n_escaped,
         duration=law.duration,
         step=law.step,
         reason=law.reason,
-    )
-    found = law.estimates
-    if found is None:
-        return plain
-    return plain.model_copy(
-        update={
-            "step_error": found.step_error,
-            "mean": _simulated_numbers(found.mean),
-            "covariance": tuple(_simulated_numbers(row) for row in found.covariance),
-            "skewness": _simulated_numbers(found.skewness),
-            "kurtosis": _simulated_numbers(found.kurtosis),
-            "integrated_times": _simulated_numbers(found.integrated_times),
-            "marginals": tuple(
-                results.SimulatedMarginal(
-                    edges=tuple(m.edges.tolist()),
-                    density=tuple(m.density.tolist()),
-                    std_error=tuple(m.std_error.tolist()),
-                )
-                for m in found.marginals
-            ),
-        }
+        **{name: _simulated(value) for name, value in estimates.items()},
     )
 
 
-def _simulated_numbers(
-    numbers: tuple[Simulated | None, ...],
-) -> tuple[results.Simulated | None, ...]:
-    return tuple(
-        None if n is None else results.Simulated(value=n.value, std_error=n.std_error)
-        for n in numbers
-    )
+def _simulated(value: Any) -> Any:
+    match value:
+        case Simulated():
+            return results.Simulated(value=value.value, std_error=value.std_error)
+        case Marginal(edges, density, std_error):
+            numbers = {"edges": edges, "density": density, "std_error": std_error}
+            return results.SimulatedMarginal(**{k: tuple(v.tolist()) for k, v in numbers.items()})
+        case tuple():
+            return tuple(_simulated(each) for each in value)
+    return value

@@ -126,10 +126,8 @@ def watchdog_step(pulse: Pulse) -> type[bootsteps.StartStopStep]:
                     raise ConnectionResetError("the acknowledgement of a message was lost")
 
             pulse.tick()
+            # Celery drops the timers of a lost connection.
             consumer.timer.call_repeatedly(PULSE_SECONDS, tick)
-
-        def stop(self, consumer: Any) -> None:
-            """Do nothing: Celery drops the timers of a lost connection."""
 
     return WatchdogStep
 
@@ -198,8 +196,5 @@ def heartbeat_step(heartbeat: Heartbeat) -> type[bootsteps.StartStopStep]:
         def close(self, worker: Any) -> None:
             """Say farewell; Celery calls this however the worker stops, unless it is killed."""
             heartbeat.end()
-
-        def stop(self, worker: Any) -> None:
-            """Do nothing: the farewell was sent when the worker began to stop."""
 
     return HeartbeatStep

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, ParamSpec
 import click
 
 from itoscope_client.errors import ItoscopeError, JobCancelled, JobFailed, Problem, Unreachable
-from itoscope_client.models.display import missing_distribution_reason
+from itoscope_client.models.display import missing_distribution_reason, relaxation_rows
 from itoscope_client.models.estimates import interval, rounded
 from itoscope_client.models.model import Model
 from itoscope_client.waiting import WaitingTimedOut
@@ -117,13 +117,7 @@ def of_warnings(warnings: Sequence[Mapping[str, Any]]) -> list[str]:
 def _facts(model: Model) -> list[str]:
     if model.ergodic is False:
         return [f"no stationary distribution: {missing_distribution_reason(model)}"]
-    rows: list[tuple[str, ...]] = []
-    spectrum = model.document["generator"].get("spectrum") or {}
-    if len(model.relaxation_times):
-        ci = model.relaxation_interval
-        rows.append(("relaxation time", rounded(model.relaxation_times[0], ci), interval(ci), ""))
-        if spectrum["eigenvalues"][0].get("period"):
-            rows.append(("period", rounded(spectrum["eigenvalues"][0]["period"]), "", ""))
+    rows: list[tuple[str, ...]] = [(*row, "") for row in relaxation_rows(model)]
     for passage in model.passages:
         time, kramers = passage.mean_time, passage.kramers
         beside = "" if kramers.value is None else f"Kramers' formula: {rounded(kramers.value)}"

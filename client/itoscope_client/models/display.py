@@ -36,6 +36,16 @@ def missing_distribution_reason(model: ModelDocument) -> str:
     return (model.reason or "no reason was given").removeprefix("no stationary distribution: ")
 
 
+def relaxation_rows(model: ModelDocument) -> list[tuple[str, str, str]]:
+    """Write the slowest relaxation time with its interval, and its period, where they exist."""
+    if not len(model.relaxation_times):
+        return []
+    ci = model.relaxation_interval
+    rows = [("relaxation time", rounded(model.relaxation_times[0], ci), interval(ci))]
+    period = model.document["generator"]["spectrum"]["eigenvalues"][0].get("period")
+    return rows if period is None else [*rows, ("period", rounded(period), "")]
+
+
 def _equations(model: ModelDocument) -> list[str]:
     lines = []
     for function, letter in (("drift", "b"), ("diffusion", "a")):
@@ -62,14 +72,7 @@ def symbol(text: str) -> str:
 
 def _times(model: ModelDocument) -> str:
     unit = (model.document.get("data") or {}).get("time_unit")
-    rows: list[tuple[str, str, str]] = []
-    spectrum = model.document["generator"].get("spectrum") or {}
-    if len(model.relaxation_times):
-        ci = model.relaxation_interval
-        rows.append(("relaxation time", rounded(model.relaxation_times[0], ci), interval(ci)))
-        period = spectrum["eigenvalues"][0].get("period")
-        if period is not None:
-            rows.append(("period", rounded(period), ""))
+    rows = relaxation_rows(model)
     for passage in model.passages:
         time = passage.mean_time
         start, end = passage.start, passage.end
