@@ -9,7 +9,7 @@ from scipy.special import fdtrc, stdtrit
 from worker.comparison.conditional_moments import Observable
 from worker.comparison.lagged_pairs import lagged_products
 from worker.comparison.sample_blocks import EvenSamples
-from worker.generator.quantities.correlations import Correlations
+from worker.generator.quantities.correlations import CorrelationFunctions
 
 Floats = NDArray[np.float64]
 
@@ -63,7 +63,7 @@ def compare_autocorrelation(
     data: EvenSamples,
     observable: Observable,
     variable: int,
-    correlations: Correlations,
+    functions: CorrelationFunctions,
     relaxation: float,
     duration: float,
 ) -> Autocorrelation:
@@ -108,7 +108,7 @@ def compare_autocorrelation(
     estimate = n_blocks * whole - (n_blocks - 1) * without.mean(axis=0)
     away = np.sqrt((n_blocks - 1) / n_blocks) * (without - without.mean(axis=0))
     errors = np.sqrt(np.sum(away**2, axis=0))
-    model = correlations.autocorrelation(np.asarray(lags * data.step, dtype=np.float64))[variable]
+    model = functions.autocorrelation(np.asarray(lags * data.step, dtype=np.float64))[variable]
     if not np.isfinite(model).all():
         return not_compared("the model's own autocorrelation is not known")
     quantile = stdtrit(n_blocks - 1, 0.5 + CONFIDENCE / 2)

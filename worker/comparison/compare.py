@@ -19,7 +19,7 @@ from worker.comparison.plane_moments import plane_prediction
 from worker.comparison.sample_blocks import MOST, EvenSamples, gather
 from worker.generator.linear.process import linear_view
 from worker.generator.plane.grid_refinement import Solution
-from worker.generator.quantities.correlations import NoMemory
+from worker.generator.quantities.correlations import NoCorrelations
 from worker.generator.quantities.report import GeneratorReport
 from worker.identification.data.trajectories import Scales, Trajectories
 from worker.identification.findings import (
@@ -221,13 +221,13 @@ def _autocorrelations(
     duration: float,
 ) -> Iterator[Autocorrelation]:
     for variable, observable in enumerate(prediction.observables):
-        if isinstance(generator.memory, NoMemory):
-            yield not_compared(generator.memory.reason)
-        elif generator.memory is None or relaxation is None:
+        if isinstance(generator.correlations, NoCorrelations):
+            yield not_compared(generator.correlations.reason)
+        elif generator.correlations is None or relaxation is None:
             yield not_compared("the model's own autocorrelation is not known")
         else:
             yield compare_autocorrelation(
-                sample, observable, variable, generator.memory.correlations, relaxation, duration
+                sample, observable, variable, generator.correlations.functions, relaxation, duration
             )
 
 

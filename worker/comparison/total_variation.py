@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.generator.quantities.stationary import SpatialLaw, StationaryLaw
+from worker.generator.quantities.stationary import MultivariateDistribution, StationaryDistribution
 from worker.identification.identified_model import Histogram
 
 Floats = NDArray[np.float64]
@@ -12,7 +12,9 @@ BINS = 16
 """Number of bins along each of two coordinates."""
 
 
-def on_the_line(histogram: Histogram, law: StationaryLaw | SpatialLaw | None) -> float | None:
+def on_the_line(
+    histogram: Histogram, law: StationaryDistribution | MultivariateDistribution | None
+) -> float | None:
     """Return ½ Σ |data's share − model's share| over bins; None without a stationary density."""
     if law is None or not histogram.counts.sum():
         return None
@@ -24,7 +26,9 @@ def on_the_line(histogram: Histogram, law: StationaryLaw | SpatialLaw | None) ->
 
 
 def in_the_plane(
-    states: Floats, periods: tuple[float | None, ...], law: StationaryLaw | SpatialLaw | None
+    states: Floats,
+    periods: tuple[float | None, ...],
+    law: StationaryDistribution | MultivariateDistribution | None,
 ) -> float | None:
     """Return the total variation in the plane; None without a stationary density.
 

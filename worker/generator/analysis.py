@@ -12,34 +12,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.generator.circle.analysis import analysed_on_the_circle
-from worker.generator.circle.perturbed_model import NearOnTheCircle
+from worker.generator.circle.perturbed_model import PerturbedCircleAnalysis
 from worker.generator.errors import NoFiniteRangeError
 from worker.generator.line.analysis import analysed_on_the_line
 from worker.generator.line.domain.metastable import held_before_escape
 from worker.generator.line.domain.positive_diffusion import reflecting_interval
 from worker.generator.line.landscape import Landscape
-from worker.generator.line.perturbed_model import NearOnTheLine
+from worker.generator.line.perturbed_model import PerturbedLineAnalysis
 from worker.generator.multivariate import analysed_in_space, closed_in_space
 from worker.generator.plane.grid_refinement import Solution
-from worker.generator.plane.perturbed_model import NearInThePlane
+from worker.generator.plane.perturbed_model import PerturbedPlaneAnalysis
 from worker.generator.probability_outside_data import with_support
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view
 from worker.generator.quantities.exit import Exit, Triple
 from worker.generator.quantities.regions import Pair, numbers_and_places
 from worker.generator.quantities.report import GeneratorReport, Range
-from worker.generator.request import Questions, observed_ranges, unanswered
+from worker.generator.request import AnalysisRequest, observed_ranges, unanswered
 
 __all__ = ["Analysis", "GeneratorReport", "analyse", "analysis"]
 
 
-class Near(Protocol):
+class PerturbedAnalysis(Protocol):
     """Analyses processes like one that was analysed."""
 
     def __call__(self, process: DiffusionProcess) -> GeneratorReport:
         """The report of a process, with those quantities that the other's report has, on the same grids."""
         ...
 
-    def lawful(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
+    def has_distribution(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
         """(n,) whether each process has a stationary law, as far as is seen from what its drift does far away."""
         ...
 
@@ -59,12 +59,14 @@ class Analysis:
 
     report: GeneratorReport
     process: DiffusionProcess
-    near: Near | None = None
+    perturbed: PerturbedAnalysis | None = None
 
     @property
     def solution(self) -> Solution | None:
         """What a report of two coordinates was read from; None for others."""
-        return self.near.solution if isinstance(self.near, NearInThePlane) else None
+        return (
+            self.perturbed.solution if isinstance(self.perturbed, PerturbedPlaneAnalysis) else None
+        )
 
 
 def analyse(process: DiffusionProcess, **asked: Any) -> GeneratorReport:
@@ -86,17 +88,17 @@ def analysis(
     reflecting_ends: bool = False,
     eigenfunctions: bool = False,
 ) -> Analysis:
-    """Everything the generator says about the process; `Questions` explains the arguments, docs/generator.md has the equations.
+    """Everything the generator says about the process; `AnalysisRequest` explains the arguments, docs/generator.md has the equations.
 
     observed_range   of the one coordinate, or of each
     reflecting_ends  where there is no stationary law, analyse the observed range (or a finite domain) with reflecting ends
 
     Raises a GeneratorError for a process that cannot be analysed at all. Having no stationary law is no error.
     """
-    near: Near | None
+    perturbed: PerturbedAnalysis | None
     ranges = observed_ranges(observed_range, process.dimension)
     numbers, places = numbers_and_places(passages, process.dimension)
-    questions = Questions(
+    request = AnalysisRequest(
         passages=numbers,
         places=places,
         committors=tuple(committors),
@@ -110,45 +112,47 @@ def analysis(
         observed_ranges=ranges,
     )
     if process.dimension > 1:
-        report, near = analysed_in_space(process, questions)
+        report, perturbed = analysed_in_space(process, request)
         if reflecting_ends and not report.ergodic:
-            report, near = closed_in_space(process, questions, report)
+            report, perturbed = closed_in_space(process, request, report)
         report = replace(report, exits=tuple(Exit.without(asked, FOR_ONE) for asked in exits))
     else:
-        report, near = _analysed_in_one(scalar_view(process), questions, reflecting_ends)
-        report = replace(report, between=unanswered(questions, FOR_NUMBERS)[0])
+        report, perturbed = _analysed_in_one(scalar_view(process), request, reflecting_ends)
+        report = replace(report, between=unanswered(request, FOR_NUMBERS)[0])
     # Where on a circle data were not is another question (`identification/unvisited.py`).
     if all(period is None for period in process.periods):
         report = with_support(
-            report, ranges, near.landscape if isinstance(near, NearOnTheLine) else None
+            report,
+            ranges,
+            perturbed.landscape if isinstance(perturbed, PerturbedLineAnalysis) else None,
         )
-    return Analysis(report, process, near)
+    return Analysis(report, process, perturbed)
 
 
 def _analysed_in_one(
-    model: ScalarProcess, questions: Questions, reflecting_ends: bool
-) -> tuple[GeneratorReport, NearOnTheLine | NearOnTheCircle]:
+    model: ScalarProcess, request: AnalysisRequest, reflecting_ends: bool
+) -> tuple[GeneratorReport, PerturbedLineAnalysis | PerturbedCircleAnalysis]:
     if model.period is not None:
-        report = analysed_on_the_circle(model, questions)
-        return report, NearOnTheCircle(report)
-    report, landscape = analysed_on_the_line(model, questions)
+        report = analysed_on_the_circle(model, request)
+        return report, PerturbedCircleAnalysis(report)
+    report, landscape = analysed_on_the_line(model, request)
     if not report.ergodic and reflecting_ends:
-        report, landscape = _closed(model, questions, report)
+        report, landscape = _closed(model, request, report)
     elif not report.ergodic:
-        report, landscape = held_before_escape(model, questions, report) or (report, landscape)
-    return report, NearOnTheLine(report, questions.observed_range, landscape)
+        report, landscape = held_before_escape(model, request, report) or (report, landscape)
+    return report, PerturbedLineAnalysis(report, request.observed_range, landscape)
 
 
 def _closed(
-    model: ScalarProcess, questions: Questions, report: GeneratorReport
+    model: ScalarProcess, request: AnalysisRequest, report: GeneratorReport
 ) -> tuple[GeneratorReport, Landscape | None]:
     """The analysis between reflecting ends of a model that has no stationary law, labelled so."""
-    interval = reflecting_interval(model, questions.observed_range)
+    interval = reflecting_interval(model, request.observed_range)
     if interval is None:
         raise NoFiniteRangeError(
             "reflecting boundaries need a finite interval; give a finite domain or an observed range"
         )
-    inner, landscape = analysed_on_the_line(replace(model, bounds=interval), questions)
+    inner, landscape = analysed_on_the_line(replace(model, bounds=interval), request)
     reason = (
         report.reason
         if inner.ergodic

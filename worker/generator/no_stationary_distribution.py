@@ -6,20 +6,20 @@ from worker.generator.line.extrapolation import extrapolated_outside
 from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.fixed_point import FixedPoint
 from worker.generator.quantities.report import GeneratorReport
-from worker.generator.request import Questions, unanswered, untimed
+from worker.generator.request import AnalysisRequest, unanswered, untimed
 
 NO_LAW = "there is no stationary distribution to start from"
 FOR_TWO = "passages and committors between regions are for two variables"
 
 
-def without_law(
+def without_stationary_distribution(
     process: DiffusionProcess,
     fixed: tuple[FixedPoint, ...],
     reason: str | None,
-    questions: Questions,
+    request: AnalysisRequest,
 ) -> GeneratorReport:
     """What needs no law; each passage and committor that was asked for with the reason why it is not there."""
-    between, committors = unanswered(questions, NO_LAW if process.dimension == 2 else FOR_TWO)
+    between, committors = unanswered(request, NO_LAW if process.dimension == 2 else FOR_TWO)
     return GeneratorReport(
         ergodic=False,
         reason=reason,
@@ -27,8 +27,8 @@ def without_law(
         domains=tuple((float(low), float(high)) for low, high in process.domain),
         boundaries="natural",
         fixed_points=fixed,
-        passages=untimed(questions.passages, process.dimension),
+        passages=untimed(request.passages, process.dimension),
         between=between,
         committors=committors,
-        extrapolated=extrapolated_outside(fixed, questions.observed_ranges),
+        extrapolated=extrapolated_outside(fixed, request.observed_ranges),
     )

@@ -7,7 +7,7 @@ import numpy as np
 from worker.generator.line.landscape import Landscape
 from worker.generator.line.stationary import probability_below
 from worker.generator.quantities.report import GeneratorReport, Range
-from worker.generator.quantities.stationary import SpatialLaw, StationaryLaw
+from worker.generator.quantities.stationary import MultivariateDistribution, StationaryDistribution
 
 MUCH = 0.05
 """Stationary probability beyond the data from which on it is said that law and rates are extrapolated."""
@@ -42,9 +42,15 @@ def _beyond(landscape: Landscape, observed: Range) -> float:
     return float(1 - below[1] + below[0])
 
 
-def unseen_mass(law: StationaryLaw | SpatialLaw | None, ranges: tuple[Range, ...]) -> float | None:
+def unseen_mass(
+    law: StationaryDistribution | MultivariateDistribution | None, ranges: tuple[Range, ...]
+) -> float | None:
     """The probability of a law of several coordinates outside of the ranges; None where there is no law, or no density."""
-    if not isinstance(law, SpatialLaw) or len(law.grid) != len(ranges) or not law.density.size:
+    if (
+        not isinstance(law, MultivariateDistribution)
+        or len(law.grid) != len(ranges)
+        or not law.density.size
+    ):
         return None
     density, total = law.density, law.density.sum()
     for axis, (grid, (low, high)) in enumerate(zip(law.grid, ranges, strict=True)):

@@ -9,7 +9,7 @@ import numpy as np
 from worker.generator.errors import InvalidDomainError
 from worker.generator.process import FloatArray
 from worker.generator.quantities.committor import Committor
-from worker.generator.quantities.correlations import Memory
+from worker.generator.quantities.correlations import Correlations
 from worker.generator.quantities.exit import Triple
 from worker.generator.quantities.fixed_point import FixedPoint
 from worker.generator.quantities.passage import Passage, SpatialPassage
@@ -19,7 +19,7 @@ from worker.generator.quantities.report import GeneratorReport, Range
 
 
 @dataclass(frozen=True, slots=True)
-class Questions:
+class AnalysisRequest:
     """What is asked.
 
     passages         (from, to) pairs of numbers to time, before those between neighbouring wells [state]
@@ -53,13 +53,15 @@ class Questions:
         return (*self.passages, *self.exits, *(pair for pair in committors if pair is not None))
 
 
-def pairs_to_time(questions: Questions, fixed: tuple[FixedPoint, ...], scale: float) -> list[Range]:
+def pairs_to_time(
+    request: AnalysisRequest, fixed: tuple[FixedPoint, ...], scale: float
+) -> list[Range]:
     """The passages asked for, then those between neighbouring wells in both directions that were not; `scale` is a length of the
     model, against which two passages count as the same [state]."""
     wells = [point.at[0] for point in fixed if point.stable]
     between = [pair for low, high in pairwise(wells) for pair in ((low, high), (high, low))]
     near = 1e-9 * scale
-    asked = questions.passages
+    asked = request.passages
     return [
         *asked,
         *(
@@ -72,11 +74,11 @@ def pairs_to_time(questions: Questions, fixed: tuple[FixedPoint, ...], scale: fl
 
 def autocorrelation(report: GeneratorReport, lags: FloatArray) -> FloatArray | None:
     """C(t) = ⟨δx(0) δx(t)⟩ / ⟨δx²⟩ of each coordinate of the stationary process at lags (n,) [time]: (d, n), 1 at lag 0; None
-    where there is none (`report.memory` has the reason, or there is no stationary law). Of an angle x of period P, the real part
+    where there is none (`report.correlations` has the reason, or there is no stationary law). Of an angle x of period P, the real part
     of that of exp(2πix/P). On the line right to 1e-5 for any lag."""
     return (
-        report.memory.correlations.autocorrelation(lags)
-        if isinstance(report.memory, Memory)
+        report.correlations.functions.autocorrelation(lags)
+        if isinstance(report.correlations, Correlations)
         else None
     )
 
@@ -85,8 +87,8 @@ def power_spectrum(report: GeneratorReport, frequencies: FloatArray) -> FloatArr
     """One-sided power spectral density of each coordinate at positive frequencies (n,) [1/time]: (d, n) [state²·time]; None where
     there is none. Its integral over all frequencies is the variance. Of an angle, the sum of those of cos and sin [time]."""
     return (
-        report.memory.correlations.power_spectrum(frequencies)
-        if isinstance(report.memory, Memory)
+        report.correlations.functions.power_spectrum(frequencies)
+        if isinstance(report.correlations, Correlations)
         else None
     )
 
@@ -101,12 +103,12 @@ def untimed(passages: tuple[Range, ...], dimension: int) -> tuple[Passage, ...]:
 
 
 def unanswered(
-    questions: Questions, why: str
+    request: AnalysisRequest, why: str
 ) -> tuple[tuple[SpatialPassage, ...], tuple[Committor, ...]]:
     """The passages and committors between places that were asked for, with one reason for all of them."""
     return (
-        tuple(SpatialPassage(start, to, Timing(None, why)) for start, to in questions.places),
-        tuple(Committor(start, to, None, why) for start, to in questions.committors),
+        tuple(SpatialPassage(start, to, Timing(None, why)) for start, to in request.places),
+        tuple(Committor(start, to, None, why) for start, to in request.committors),
     )
 
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from worker.generator.analysis import analysis
-from worker.generator.circle.perturbed_model import NearOnTheCircle
+from worker.generator.circle.perturbed_model import PerturbedCircleAnalysis
 from worker.generator.errors import GeneratorError
 from worker.generator.line.domain.positive_diffusion import reflecting_interval
-from worker.generator.line.perturbed_model import NearOnTheLine
+from worker.generator.line.perturbed_model import PerturbedLineAnalysis
 from worker.generator.process import DiffusionProcess, scalar_view
 from worker.generator.quantities.report import Range
 from worker.rolling.perturbed_models import Neighbourhood
@@ -102,7 +102,9 @@ def _alone(models: Neighbourhood, observed: Range) -> Gap:
     return _gap([near.slowest_rate(model) for model in models])
 
 
-def _near(model: DiffusionProcess, observed: Range) -> NearOnTheLine | NearOnTheCircle | str:
+def _near(
+    model: DiffusionProcess, observed: Range
+) -> PerturbedLineAnalysis | PerturbedCircleAnalysis | str:
     """What gives the slowest rates of models like this one, or why it has none itself."""
     try:
         found = analysis(
@@ -110,8 +112,8 @@ def _near(model: DiffusionProcess, observed: Range) -> NearOnTheLine | NearOnThe
         )
     except GeneratorError as error:
         return str(error.args[0])
-    spectrum, near = found.report.spectrum, found.near
-    if spectrum is None or not isinstance(near, NearOnTheLine | NearOnTheCircle):
+    spectrum, near = found.report.spectrum, found.perturbed
+    if spectrum is None or not isinstance(near, PerturbedLineAnalysis | PerturbedCircleAnalysis):
         return found.report.reason or NO_LAW
     return near
 

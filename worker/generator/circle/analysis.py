@@ -7,17 +7,17 @@ from itertools import chain
 
 import numpy as np
 
-from worker.generator.circle.correlations import memory_on_the_circle
+from worker.generator.circle.correlations import correlations_on_the_circle
 from worker.generator.circle.degenerate_circle import circle_without_noise
 from worker.generator.circle.fourier import MODES, fourier_rates
 from worker.generator.circle.passages import circular_committor, circular_exit, circular_passage
-from worker.generator.circle.unrolled_circle import Turn, opened
+from worker.generator.circle.unrolled_circle import UnrolledCircle, unroll
 from worker.generator.line.effective_potential import effective_potential
 from worker.generator.line.extrapolation import extrapolated_beyond
 from worker.generator.line.fixed_points import work_between
 from worker.generator.line.local_relaxation import local_relaxation
 from worker.generator.line.passages.committors import with_neighbours
-from worker.generator.line.stationary import law_on_grid
+from worker.generator.line.stationary import distribution_on_grid
 from worker.generator.numerics.quadrature import CUMULATIVE, WEIGHTS
 from worker.generator.numerics.root_isolation import separators
 from worker.generator.numerics.roots import roots
@@ -28,8 +28,8 @@ from worker.generator.quantities.fixed_point import FixedPoint
 from worker.generator.quantities.regions import Pair, facing_numbers
 from worker.generator.quantities.report import GeneratorReport, Range
 from worker.generator.quantities.spectrum import Spectrum
-from worker.generator.quantities.stationary import StationaryLaw
-from worker.generator.request import Questions, pairs_to_time
+from worker.generator.quantities.stationary import StationaryDistribution
+from worker.generator.request import AnalysisRequest, pairs_to_time
 
 SCAN = 2048
 """Points of one turn at which fixed points are looked for."""
@@ -37,7 +37,7 @@ SETTLED = 1e-8
 ANGLE = "the variable is an angle: its moments depend on the choice of origin, so they are omitted"
 
 
-def analysed_on_the_circle(model: ScalarProcess, questions: Questions) -> GeneratorReport:
+def analysed_on_the_circle(model: ScalarProcess, request: AnalysisRequest) -> GeneratorReport:
     """The report of a process whose coordinate is an angle; the turn starts at the domain's lower end, or at −period/2.
 
     Where a is not positive all the way round there is no law, but a reason.
@@ -45,16 +45,16 @@ def analysed_on_the_circle(model: ScalarProcess, questions: Questions) -> Genera
     assert model.period is not None
     low = model.bounds[0] if np.isfinite(model.bounds[0]) else -model.period / 2
     fixed = circular_fixed_points(model, low)
-    still = circle_without_noise(model, low, fixed, questions)
+    still = circle_without_noise(model, low, fixed, request)
     if still is not None:
         return still
-    pairs = pairs_to_time(questions, fixed, model.period)
-    between = with_neighbours(questions.committors, fixed)
-    circle = opened(model, low, points_of(fixed, pairs, between, questions.exits))
-    law, current = circular_law(circle, questions.density_points)
+    pairs = pairs_to_time(request, fixed, model.period)
+    between = with_neighbours(request.committors, fixed)
+    circle = unroll(model, low, points_of(fixed, pairs, between, request.exits))
+    law, current = circular_distribution(circle, request.density_points)
     barriers = circular_barriers(circle, fixed)
     passages = tuple(circular_passage(circle, start, to) for start, to in pairs)
-    spectrum = circular_spectrum(model, low, questions.eigenpairs)
+    spectrum = circular_spectrum(model, low, request.eigenpairs)
     return GeneratorReport(
         ergodic=True,
         reason=None,
@@ -62,18 +62,18 @@ def analysed_on_the_circle(model: ScalarProcess, questions: Questions) -> Genera
         boundaries="natural",
         stationary=law,
         spectrum=spectrum,
-        memory=memory_on_the_circle(
-            model, low, model.period, spectrum, questions.lags, questions.frequencies
+        correlations=correlations_on_the_circle(
+            model, low, model.period, spectrum, request.lags, request.frequencies
         ),
         fixed_points=fixed,
         barriers=barriers,
         passages=passages,
         committors=tuple(circular_committor(circle, pair) for pair in between),
-        exits=tuple(circular_exit(circle, asked) for asked in questions.exits),
+        exits=tuple(circular_exit(circle, asked) for asked in request.exits),
         effective_potential=effective_potential(circle.landscape, law.grid[0]),
         local_relaxation=local_relaxation(model, law.grid[0]),
         probability_current=current,
-        extrapolated=extrapolated_beyond(fixed, barriers, passages, questions.observed_range),
+        extrapolated=extrapolated_beyond(fixed, barriers, passages, request.observed_range),
     )
 
 
@@ -88,7 +88,9 @@ def points_of(
     return [*(point.at[0] for point in fixed), *chain.from_iterable((*pairs, *numbers, *exits))]
 
 
-def circular_law(circle: Turn, points: int) -> tuple[StationaryLaw, float]:
+def circular_distribution(
+    circle: UnrolledCircle, points: int
+) -> tuple[StationaryDistribution, float]:
     """The invariant law over one turn, equation (G17), and the probability current through every point [1/time]."""
     landscape = circle.landscape
     _, psi, _ = landscape.at_nodes
@@ -102,12 +104,12 @@ def circular_law(circle: Turn, points: int) -> tuple[StationaryLaw, float]:
     log_inside = np.log(inside) - level
     log_rest = np.log(whole[:, None] - inside) - level
     ahead = np.logaddexp(after[:, None], log_rest)
-    behind = np.logaddexp(before[:, None], log_inside) - circle.climb
+    behind = np.logaddexp(before[:, None], log_inside) - circle.potential_gain
     tilted = replace(landscape, psi=psi + np.logaddexp(ahead, behind))
     grid = np.linspace(*circle.model.bounds, points)
-    law, log_total = law_on_grid(tilted, grid, ANGLE)
+    law, log_total = distribution_on_grid(tilted, grid, ANGLE)
     # C (1 − e^−Ψ) / 2 with the density's own constant C = 1/∫π.
-    current = 0.5 * np.exp(-log_total) * -np.expm1(-circle.climb)
+    current = 0.5 * np.exp(-log_total) * -np.expm1(-circle.potential_gain)
     return law, float(current)
 
 
@@ -148,7 +150,7 @@ def circular_fixed_points(model: ScalarProcess, low: float) -> tuple[FixedPoint,
     return tuple(FixedPoint((float(inside[i]),), bool(stable[i]), float(slopes[i])) for i in order)
 
 
-def circular_barriers(circle: Turn, fixed: tuple[FixedPoint, ...]) -> tuple[Barrier, ...]:
+def circular_barriers(circle: UnrolledCircle, fixed: tuple[FixedPoint, ...]) -> tuple[Barrier, ...]:
     """The two ways out of each well; a drift that goes round makes them unequal. The next well may be the same, one turn on.
     Panels break at the fixed points."""
     period = circle.period

@@ -10,10 +10,10 @@ from worker.generator.circle.fourier import (
     fourier_eigenvectors,
     fourier_generator,
 )
-from worker.generator.circle.unrolled_circle import Turn
-from worker.generator.numerics.correlation_functions import memory_of
+from worker.generator.circle.unrolled_circle import UnrolledCircle
+from worker.generator.numerics.correlation_functions import correlations_of
 from worker.generator.process import FloatArray, ScalarProcess
-from worker.generator.quantities.correlations import Memory, NoMemory
+from worker.generator.quantities.correlations import Correlations, NoCorrelations
 from worker.generator.quantities.passage_time import Timing
 from worker.generator.quantities.spectrum import Spectrum
 
@@ -28,7 +28,7 @@ MOST_MODES = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CircleCorrelations:
-    """A `Correlations`: C(t) = Re Σ w exp(−λt), equation (G32), of z = exp(2πix/P).
+    """A `CorrelationFunctions`: C(t) = Re Σ w exp(−λt), equation (G32), of z = exp(2πix/P).
 
     rates, weights   (n,) λ [1/time] and w, which add up to 1
     variance         1 − |⟨z⟩|²
@@ -84,13 +84,13 @@ class CircleCorrelations:
         return np.asarray(2 * self.variance * both.real[None])
 
 
-def correlations_near(
-    model: ScalarProcess, turn: Turn, memory: Memory
+def perturbed_correlations(
+    model: ScalarProcess, turn: UnrolledCircle, correlations: Correlations
 ) -> CircleCorrelations | None:
     """Of a model near the one that has this memory, on as few modes as resolve them both; None where that takes too many."""
-    if not isinstance(memory.correlations, CircleCorrelations):
+    if not isinstance(correlations.functions, CircleCorrelations):
         return None
-    modes = memory.correlations.few
+    modes = correlations.functions.few
     while modes is not None and modes <= MOST_MODES:
         found = CircleCorrelations.of(model, turn.model.bounds[0], turn.period, modes)
         if found.finest < RESOLVED:
@@ -100,27 +100,27 @@ def correlations_near(
     return None
 
 
-def memory_on_the_circle(
+def correlations_on_the_circle(
     model: ScalarProcess,
     low: float,
     period: float,
     spectrum: Spectrum,
     n_lags: int,
     n_frequencies: int,
-) -> Memory | NoMemory:
+) -> Correlations | NoCorrelations:
     """Autocorrelation, power spectrum and integrated time of an angle."""
     if not len(spectrum.eigenvalues):
-        return NoMemory(
+        return NoCorrelations(
             "the noise is too weak for the Fourier method that computes the autocorrelation of an angle"
         )
     slowest, fastest = (
         float(spectrum.eigenvalues[0].real),
         float(np.max(np.abs(spectrum.eigenvalues))),
     )
-    previous: tuple[CircleCorrelations, Memory] | None = None
+    previous: tuple[CircleCorrelations, Correlations] | None = None
     for modes in MODES:
         found = CircleCorrelations.of(model, low, period, modes)
-        memory = memory_of(
+        correlations = correlations_of(
             found,
             (
                 Timing.from_log(float(np.log(found.integrated_time)))
@@ -134,13 +134,13 @@ def memory_on_the_circle(
         )
         if previous is not None:
             coarse, before = previous
-            if np.max(np.abs(memory.autocorrelation - before.autocorrelation)) < SETTLED:
+            if np.max(np.abs(correlations.autocorrelation - before.autocorrelation)) < SETTLED:
                 away = np.min(np.abs(coarse.rates - spectrum.eigenvalues[:, None]), axis=1)
                 same = np.all(away < SETTLED_RATES * np.abs(spectrum.eigenvalues))
                 return replace(
-                    memory, correlations=replace(found, few=coarse.modes if same else modes)
+                    correlations, functions=replace(found, few=coarse.modes if same else modes)
                 )
-        previous = found, memory
-    return NoMemory(
+        previous = found, correlations
+    return NoCorrelations(
         "the autocorrelation does not converge: the noise is too weak for the Fourier method"
     )

@@ -13,14 +13,14 @@ from worker.generator.quantities.committor import Committor
 from worker.generator.quantities.exit import Exit
 from worker.generator.quantities.fixed_point import FixedPoint
 from worker.generator.quantities.report import GeneratorReport
-from worker.generator.request import Questions
+from worker.generator.request import AnalysisRequest
 
 NO_NOISE = "the diffusion is not positive everywhere on the circle, so these quantities are undefined; give other terms"
 DETERMINISTIC = "no stationary distribution with a density: the diffusion a is zero everywhere, the process is deterministic"
 
 
 def circle_without_noise(
-    model: ScalarProcess, low: float, fixed: tuple[FixedPoint, ...], questions: Questions
+    model: ScalarProcess, low: float, fixed: tuple[FixedPoint, ...], request: AnalysisRequest
 ) -> GeneratorReport | None:
     """The report of a process on the turn from `low` whose noise is zero or negative somewhere; None where it is positive."""
     assert model.period is not None
@@ -43,14 +43,14 @@ def circle_without_noise(
         domain=line.bounds,
         boundaries="natural",
         fixed_points=fixed,
-        committors=tuple(Committor(*pair, None, NO_NOISE) for pair in questions.committors),
-        exits=tuple(Exit.without(asked, NO_NOISE) for asked in questions.exits),
+        committors=tuple(Committor(*pair, None, NO_NOISE) for pair in request.committors),
+        exits=tuple(Exit.without(asked, NO_NOISE) for asked in request.exits),
         local_relaxation=local_relaxation(
-            model, np.linspace(low, line.bounds[1], questions.density_points)
+            model, np.linspace(low, line.bounds[1], request.density_points)
         )
         if positive
         else None,
-        extrapolated=extrapolated_beyond(fixed, (), (), questions.observed_range),
+        extrapolated=extrapolated_beyond(fixed, (), (), request.observed_range),
     )
 
 

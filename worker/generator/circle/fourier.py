@@ -43,7 +43,7 @@ def fourier_eigenvectors(generator: ComplexArray) -> tuple[ComplexArray, Complex
     return rates, np.concatenate([(cosines + sines)[::-1], vectors[:1], cosines - sines])
 
 
-def fourier_rates_near(
+def perturbed_fourier_rates(
     model: ScalarProcess, low: float, period: float, modes: int, reference: ComplexArray
 ) -> tuple[ComplexArray, float]:
     """The slowest rates, some more than those (k,) of a reference that the model is near, on so many modes of the turn from `low`

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from worker.generator.circle.passage_variance import deviation_round
-from worker.generator.circle.unrolled_circle import Turn
+from worker.generator.circle.unrolled_circle import UnrolledCircle
 from worker.generator.line.finite_volumes import cut_into_cells
 from worker.generator.line.landscape import Landscape
 from worker.generator.line.passages.committors import NUMBERS, round_the_circle
@@ -24,7 +24,7 @@ TWO_WAYS = (
 )
 
 
-def passage_near(circle: Turn, passage: Passage) -> Passage:
+def perturbed_passage(circle: UnrolledCircle, passage: Passage) -> Passage:
     """The same passage as that of another model that is like this one, without the curve of its law."""
     start, to = passage.start, passage.to
     distance = float(np.mod(start - to, circle.period))
@@ -42,7 +42,7 @@ def passage_near(circle: Turn, passage: Passage) -> Passage:
     )
 
 
-def circular_passage(circle: Turn, start: float, to: float) -> Passage:
+def circular_passage(circle: UnrolledCircle, start: float, to: float) -> Passage:
     """First passage from `start` until `to` is reached from either side, equation (G19), with the law of its time."""
     distance = float(np.mod(start - to, circle.period))
     if distance == 0:
@@ -63,7 +63,7 @@ def circular_passage(circle: Turn, start: float, to: float) -> Passage:
     )
 
 
-def circular_committor(circle: Turn, pair: Pair) -> Committor:
+def circular_committor(circle: UnrolledCircle, pair: Pair) -> Committor:
     """The committor on one turn from the start on."""
     numbers = facing_numbers(pair)
     ahead = 0.0 if numbers is None else float(np.mod(numbers[1] - numbers[0], circle.period))
@@ -73,7 +73,7 @@ def circular_committor(circle: Turn, pair: Pair) -> Committor:
     return round_the_circle(circle.cut_at(start), pair, start, start + ahead, circle.period)
 
 
-def circular_exit(circle: Turn, asked: Triple) -> Exit:
+def circular_exit(circle: UnrolledCircle, asked: Triple) -> Exit:
     """How the arc from `low` up to `high` is left; angles on whichever turn."""
     start, low, high = asked
     inside, over = (float(np.mod(x - low, circle.period)) for x in (start, high))

@@ -8,14 +8,18 @@ from numpy.typing import NDArray
 
 from worker.generator.circle.analysis import (
     circular_barriers,
+    circular_distribution,
     circular_fixed_points,
-    circular_law,
     points_of,
 )
-from worker.generator.circle.correlations import RESOLVED, CircleCorrelations, correlations_near
-from worker.generator.circle.fourier import MODES, fourier_rates_near
-from worker.generator.circle.passages import circular_committor, circular_exit, passage_near
-from worker.generator.circle.unrolled_circle import opened
+from worker.generator.circle.correlations import (
+    RESOLVED,
+    CircleCorrelations,
+    perturbed_correlations,
+)
+from worker.generator.circle.fourier import MODES, perturbed_fourier_rates
+from worker.generator.circle.passages import circular_committor, circular_exit, perturbed_passage
+from worker.generator.circle.unrolled_circle import unroll
 from worker.generator.errors import GeneratorError
 from worker.generator.line.effective_potential import effective_potential
 from worker.generator.line.local_relaxation import local_relaxation
@@ -26,7 +30,7 @@ from worker.generator.line.matched_fixed_points import (
 )
 from worker.generator.line.spectrum import matched
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view, values
-from worker.generator.quantities.correlations import Memory
+from worker.generator.quantities.correlations import Correlations
 from worker.generator.quantities.passage_time import Timing
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.quantities.spectrum import Spectrum
@@ -36,7 +40,7 @@ LOOKS = 257
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NearOnTheCircle:
+class PerturbedCircleAnalysis:
     """Analyses models like one that was analysed, on its grids.
 
     report  of the one that was analysed
@@ -61,7 +65,7 @@ class NearOnTheCircle:
         except GeneratorError as error:
             return GeneratorReport(False, error.args[0], process.domain[0], "natural")
 
-    def lawful(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
+    def has_distribution(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
         """(n,) whether the noise of each process is positive all the way round."""
         at = np.linspace(*self.report.domain, LOOKS)
         return np.array(
@@ -75,20 +79,24 @@ class NearOnTheCircle:
         fixed = circular_fixed_points(model, low)
         pairs = [(p.start, p.to) for p in report.passages]
         between = [(c.start, c.to) for c in report.committors]
-        circle = opened(
+        circle = unroll(
             model,
             low,
             points_of(fixed, pairs, between, [(e.start, e.low, e.high) for e in report.exits]),
         )
         places, own = counterparts_round(report.fixed_points, fixed, period)
-        memory = report.memory
-        correlations = (
-            correlations_near(model, circle, memory) if isinstance(memory, Memory) else None
+        correlations = report.correlations
+        functions = (
+            perturbed_correlations(model, circle, correlations)
+            if isinstance(correlations, Correlations)
+            else None
         )
-        if isinstance(memory, Memory):
-            memory = None if correlations is None else remembered(memory, correlations)
+        if isinstance(correlations, Correlations):
+            correlations = None if functions is None else with_curves_of(correlations, functions)
         potential = report.effective_potential
-        law, current = circular_law(circle, 2 if potential is None else len(potential.grid))
+        law, current = circular_distribution(
+            circle, 2 if potential is None else len(potential.grid)
+        )
         return GeneratorReport(
             ergodic=True,
             reason=None,
@@ -97,11 +105,11 @@ class NearOnTheCircle:
             stationary=law,
             spectrum=None
             if report.spectrum is None
-            else _spectrum(model, low, report.spectrum, correlations),
-            memory=memory,
+            else _spectrum(model, low, report.spectrum, functions),
+            correlations=correlations,
             fixed_points=fixed_points_at(report, places),
             barriers=barriers_round(report, own, circular_barriers(circle, fixed) if own else ()),
-            passages=tuple(passage_near(circle, passage) for passage in report.passages),
+            passages=tuple(perturbed_passage(circle, passage) for passage in report.passages),
             committors=tuple(circular_committor(circle, pair) for pair in between),
             exits=tuple(circular_exit(circle, (e.start, e.low, e.high)) for e in report.exits),
             effective_potential=None
@@ -112,14 +120,14 @@ class NearOnTheCircle:
         )
 
 
-def remembered(like: Memory, own: CircleCorrelations) -> Memory:
+def with_curves_of(like: Correlations, own: CircleCorrelations) -> Correlations:
     """The curves of a model at the lags and frequencies of another."""
     return replace(
         like,
         autocorrelation=own.autocorrelation(like.lags),
         power_spectrum=own.power_spectrum(like.frequencies),
         integrated_times=(Timing.from_log(float(np.log(own.integrated_time))),),
-        correlations=own,
+        functions=own,
     )
 
 
@@ -132,7 +140,7 @@ def _spectrum(
     if own is not None or not len(wanted):
         return like if own is None else replace(like, eigenvalues=matched(own.rates, wanted))
     for modes in MODES[1:]:
-        rates, last = fourier_rates_near(model, low, model.period, modes, wanted)
+        rates, last = perturbed_fourier_rates(model, low, model.period, modes, wanted)
         if last < RESOLVED:
             return replace(like, eigenvalues=matched(rates, wanted))
     return replace(like, eigenvalues=np.full(len(wanted), np.nan, complex))

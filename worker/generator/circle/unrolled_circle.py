@@ -14,7 +14,7 @@ from worker.generator.process import ScalarProcess
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Turn:
+class UnrolledCircle:
     """One turn [low, low + period) of a process.
 
     model      the coefficients between reflecting ends at the cut; only ever integrated, never let run
@@ -25,7 +25,7 @@ class Turn:
     model: ScalarProcess
     period: float
     landscape: Landscape
-    climb: float
+    potential_gain: float
 
     def cut_at(self, at: float) -> Landscape:
         """The turn from `at` on, on any turn of it an edge of the panels [state]."""
@@ -38,12 +38,12 @@ class Turn:
             for array in (here.base, here.low, here.high, here.exponent, here.order, here.log_a)
         )
         later = np.arange(len(base)) >= len(base) - first
-        psi = np.roll(here.psi, -first, axis=0) + np.where(later, self.climb, 0.0)[:, None]
+        psi = np.roll(here.psi, -first, axis=0) + np.where(later, self.potential_gain, 0.0)[:, None]
         base = base + np.where(later, self.period, 0.0) + (at - beginnings[first])
         return Landscape(base, low, high, exponent, order, psi, log_a)
 
 
-def opened(model: ScalarProcess, low: float, points: Iterable[float] = ()) -> Turn:
+def unroll(model: ScalarProcess, low: float, points: Iterable[float] = ()) -> UnrolledCircle:
     """The circle cut at `low`, with panels that break at `points`, on whichever turn [state].
 
     Raises InvalidDomainError where a is not positive all the way round.
@@ -62,4 +62,4 @@ def opened(model: ScalarProcess, low: float, points: Iterable[float] = ()) -> Tu
     landscape = build_landscape(line, window, ends, (*line.bounds, *breaks), (), np.inf)
     # Panels meet without a jump, so ψ at either end of the turn is that of the first and the last panel.
     edges = landscape.psi_and_log_a(landscape.edges[[0, -1]])[0]
-    return Turn(line, period, landscape, float(edges[1] - edges[0]))
+    return UnrolledCircle(line, period, landscape, float(edges[1] - edges[0]))

@@ -11,14 +11,14 @@ from worker.generator.line.integrated_autocorrelation import integrated_time
 from worker.generator.line.landscape import Landscape
 from worker.generator.line.spectrum import PHASE, coarse_rates, parts_for
 from worker.generator.line.stationary import log_total_mass
-from worker.generator.numerics.correlation_functions import memory_of
+from worker.generator.numerics.correlation_functions import correlations_of
 from worker.generator.numerics.laplace_inversion import ComplexArray, from_transform
 from worker.generator.numerics.quadrature import WEIGHTS
 from worker.generator.process import FloatArray
 from worker.generator.quantities.boundary import End
-from worker.generator.quantities.correlations import Memory, NoMemory
+from worker.generator.quantities.correlations import Correlations, NoCorrelations
 from worker.generator.quantities.spectrum import Spectrum
-from worker.generator.quantities.stationary import StationaryLaw
+from worker.generator.quantities.stationary import StationaryDistribution
 
 RESOLVED_RATES = 5
 """Cells are as fine as the spectrum's for this many rates: what is faster hardly appears in the coordinate itself."""
@@ -73,7 +73,7 @@ class Network:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LineCorrelations:
-    """A `Correlations`, from two levels of cells.
+    """A `CorrelationFunctions`, from two levels of cells.
 
     variance   of the stationary law [state²]
     """
@@ -101,20 +101,20 @@ class LineCorrelations:
         return (4 * of(self.fine) - of(self.coarse)) / 3
 
 
-def memory_on_the_line(
+def correlations_on_the_line(
     landscape: Landscape,
     inhabited: Landscape,
     ends: tuple[End, End],
-    law: StationaryLaw,
+    law: StationaryDistribution,
     spectrum: Spectrum,
     n_lags: int,
     n_frequencies: int,
-) -> Memory | NoMemory:
+) -> Correlations | NoCorrelations:
     """Autocorrelation, power spectrum and integrated time of a model with a stationary law, which `inhabited` holds all but tails
     that fall like a power."""
     mean, variance = law.mean[0], law.covariance[0][0]
     if mean is None or variance is None:
-        return NoMemory("the variance is infinite, so there is no autocorrelation function")
+        return NoCorrelations("the variance is infinite, so there is no autocorrelation function")
     log_total = log_total_mass(landscape)
     decay = _initial_decay(landscape, log_total, variance)
     fastest = max(
@@ -126,7 +126,7 @@ def memory_on_the_line(
     cells = cut_into_cells(landscape, 2 * parts, rows)
     fine, coarse = Network.of(cells), Network.of(cells.halved())
     if abs((4 * fine.variance - coarse.variance) / 3 - variance) > HELD * variance:
-        return NoMemory(
+        return NoCorrelations(
             "the density's tail is too heavy: most of the variance comes from extremely rare values"
         )
     time = integrated_time(landscape, ends, log_total, mean, variance)
@@ -135,7 +135,7 @@ def memory_on_the_line(
         if len(spectrum.eigenvalues)
         else min(decay, 1 / (time.value or np.inf) or decay)
     )
-    return memory_of(
+    return correlations_of(
         LineCorrelations(fine, coarse, variance),
         (time,),
         slowest=slowest,

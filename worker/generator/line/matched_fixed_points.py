@@ -9,13 +9,13 @@ from worker.generator.process import FloatArray
 from worker.generator.quantities.barrier import Barrier
 from worker.generator.quantities.fixed_point import FixedPoint
 from worker.generator.quantities.report import GeneratorReport, Range
-from worker.generator.quantities.stationary import StationaryLaw
+from worker.generator.quantities.stationary import StationaryDistribution
 
 
 def range_of_places(reference: GeneratorReport) -> Range:
     """Where fixed points have to be those of the reference, as many and in the same order, to stand for them [state]."""
     law = reference.stationary
-    if not isinstance(law, StationaryLaw):
+    if not isinstance(law, StationaryDistribution):
         return -np.inf, np.inf
     return float(law.grid[0][0]), float(law.grid[0][-1])
 

@@ -9,7 +9,7 @@ from worker.generator.line.finite_volumes import Cells, cut_into_cells
 from worker.generator.line.landscape import Landscape
 from worker.generator.line.spectrum import rates_on
 from worker.generator.process import FloatArray
-from worker.generator.quantities.correlations import Memory
+from worker.generator.quantities.correlations import Correlations
 from worker.generator.quantities.passage_time import Timing
 
 PHASE = 1.4
@@ -21,8 +21,13 @@ LOST = 1e-8
 
 
 def curves_on(
-    landscape: Landscape, log_total: float, like: Memory, mean: float, variance: float, time: Timing
-) -> Memory:
+    landscape: Landscape,
+    log_total: float,
+    like: Correlations,
+    mean: float,
+    variance: float,
+    time: Timing,
+) -> Correlations:
     """Both curves at the lags and frequencies of another model's, extrapolated: C to 1e-3, the spectrum to 5 %, also 20 decades
     below its peak; nan where the cells do not hold the tails.
 
@@ -46,7 +51,7 @@ def curves_on(
     )
 
 
-def _curves(cells: Cells, like: Memory) -> tuple[FloatArray, FloatArray, float]:
+def _curves(cells: Cells, like: Correlations) -> tuple[FloatArray, FloatArray, float]:
     """Equation (G58): C (n,), S (k,) and the variance on the cells."""
     mass, total = cells.log_node_mass, np.logaddexp.reduce(cells.log_node_mass)
     mass, resistance = mass - total, cells.log_resistance + total

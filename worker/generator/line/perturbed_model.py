@@ -23,7 +23,7 @@ from worker.generator.line.domain.essential_support import (
     part_of,
     span_of_light_tails,
 )
-from worker.generator.line.domain.metastable import holds, turning_points, walls_of
+from worker.generator.line.domain.metastable import artificial_ends, has_barrier, turning_points
 from worker.generator.line.domain.positive_diffusion import narrowed_to_positive
 from worker.generator.line.effective_potential import effective_potential
 from worker.generator.line.finite_volumes import Cells, cut_into_cells
@@ -57,14 +57,14 @@ from worker.generator.process import (
 )
 from worker.generator.quantities.barrier import Barrier
 from worker.generator.quantities.boundary import End
-from worker.generator.quantities.correlations import Memory, NoMemory
+from worker.generator.quantities.correlations import Correlations, NoCorrelations
 from worker.generator.quantities.fixed_point import FixedPoint
 from worker.generator.quantities.passage import Passage
 from worker.generator.quantities.passage_time import Timing
 from worker.generator.quantities.regions import facing_numbers
 from worker.generator.quantities.report import GeneratorReport, Range
 from worker.generator.quantities.spectrum import Spectrum
-from worker.generator.quantities.stationary import StationaryLaw
+from worker.generator.quantities.stationary import StationaryDistribution
 
 DEPTH = 60.0
 """Fall of the log-density at which the panels of a model end."""
@@ -96,7 +96,7 @@ class _Shared:
 
 
 @dataclass(frozen=True, eq=False)
-class NearOnTheLine:
+class PerturbedLineAnalysis:
     """Analyses models like one that was analysed, on its grids.
 
     report     of the one that was analysed
@@ -122,7 +122,7 @@ class NearOnTheLine:
                     eigenvalues=self.report.spectrum.eigenvalues[:1],
                     eigenfunctions=None,
                 )
-                spectrum = _spectrum_near(one, found.landscape, found.ends, np.zeros(0))
+                spectrum = _perturbed_spectrum(one, found.landscape, found.ends, np.zeros(0))
         except GeneratorError:
             return None
         rate = np.nan if spectrum is None else float(spectrum.eigenvalues[0].real)
@@ -136,7 +136,12 @@ class NearOnTheLine:
             shared = self._on_its_panels(model)
             if shared is not None:
                 found = self._report(
-                    model, shared.landscape, shared.ends, shared.fixed, (None, None), lawful=True
+                    model,
+                    shared.landscape,
+                    shared.ends,
+                    shared.fixed,
+                    (None, None),
+                    has_distribution=True,
                 )
                 return replace(found, ergodic=shared.ergodic)
             found = self._on_own_panels(model)
@@ -153,14 +158,14 @@ class NearOnTheLine:
             # A draw far out in the coefficients' distribution may be no process at all; it has no stationary law either.
             return GeneratorReport(False, error.args[0], process.domain[0], "natural")
 
-    def lawful(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
+    def has_distribution(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
         """(n,) whether the drift of each process brings it back from far away, or its noise vanishes before it gets there."""
         report = self.report
         low, high = self.observed or (-1.0, 1.0)
         if report.stationary is not None:
             low, high = float(report.stationary.grid[0][0]), float(report.stationary.grid[0][-1])
         distance = (high - low) * np.append(2.0 ** np.arange(-3.0, DOUBLINGS / 2), FAR)
-        lawful = np.full(len(processes), True)
+        has_distribution = np.full(len(processes), True)
         for side, edge in ((-1, low), (1, high)):
             if any(np.isfinite(end.at) for end in report.ends if np.sign(end.at) == side):
                 continue
@@ -173,8 +178,8 @@ class NearOnTheLine:
             vanishes = np.any(a <= 0, axis=1)
             inward = np.take_along_axis(side * b, gone[:, None], axis=1)[:, 0] < 0
             returns, _, _ = far_limits(distance, b, np.maximum(a, TINY), -1 if side < 0 else 1)
-            lawful &= np.where(vanishes, inward & (self.observed is not None), returns)
-        return lawful
+            has_distribution &= np.where(vanishes, inward & (self.observed is not None), returns)
+        return has_distribution
 
     @cached_property
     def _panels(self) -> Landscape | None:
@@ -183,7 +188,7 @@ class NearOnTheLine:
         if (
             landscape is None
             or not report.ergodic
-            or not isinstance(report.stationary, StationaryLaw)
+            or not isinstance(report.stationary, StationaryDistribution)
         ):
             return None
         singular = np.any(landscape.exponent) or np.any(landscape.order)
@@ -250,14 +255,14 @@ class NearOnTheLine:
                 continue
             distance = FAR * (x[-1, -1] - x[0, 0])
             far = x[0, 0] + side * distance
-            lawful, power, threshold = far_limits(
+            has_distribution, power, threshold = far_limits(
                 distance, values(model.b, far)[None], values(model.a, far)[None], side
             )
-            if not lawful[0]:
+            if not has_distribution[0]:
                 # It runs away, or has no noise, only where the data never were: it is held by the slopes before that.
                 if self.observed is None:
                     return None
-                ergodic = ergodic and bool(self.lawful([model])[0])
+                ergodic = ergodic and bool(self.has_distribution([model])[0])
                 ends.append(end)
                 continue
             ends.append(
@@ -298,18 +303,25 @@ class NearOnTheLine:
         landscape, fixed = resolve(
             model, window, ends, [self._points], depth_for(self._n_rates, DEPTH)
         )
-        if not holds(landscape, walls):
+        if not has_barrier(landscape, walls):
             return nothing
-        lawful = ends_verdict(ends, fixed, observed).ergodic
-        if not lawful:
+        has_distribution = ends_verdict(ends, fixed, observed).ergodic
+        if not has_distribution:
             # Like the reference, a model that runs away only where the data never were is held before it gets there.
             bounds = turning_points(ends, fixed, observed)
             if bounds is not None:
-                held = self._on_own_panels(replace(model, bounds=bounds), walls_of(bounds, model))
+                held = self._on_own_panels(
+                    replace(model, bounds=bounds), artificial_ends(bounds, model)
+                )
                 if held.stationary is not None:
                     return replace(held, ergodic=False)
         return self._report(
-            model, landscape, ends, fixed, inhabited(landscape, self._n_rates), lawful=lawful
+            model,
+            landscape,
+            ends,
+            fixed,
+            inhabited(landscape, self._n_rates),
+            has_distribution=has_distribution,
         )
 
     def _report(
@@ -320,7 +332,7 @@ class NearOnTheLine:
         fixed: tuple[FixedPoint, ...],
         span: Span,
         *,
-        lawful: bool,
+        has_distribution: bool,
     ) -> GeneratorReport:
         report = self.report
         places, own = counterparts(report.fixed_points, fixed, range_of_places(report))
@@ -343,7 +355,7 @@ class NearOnTheLine:
             passages.append(Passage(*pair, mean, kramers, deviation, None, quantiles))
         potential = report.effective_potential
         found = GeneratorReport(
-            ergodic=lawful,
+            ergodic=has_distribution,
             reason=None,
             domain=model.bounds,
             boundaries="natural",
@@ -362,14 +374,14 @@ class NearOnTheLine:
             else effective_potential(landscape, potential.grid),
             local_relaxation=None if potential is None else local_relaxation(model, potential.grid),
         )
-        if not lawful or not isinstance(report.stationary, StationaryLaw):
+        if not has_distribution or not isinstance(report.stationary, StationaryDistribution):
             return found
         return self._with_law(found, report.stationary, landscape, ends, span)
 
     def _with_law(
         self,
         found: GeneratorReport,
-        like: StationaryLaw,
+        like: StationaryDistribution,
         landscape: Landscape,
         ends: tuple[End, End],
         span: Span,
@@ -378,29 +390,31 @@ class NearOnTheLine:
         total = log_total_mass(landscape)
         middle = (landscape.edges[0] + landscape.edges[-1]) / 2
         scale = (like.grid[0][-1] - like.grid[0][0]) / 8
-        law = law_near(like, landscape, ends, Window(middle, scale, *(np.zeros(0),) * 3), total)
+        law = perturbed_distribution(
+            like, landscape, ends, Window(middle, scale, *(np.zeros(0),) * 3), total
+        )
         light = part_of(landscape, span_of_light_tails(span, landscape))
-        memory = report.memory
+        correlations = report.correlations
         mean, variance = law.mean[0], law.covariance[0][0]
-        if isinstance(memory, Memory):
+        if isinstance(correlations, Correlations):
             if mean is None or variance is None:
-                memory = NoMemory("the variance is infinite")
+                correlations = NoCorrelations("the variance is infinite")
             else:
                 time = integrated_time(light, ends, total, mean, variance)
-                memory = curves_on(light, total, memory, mean, variance, time)
+                correlations = curves_on(light, total, correlations, mean, variance, time)
         spectrum = report.spectrum
         if spectrum is not None and len(spectrum.eigenvalues):
-            spectrum = _spectrum_near(spectrum, part_of(landscape, span), ends, like.grid[0])
-        return replace(found, stationary=law, memory=memory, spectrum=spectrum)
+            spectrum = _perturbed_spectrum(spectrum, part_of(landscape, span), ends, like.grid[0])
+        return replace(found, stationary=law, correlations=correlations, spectrum=spectrum)
 
 
-def law_near(
-    like: StationaryLaw,
+def perturbed_distribution(
+    like: StationaryDistribution,
     landscape: Landscape,
     ends: tuple[End, End],
     window: Window,
     log_total: float,
-) -> StationaryLaw:
+) -> StationaryDistribution:
     """The law on the grid of another that it is like."""
     mean, variance, third, fourth = moments_of(landscape, window, ends, log_total)
     # Beyond the panels nothing counts, but what diverges does so beyond any panels.
@@ -425,7 +439,7 @@ def law_near(
     )
 
 
-def _spectrum_near(
+def _perturbed_spectrum(
     like: Spectrum, within: Landscape, ends: tuple[End, End], grid: FloatArray
 ) -> Spectrum:
     """As many rates as the other has, nan where there are not as many."""

@@ -14,7 +14,7 @@ from worker.generator.numerics.quadrature import (
 )
 from worker.generator.process import FloatArray, read_only
 from worker.generator.quantities.boundary import End
-from worker.generator.quantities.stationary import StationaryLaw
+from worker.generator.quantities.stationary import StationaryDistribution
 
 OUTSIDE = 1e-6
 """Probability left out on each side of the density's grid."""
@@ -46,13 +46,13 @@ def log_total_mass(landscape: Landscape) -> float:
     return float(np.logaddexp.reduce([*_log_panel_masses(landscape), *landscape.tails]))
 
 
-def stationary_law(
+def stationary_distribution(
     landscape: Landscape,
     window: Window,
     ends: tuple[End, End],
     points: int,
     observed: tuple[float, float] | None,
-) -> StationaryLaw:
+) -> StationaryDistribution:
     """The law of a model whose ends both allow one; its density on `points` points that hold all but 2e-6 of the probability
     and the observed range."""
     log_total = log_total_mass(landscape)
@@ -62,7 +62,7 @@ def stationary_law(
     grid = _grid(landscape, ends, points, observed, log_total)
     with np.errstate(over="ignore"):
         density = np.exp(landscape.log_density_at(grid) - log_total)
-    return StationaryLaw(
+    return StationaryDistribution(
         mean=(mean,),
         covariance=((variance,),),
         skewness=(None if third is None or standard is None else float(third / standard**3),),
@@ -73,11 +73,15 @@ def stationary_law(
     )
 
 
-def law_on_grid(landscape: Landscape, grid: FloatArray, reason: str) -> tuple[StationaryLaw, float]:
+def distribution_on_grid(
+    landscape: Landscape, grid: FloatArray, reason: str
+) -> tuple[StationaryDistribution, float]:
     """The law without moments, and log ∫π; `reason` says why there are none."""
     log_total = log_total_mass(landscape)
     density = read_only(np.exp(landscape.log_density_at(grid) - log_total))
-    law = StationaryLaw((None,), ((None,),), (None,), (None,), (read_only(grid),), density, reason)
+    law = StationaryDistribution(
+        (None,), ((None,),), (None,), (None,), (read_only(grid),), density, reason
+    )
     return law, log_total
 
 

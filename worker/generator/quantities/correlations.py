@@ -17,7 +17,7 @@ BELOW, ABOVE = 30.0, 10.0
 """Lowest and highest frequency that are given: this part of the slowest rate, and this many times the fastest."""
 
 
-class Correlations(Protocol):
+class CorrelationFunctions(Protocol):
     """The stationary process of d coordinates, as far as its correlations go."""
 
     def autocorrelation(self, lags: FloatArray) -> FloatArray:
@@ -32,7 +32,7 @@ class Correlations(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Memory:
+class Correlations:
     """Autocorrelation function and power spectrum of the stationary process, equations (G30) and (G31).
 
     lags              (n,) [time]
@@ -48,7 +48,7 @@ class Memory:
     frequencies: FloatArray
     power_spectrum: Annotated[FloatArray, POSITIVE_CURVE]
     integrated_times: Annotated[tuple[Timing, ...], FINITE_TIME]
-    correlations: Correlations
+    functions: CorrelationFunctions
 
     @property
     def fastest(self) -> float:
@@ -57,7 +57,7 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class NoMemory:
+class NoCorrelations:
     """Why there is no autocorrelation function."""
 
     reason: str

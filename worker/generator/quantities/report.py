@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from worker.generator.quantities.barrier import Barrier
 from worker.generator.quantities.boundary import End
 from worker.generator.quantities.committor import Committor
-from worker.generator.quantities.correlations import Memory, NoMemory
+from worker.generator.quantities.correlations import Correlations, NoCorrelations
 from worker.generator.quantities.exit import Exit
 from worker.generator.quantities.fixed_point import FixedPoint
 from worker.generator.quantities.kinds import NUMBER
@@ -14,7 +14,7 @@ from worker.generator.quantities.passage import Passage, SpatialPassage
 from worker.generator.quantities.potential import EffectivePotential, LocalRelaxation
 from worker.generator.quantities.simulated import SimulatedLaw
 from worker.generator.quantities.spectrum import Spectrum
-from worker.generator.quantities.stationary import SpatialLaw, StationaryLaw
+from worker.generator.quantities.stationary import MultivariateDistribution, StationaryDistribution
 
 Range = tuple[float, float]
 
@@ -49,9 +49,9 @@ class GeneratorReport:
     domain: Range
     boundaries: Literal["natural", "reflecting"]
     ends: tuple[End, ...] = ()
-    stationary: StationaryLaw | SpatialLaw | None = None
+    stationary: StationaryDistribution | MultivariateDistribution | None = None
     spectrum: Spectrum | None = None
-    memory: Memory | NoMemory | None = None
+    correlations: Correlations | NoCorrelations | None = None
     fixed_points: tuple[FixedPoint, ...] = ()
     barriers: tuple[Barrier, ...] = ()
     passages: tuple[Passage, ...] = ()

@@ -15,7 +15,7 @@ from worker.generator.quantities.kinds import (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StationaryLaw:
+class StationaryDistribution:
     """The invariant probability law, equations (G1)–(G3).
 
     mean        (d,) [state]; None where it does not exist
@@ -37,7 +37,7 @@ class StationaryLaw:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SpatialLaw:
+class MultivariateDistribution:
     """The invariant probability law.
 
     mean                (d,) [state]; None for an angle
@@ -65,13 +65,13 @@ class SpatialLaw:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LawNumbers:
+class DistributionNumbers:
     """Single numbers of a law.
 
     mean                (d,) [state]
     covariance          (d, d) [state²]
     skewness, kurtosis  (d,) of each coordinate; None where they are not looked at
-    circulation, entropy_production  as of `SpatialLaw`
+    circulation, entropy_production  as of `MultivariateDistribution`
     """
 
     mean: FloatArray

@@ -73,13 +73,15 @@ def intervals_over(
 
     confidence   coverage of each central interval, 0 to 1; times are ranked by their logarithm
     """
-    if analysis.near is None or not models:
+    if analysis.perturbed is None or not models:
         return Intervals({})
     layout = Layout(analysis.report)
     near = _Near.of(analysis, layout)
     found = [near(model) for model in models]
     rows = np.array([row for row, _ in found])
-    share = float(np.mean(analysis.near.lawful(models) & [ergodic for _, ergodic in found]))
+    share = float(
+        np.mean(analysis.perturbed.has_distribution(models) & [ergodic for _, ergodic in found])
+    )
     return layout.intervals([rows[:, place] for _, place in layout.leaves], confidence, share)
 
 
@@ -89,15 +91,15 @@ def confidence_intervals(analysis: Analysis, draws: Draws, confidence: float) ->
     confidence   coverage of each central interval, 0 to 1; times are ranked by their logarithm
     """
     count = len(draws.coefficients)
-    if analysis.near is None or not count:
+    if analysis.perturbed is None or not count:
         return Intervals({})
     some = [draws.process_at(c) for c in draws.coefficients[:LOOKS]]
-    lawful = analysis.near.lawful(some)
-    share = float(lawful.mean())
+    has_distribution = analysis.perturbed.has_distribution(some)
+    share = float(has_distribution.mean())
     smooth = [
         support
         for support in _large_supports(draws)
-        if lawful[support[support < len(lawful)]].mean() > 1 - RARELY
+        if has_distribution[support[support < len(has_distribution)]].mean() > 1 - RARELY
     ]
     if not smooth:
         return intervals_over(some[:LOOP], analysis, confidence)
@@ -161,7 +163,7 @@ class _Near:
 
     @classmethod
     def of(cls, analysis: Analysis, layout: Layout) -> "_Near":
-        near = analysis.near
+        near = analysis.perturbed
         assert near is not None
 
         def analyse(process: DiffusionProcess) -> tuple[FloatArray, bool]:

@@ -11,9 +11,9 @@ from worker.generator.line import analysis
 from worker.generator.line.domain import domain_scan
 from worker.generator.numerics.quadrature import NODES, WEIGHTS
 from worker.generator.process import FloatArray, ScalarProcess
-from worker.generator.quantities.correlations import Memory
+from worker.generator.quantities.correlations import Correlations
 from worker.generator.quantities.report import GeneratorReport, Range
-from worker.generator.quantities.stationary import StationaryLaw
+from worker.generator.quantities.stationary import StationaryDistribution
 
 AT = 7.48
 
@@ -30,9 +30,9 @@ def polynomial_process(b: list[float], a: list[float], low: float = -np.inf) -> 
 
 def numbers(report: GeneratorReport) -> FloatArray:
     """Mean over its deviation, variance, three rates and the integrated time."""
-    law, memory = report.stationary, report.memory
-    assert isinstance(law, StationaryLaw)
-    assert isinstance(memory, Memory)
+    law, correlations = report.stationary, report.correlations
+    assert isinstance(law, StationaryDistribution)
+    assert isinstance(correlations, Correlations)
     assert report.spectrum is not None
     mean, variance = law.mean[0], law.covariance[0][0]
     assert mean is not None
@@ -42,7 +42,7 @@ def numbers(report: GeneratorReport) -> FloatArray:
         1 + (mean - AT) / np.sqrt(variance),
         variance,
         *rates,
-        memory.integrated_times[0].value,
+        correlations.integrated_times[0].value,
     ]
     return np.array(found, dtype=np.float64)
 
@@ -140,7 +140,7 @@ def test_models_drawn_at_random_are_the_same_for_any_data(name: str) -> None:
 def test_rates_are_those_of_the_well_that_holds_the_law(name: str) -> None:
     report = hard(name, observed=True)
     law = report.stationary
-    assert isinstance(law, StationaryLaw)
+    assert isinstance(law, StationaryDistribution)
     assert report.spectrum is not None
     assert law.covariance[0][0] is not None
     b, a, _ = HARD[name]

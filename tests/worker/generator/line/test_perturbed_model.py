@@ -34,8 +34,8 @@ def far_from_the_origin(theta: float, a: float) -> ScalarProcess:
 
 
 def near(reference: Analysis, model: ScalarProcess) -> GeneratorReport:
-    assert reference.near is not None
-    return reference.near(model)
+    assert reference.perturbed is not None
+    return reference.perturbed(model)
 
 
 def rates_of(report: GeneratorReport) -> np.ndarray:
@@ -98,7 +98,7 @@ def test_models_near_another_have_the_numbers_of_their_own_analysis(
         assert here.probability_high == pytest.approx(there.probability_high, rel=1e-6)
         assert here.mean_time.log_value == pytest.approx(there.mean_time.log_value, abs=1e-6)
         assert here.mean_time.log_value != pytest.approx(other.mean_time.log_value, abs=1e-6)
-        memories = [report.memory.integrated_times[0].log_value for report in (sample, own)]  # type: ignore[union-attr]
+        memories = [report.correlations.integrated_times[0].log_value for report in (sample, own)]  # type: ignore[union-attr]
         assert memories[0] == pytest.approx(memories[1], abs=1e-6)
 
 

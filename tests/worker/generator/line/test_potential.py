@@ -7,7 +7,7 @@ from worker.documents.generator import analysis_of
 from worker.generator.analysis import analyse, analysis
 from worker.generator.process import FloatArray, ScalarProcess
 from worker.generator.quantities.report import GeneratorReport
-from worker.generator.quantities.stationary import StationaryLaw
+from worker.generator.quantities.stationary import StationaryDistribution
 from worker.generator.uncertainty.confidence_intervals import intervals_over
 from worker.generator.uncertainty.intervals import Intervals, Range
 
@@ -49,7 +49,7 @@ def heights(found: Intervals, count: int) -> list[tuple[Range | None, Range | No
 
 
 def grid_of(reference: GeneratorReport) -> FloatArray:
-    assert isinstance(reference.stationary, StationaryLaw)
+    assert isinstance(reference.stationary, StationaryDistribution)
     return reference.stationary.grid[0]
 
 

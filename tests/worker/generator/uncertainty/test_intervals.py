@@ -149,6 +149,6 @@ def test_exits_and_the_correlation_time_have_intervals_around_their_values() -> 
     assert time[0] < (reference.report.exits[0].mean_time.value or 0) < time[1]
     # The correlation time of a linear drift is 1 / rate.
     rates = sorted(1 / (1 + 0.1 * np.random.default_rng(2).standard_normal(200)))
-    assert found.range("memory", "integrated_times", 0) == pytest.approx(
+    assert found.range("correlations", "integrated_times", 0) == pytest.approx(
         (rates[5], rates[194]), rel=2e-2
     )

@@ -8,7 +8,7 @@ from worker.documents.generator import analysis_of
 from worker.generator.analysis import Analysis, analyse, analysis
 from worker.generator.plane.analysis import analysed_in_the_plane
 from worker.generator.process import DiffusionProcess
-from worker.generator.request import Questions
+from worker.generator.request import AnalysisRequest
 from worker.generator.uncertainty.confidence_intervals import intervals_over
 from worker.jobs.parameters import process_of
 
@@ -23,7 +23,7 @@ def model(drift: Terms, diffusion: Terms) -> DiffusionProcess:
 
 def on_cells(process: DiffusionProcess) -> Analysis:
     """The analysis on cells, also of a linear process."""
-    report, near = analysed_in_the_plane(process, Questions())
+    report, near = analysed_in_the_plane(process, AnalysisRequest())
     return Analysis(report, process, near)
 
 
@@ -80,7 +80,7 @@ def test_on_cells_memory_current_and_entropy_have_intervals_too() -> None:
         return model(drift, {"x,x": {"1": 1.0}, "y,y": {"1": 1.0}})
 
     result = intervals_over([turning(turn) for turn in turns], on_cells(turning(2.0)), 0.9999)
-    for time in (result.range("memory", "integrated_times", i) for i in (0, 1)):
+    for time in (result.range("correlations", "integrated_times", i) for i in (0, 1)):
         assert time == pytest.approx((1 / (1 + 2.2**2), 1 / (1 + 1.8**2)), rel=2e-3)
     assert result.range("stationary", "circulation") == pytest.approx((-1.1, -0.9), rel=2e-3)
     assert result.range("stationary", "entropy_production") == pytest.approx(

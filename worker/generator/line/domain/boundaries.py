@@ -192,5 +192,5 @@ def far_limits(
         threshold = np.exp(
             2 * np.log(np.abs(beta - gamma / 2) / distance[-1]) + np.log(a[:, -1] / 8)
         )
-        lawful = (beta - 1 <= TOLERANCE) & (power + 1 < -TOLERANCE)
-    return lawful, power, threshold
+        has_distribution = (beta - 1 <= TOLERANCE) & (power + 1 < -TOLERANCE)
+    return has_distribution, power, threshold

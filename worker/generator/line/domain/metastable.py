@@ -11,7 +11,7 @@ from worker.generator.process import ScalarProcess
 from worker.generator.quantities.boundary import End
 from worker.generator.quantities.fixed_point import FixedPoint
 from worker.generator.quantities.report import GeneratorReport, Range
-from worker.generator.request import Questions
+from worker.generator.request import AnalysisRequest
 
 BEFORE_ESCAPE = (
     "the drift pushes outward only outside the range of the data: distribution, rates and times are those of the process "
@@ -24,30 +24,30 @@ DEEP = 30.0
 
 
 def held_before_escape(
-    model: ScalarProcess, questions: Questions, report: GeneratorReport
+    model: ScalarProcess, request: AnalysisRequest, report: GeneratorReport
 ) -> tuple[GeneratorReport, Landscape | None] | None:
     """The analysis between reflecting ends at the outermost unstable points, of a model that has no stationary law only
     because its drift pushes outward from there on; None where the data went there, or no barrier keeps them from it.
 
     The report stays not ergodic, with its reason, and is labelled as an approximation.
     """
-    bounds = turning_points(report.ends, report.fixed_points, questions.observed_range)
+    bounds = turning_points(report.ends, report.fixed_points, request.observed_range)
     if bounds is None:
         return None
-    inner, landscape = analysed_on_the_line(replace(model, bounds=bounds), questions)
+    inner, landscape = analysed_on_the_line(replace(model, bounds=bounds), request)
     if landscape is None:
         return None
     x, psi, log_a = landscape.at_nodes
     fall = np.max(psi - log_a) - (psi - log_a)
-    walls = walls_of(bounds, model)
-    if not holds(landscape, walls):
+    walls = artificial_ends(bounds, model)
+    if not has_barrier(landscape, walls):
         return None
     # Walls as near as makes no difference: models drawn around this one may turn outward before its own turning points.
     nearer = _nearer(
-        bounds, (float(x[fall < DEEP].min()), float(x[fall < DEEP].max())), walls, questions
+        bounds, (float(x[fall < DEEP].min()), float(x[fall < DEEP].max())), walls, request
     )
     if nearer != bounds:
-        inner, landscape = analysed_on_the_line(replace(model, bounds=nearer), questions)
+        inner, landscape = analysed_on_the_line(replace(model, bounds=nearer), request)
     held = replace(
         inner,
         ergodic=False,
@@ -62,26 +62,26 @@ def held_before_escape(
     return held, landscape
 
 
-def _nearer(bounds: Range, deep: Range, walls: list[int], questions: Questions) -> Range:
+def _nearer(bounds: Range, deep: Range, walls: list[int], request: AnalysisRequest) -> Range:
     """The ends moved in to where the density is low, not beyond the data and what was asked for."""
     asked = [
         point
-        for numbers in questions.on_the_line
+        for numbers in request.on_the_line
         for point in numbers
         if bounds[0] < point < bounds[1]
     ]
-    needed = [*(questions.observed_range or ()), *asked]
+    needed = [*(request.observed_range or ()), *asked]
     inner = min(deep[0], *needed), max(deep[1], *needed)
     low, high = (inner[side] if side in walls else bounds[side] for side in (0, 1))
     return max(low, bounds[0]), min(high, bounds[1])
 
 
-def walls_of(bounds: Range, model: ScalarProcess) -> list[int]:
+def artificial_ends(bounds: Range, model: ScalarProcess) -> list[int]:
     """Sides, 0 or 1, on which the bounds are not the model's own."""
     return [side for side in (0, 1) if bounds[side] != model.bounds[side]]
 
 
-def holds(landscape: Landscape, walls: Sequence[int]) -> bool:
+def has_barrier(landscape: Landscape, walls: Sequence[int]) -> bool:
     """Whether a barrier is there before each wall."""
     _, psi, log_a = landscape.at_nodes
     fall = np.max(psi - log_a) - (psi - log_a)
