@@ -1,4 +1,4 @@
-"""The way out of a well over the barrier next to it."""
+"""The barrier between a well and the next one."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -8,10 +8,11 @@ from worker.generator.quantities.kinds import NUMBER
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """The way out of a well over the barrier next to it, equation (G13).
+    """Barrier over which a well is left, equation (G13).
 
     start, over       the well's fixed point and the barrier's [state]
-    to                the next well's fixed point; None where there is none behind the barrier [state]
+    to                the next well's fixed point; None where there is none behind the barrier
+                      [state]
     height            V(over) − V(start), V = −∫b dx [state²/time]
     height_over_noise Φ(over) − Φ(start), Φ = −∫2b/a dx + log a: the barrier in units of kT
     """

@@ -13,7 +13,8 @@ class Committed:
     """The committor on a grid of states.
 
     grid    points of each coordinate [state]
-    values  (n,) or (n₀, n₁) probability of entering the goal before the start; nan where the process never is
+    values  (n,) or (n₀, n₁) probability of entering the goal before the start; nan where the
+            process never is
     """
 
     grid: tuple[FloatArray, ...]
@@ -22,9 +23,9 @@ class Committed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Committor:
-    """The probability of entering `to` before `start`: states on the line, regions of the plane.
+    """Probability of entering `to` before `start`: states on the line, regions of the plane.
 
-    found   on a grid of states; None where there is a reason
+    found   committor on a grid of states; None where there is a reason
     """
 
     start: Place

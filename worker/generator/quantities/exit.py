@@ -7,15 +7,15 @@ from worker.generator.quantities.kinds import PROBABILITY, TIME
 from worker.generator.quantities.passage_time import Timing
 
 Triple = tuple[float, float, float]
-"""From where, and the lower and the upper end."""
+"""Start, lower end and upper end [state]."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """How an interval is left [state].
+    """Exit from the interval (low, high), from `start` [state].
 
-    probability_high   that it is left at its upper end, equation (G34)
-    mean_time          until it is left at either, equation (G19) [time]
+    probability_high   probability to leave at the upper end, equation (G34)
+    mean_time          mean time until either end is reached, equation (G19) [time]
     reason             why there is no probability
     """
 
@@ -28,5 +28,5 @@ class Exit:
 
     @classmethod
     def without(cls, asked: Triple, reason: str) -> "Exit":
-        """The exit that has no answer."""
+        """Return the exit that has no answer, with the reason."""
         return cls(*asked, None, Timing(None, reason), reason)

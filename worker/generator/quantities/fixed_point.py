@@ -8,12 +8,13 @@ from worker.generator.quantities.kinds import NUMBER, PLACE
 
 @dataclass(frozen=True, slots=True)
 class FixedPoint:
-    """A root of the drift.
+    """Root of the drift.
 
     at      (d,) [state]
-    stable  the drift pulls back to it
-    slope   b'(at) in one dimension, the largest real part of the Jacobian's eigenvalues in more [1/time]
-    rates   eigenvalues of the Jacobian in more than one dimension, the largest real part first [1/time]
+    stable  whether the drift pulls back to it
+    slope   b'(at) in one dimension, the largest real part of the Jacobian's eigenvalues in more
+            [1/time]
+    rates   eigenvalues of the Jacobian in more than one dimension, largest real part first [1/time]
     """
 
     at: Annotated[tuple[float, ...], PLACE]

@@ -1,4 +1,4 @@
-"""First passages: between two states on the line, between places of the plane, and the law of their time."""
+"""First passages between two states or places, and the distribution of their time."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,11 +18,11 @@ PROBABILITIES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True, eq=False)
 class PassageCurve:
-    """The law of a passage time at times that show its body and its tail.
+    """Distribution of a first-passage time, at times that show its body and its tail.
 
-    times        (n,) between the times by which it is over with probabilities 0.001 and 0.999 [time]
+    times        (n,) between the quantiles 0.001 and 0.999 [time]
     density      (n,) [1/time]
-    cumulative   (n,) probability that it is over by then
+    cumulative   (n,) probability that the passage is over by then
     """
 
     times: FloatArray
@@ -31,7 +31,7 @@ class PassageCurve:
 
     @cached_property
     def quantiles(self) -> tuple[float, ...]:
-        """Times by which it is over with each of `PROBABILITIES` [time]."""
+        """Times by which the passage is over with each of `PROBABILITIES` [time]."""
         spline = CubicHermiteSpline(self.times, self.cumulative, self.density)
         found = (spline.solve(p, extrapolate=False) for p in PROBABILITIES)
         rough = np.interp(PROBABILITIES, self.cumulative, self.times)
@@ -43,13 +43,13 @@ class PassageCurve:
 
 @dataclass(frozen=True, slots=True)
 class NoCurve:
-    """Why there is none."""
+    """Reason why there is no distribution of the first-passage time."""
 
     reason: str
 
 
 def quantiles_of(law: PassageCurve | NoCurve) -> tuple[float, ...]:
-    """Times by which the passage is over with each of `PROBABILITIES` [time]; empty where there is no law."""
+    """Return the quantiles of the first-passage time at `PROBABILITIES`; () without a curve."""
     return law.quantiles if isinstance(law, PassageCurve) else ()
 
 
@@ -59,9 +59,11 @@ class Passage:
 
     mean_time  exact mean first-passage time of the model, equation (G14) [time]
     kramers    Eyring–Kramers asymptotic formula for the same passage, equation (G15) [time]
-    deviation  standard deviation of the passage time, equation (G28) [time]; None where it is not looked at
-    law        of the passage time, equation (G29); or why it is not given
-    quantiles  times by which it is over with each of `PROBABILITIES` [time]; empty where there is no law
+    deviation  standard deviation of the first-passage time, equation (G28) [time]; None where it is
+               not computed
+    law        distribution of the first-passage time, equation (G29), or why it is not given
+    quantiles  times by which the passage is over with each of `PROBABILITIES` [time]; empty where
+               there is no distribution
     """
 
     start: float
@@ -77,8 +79,9 @@ class Passage:
 class SpatialPassage:
     """First passage between two places [state].
 
-    mean_time  from a point; from a region the mean over the stationary law restricted to it, equation (G50) [time]
-    deviation  standard deviation of the passage time, over its starts too [time]
+    mean_time  mean from a point; from a region the mean over the stationary distribution restricted
+               to it, equation (G50) [time]
+    deviation  standard deviation of the first-passage time, over its starts too [time]
     """
 
     start: Place

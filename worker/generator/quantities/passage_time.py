@@ -1,4 +1,4 @@
-"""A time with the reason for its absence."""
+"""A time, or the reason for its absence."""
 
 from dataclasses import dataclass
 
@@ -9,11 +9,12 @@ LOG_LARGEST = float(np.log(np.finfo(float).max))
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """A time, or why there is none.
+    """A time, or the reason why there is none.
 
     value      [time]; None where it is infinite, undefined or too large for a floating number
     reason     why there is no value
-    log_value  natural logarithm of the time, also where the time itself overflows; None where it is infinite or undefined
+    log_value  natural logarithm of the time, also where the time itself overflows; None where it is
+               infinite or undefined
     """
 
     value: float | None
@@ -22,7 +23,7 @@ class Timing:
 
     @classmethod
     def from_log(cls, log_value: float) -> "Timing":
-        """The time e^log_value, or the statement that it is too large."""
+        """Return the time e^log_value, or the statement that it is too large."""
         if log_value < LOG_LARGEST:
             return cls(float(np.exp(log_value)), None, log_value)
         return cls(

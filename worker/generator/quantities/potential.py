@@ -11,7 +11,9 @@ from worker.generator.quantities.kinds import POTENTIAL, SIZE
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EffectivePotential:
-    """Φ(x) = −∫2b/a dx + log a, equation (G1), zero at its lowest point of the grid; −log π where there is a stationary law.
+    """Effective potential Φ(x) = −∫2b/a dx + log a, equation (G1).
+
+    It is zero at its lowest point of the grid, and −log π where there is a stationary distribution.
 
     grid    (n,) [state]
     values  (n,) [kT]; inf where the density is below e^−2000 of its peak
@@ -23,7 +25,9 @@ class EffectivePotential:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalRelaxation:
-    """γ(x) = |b'(x)|/a(x), equation (G16): large where the drift changes fast against the noise. It is not the spectral gap.
+    """Local relaxation rate γ(x) = |b'(x)|/a(x), equation (G16).
+
+    It is large where the drift changes fast against the noise. It is not the spectral gap.
 
     grid   (n,) [state]
     slope  (n,) b'(x)/a(x) [1/state²]; nan where a is not positive

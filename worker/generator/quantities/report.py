@@ -1,4 +1,4 @@
-"""What the generator L f = b·∇f + ½ a:∇²f says."""
+"""The report: what the generator L f = b·∇f + ½ a:∇²f says."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -23,25 +23,36 @@ Range = tuple[float, float]
 class GeneratorReport:
     """What the generator L f = b·∇f + ½ a:∇²f says.
 
-    ergodic           the process forgets where it started and settles into one stationary law
+    ergodic           whether the process forgets where it started and settles into one stationary
+                      distribution
     reason            why it does not; None where it does
-    domain            interval the analysis ran on, ±inf where open; the whole line in more coordinates than one [state]
-    boundaries        `reflecting` where an end of the domain has positive noise, so that the process reaches it and is taken to
-                      be reflected: by a declared end, or on request (then `ergodic` is still False)
-    ends              lower and upper end, classified; empty where the noise is not positive, and in more coordinates than one
-    stationary, spectrum, memory   None without a stationary law; `memory` is the autocorrelation function and power spectrum
-    fixed_points, barriers, passages, effective_potential, local_relaxation   as far as they exist without one
-    probability_current   net flow of probability through every point of a circle [1/time]; None on the line, where it is 0
+    domain            interval the analysis ran on, ±inf where open; the whole line in more
+                      coordinates than one [state]
+    boundaries        `reflecting` where an end of the domain has positive noise, so that the
+                      process reaches it and is taken to be reflected: by a declared end, or on
+                      request (then `ergodic` is still False)
+    ends              lower and upper end, classified; empty where the noise is not positive, and in
+                      more coordinates than one
+    stationary        stationary distribution; None where there is none
+    spectrum          relaxation rates; None without a stationary distribution
+    correlations      autocorrelation and power spectrum; None without a stationary distribution
+    fixed_points, barriers, passages, effective_potential, local_relaxation
+                      as far as they exist without a stationary distribution
+    probability_current
+                      net flow of probability through every point of a circle [1/time]; None on the
+                      line, where it is 0
     between           passages between places of several coordinates
-    committors        between states on the line, and regions of two coordinates
-    exits             from intervals on the line and on the circle
+    committors        committors between states on the line, and regions of two coordinates
+    exits             exits from intervals on the line and on the circle
     extrapolated      sentences that name what rests on no data
-    observed_ranges   where the data were, of each coordinate, where that was given and is no angle [state]
-    unseen_mass       stationary probability beyond them; None without a law or a density
-    domains           the domain of each of two coordinates or more; empty in one [state]
-    approximation     why the numbers are those of another, simpler process; None where they are the process's own
+    observed_ranges   where the data of each coordinate were, if given and no angle [state]
+    unseen_mass       stationary probability beyond them; None without a density
+    domains           domain of each of two coordinates or more; empty in one [state]
+    approximation     why the numbers are those of another, simpler process; None where they are the
+                      process's own
     simulated         what simulated paths show, of three coordinates and more that are not linear
-    cut               sentences that name where the analysis ends because the model's noise is not positive beyond
+    cut               sentences that name where the analysis ends because the model's noise is not
+                      positive beyond
     """
 
     ergodic: bool

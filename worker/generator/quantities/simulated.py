@@ -1,4 +1,4 @@
-"""What simulated paths show of a stationary law."""
+"""What simulated paths show of a stationary distribution."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from worker.generator.process import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """A number from simulated paths and its Monte Carlo standard error."""
+    """Number from simulated paths, with its Monte Carlo standard error."""
 
     value: float
     std_error: float
@@ -27,11 +27,15 @@ class Marginal:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimates:
-    """Numbers are None for an angle, whose moments would depend on where the circle is cut.
+    """Moments, integrated times and marginals from simulated paths.
 
-    integrated_times   ∫₀^∞ of each coordinate's autocorrelation [time]; None where the paths are too short for it
-    step_error         what the extrapolation to step zero changed, the largest of: a mean, in standard deviations; a standard
-                       deviation, relative. What is left is of higher order in the step
+    Numbers are None for an angle, whose moments would depend on where the circle is cut.
+
+    integrated_times   ∫₀^∞ of each coordinate's autocorrelation [time]; None where the paths are
+                       too short for it
+    step_error         what the extrapolation to step zero changed, the largest of: a mean, in
+                       standard deviations; a standard deviation, relative. What is left is of
+                       higher order in the step
     """
 
     mean: tuple[Simulated | None, ...]
@@ -45,12 +49,12 @@ class Estimates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimulatedLaw:
-    """What the paths show.
+    """What the simulated paths show.
 
-    n_paths, n_escaped   of the paths, and how many ran away
-    duration, step       of every path after the burn-in, and its step [time]
-    estimates            None where paths ran away or did not settle, and
-    reason               why
+    n_paths, n_escaped   number of paths, and how many of them ran away
+    duration, step       length of every path after the burn-in, and its step [time]
+    estimates            None where paths ran away or did not settle
+    reason               why there are no estimates
     """
 
     n_paths: int

@@ -1,4 +1,4 @@
-"""The stationary law: of one coordinate and of several."""
+"""The stationary distribution of one coordinate and of several."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -16,12 +16,13 @@ from worker.generator.quantities.kinds import (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StationaryDistribution:
-    """The invariant probability law, equations (G1)–(G3).
+    """Invariant probability distribution of one coordinate, equations (G1)–(G3).
 
     mean        (d,) [state]; None where it does not exist
     covariance  (d, d) [state²]; None where it does not exist
     skewness    (d,) third standardised moment; None where it does not exist
-    kurtosis    (d,) fourth central moment over the squared variance, 3 for a Gaussian; None where it does not exist
+    kurtosis    (d,) fourth central moment over the squared variance, 3 for a Gaussian; None where
+                it does not exist
     grid        d arrays of points [state]
     density     on the grid [1/state^d]
     reason      which moments do not exist, and why
@@ -38,18 +39,21 @@ class StationaryDistribution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MultivariateDistribution:
-    """The invariant probability law.
+    """Invariant probability distribution of several coordinates.
 
     mean                (d,) [state]; None for an angle
     covariance          (d, d) [state²]; None for an angle
     skewness, kurtosis  (d,) of each coordinate; None for an angle
-    grid                arrays of points of each coordinate; empty where there is no density to show [state]
+    grid                arrays of points of each coordinate; empty where there is no density to show
+                        [state]
     density             (n₀, n₁) on the grid [1/state²]; empty in three coordinates and more
     reason              which numbers are missing or only approximate, and why
-    current             (n₀, n₁, 2) probability current on the grid [1/(state·time)]; None where it was not computed
-    circulation         ½⟨x b_y − y b_x⟩, the area that the process sweeps per time [state²/time]; None for an angle, or d > 2
-    entropy_production  ∫ 2 Jᵀa⁻¹J / π, per time, in units of Boltzmann's constant [1/time]; 0 in equilibrium; None where the
-                        noise does not act in every direction
+    current             (n₀, n₁, 2) probability current on the grid [1/(state·time)]; None where it
+                        was not computed
+    circulation         ½⟨x b_y − y b_x⟩, the area that the process sweeps per time [state²/time];
+                        None for an angle, or d > 2
+    entropy_production  ∫ 2 Jᵀa⁻¹J / π, per time, in units of Boltzmann's constant [1/time]; 0 in
+                        equilibrium; None where the noise does not act in every direction
     """
 
     mean: Annotated[tuple[float | None, ...], PLACE]
@@ -66,12 +70,13 @@ class MultivariateDistribution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DistributionNumbers:
-    """Single numbers of a law.
+    """Single numbers of a distribution.
 
     mean                (d,) [state]
     covariance          (d, d) [state²]
-    skewness, kurtosis  (d,) of each coordinate; None where they are not looked at
-    circulation, entropy_production  as of `MultivariateDistribution`
+    skewness, kurtosis  (d,) of each coordinate; None where they are not computed
+    circulation, entropy_production
+                        as in `MultivariateDistribution`
     """
 
     mean: FloatArray
