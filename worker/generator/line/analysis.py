@@ -1,4 +1,4 @@
-"""The analysis on the line: half-lines and intervals included."""
+"""The analysis on the line, half-lines and intervals included."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -43,14 +43,20 @@ from worker.generator.quantities.passage_time import Timing
 from worker.generator.quantities.report import GeneratorReport, Range
 from worker.generator.request import AnalysisRequest, pairs_to_time
 
-NO_NOISE = "the diffusion is not positive in the domain, so these quantities are undefined; give another domain or other terms"
+NO_NOISE = (
+    "the diffusion is not positive in the domain, so these quantities are undefined; give "
+    "another domain or other terms"
+)
 
 
 def analysed_on_the_line(
     model: ScalarProcess, request: AnalysisRequest
 ) -> tuple[GeneratorReport, Landscape | None]:
-    """The report and the landscape it was read from; without a stationary law there is none, and the report keeps the fixed
-    points, barriers and passages that make sense without one."""
+    """Return the report and the landscape it was read from.
+
+    Without a stationary distribution there is no landscape, and the report keeps the fixed points,
+    barriers and passages that make sense without one.
+    """
     window = choose_window(
         model, request.observed_range, [x for numbers in request.on_the_line for x in numbers]
     )
@@ -101,9 +107,15 @@ def resolve(
     asked: Sequence[tuple[float, ...]],
     depth: float,
 ) -> tuple[Landscape, tuple[FixedPoint, ...]]:
-    """The landscape, with panels that break at the fixed points and at the points asked about, and the fixed points.
+    """Return the landscape, with breaks at fixed points and points asked for, and the fixed points.
 
-    depth   fall of the log-density, beyond the outermost of these, at which the panels end
+    Parameters
+    ----------
+    model : process in one coordinate
+    window : centre, scale and scan of the domain
+    ends : lower and upper end, classified
+    asked : tuples of states that are asked about [state]
+    depth : fall of the log-density, beyond the outermost break, at which the panels end
     """
     points = [point for numbers in asked for point in numbers]
     fixed = fixed_points_of(model, window)
@@ -122,7 +134,7 @@ def _kinetics(
     verdict: Verdict,
     request: AnalysisRequest,
 ) -> GeneratorReport:
-    """The part of the report that needs no stationary law."""
+    """Return the part of the report that needs no stationary distribution."""
     extrema, barriers = extrema_of(model, landscape, fixed), barriers_of(model, landscape, fixed)
     cells = cut_into_cells(landscape, 4)
     passages = _passages(

@@ -1,4 +1,4 @@
-"""Autocorrelation and power spectrum on the line, from the chain of the cells with all its modes."""
+"""Autocorrelation and power spectrum on the line, from all modes of the chain of the cells."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,23 +21,26 @@ from worker.generator.quantities.spectrum import Spectrum
 from worker.generator.quantities.stationary import StationaryDistribution
 
 RESOLVED_RATES = 5
-"""Cells are as fine as the spectrum's for this many rates: what is faster hardly appears in the coordinate itself."""
+"""Number of rates for which cells are as fine as the spectrum's: faster modes hardly appear in
+x."""
 NEGLIGIBLE = 1e-10
 """Share of probability and variance on either side that is left out."""
 RADIANS = 6.0
-"""Far from the mean, of an eigenfunction over a doubling of the distance: from there the process takes its time to come back."""
+"""Phase of an eigenfunction, far from the mean, over a doubling of the distance.
+
+The process takes its time to come back from there."""
 HELD = 1e-4
-"""Relative difference of the variance on the cells from the exact one up to which they hold the tails."""
+"""Relative error of the variance on the cells up to which they hold the tails."""
 LARGEST_LOG = 690.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Network:
-    """The cells' edges as capacities with resistances between them.
+    """Edges of the cells as capacities with resistances between them.
 
     x            (n,) the edges, about their mean and over their standard deviation
-    mass         (n,) share of the probability that belongs to each
-    resistance   (n − 1,) between neighbours [time]
+    mass         (n,) share of the probability that belongs to each edge
+    resistance   (n − 1,) between neighbouring edges [time]
     variance     of the edges [state²]
     """
 
@@ -48,6 +51,7 @@ class Network:
 
     @classmethod
     def of(cls, cells: Cells) -> "Network":
+        """Return the network of the cells."""
         node_mass = cells.log_node_mass
         total = np.logaddexp.reduce(node_mass)
         mass = np.exp(node_mass - total)
@@ -57,9 +61,9 @@ class Network:
         return cls(x / np.sqrt(variance), mass, resistance, variance)
 
     def transform(self, s: ComplexArray) -> ComplexArray:
-        """∫_0^∞ e^(−st) C(t) dt at s (k,) off the negative axis, equation (G30)."""
-        # Elimination from left to right. Every sum is one of numbers whose angles differ by less than that of s: nothing
-        # cancels, and the slowest rate keeps its digits beside the fastest.
+        """Return ∫_0^∞ e^(−st) C(t) dt at s (k,) off the negative axis, equation (G30)."""
+        # Elimination from left to right. Every sum is one of numbers whose angles differ by less
+        # than that of s: nothing cancels, and the slowest rate keeps its digits beside the fastest.
         admittance = s * self.mass[0]
         source = np.full(s.shape, self.mass[0] * self.x[0], np.complex128)
         total = np.zeros(s.shape, np.complex128)
@@ -73,9 +77,9 @@ class Network:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LineCorrelations:
-    """A `CorrelationFunctions`, from two levels of cells.
+    """`CorrelationFunctions` from two levels of cells.
 
-    variance   of the stationary law [state²]
+    variance   of the stationary distribution [state²]
     """
 
     fine: Network
@@ -83,14 +87,14 @@ class LineCorrelations:
     variance: float
 
     def autocorrelation(self, lags: FloatArray) -> FloatArray:
-        """C at lags (n,), to 1e-5: (1, n)."""
+        """Return C at lags (n,), to 1e-5: (1, n)."""
         lags = np.abs(np.asarray(lags, dtype=np.float64))
         found, later = np.ones(lags.shape), lags > 0
         found[later] = self._both(lambda chain: from_transform(chain.transform, lags[later]))
         return found[None]
 
     def power_spectrum(self, frequencies: FloatArray) -> FloatArray:
-        """S at frequencies (n,) [1/time]: (1, n) [state²·time]."""
+        """Return S at frequencies (n,) [1/time]: (1, n) [state²·time]."""
         s = np.asarray(2j * np.pi * frequencies, dtype=np.complex128)
         return np.asarray(
             4 * self.variance * self._both(lambda chain: chain.transform(s).real)[None]
@@ -110,8 +114,17 @@ def correlations_on_the_line(
     n_lags: int,
     n_frequencies: int,
 ) -> Correlations | NoCorrelations:
-    """Autocorrelation, power spectrum and integrated time of a model with a stationary law, which `inhabited` holds all but tails
-    that fall like a power."""
+    """Return autocorrelation, power spectrum and integrated time of a model with a distribution.
+
+    Parameters
+    ----------
+    landscape : panels that hold all of the distribution
+    inhabited : its part that holds all but tails that fall like a power
+    ends : lower and upper end, classified
+    law : stationary distribution
+    spectrum : relaxation rates
+    n_lags, n_frequencies : how many of each are given
+    """
     mean, variance = law.mean[0], law.covariance[0][0]
     if mean is None or variance is None:
         return NoCorrelations("the variance is infinite, so there is no autocorrelation function")
@@ -153,10 +166,15 @@ def mesh_of_curves(
     variance: FloatArray,
     phase: float = PHASE,
 ) -> tuple[NDArray[np.int64], slice]:
-    """Cells per panel, and the panels that hold all but a negligible part of probability and variance; of (...) models on the
-    same panels what each of them needs.
+    """Return the cells per panel, and the panels that hold nearly all probability and variance.
 
-    fastest  rate whose eigenfunction turns by `phase` radians over a cell at most [1/time]
+    Parameters
+    ----------
+    landscape : of (...) models on one set of panels, which get what each of them needs
+    fastest : rate whose eigenfunction turns by `phase` radians over a cell at most [1/time]
+    log_total : (...) log ∫π
+    mean, variance : (...) of the stationary distribution [state], [state²]
+    phase : largest phase over a cell [radian]
     """
     x, psi, log_a = landscape.at_nodes
     log_total, mean, variance = (moment[..., None, None] for moment in (log_total, mean, variance))
@@ -174,12 +192,12 @@ def mesh_of_curves(
 
 
 def _most(of_panels: FloatArray) -> FloatArray:
-    """(P,) the largest of the models."""
+    """Return (P,) the largest of the models' values on each panel."""
     return np.asarray(of_panels.reshape(-1, of_panels.shape[-1]).max(axis=0))
 
 
 def _initial_decay(landscape: Landscape, log_total: float, variance: float) -> float:
-    """The rate ⟨a⟩/(2 variance) at which C begins to fall [1/time]."""
+    """Return the rate ⟨a⟩/(2 variance) at which C begins to fall [1/time]."""
     _, psi, _ = landscape.at_nodes
     return float(
         np.sum(landscape.half[:, None] * WEIGHTS * np.exp(psi - log_total)) / (2 * variance)

@@ -8,6 +8,6 @@ from worker.generator.quantities.potential import EffectivePotential
 
 
 def effective_potential(landscape: Landscape, grid: FloatArray) -> EffectivePotential:
-    """Φ at the points of the grid (n,). On a circle that is driven round it does not close."""
+    """Return Φ at the grid's points (n,); on a circle that is driven round it does not close."""
     values = -landscape.log_density_at(grid)
     return EffectivePotential(read_only(grid), read_only(values - np.min(values)))

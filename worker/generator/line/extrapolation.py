@@ -1,4 +1,4 @@
-"""Which parts of the answer rest on no data."""
+"""The parts of an answer that rest on no data."""
 
 from worker.generator.quantities.barrier import Barrier
 from worker.generator.quantities.fixed_point import FixedPoint
@@ -11,7 +11,13 @@ def extrapolated_beyond(
     passages: tuple[Passage, ...],
     observed: tuple[float, float] | None,
 ) -> tuple[str, ...]:
-    """One sentence for every well, barrier and passage outside the observed range; none without one."""
+    """Return one sentence for every well, barrier and passage outside the observed range.
+
+    Parameters
+    ----------
+    fixed, barriers, passages : of the report
+    observed : where the data were [state]; None gives no sentence
+    """
     if observed is None:
         return ()
     low, high = observed
@@ -40,11 +46,12 @@ def extrapolated_beyond(
 def extrapolated_outside(
     fixed: tuple[FixedPoint, ...], observed: tuple[tuple[float, float], ...] | None
 ) -> tuple[str, ...]:
-    """One sentence for every stable fixed point outside the observed ranges of several coordinates; none without them."""
+    """Return one sentence for every stable fixed point outside the observed ranges."""
     if observed is None:
         return ()
     return tuple(
-        f"the well at ({', '.join(f'{value:.6g}' for value in point.at)}) lies outside the observed ranges: extrapolation"
+        f"the well at ({', '.join(f'{value:.6g}' for value in point.at)}) lies outside the "
+        "observed ranges: extrapolation"
         for point in fixed
         if point.stable
         and not all(low <= x <= high for x, (low, high) in zip(point.at, observed, strict=True))

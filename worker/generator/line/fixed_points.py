@@ -12,7 +12,10 @@ from worker.generator.quantities.fixed_point import FixedPoint
 
 
 def fixed_points_of(model: ScalarProcess, window: Window) -> tuple[FixedPoint, ...]:
-    """Every point where the drift changes sign, from left to right; a point where it only touches zero is not one."""
+    """Return every point where the drift changes sign, from left to right.
+
+    A point where it only touches zero is not one.
+    """
     found, stable = roots(model, window.points, window.drift)
     slopes = values(model.db, found)
     return tuple(
@@ -24,7 +27,7 @@ def fixed_points_of(model: ScalarProcess, window: Window) -> tuple[FixedPoint, .
 def barriers_of(
     model: ScalarProcess, landscape: Landscape, fixed: tuple[FixedPoint, ...]
 ) -> tuple[Barrier, ...]:
-    """One barrier for each neighbouring pair of a well and an unstable point, from left to right."""
+    """Return one barrier for each neighbouring well and unstable point, from left to right."""
     barriers = []
     for index, well in enumerate(fixed):
         if not well.stable:
@@ -46,7 +49,14 @@ def barriers_of(
 
 
 def work_between(model: ScalarProcess, landscape: Landscape, start: float, stop: float) -> float:
-    """∫ b dx from start to stop, both of them edges of panels [state²/time]."""
+    """Return ∫ b dx from start to stop, both of them edges of panels [state²/time].
+
+    Parameters
+    ----------
+    model : process in one coordinate
+    landscape : its panels
+    start, stop : edges of panels [state]
+    """
     first, last = sorted(int(np.argmin(np.abs(landscape.edges - x))) for x in (start, stop))
     x: FloatArray = landscape.at_nodes[0][first:last]
     work = float(landscape.half[first:last] @ (values(model.b, x) @ WEIGHTS))

@@ -15,15 +15,24 @@ from worker.generator.quantities.passage_time import Timing
 def integrated_time(
     landscape: Landscape, ends: tuple[End, End], log_total: float, mean: float, variance: float
 ) -> Timing:
-    """∫_0^∞ C dt = ∫ r N² dx / variance with r = 2/(aπ) and N(x) = ∫_{−∞}^x (z − mean) π dz, equation (G31), to 1e-9.
+    """Return ∫_0^∞ C dt = ∫ r N² dx / variance, equation (G31), to 1e-9.
 
-    mean, variance   of the stationary law [state], [state²]
-    log_total        log ∫π
+    Here r = 2/(aπ) and N(x) = ∫_{−∞}^x (z − mean) π dz.
+
+    Parameters
+    ----------
+    landscape : panels that hold all of the distribution
+    ends : lower and upper end, classified
+    log_total : log ∫π
+    mean, variance : of the stationary distribution [state], [state²]
     """
     for end in ends:
         power = _power_of_tail(end)
         if power is not None and power > -1 - TOLERANCE:
-            reason = f"correlations decay too slowly for their integral: excursions towards {end.place} are too long"
+            reason = (
+                "correlations decay too slowly for their integral: excursions towards "
+                f"{end.place} are too long"
+            )
             return Timing(None, reason)
     low, high = (_moment_of_tail(landscape, ends[side], side, log_total, mean) for side in (0, 1))
     inside = _log_rise(
@@ -37,8 +46,11 @@ def integrated_time(
 
 
 def _smooth(landscape: Landscape) -> NDArray[np.bool_]:
-    """(P,) panels that count. On a steep one polynomials follow neither r nor N; it lies e^−NEAR below a top and above a bottom,
-    so that r N² is nothing."""
+    """Return (P,) the panels that count.
+
+    Polynomials follow neither r nor N on a steep panel; it lies e^−NEAR below a top and above a
+    bottom, so that r N² is nothing there.
+    """
     return np.asarray(np.ptp(landscape.psi, axis=-1) <= MAX_RISE)
 
 
@@ -49,7 +61,7 @@ def _log_rise(
     mean: FloatArray,
     tails: tuple[float, float],
 ) -> FloatArray:
-    """(...) log ∫ r N² over the panels; `tails` are ∫ (z − mean) π beyond them."""
+    """Return (...) log ∫ r N² over the panels; `tails` are ∫ (z − mean) π beyond them."""
     x, psi, log_a = landscape.at_nodes
     half = landscape.half[:, None]
     log_total, mean = log_total[..., None, None], mean[..., None, None]
@@ -69,7 +81,10 @@ def _log_rise(
 
 
 def _power_of_tail(end: End) -> float | None:
-    """r N² ~ |o|^this towards an open end with π ~ |o|^power and a ~ |o|^growth; None where the law falls faster."""
+    """Return the power of r N² in |o| at an open end with π ~ |o|^power and a ~ |o|^growth.
+
+    None where the density falls faster than any power.
+    """
     if end.power is None or end.growth is None or np.isfinite(end.at):
         return None
     return end.power + 4 - end.growth
@@ -78,7 +93,7 @@ def _power_of_tail(end: End) -> float | None:
 def _moment_of_tail(
     landscape: Landscape, end: End, side: int, log_total: float, mean: float
 ) -> float:
-    """∫ (z − mean) π beyond the last panel."""
+    """Return ∫ (z − mean) π beyond the last panel."""
     if np.isinf(landscape.tails[side]) or end.power is None:
         return 0.0
     share = (end.power + 1) / (end.power + 2) if np.isinf(end.at) else 1.0
@@ -90,7 +105,7 @@ def _moment_of_tail(
 def _rise_of_tail(
     landscape: Landscape, end: End, side: int, log_total: float, mean: float, moment: float
 ) -> float:
-    """log ∫ r N² beyond the last panel."""
+    """Return log ∫ r N² beyond the last panel."""
     power = _power_of_tail(end)
     if power is None or moment == 0:
         return -np.inf

@@ -7,7 +7,7 @@ from worker.generator.quantities.potential import LocalRelaxation
 
 
 def local_relaxation(model: ScalarProcess, grid: FloatArray) -> LocalRelaxation:
-    """γ at the points of the grid (n,)."""
+    """Return γ at the points of the grid (n,)."""
     a = values(model.a, grid)
     with np.errstate(all="ignore"):
         slope = np.where(a > 0, values(model.db, grid) / a, np.nan)

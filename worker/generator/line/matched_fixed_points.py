@@ -1,4 +1,4 @@
-"""Which fixed points and barriers of a model stand for those of a reference that it is like."""
+"""The fixed points and barriers of a model that stand for those of a reference."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ from worker.generator.quantities.stationary import StationaryDistribution
 
 
 def range_of_places(reference: GeneratorReport) -> Range:
-    """Where fixed points have to be those of the reference, as many and in the same order, to stand for them [state]."""
+    """Return the range in which fixed points must match the reference's in order [state]."""
     law = reference.stationary
     if not isinstance(law, StationaryDistribution):
         return -np.inf, np.inf
@@ -23,8 +23,16 @@ def range_of_places(reference: GeneratorReport) -> Range:
 def counterparts(
     wanted: Sequence[FixedPoint], found: Sequence[FixedPoint], within: Range
 ) -> tuple[FloatArray, dict[float, float]]:
-    """(n,) which of `found` stands for each of `wanted` [state], nan where none does; and the same from one to the other. Between
-    the two ends there have to be as many, of the same kinds."""
+    """Return (n,) the counterpart of each wanted fixed point, nan without one, and a map to these.
+
+    Between the two ends there have to be as many, of the same kinds.
+
+    Parameters
+    ----------
+    wanted : fixed points of the reference
+    found : fixed points of the model
+    within : the two ends [state]
+    """
     inside, own = (
         [p for p in points if within[0] <= p.at[0] <= within[1]] for points in (wanted, found)
     )
@@ -37,7 +45,14 @@ def counterparts(
 def counterparts_round(
     wanted: Sequence[FixedPoint], found: Sequence[FixedPoint], period: float
 ) -> tuple[FloatArray, dict[float, float]]:
-    """Likewise on a circle, where the first of them may come round as the last; those found on the turn nearest to the wanted."""
+    """Return the counterparts on a circle, where the first fixed point may come round as the last.
+
+    Parameters
+    ----------
+    wanted : fixed points of the reference
+    found : fixed points of the model; the results are on the turn nearest to the wanted
+    period : of the circle [state]
+    """
     here, there = (np.array([p.at[0] for p in points]) for points in (wanted, found))
     best, turned = np.inf, None
     for shift in range(len(there) if len(here) == len(there) else 0):
@@ -56,7 +71,14 @@ def counterparts_round(
 def barriers_round(
     reference: GeneratorReport, places: dict[float, float], own: Sequence[Barrier]
 ) -> tuple[Barrier, ...]:
-    """For each of the reference's barriers the own one that stands for it; heights are nan where none does."""
+    """Return the model's barrier for each of the reference's; heights are nan where there is none.
+
+    Parameters
+    ----------
+    reference : report with the wanted barriers
+    places : the reference's fixed points, each with the model's [state]
+    own : barriers of the model
+    """
     known: dict[tuple[float, float], list[Barrier]] = {}
     for barrier in own:
         known.setdefault((barrier.start, barrier.over), []).append(barrier)
@@ -70,7 +92,7 @@ def barriers_round(
 
 
 def fixed_points_at(reference: GeneratorReport, places: FloatArray) -> tuple[FixedPoint, ...]:
-    """The reference's fixed points, moved to the places (n,) of those that stand for them."""
+    """Return the reference's fixed points, moved to the places (n,) of their counterparts."""
     return tuple(
         replace(point, at=(float(x),))
         for point, x in zip(reference.fixed_points, places, strict=True)

@@ -1,7 +1,7 @@
-"""A model on the line near one that was analysed: the same report on the same grids, in a tenth of the time.
+"""A model on the line near one that was analysed: the same report, ten times faster.
 
-The model is looked at on the panels of the one that was analysed. One that does not fit there, has other fixed points or no
-stationary law, is analysed on panels of its own.
+The model is put on the panels of the reference. One that does not fit there, has other fixed points
+or no stationary distribution, is analysed on panels of its own.
 """
 
 from collections.abc import Sequence
@@ -71,23 +71,25 @@ DEPTH = 60.0
 LEVELS = 2
 """Levels of extrapolation of the rates: 1e-4, a small part of any interval worth giving."""
 FASTEST = 0.4
-"""Part of the fastest rate of the one that was analysed for which the cells are made: half as fine as for its own rates, as what
-they miss is the same for both."""
+"""Part of the reference's fastest rate for which the cells are made.
+
+They are half as fine as for its own rates, as what they miss is the same for both."""
 RESOLVED = 1e-6
 """Last Legendre coefficients of ψ and log a with which a model counts as resolved on the panels."""
 RARE = 12.0
-"""Fall of the log-density from its peak beyond which a panel need not be resolved: what is there counts for e^−12."""
+"""Fall of the log-density from its peak beyond which a panel need not be resolved: what is there
+counts for e^−12."""
 LIGHT = 40.0
 """Fall of the log-density, in all, beyond the panels at which nothing beyond them counts."""
 TINY = 1e-300
 """Diffusion below which it counts as this."""
 FAR = 2.0 ** np.array([DOUBLINGS / 2, DOUBLINGS / 2 + 1])
-"""Distances, in scales of the domain, at which it is seen what the drift does far away."""
+"""Distances, in scales of the domain, at which the drift far away is judged."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Shared:
-    """A model on the panels of another."""
+    """Model on the panels of another."""
 
     landscape: Landscape
     ends: tuple[End, End]
@@ -97,11 +99,11 @@ class _Shared:
 
 @dataclass(frozen=True, eq=False)
 class PerturbedLineAnalysis:
-    """Analyses models like one that was analysed, on its grids.
+    """Analysis of models like one that was analysed, on its grids.
 
-    report     of the one that was analysed
+    report     report of the reference
     observed   where the data were [state]
-    landscape  its own; None where it has no law
+    landscape  landscape of the reference; None where it has no stationary distribution
     """
 
     report: GeneratorReport
@@ -109,7 +111,7 @@ class PerturbedLineAnalysis:
     landscape: Landscape | None
 
     def slowest_rate(self, process: DiffusionProcess) -> float | None:
-        """The slowest rate of a process alone [1/time]; None where it has none."""
+        """Return the slowest rate of a process alone [1/time]; None where it has none."""
         if self.report.spectrum is None or not len(self.report.spectrum.eigenvalues):
             return None
         try:
@@ -129,8 +131,11 @@ class PerturbedLineAnalysis:
         return rate if np.isfinite(rate) else None
 
     def __call__(self, process: DiffusionProcess) -> GeneratorReport:
-        """The report of a process, with the leaves that this one's report has, as far as the process has them. Fixed points and
-        barriers stand where those are that they correspond to; their numbers are nan where there are none."""
+        """Return the report of a process, with the leaves of the reference that the process has.
+
+        Fixed points and barriers stand at the places of those that they correspond to; their
+        numbers are nan where there are none.
+        """
         try:
             model = scalar_view(process)
             shared = self._on_its_panels(model)
@@ -150,16 +155,18 @@ class PerturbedLineAnalysis:
                 and self.report.approximation is None
                 and self.report.boundaries == "reflecting"
             ):
-                # The reference was closed on request; so is the model, but it counts as what it is when open.
+                # The reference was closed on request; so is the model, but it counts as what it is
+                # when open.
                 closed = self._on_own_panels(replace(model, bounds=self.report.domain))
                 found = replace(closed, ergodic=found.ergodic)
             return found
         except GeneratorError as error:
-            # A draw far out in the coefficients' distribution may be no process at all; it has no stationary law either.
+            # A draw far out in the coefficients' distribution may be no process at all; it has no
+            # stationary law either.
             return GeneratorReport(False, error.args[0], process.domain[0], "natural")
 
     def has_distribution(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
-        """(n,) whether the drift of each process brings it back from far away, or its noise vanishes before it gets there."""
+        """Return (n,) whether each drift comes back from far away, or the noise vanishes before."""
         report = self.report
         low, high = self.observed or (-1.0, 1.0)
         if report.stationary is not None:
@@ -183,7 +190,7 @@ class PerturbedLineAnalysis:
 
     @cached_property
     def _panels(self) -> Landscape | None:
-        """The panels that models share, as far out as their law may matter; None where each has to have its own."""
+        """Panels that models share, as far out as they may matter; None without such."""
         report, landscape = self.report, self.landscape
         if (
             landscape is None
@@ -217,7 +224,7 @@ class PerturbedLineAnalysis:
 
     @cached_property
     def _points(self) -> tuple[float, ...]:
-        """All that is asked about [state]."""
+        """All states that are asked about [state]."""
         report = self.report
         return (
             *(x for p in report.passages for x in (p.start, p.to)),
@@ -226,7 +233,7 @@ class PerturbedLineAnalysis:
         )
 
     def _on_its_panels(self, model: ScalarProcess) -> _Shared | None:
-        """None for a model that does not fit there."""
+        """Put a model on the reference's panels; None for a model that does not fit there."""
         landscape, report = self._panels, self.report
         if landscape is None or model.bounds != report.domain:
             return None
@@ -259,7 +266,8 @@ class PerturbedLineAnalysis:
                 distance, values(model.b, far)[None], values(model.a, far)[None], side
             )
             if not has_distribution[0]:
-                # It runs away, or has no noise, only where the data never were: it is held by the slopes before that.
+                # It runs away, or has no noise, only where the data never were: it is held by the
+                # slopes before that.
                 if self.observed is None:
                     return None
                 ergodic = ergodic and bool(self.has_distribution([model])[0])
@@ -289,7 +297,10 @@ class PerturbedLineAnalysis:
         return _Shared(own, (ends[0], ends[1]), fixed, ergodic)
 
     def _on_own_panels(self, model: ScalarProcess, walls: Sequence[int] = ()) -> GeneratorReport:
-        """`walls` are the sides, 0 or 1, on which the model is held; without a barrier before them nothing is said."""
+        """Analyse a model on panels of its own, held at the sides `walls`, 0 or 1.
+
+        Without a barrier before the walls nothing is reported.
+        """
         report, observed = self.report, self.observed
         nothing = GeneratorReport(False, None, model.bounds, "natural")
         if observed is not None:
@@ -307,7 +318,8 @@ class PerturbedLineAnalysis:
             return nothing
         has_distribution = ends_verdict(ends, fixed, observed).ergodic
         if not has_distribution:
-            # Like the reference, a model that runs away only where the data never were is held before it gets there.
+            # Like the reference, a model that runs away only where the data never were is held
+            # before it gets there.
             bounds = turning_points(ends, fixed, observed)
             if bounds is not None:
                 held = self._on_own_panels(
@@ -350,7 +362,8 @@ class PerturbedLineAnalysis:
             if between in on_the_way:
                 deviation = standard_deviation(on_the_way[between], ends, *pair, mean)
                 quantiles = quantiles_on_the_line(on_the_way[between], passage, mean)
-            # To the top of the reference's barrier is to one side or the other of a model's: the formula jumps there.
+            # To the top of the reference's barrier is to one side or the other of a model's: the
+            # formula jumps there.
             kramers = Timing(None) if tops & set(pair) else kramers_time(extrema, *pair)
             passages.append(Passage(*pair, mean, kramers, deviation, None, quantiles))
         potential = report.effective_potential
@@ -415,7 +428,16 @@ def perturbed_distribution(
     window: Window,
     log_total: float,
 ) -> StationaryDistribution:
-    """The law on the grid of another that it is like."""
+    """Return the distribution on the grid of another that it is like.
+
+    Parameters
+    ----------
+    like : distribution of the reference
+    landscape : panels of the model
+    ends : lower and upper end, classified
+    window : centre and scale of the domain
+    log_total : log ∫π
+    """
     mean, variance, third, fourth = moments_of(landscape, window, ends, log_total)
     # Beyond the panels nothing counts, but what diverges does so beyond any panels.
     power = max(
@@ -442,7 +464,7 @@ def perturbed_distribution(
 def _perturbed_spectrum(
     like: Spectrum, within: Landscape, ends: tuple[End, End], grid: FloatArray
 ) -> Spectrum:
-    """As many rates as the other has, nan where there are not as many."""
+    """Return as many rates as the reference has, nan where there are not as many."""
     count = len(like.eigenvalues)
     fastest = FASTEST * float(like.eigenvalues[-1].real)
     found = spectrum_of(
@@ -469,7 +491,7 @@ def _barriers(
     wanted: Sequence[Barrier],
     places: dict[float, float],
 ) -> list[Barrier]:
-    """The barriers between the fixed points that stand for those of each of `wanted`; nan where there are none."""
+    """Return the barriers between the counterparts of each wanted one's fixed points, or nan."""
     ends = np.array(
         [[places.get(b.start, np.nan), places.get(b.over, np.nan)] for b in wanted]
     ).reshape(-1, 2)

@@ -1,4 +1,4 @@
-"""The stationary law: density, distribution function and moments, from the log-density on panels."""
+"""The stationary distribution, from the log-density on panels."""
 
 import numpy as np
 from numpy.polynomial.legendre import legvander
@@ -22,12 +22,12 @@ MOMENTS = ("mean", "variance", "skewness", "kurtosis")
 
 
 def density_at(landscape: Landscape, x: FloatArray) -> FloatArray:
-    """π at points (n,) [1/state]."""
+    """Return π at points (n,) [1/state]."""
     return np.exp(landscape.log_density_at(x) - log_total_mass(landscape))
 
 
 def probability_below(landscape: Landscape, x: FloatArray) -> FloatArray:
-    """Distribution function at points (n,)."""
+    """Return the distribution function at points (n,)."""
     log_total = log_total_mass(landscape)
     masses = np.exp(_log_panel_masses(landscape) - log_total)
     below = np.exp(landscape.tails[0] - log_total) + np.concatenate([[0.0], np.cumsum(masses)])
@@ -42,7 +42,7 @@ def probability_below(landscape: Landscape, x: FloatArray) -> FloatArray:
 
 
 def log_total_mass(landscape: Landscape) -> float:
-    """log ∫π, tails included."""
+    """Return log ∫π, tails included."""
     return float(np.logaddexp.reduce([*_log_panel_masses(landscape), *landscape.tails]))
 
 
@@ -53,8 +53,18 @@ def stationary_distribution(
     points: int,
     observed: tuple[float, float] | None,
 ) -> StationaryDistribution:
-    """The law of a model whose ends both allow one; its density on `points` points that hold all but 2e-6 of the probability
-    and the observed range."""
+    """Return the distribution of a model whose ends both allow one.
+
+    The density is given on points that hold all but 2e-6 of the probability and the observed range.
+
+    Parameters
+    ----------
+    landscape : panels that hold the distribution
+    window : centre and scale of the domain
+    ends : lower and upper end, classified
+    points : number of points of the density's grid
+    observed : where the data were [state]
+    """
     log_total = log_total_mass(landscape)
     moments = moments_of(landscape, window, ends, log_total)
     mean, variance, third, fourth = moments
@@ -76,7 +86,14 @@ def stationary_distribution(
 def distribution_on_grid(
     landscape: Landscape, grid: FloatArray, reason: str
 ) -> tuple[StationaryDistribution, float]:
-    """The law without moments, and log ∫π; `reason` says why there are none."""
+    """Return the distribution without moments, and log ∫π.
+
+    Parameters
+    ----------
+    landscape : panels that hold the distribution
+    grid : (n,) points of the density [state]
+    reason : why there are no moments
+    """
     log_total = log_total_mass(landscape)
     density = read_only(np.exp(landscape.log_density_at(grid) - log_total))
     law = StationaryDistribution(
@@ -95,7 +112,15 @@ def _log_panel_masses(landscape: Landscape) -> FloatArray:
 def moments_of(
     landscape: Landscape, window: Window, ends: tuple[End, End], log_total: float
 ) -> list[float | None]:
-    """Mean and central moments 2 to 4 of the law, equation (G3) [state^k]; None where a tail is too heavy."""
+    """Return mean and central moments 2 to 4, (G3) [state^k]; None where a tail is too heavy.
+
+    Parameters
+    ----------
+    landscape : panels that hold the distribution
+    window : centre and scale of the domain
+    ends : lower and upper end, classified
+    log_total : log ∫π
+    """
     x, psi, log_a = landscape.at_nodes
     weight = landscape.half[:, None] * WEIGHTS * np.exp(psi - log_a - log_total)
     z = (x - window.centre) / window.scale
@@ -124,7 +149,10 @@ def _missing_moments(moments: list[float | None], ends: tuple[End, End]) -> str 
     if not missing:
         return None
     heaviest = max(end.power for end in ends if np.isinf(end.at) and end.power is not None)
-    return f"{', '.join(missing)} undefined: the density falls only like |x|^{heaviest:.3g}, so the integral diverges"
+    return (
+        f"{', '.join(missing)} undefined: the density falls only like |x|^{heaviest:.3g}, so the "
+        "integral diverges"
+    )
 
 
 def _grid(
@@ -149,7 +177,7 @@ def _grid(
 def _central_range(
     landscape: Landscape, ends: tuple[End, End], log_total: float
 ) -> tuple[float, float]:
-    """Quantiles OUTSIDE and 1 − OUTSIDE, or the wall where the process is held by one."""
+    """Return the quantiles OUTSIDE and 1 − OUTSIDE, or the wall that holds the process."""
     masses = np.exp(_log_panel_masses(landscape) - log_total)
     x, psi, log_a = landscape.at_nodes
     up_to_node = landscape.half[:, None] * (np.exp(psi - log_a - log_total) @ CUMULATIVE.T)

@@ -1,4 +1,4 @@
-"""What happens at the two ends of the state space: who reaches them, and whether the density can be normalised there."""
+"""The two ends of the state space: are they reached, and is the density normalisable there?"""
 
 from typing import Literal
 
@@ -14,7 +14,8 @@ from worker.generator.quantities.boundary import End, Kind, Zone
 ZERO = 1e-10
 """Relative size below which a(end) counts as zero."""
 ZERO_SEEN, SIMPLE = 1e4, 0.01
-"""a, in units of the rounding error of zero, from which its power in the distance shows, and how near to 1 a simple zero's is."""
+"""Size of a, in rounding errors of zero, from which its power in the distance shows, and how
+near to 1 a simple zero's power is."""
 DIVERGING = 1e-6
 """2b/a times the distance to an end, next to it, above which the drift counts as singular there."""
 STEEP = 1e6
@@ -24,7 +25,14 @@ TOLERANCE = 1e-9
 
 
 def classify_end(model: ScalarProcess, window: Window, side: Literal[-1, 1]) -> End:
-    """The lower (side −1) or upper (side +1) end of the domain, equations (G4)–(G6)."""
+    """Classify the lower (side −1) or upper (side +1) end of the domain, equations (G4)–(G6).
+
+    Parameters
+    ----------
+    model : process in one coordinate
+    window : centre, scale and scan of the domain
+    side : −1 or +1
+    """
     at = model.bounds[0] if side < 0 else model.bounds[1]
     place = (
         f"the end x = {at:g} of the domain"
@@ -38,7 +46,8 @@ def classify_end(model: ScalarProcess, window: Window, side: Literal[-1, 1]) -> 
     room = abs(window.centre - at)
     distance = room / 8 * (NODES + 1) / 2
     a_inside = values(model.a, at - side * distance)
-    # The polynomial through the nodes, continued to the end: a(end) itself is only rounding error where a has a zero.
+    # The polynomial through the nodes, continued to the end: a(end) itself is only rounding error
+    # where a has a zero.
     a_end = abs(legval(-1.0, TO_LEGENDRE @ a_inside))
     # An end far from the origin is itself rounded, and a does not vanish exactly there.
     zero = max(ZERO, 64 * float(np.spacing(abs(at))) / room) * np.max(np.abs(a_inside))
@@ -58,7 +67,7 @@ def classify_end(model: ScalarProcess, window: Window, side: Literal[-1, 1]) -> 
 
 
 def _simple(a: FloatArray, distances: FloatArray, zero: float) -> bool:
-    """Whether a goes to zero like the distance itself, judged where it is still far above rounding error."""
+    """Return whether a goes to zero like the distance itself, judged far above rounding error."""
     above = np.flatnonzero(a > max(ZERO_SEEN * zero, np.finfo(float).tiny))
     if len(above) < 2:
         return True
@@ -68,7 +77,10 @@ def _simple(a: FloatArray, distances: FloatArray, zero: float) -> bool:
 
 
 def _drift_diverges(model: ScalarProcess, at: float, offsets: FloatArray) -> bool:
-    """Whether, where a is positive at the end, 2b/a times the distance does not go to zero: a drift of 1/distance or steeper."""
+    """Return whether 2b/a times the distance does not go to zero, where a is positive at the end.
+
+    It does not for a drift of 1/distance or steeper.
+    """
     push = np.abs(2 * values(model.b, at + offsets) / values(model.a, at + offsets) * offsets)
     return bool(push[-1] > DIVERGING and push[-1] > 0.5 * push[-3])
 
@@ -111,7 +123,7 @@ def _simple_zero(model: ScalarProcess, window: Window, side: int, at: float, pla
 def _far_end(
     model: ScalarProcess, at: float, place: str, base: float, sign: int, distances: FloatArray
 ) -> End:
-    """An end that takes infinitely many doublings (or halvings) of the distance to approach."""
+    """Classify an end that is approached in infinitely many doublings or halvings."""
     b, a = values(model.b, base + sign * distances), values(model.a, base + sign * distances)
     with np.errstate(all="ignore"):
         usable = np.isfinite(b) & np.isfinite(a) & (a > 0)
@@ -139,7 +151,10 @@ def _far_end(
     if kind == "regular" and not infinite:
         return End(at, kind, place, power=power, growth=gamma, threshold=threshold)
     if kind == "exit" and not infinite:
-        why = "the drift pushes outward, or does not push the process back, and the process is absorbed at"
+        why = (
+            "the drift pushes outward, or does not push the process back, and the process is "
+            "absorbed at"
+        )
         return End(at, kind, place, why, power=power, threshold=threshold)
     if outwards * (beta - 1) > TOLERANCE:
         return End(
@@ -163,8 +178,11 @@ def _far_end(
 
 
 def _feller(beta: float, gamma: float, drift_growth: float, outwards: int) -> Kind:
-    """Feller's class from the powers of exp(ψ) and a in the distance, and that of b where ψ is steeper than any power, equation
-    (G33), all times `outwards`, +1 at infinity and −1 at a finite end."""
+    """Return Feller's class, equation (G33), from powers in the distance.
+
+    They are the powers of exp(ψ) and a, and that of b where ψ is steeper than any power, all times
+    `outwards`: +1 at infinity and −1 at a finite end.
+    """
     quick = (
         drift_growth > outwards + TOLERANCE
         if abs(beta) > STEEP
@@ -180,10 +198,16 @@ def _feller(beta: float, gamma: float, drift_growth: float, outwards: int) -> Ki
 def far_limits(
     distance: FloatArray, b: FloatArray, a: FloatArray, side: int
 ) -> tuple[NDArray[np.bool_], FloatArray, FloatArray]:
-    """Of m models towards x → ±∞: whether the end allows a law, (G5); the power of the density; and the bottom of the continuous
-    spectrum, (G12) [1/time].
+    """Return what m models do towards x → ±∞.
 
-    distance   (n,) increasing distances from the centre, the last far out      b, a   (m, n) drift and diffusion there
+    These are whether the end allows a stationary distribution, (G5); the power of the density; and
+    the bottom of the continuous spectrum, (G12) [1/time].
+
+    Parameters
+    ----------
+    distance : (n,) increasing distances from the centre, the last far out [state]
+    b, a : (m, n) drift and diffusion there
+    side : −1 or +1
     """
     with np.errstate(all="ignore"):
         gamma = np.log(a[:, -1] / a[:, -2]) / np.log(distance[-1] / distance[-2])

@@ -1,4 +1,4 @@
-"""Whether there is a stationary law, and if not, why not and where."""
+"""Whether there is a stationary distribution, and if not, why not and where."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,11 @@ from worker.generator.quantities.fixed_point import FixedPoint
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`usable`: the noise is positive all over the domain, so that passage times can be integrated."""
+    """Whether there is a stationary distribution, and why not.
+
+    usable   the noise is positive all over the domain, so that first-passage times can be
+             integrated
+    """
 
     ergodic: bool
     usable: bool
@@ -23,17 +27,28 @@ class Verdict:
 def noise_verdict(
     model: ScalarProcess, window: Window, observed: tuple[float, float] | None
 ) -> Verdict:
-    """Whether a is positive inside the domain."""
+    """Judge whether a is positive inside the domain.
+
+    Parameters
+    ----------
+    model : process in one coordinate
+    window : scan of the domain
+    observed : where the data were [state]
+    """
     low, high = model.bounds
     if not np.any(window.diffusion):
-        reason = "no stationary distribution with a density: the diffusion a is zero everywhere, the process is deterministic"
+        reason = (
+            "no stationary distribution with a density: the diffusion a is zero everywhere, the "
+            "process is deterministic"
+        )
         return Verdict(False, False, reason)
     zeros = [zero for zero in dict.fromkeys(zeros_of_diffusion(model, window)) if zero is not None]
     if not zeros:
         return Verdict(True, True)
     places = " and ".join(f"x = {zero:.6g}" for zero in zeros)
     reason = (
-        f"no stationary distribution on the domain ({low:g}, {high:g}): the diffusion a is zero or negative from {places} on, "
+        f"no stationary distribution on the domain ({low:g}, {high:g}): the diffusion a is zero "
+        f"or negative from {places} on, "
         "but has to be positive inside the domain; give a domain that ends there, or other terms"
     )
     return Verdict(False, False, reason + _beyond(zeros, observed))
@@ -42,7 +57,14 @@ def noise_verdict(
 def ends_verdict(
     ends: tuple[End, End], fixed: tuple[FixedPoint, ...], observed: tuple[float, float] | None
 ) -> Verdict:
-    """Whether both ends of the domain allow a normalisable density."""
+    """Judge whether both ends of the domain allow a normalisable density.
+
+    Parameters
+    ----------
+    ends : lower and upper end, classified
+    fixed : fixed points of the drift
+    observed : where the data were [state]
+    """
     problems: dict[str, list[str]] = {}
     for end in ends:
         if end.problem is not None:
@@ -60,7 +82,10 @@ def ends_verdict(
     )
     # The range supports the verdict only where the drift turns outward inside it.
     unseen = outermost if len(outermost) == sum(end.problem is not None for end in ends) else []
-    reason = f"no stationary distribution: {causes}, so the density is not normalisable{turning}{_beyond(unseen, observed)}"
+    reason = (
+        f"no stationary distribution: {causes}, so the density is not "
+        f"normalisable{turning}{_beyond(unseen, observed)}"
+    )
     return Verdict(False, True, reason)
 
 
@@ -72,6 +97,8 @@ def _beyond(places: list[float], observed: tuple[float, float] | None) -> str:
     ):
         return ""
     return (
-        f". This lies beyond the observed range [{observed[0]:.6g}, {observed[1]:.6g}]: the data never reached it, so this "
-        "is extrapolation; fewer terms, a domain, or reflecting boundaries give a result for the observed range"
+        f". This lies beyond the observed range [{observed[0]:.6g}, {observed[1]:.6g}]: the data "
+        "never reached it, so this "
+        "is extrapolation; fewer terms, a domain, or reflecting boundaries give a result for the "
+        "observed range"
     )

@@ -14,11 +14,13 @@ from worker.generator.quantities.report import GeneratorReport, Range
 from worker.generator.request import AnalysisRequest
 
 BEFORE_ESCAPE = (
-    "the drift pushes outward only outside the range of the data: distribution, rates and times are those of the process "
+    "the drift pushes outward only outside the range of the data: distribution, rates and times "
+    "are those of the process "
     "inside, with a reflecting boundary where the drift turns outward"
 )
 SMALLEST_BARRIER = 4.0
-"""Height in kT of the barrier before the unseen part below which nothing that the model says holds the process."""
+"""Height in kT of the barrier before the unseen part below which nothing in the model holds the
+process."""
 DEEP = 30.0
 """Fall of the log-density beyond which it does not matter where the ends are."""
 
@@ -26,10 +28,17 @@ DEEP = 30.0
 def held_before_escape(
     model: ScalarProcess, request: AnalysisRequest, report: GeneratorReport
 ) -> tuple[GeneratorReport, Landscape | None] | None:
-    """The analysis between reflecting ends at the outermost unstable points, of a model that has no stationary law only
-    because its drift pushes outward from there on; None where the data went there, or no barrier keeps them from it.
+    """Analyse a model that runs away only where no data were, between reflecting ends.
 
-    The report stays not ergodic, with its reason, and is labelled as an approximation.
+    The ends are at the outermost unstable points. None where the data went there, or no barrier
+    keeps the process from it. The report stays not ergodic, with its reason, and is labelled as an
+    approximation.
+
+    Parameters
+    ----------
+    model : process in one coordinate
+    request : what is asked for
+    report : the report without these ends
     """
     bounds = turning_points(report.ends, report.fixed_points, request.observed_range)
     if bounds is None:
@@ -42,7 +51,8 @@ def held_before_escape(
     walls = artificial_ends(bounds, model)
     if not has_barrier(landscape, walls):
         return None
-    # Walls as near as makes no difference: models drawn around this one may turn outward before its own turning points.
+    # Walls as near as makes no difference: models drawn around this one may turn outward before its
+    # own turning points.
     nearer = _nearer(
         bounds, (float(x[fall < DEEP].min()), float(x[fall < DEEP].max())), walls, request
     )
@@ -63,7 +73,7 @@ def held_before_escape(
 
 
 def _nearer(bounds: Range, deep: Range, walls: list[int], request: AnalysisRequest) -> Range:
-    """The ends moved in to where the density is low, not beyond the data and what was asked for."""
+    """Move the ends in to where the density is low, not beyond the data and what was asked for."""
     asked = [
         point
         for numbers in request.on_the_line
@@ -77,12 +87,12 @@ def _nearer(bounds: Range, deep: Range, walls: list[int], request: AnalysisReque
 
 
 def artificial_ends(bounds: Range, model: ScalarProcess) -> list[int]:
-    """Sides, 0 or 1, on which the bounds are not the model's own."""
+    """Return the sides, 0 or 1, on which the bounds are not the model's own."""
     return [side for side in (0, 1) if bounds[side] != model.bounds[side]]
 
 
 def has_barrier(landscape: Landscape, walls: Sequence[int]) -> bool:
-    """Whether a barrier is there before each wall."""
+    """Return whether there is a barrier before each of the artificial ends."""
     _, psi, log_a = landscape.at_nodes
     fall = np.max(psi - log_a) - (psi - log_a)
     return all(fall.ravel()[-side] >= SMALLEST_BARRIER for side in walls)
@@ -91,8 +101,16 @@ def has_barrier(landscape: Landscape, walls: Sequence[int]) -> bool:
 def turning_points(
     ends: Sequence[End], fixed: Sequence[FixedPoint], observed: Range | None
 ) -> Range | None:
-    """The model's ends, with the point beyond the data where the drift turns outward in place of those that it runs away to.
-    None where the data went there, or it does not turn."""
+    """Return the model's ends; turning points of the drift replace those it runs away to.
+
+    None where the data went there, or the drift does not turn outward beyond the data.
+
+    Parameters
+    ----------
+    ends : lower and upper end, classified
+    fixed : fixed points of the drift
+    observed : where the data were [state]
+    """
     if observed is None or len(ends) != 2 or not fixed:
         return None
     bounds = [ends[0].at, ends[1].at]

@@ -14,7 +14,7 @@ from worker.generator.quantities.fixed_point import FixedPoint
 from worker.generator.quantities.regions import Pair, facing_numbers
 
 N_POINTS = 101
-"""Points at equal distances on which a committor is given, both places included."""
+"""Number of points at equal distances on which a committor is given, both places included."""
 NUMBERS = "in one variable a committor is between two numbers or two disjoint intervals; give those"
 
 
@@ -24,21 +24,38 @@ def committors_on_the_line(
     asked: Sequence[Pair],
     fixed: tuple[FixedPoint, ...],
 ) -> tuple[Committor, ...]:
-    """Those asked for, then those from each well to the next. Both places, or ends of the domain that are reached, are inside the
-    panels; what happens outside the two does not matter, and there may be no stationary law."""
+    """Return the committors asked for, then those from each well to the next.
+
+    What happens outside the two places does not matter, and there may be no stationary
+    distribution.
+
+    Parameters
+    ----------
+    landscape : panels; both places, or ends of the domain that are reached, are inside
+    ends : lower and upper end, classified
+    asked : pairs of places
+    fixed : fixed points of the drift
+    """
     return tuple(
         committor_on_the_line(landscape, ends, pair) for pair in with_neighbours(asked, fixed)
     )
 
 
 def with_neighbours(asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]) -> list[Pair]:
-    """The pairs asked for, then each well with the next one to its right."""
+    """Return the pairs asked for, then each well with the next one to its right."""
     wells = [point.at[0] for point in fixed if point.stable]
     return [*asked, *(pair for pair in pairwise(wells) if pair not in asked)]
 
 
 def committor_on_the_line(landscape: Landscape, ends: tuple[End, End], pair: Pair) -> Committor:
-    """One of them."""
+    """Return one committor.
+
+    Parameters
+    ----------
+    landscape : panels; both places are inside
+    ends : lower and upper end, classified
+    pair : start and goal
+    """
     numbers = facing_numbers(pair)
     if numbers is None:
         return Committor(*pair, None, NUMBERS)
@@ -73,7 +90,7 @@ def committor_on_the_line(landscape: Landscape, ends: tuple[End, End], pair: Pai
 
 
 def shares(log_resistances: FloatArray) -> FloatArray:
-    """(..., n + 1) how much of the whole resistance lies before each point, from the resistances between them (..., n)."""
+    """Return (..., n + 1) the share of the resistance before each point."""
     none = np.full((*log_resistances.shape[:-1], 1), -np.inf)
     before = np.concatenate([none, np.logaddexp.accumulate(log_resistances, axis=-1)], axis=-1)
     return np.asarray(np.exp(before - before[..., -1:]))
@@ -82,7 +99,15 @@ def shares(log_resistances: FloatArray) -> FloatArray:
 def round_the_circle(
     landscape: Landscape, pair: Pair, start: float, to: float, period: float
 ) -> Committor:
-    """On the landscape of the turn from `start` on, where `to` is an edge: up the way ahead, and down the way behind."""
+    """Return a committor on a circle: up the way ahead, and down the way behind.
+
+    Parameters
+    ----------
+    landscape : one turn from `start` on, where `to` is an edge
+    pair : start and goal as they were asked for
+    start, to : the same as numbers [state]
+    period : of the circle [state]
+    """
     turn = start + period
     ahead, behind = np.linspace(start, to, N_POINTS), np.linspace(to, turn, N_POINTS)
     up = shares(log_resistance_between(landscape, ahead))

@@ -1,4 +1,4 @@
-"""The law of a passage time as a curve: its density and its distribution function."""
+"""The distribution of a first-passage time as a curve: density and distribution function."""
 
 from collections.abc import Callable
 
@@ -15,34 +15,50 @@ from worker.generator.quantities.passage_time import Timing
 TAIL = 1e-3
 """Probability before the first and after the last time that is given."""
 LOWEST, HIGHEST, PER_DECADE, N_TIMES, N_BETWEEN = 1e-4, 1e4, 5, 80, 8
-"""Times at which it is first looked at, from this part of the mean, or a single step, up to so many means; then between two."""
+"""First times: from this part of the mean, or a single step, up to so many means; then between
+two."""
 N_CURVE = 34
-"""Times at equal steps of probability, as many at equal distances, and as many at equal ratios."""
+"""Number of times at equal steps of probability, as many at equal distances, and as many at
+equal ratios."""
 NARROW = 0.5
-"""Standard deviation, in means, below which a law that starts from a rare state is had from a Fourier series."""
+"""Standard deviation, in means, below which a distribution from a rare state is a Fourier
+series."""
 WINDOW = 30.0
-"""Length, in standard deviations, of the stretch of time that a narrow law is a Fourier series on."""
+"""Length, in standard deviations, of the stretch of time that a narrow distribution is a Fourier
+series on."""
 N_BLOCK, N_WAVES, SMALLEST_WAVE = 64, 4096, 1e-9
-"""The series grows by so many terms, up to so many, until its last is this small."""
+"""Terms by which the series grows, their largest number, and the size of the last at which it
+ends."""
 
 PER_DISTANCE, FEWEST_PARTS, MOST_PARTS = 32, 8, 512
 """Cells over the distance of a passage, and cells of a panel."""
 RISE, MOST_RISE = 0.5, 2000.0
 """Change of ψ over a cell on the way, and over the whole way beyond which it is not kept to."""
 MOST_EDGES = 6_000
-"""Edges of a chain that is still followed."""
+"""Number of edges of a chain that is still followed."""
 RESOLVED = 0.03
-"""Change of the density with the cells, relative to its peak, up to which it can be extrapolated to a thousandth."""
-RARE = "the passage starts where the process hardly ever is, so the distribution of its time is not resolved"
+"""Change of the density with the cells, relative to its peak, up to which it can be extrapolated
+to a thousandth."""
+RARE = (
+    "the passage starts where the process hardly ever is, so the distribution of its time is not "
+    "resolved"
+)
 
 Law = Callable[[FloatArray], FloatArray]
-"""Times (k,) → density and distribution function there, (2, k)."""
+"""Function of times (k,) that gives density and distribution function there, (2, k)."""
 
 
 def passage_cells(landscape: Landscape, low: float, high: float, coarser: int = 1) -> Cells:
-    """Cells that resolve a passage between `low` and `high` [state], edges of panels; or such as are 2 or 4 times as long.
+    """Return cells that resolve a passage between two states, or cells 2 or 4 times as long.
 
-    A short passage is over before the process has been far. Far from both points cells may be longer.
+    A short passage is over before the process has been far. Far from both points cells may be
+    longer.
+
+    Parameters
+    ----------
+    landscape : panels
+    low, high : edges of panels [state]
+    coarser : 1, 2 or 4
     """
     edges, width = landscape.edges, 2 * landscape.half
     away = np.maximum(np.maximum(low - edges[1:], edges[:-1] - high), high - low)
@@ -52,8 +68,15 @@ def passage_cells(landscape: Landscape, low: float, high: float, coarser: int = 
 
 
 def rise_on_the_way(landscape: Landscape, low: float, high: float) -> FloatArray:
-    """(P,) about how much ψ changes over each panel between `low` and `high` [state]; 0 elsewhere, and everywhere where
-    it changes by more in all than could be followed."""
+    """Return (P,) about how much ψ changes over each panel between `low` and `high`; 0 elsewhere.
+
+    It is 0 everywhere where ψ changes by more in all than could be followed.
+
+    Parameters
+    ----------
+    landscape : panels
+    low, high : edges of panels [state]
+    """
     _, psi, _ = landscape.at_nodes
     middle = (landscape.edges[:-1] + landscape.edges[1:]) / 2
     rise = np.where((middle > low) & (middle < high), np.ptp(psi, axis=1), 0.0)
@@ -63,11 +86,14 @@ def rise_on_the_way(landscape: Landscape, low: float, high: float) -> FloatArray
 def passage_curve(
     cells: Cells, chain_of: Callable[[Cells], Chain], mean: Timing, deviation: Timing | None
 ) -> PassageCurve | NoCurve:
-    """The curve, equation (G29), to a thousandth of its peak.
+    """Return the curve, equation (G29), to a thousandth of its peak.
 
-    cells            an even number
-    chain_of         the passage on these cells, and on their pairs
-    mean, deviation  of the passage time; `deviation` is needed where the process comes from a very rare state only
+    Parameters
+    ----------
+    cells : an even number of cells
+    chain_of : the passage on these cells, and on their pairs
+    mean : mean first-passage time
+    deviation : standard deviation, needed where the process comes from a very rare state only
     """
     if mean.value is None or not mean.value > 0:
         return NoCurve(mean.reason or "the passage takes no time")
@@ -114,7 +140,10 @@ def passage_curve(
 
 
 def _times(law: Law, look: FloatArray) -> FloatArray:
-    """Times between the quantiles TAIL and 1 − TAIL: a third at equal steps of probability, of time, and of its logarithm."""
+    """Return times between the quantiles TAIL and 1 − TAIL.
+
+    A third of them is at equal steps of probability, a third of time, and a third of its logarithm.
+    """
     levels = np.linspace(TAIL, 1 - TAIL, N_CURVE)
     for _ in range(2):
         over = np.maximum.accumulate(law(look)[1])
@@ -142,7 +171,10 @@ def _between(look: FloatArray, over: FloatArray, probability: float) -> FloatArr
 
 
 def relaxing_law(chain: Chain, points: int) -> Law:
-    """By Talbot's contour: the time's law is a sum of decaying exponentials whose weights are not too large."""
+    """Return the distribution by Talbot's contour.
+
+    It is a sum of decaying exponentials whose weights are not too large.
+    """
     nodes, weights = contour(points)
 
     def law(times: FloatArray) -> FloatArray:
@@ -154,7 +186,7 @@ def relaxing_law(chain: Chain, points: int) -> Law:
 
 
 def _narrow(chain: Chain, mean: float, deviation: float) -> Law:
-    """By a Fourier series on a stretch of time that holds all of the law."""
+    """Return the distribution by a Fourier series on a stretch of time that holds all of it."""
     window = WINDOW * deviation
     begin = mean - window / 2
     values = np.zeros(0, np.complex128)

@@ -1,4 +1,4 @@
-"""Leaving an interval: at which end, and when."""
+"""Exits from an interval: at which end, and when."""
 
 import numpy as np
 
@@ -10,8 +10,16 @@ from worker.generator.quantities.passage_time import Timing
 
 
 def exit_on_the_line(cells: Cells, ends: tuple[End, End], asked: Triple) -> Exit:
-    """The exit asked for; its three points are edges of the cells, or ends of the domain that are reached. What is outside does
-    not matter, and there may be no stationary law."""
+    """Return the exit asked for.
+
+    What is outside of the interval does not matter, and there may be no stationary distribution.
+
+    Parameters
+    ----------
+    cells : finite volumes
+    ends : lower and upper end, classified
+    asked : start, low and high: edges of the cells, or ends of the domain that are reached [state]
+    """
     start, low, high = asked
     if not low <= start <= high or low == high:
         return Exit.without(
@@ -26,7 +34,8 @@ def exit_on_the_line(cells: Cells, ends: tuple[End, End], asked: Triple) -> Exit
         if point == end.at and end.kind in ("natural", "entrance"):
             return Exit.without(
                 asked,
-                f"the end x = {point:g} of the domain is never reached; request the first-passage time to the other end",
+                f"the end x = {point:g} of the domain is never reached; request the "
+                "first-passage time to the other end",
             )
         if not cells.edges[0] <= point <= cells.edges[-1] and point != end.at:
             return Exit.without(
@@ -36,7 +45,7 @@ def exit_on_the_line(cells: Cells, ends: tuple[End, End], asked: Triple) -> Exit
 
 
 def gaps_beyond(cells: Cells, asked: Triple) -> tuple[float, float]:
-    """Log resistances from the cells to those ends of the domain at which the process leaves."""
+    """Return log resistances from the cells to the ends at which the process leaves."""
     _, low, high = asked
     return cells.gaps[0] if low < cells.edges[0] else -np.inf, cells.gaps[1] if high > cells.edges[
         -1
@@ -46,7 +55,14 @@ def gaps_beyond(cells: Cells, asked: Triple) -> tuple[float, float]:
 def exit_between(
     cells: Cells, asked: Triple, gaps: tuple[float, float] = (-np.inf, -np.inf)
 ) -> Exit:
-    """The exit through edges of the cells; `gaps` are log resistances beyond them to where the process leaves."""
+    """Return the exit through edges of the cells.
+
+    Parameters
+    ----------
+    cells : finite volumes
+    asked : start, low and high, edges of the cells [state]
+    gaps : log resistances beyond low and high to where the process leaves
+    """
     start, low, high = asked
     if start in (low, high):
         return Exit(*asked, float(start == high), Timing(0.0))
@@ -57,8 +73,14 @@ def exit_between(
 def log_exit(
     cells: Cells, asked: Triple, gaps: tuple[float, float] = (-np.inf, -np.inf)
 ) -> tuple[FloatArray, FloatArray]:
-    """(...) logs of the probability to leave at the upper end and of the mean time, of all models on the cells, from a start
-    between the ends."""
+    """Return (...) logs of the probability to leave at the upper end and of the mean time.
+
+    Parameters
+    ----------
+    cells : finite volumes of (...) models
+    asked : start, low and high, edges of the cells [state]
+    gaps : log resistances beyond low and high to where the process leaves
+    """
     start, low, high = asked
     first, at, last = (cells.edge_at(x) for x in (low, start, high))
     before, after = _resistances(cells.log_resistance[..., first:last], gaps)
@@ -73,8 +95,15 @@ def log_exit_time(
     last: int | None = None,
     gaps: tuple[float, float] = (-np.inf, -np.inf),
 ) -> FloatArray:
-    """(...) log of the mean time to leave the cells between edges `first` and `last` at either end, from edge `at`, equation
-    (G19)."""
+    """Return (...) log of the mean time to leave the cells at either end, equation (G19).
+
+    Parameters
+    ----------
+    cells : finite volumes of (...) models
+    at : number of the edge at which the process starts
+    first, last : numbers of the edges at which it leaves
+    gaps : log resistances beyond these to where the process leaves
+    """
     rows = slice(first, last)
     r, mass = cells.log_resistance[..., rows], cells.log_mass[..., rows]
     before, after = _resistances(r, gaps)
@@ -87,7 +116,7 @@ def log_exit_time(
 
 
 def _resistances(r: FloatArray, gaps: tuple[float, float]) -> tuple[FloatArray, FloatArray]:
-    """(..., n + 1) log of the resistance from the lower end up to each edge, and from each edge to the upper end."""
+    """Return (..., n + 1) logs of the resistances from each edge to either end."""
     low, high = (np.full((*r.shape[:-1], 1), gap) for gap in gaps)
     before = np.logaddexp.accumulate(np.concatenate([low, r], axis=-1), axis=-1)
     after = np.logaddexp.accumulate(np.concatenate([high, r[..., ::-1]], axis=-1), axis=-1)[

@@ -1,4 +1,4 @@
-"""Mean first-passage times, exact by quadrature: how long from one state until another is first reached."""
+"""Mean first-passage times, exact by quadrature."""
 
 import numpy as np
 
@@ -9,7 +9,14 @@ from worker.generator.quantities.passage_time import Timing
 
 
 def mean_time(cells: Cells, ends: tuple[End, End], start: float, to: float) -> Timing:
-    """Mean first-passage time from `start` to `to`, in either direction; both are edges of the cells, or beyond them."""
+    """Return the mean first-passage time from `start` to `to`, in either direction.
+
+    Parameters
+    ----------
+    cells : finite volumes
+    ends : lower and upper end, classified
+    start, to : edges of the cells, or beyond them [state]
+    """
     for point in (start, to):
         if not ends[0].at <= point <= ends[1].at:
             return Timing(
@@ -23,16 +30,19 @@ def mean_time(cells: Cells, ends: tuple[End, End], start: float, to: float) -> T
     if behind.problem is not None:
         return Timing(
             None,
-            f"the mean time is infinite, or x = {to:g} may never be reached: {behind.problem} {behind.place}",
+            f"the mean time is infinite, or x = {to:g} may never be reached: {behind.problem} "
+            f"{behind.place}",
         )
-    # Points beyond the cells: the density there is below any floating number, or they are the open ends themselves.
+    # Points beyond the cells: the density there is below any floating number, or they are the open
+    # ends themselves.
     if not all(
         cells.edges[0] <= point <= cells.edges[-1] or point in (ends[0].at, ends[1].at)
         for point in (start, to)
     ):
         return Timing(
             None,
-            "the passage leaves the range where the density is above e^-2000 of its peak; its time exceeds any floating-point "
+            "the passage leaves the range where the density is above e^-2000 of its peak; its "
+            "time exceeds any floating-point "
             "number",
         )
     log_time = log_mean_time(cells, start, to)
@@ -44,7 +54,13 @@ def mean_time(cells: Cells, ends: tuple[End, End], start: float, to: float) -> T
 
 
 def log_mean_time(cells: Cells, start: float, to: float) -> FloatArray:
-    """Log of the mean time between two edges of the cells, equation (G14), one for each model (...)."""
+    """Return (...) the log of the mean time between two edges of the cells, equation (G14).
+
+    Parameters
+    ----------
+    cells : finite volumes of (...) models
+    start, to : edges of the cells [state]
+    """
     first, last = sorted((cells.edge_at(start), cells.edge_at(to)))
     if start < to:
         terms = np.logaddexp(cells.log_below[..., :-1], cells.log_left)

@@ -1,4 +1,4 @@
-"""Quantiles of a passage time near those of another model: Newton's method on the distribution function, equation (G57)."""
+"""Quantiles of a first-passage time near another model's: Newton's method on equation (G57)."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,8 @@ from worker.generator.quantities.passage import PROBABILITIES, Passage
 from worker.generator.quantities.passage_time import Timing
 
 COARSER = 4
-"""Length of the cells, in those of the law itself, where a level of twice this length goes with them."""
+"""Length of the cells, in those of the distribution itself, where a level of twice this length
+goes with them."""
 STEPS = 12
 SETTLED = 3e-3
 """Step in the logarithm of a time after which the next would be its square, about."""
@@ -23,13 +24,15 @@ Quantiles = tuple[float, ...]
 
 
 def quantiles_on_the_line(cells: Cells, passage: Passage, mean: Timing) -> Quantiles:
-    """Times by which the passage of a model is over with each of `PROBABILITIES` [time].
+    """Return the times by which the passage of a model is over with each of `PROBABILITIES` [time].
 
-    cells    an even number, which resolve the passage
-    passage  the same passage of a model near it
-    mean     mean time of the model's passage; where it is infinite, so are the quantiles
+    There are none where the other model has none, or the passage is not inside the cells.
 
-    None at all where the other model has none, or the passage is not inside the cells.
+    Parameters
+    ----------
+    cells : an even number of cells that resolve the passage
+    passage : the passage of a model near it
+    mean : mean time of the model's passage; where it is infinite, so are the quantiles
     """
     low, high = sorted((passage.start, passage.to))
     if not cells.edges[0] <= low < high <= cells.edges[-1]:
@@ -40,7 +43,15 @@ def quantiles_on_the_line(cells: Cells, passage: Passage, mean: Timing) -> Quant
 
 
 def quantiles_round(landscape: Landscape, at: float, passage: Passage, mean: Timing) -> Quantiles:
-    """The same on a circle that is cut open at the goal: from `at` until either end of the landscape is reached."""
+    """Return the quantiles on a circle that is cut open at the goal.
+
+    Parameters
+    ----------
+    landscape : one turn; the passage is over where either end of it is reached
+    at : start [state]
+    passage : the passage of a model near it
+    mean : mean time of the model's passage
+    """
     low, high = landscape.edges[[0, -1]]
     nearest = low if at - low < high - at else high
     cells = passage_cells(landscape, min(nearest, at), max(nearest, at), coarser=COARSER)
@@ -62,7 +73,7 @@ def _quantiles(
 
 
 def _on_chain(chain: Chain, log_times: FloatArray) -> FloatArray:
-    """(k,) log quantiles, from a guess of them; nan where they are not found."""
+    """Return (k,) log quantiles, from a guess of them; nan where they are not found."""
     points = points_for(chain.log_amplification)
     if points is None or not np.isfinite(log_times).all():
         return np.full(log_times.shape, np.nan)

@@ -1,4 +1,4 @@
-"""The resistance ∫2/(aπ) dx between any points of a landscape, to as many digits as it has."""
+"""The resistance ∫2/(aπ) dx between any points of a landscape, to all its digits."""
 
 import numpy as np
 
@@ -8,10 +8,10 @@ from worker.generator.process import FloatArray
 
 
 def log_resistance_between(landscape: Landscape, points: FloatArray) -> FloatArray:
-    """(n − 1,) log ∫ 2/(aπ) dx from each of the increasing points (n,) inside the panels to the next, up to π's constant; −∞
-    between two that are one.
+    """Return (n − 1,) log ∫ 2/(aπ) dx between neighbouring points, up to π's constant.
 
-    Sums of positive terms: panels, and parts of panels, on which ψ is a polynomial.
+    The points (n,) increase inside the panels; between two that are one the log is −∞. The
+    integrals are sums of positive terms: panels, and parts of panels, on which ψ is a polynomial.
     """
     edges = landscape.edges
     breaks = np.union1d(points, edges[(edges > points[0]) & (edges < points[-1])])

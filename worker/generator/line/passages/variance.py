@@ -1,4 +1,4 @@
-"""How much a first-passage time varies from one passage to the next."""
+"""The standard deviation of a first-passage time."""
 
 import numba as nb
 import numpy as np
@@ -13,15 +13,21 @@ from worker.generator.quantities.boundary import End
 from worker.generator.quantities.passage_time import Timing
 
 RESOLVED = 0.1
-"""Change of the logarithm of a variance on doubling the cells up to which its error can be extrapolated."""
+"""Change of the logarithm of a variance on doubling the cells up to which its error can be
+extrapolated."""
 
 
 def standard_deviation(
     cells: Cells, ends: tuple[End, End], start: float, to: float, mean: Timing
 ) -> Timing:
-    """Of the passage whose mean time is given, equation (G28), to 1e-6; `cells` are an even number.
+    """Return the standard deviation of a first-passage time, equation (G28), to 1e-6.
 
-    Both points are edges of the cells, or a reached end of the domain.
+    Parameters
+    ----------
+    cells : an even number of cells
+    ends : lower and upper end, classified
+    start, to : edges of the cells, or an end of the domain that is reached [state]
+    mean : mean of the first-passage time
     """
     if mean.log_value is None:
         return mean
@@ -39,7 +45,13 @@ def standard_deviation(
 
 
 def cells_for_deviation(landscape: Landscape, start: float, to: float) -> Cells:
-    """Cells that resolve it, an even number; both points are edges of panels."""
+    """Return an even number of cells that resolve the deviation.
+
+    Parameters
+    ----------
+    landscape : panels
+    start, to : edges of panels [state]
+    """
     rise = rise_on_the_way(landscape, min(start, to), max(start, to))
     return cut_into_cells(
         landscape, 2 ** np.ceil(np.log2(np.clip(rise / RISE, 32, 1024))).astype(np.int64)
@@ -52,7 +64,10 @@ def _extrapolated(fine: FloatArray | float, coarse: FloatArray | float) -> Float
 
 
 def variance_diverges(behind: End) -> bool:
-    """Whether ∫ r M² does not converge at this end: π ~ |o|^power and a ~ |o|^growth make it ∫ |o|^(power − growth + 2)."""
+    """Return whether ∫ r M² does not converge at this end.
+
+    With π ~ |o|^power and a ~ |o|^growth it is ∫ |o|^(power − growth + 2).
+    """
     if behind.power is None or behind.growth is None:
         return False
     exponent = behind.power - behind.growth + 3
@@ -62,8 +77,10 @@ def variance_diverges(behind: End) -> bool:
 def _log_variance(
     cells: Cells, ends: tuple[End, End] | None, start: float, to: float
 ) -> FloatArray:
-    """(...) log of 2 ∫ r V over the passage with V = ∫ r M² up to there, M the mass before; r and π are taken for even within a
-    cell. Without `ends` both points are edges of the cells."""
+    """Return (...) log of 2 ∫ r V over the passage, V = ∫ r M² up to there, M the mass before.
+
+    r and π are taken for even within a cell. Without `ends` both points are edges of the cells.
+    """
     first, last, (r, before, near, mass) = oriented(cells, start, to)
     ahead = None if ends is None else ends[1] if start < to else ends[0]
     gap = (
@@ -87,9 +104,10 @@ def _log_double_integrals(
     first: int,
     log_gap: float,
 ) -> FloatArray:
-    """(m,) log of 2 ∫ r V from cell `first` on, from what each cell (m, n) has, in the direction of the passage.
+    """Return (m,) log of 2 ∫ r V from cell `first` on, with cells in the passage's direction.
 
-    V is kept per mass M before the point, which makes it a time, and times are kept per the longest r M: nothing overflows.
+    V is kept per mass M before the point, which makes it a time, and times are kept per the longest
+    r M: nothing overflows.
     """
     models, n = log_r.shape
     found = np.empty(models)
