@@ -1,4 +1,4 @@
-"""Processes on a circle: a density with a current, complex rates, and passages that may go either way round."""
+"""Processes on a circle: a density with a current, complex rates, and passages either way round."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -32,15 +32,16 @@ from worker.generator.quantities.stationary import StationaryDistribution
 from worker.generator.request import AnalysisRequest, pairs_to_time
 
 SCAN = 2048
-"""Points of one turn at which fixed points are looked for."""
+"""Points of one turn at which fixed points are searched for."""
 SETTLED = 1e-8
 ANGLE = "the variable is an angle: its moments depend on the choice of origin, so they are omitted"
 
 
 def analysed_on_the_circle(model: ScalarProcess, request: AnalysisRequest) -> GeneratorReport:
-    """The report of a process whose coordinate is an angle; the turn starts at the domain's lower end, or at −period/2.
+    """Return the report of a process whose coordinate is an angle.
 
-    Where a is not positive all the way round there is no law, but a reason.
+    The turn starts at the domain's lower end, or at −period/2. Where a is not positive all the way
+    round there is a reason in place of a stationary distribution.
     """
     assert model.period is not None
     low = model.bounds[0] if np.isfinite(model.bounds[0]) else -model.period / 2
@@ -83,7 +84,15 @@ def points_of(
     between: Iterable[Pair],
     exits: Iterable[Triple],
 ) -> list[float]:
-    """Where panels have to meet, for all that is asked of a circle [state]."""
+    """Return where panels have to meet, for all that is asked of a circle [state].
+
+    Parameters
+    ----------
+    fixed : fixed points of the drift
+    pairs : passages
+    between : committors
+    exits : exits
+    """
     numbers = (facing_numbers(pair) or () for pair in between)
     return [*(point.at[0] for point in fixed), *chain.from_iterable((*pairs, *numbers, *exits))]
 
@@ -91,7 +100,7 @@ def points_of(
 def circular_distribution(
     circle: UnrolledCircle, points: int
 ) -> tuple[StationaryDistribution, float]:
-    """The invariant law over one turn, equation (G17), and the probability current through every point [1/time]."""
+    """Return the stationary distribution over one turn, (G17), and the current [1/time]."""
     landscape = circle.landscape
     _, psi, _ = landscape.at_nodes
     level = psi.mean(axis=1, keepdims=True)
@@ -114,7 +123,14 @@ def circular_distribution(
 
 
 def circular_spectrum(model: ScalarProcess, low: float, count: int) -> Spectrum:
-    """The slowest rates on the turn from `low`, by Fourier's method, equation (G18); complex where the process goes round."""
+    """Return the slowest rates by Fourier's method, (G18); complex where the process goes round.
+
+    Parameters
+    ----------
+    model : process on a circle
+    low : where the turn starts [state]
+    count : number of rates
+    """
     assert model.period is not None
     rates, error = np.zeros(0, complex), np.full(count, np.inf)
     for modes in MODES:
@@ -123,7 +139,8 @@ def circular_spectrum(model: ScalarProcess, low: float, count: int) -> Spectrum:
             error = np.abs(rates - previous) / np.maximum(np.abs(rates), np.finfo(float).tiny)
             if np.all(error < SETTLED):
                 break
-    # A faster one that settled is not the slowest: what comes after one that did not is left out with it.
+    # A faster one that settled is not the slowest: what comes after one that did not is left out
+    # with it.
     settled = np.logical_and.accumulate(error < SETTLED**0.5)
     reason = None
     if not settled.all():
@@ -132,13 +149,16 @@ def circular_spectrum(model: ScalarProcess, low: float, count: int) -> Spectrum:
             if settled.any()
             else "the slowest rate does not converge"
         )
-        reason = f"{first}: the noise is too weak for the Fourier method; first-passage times are not affected"
+        reason = (
+            f"{first}: the noise is too weak for the Fourier method; first-passage times are not "
+            "affected"
+        )
     rates, error = rates[settled], error[settled]
     return Spectrum(read_only(rates), read_only(1 / rates.real), None, read_only(error), reason)
 
 
 def circular_fixed_points(model: ScalarProcess, low: float) -> tuple[FixedPoint, ...]:
-    """The drift's sign changes in the turn from `low`."""
+    """Return the fixed points of the drift in the turn from `low`."""
     assert model.period is not None
     period = model.period
     x = low + period * (np.arange(SCAN + 1) - 0.5) / SCAN
@@ -151,8 +171,10 @@ def circular_fixed_points(model: ScalarProcess, low: float) -> tuple[FixedPoint,
 
 
 def circular_barriers(circle: UnrolledCircle, fixed: tuple[FixedPoint, ...]) -> tuple[Barrier, ...]:
-    """The two ways out of each well; a drift that goes round makes them unequal. The next well may be the same, one turn on.
-    Panels break at the fixed points."""
+    """Return the two ways out of each well; a drift that goes round makes them unequal.
+
+    The next well may be the same, one turn on. Panels break at the fixed points.
+    """
     period = circle.period
     barriers = []
     for well in (point.at[0] for point in fixed if point.stable):

@@ -21,21 +21,21 @@ SETTLED = 1e-6
 """Change of C on doubling the modes below which it has settled."""
 SETTLED_RATES = 1e-5
 RESOLVED = 1e-3
-"""Last Fourier coefficient of the law below which C is right to its square, about."""
+"""Last Fourier coefficient of the distribution below which C is right to its square, about."""
 MOST_MODES = 64
-"""Modes that are spent on one of many models."""
+"""Largest number of modes for one of many models."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CircleCorrelations:
-    """A `CorrelationFunctions`: C(t) = Re Σ w exp(−λt), equation (G32), of z = exp(2πix/P).
+    """`CorrelationFunctions` of z = exp(2πix/P): C(t) = Re Σ w exp(−λt), equation (G32).
 
     rates, weights   (n,) λ [1/time] and w, which add up to 1
     variance         1 − |⟨z⟩|²
-    modes            how many it was computed on
-    finest           |⟨zᵏ⟩| of the last of them, which vanishes where they resolve the law
-    few              of a reference, how many modes are enough for models near it: C is right on them to SETTLED, and the slowest
-                     rates to SETTLED_RATES
+    modes            number of modes it was computed on
+    finest           |⟨zᵏ⟩| of the last of them, which vanishes where they resolve the distribution
+    few              of a reference, how many modes are enough for models near it: C is right on
+                     them to SETTLED, and the slowest rates to SETTLED_RATES
     """
 
     rates: ComplexArray
@@ -49,9 +49,10 @@ class CircleCorrelations:
     def of(
         cls, model: ScalarProcess, low: float, period: float, modes: int
     ) -> "CircleCorrelations":
-        """On modes up to `modes`; `low` is where the turn starts [state]."""
+        """Compute the correlations on modes up to `modes`; the turn starts at `low` [state]."""
         generator = fourier_generator(model, low, period, modes)
-        # ⟨L f⟩ = 0 for every mode f but the constant gives the moments ⟨exp(2πikx/P)⟩, that of the constant being 1.
+        # ⟨L f⟩ = 0 for every mode f but the constant gives the moments ⟨exp(2πikx/P)⟩, that of the
+        # constant being 1.
         others = np.delete(np.arange(2 * modes + 1), modes)
         moments = np.ones(2 * modes + 1, np.complex128)
         moments[others] = np.linalg.solve(
@@ -73,12 +74,12 @@ class CircleCorrelations:
         return float(np.sum(self.weights / self.rates).real)
 
     def autocorrelation(self, lags: FloatArray) -> FloatArray:
-        """C at lags (n,): (1, n)."""
+        """Return C at lags (n,): (1, n)."""
         decay = np.exp(-np.abs(np.asarray(lags, dtype=np.float64))[:, None] * self.rates)
         return np.asarray((decay @ self.weights).real[None])
 
     def power_spectrum(self, frequencies: FloatArray) -> FloatArray:
-        """S at frequencies (n,) [1/time], of cos and sin together: (1, n) [time]."""
+        """Return S at frequencies (n,) [1/time], of cos and sin together: (1, n) [time]."""
         s = 2j * np.pi * np.asarray(frequencies, dtype=np.float64)[:, None]
         both = (1 / (self.rates + s) + 1 / (self.rates - s)) @ self.weights
         return np.asarray(2 * self.variance * both.real[None])
@@ -87,7 +88,16 @@ class CircleCorrelations:
 def perturbed_correlations(
     model: ScalarProcess, turn: UnrolledCircle, correlations: Correlations
 ) -> CircleCorrelations | None:
-    """Of a model near the one that has this memory, on as few modes as resolve them both; None where that takes too many."""
+    """Return the correlations of a model near another, on as few modes as resolve both.
+
+    None where that takes too many.
+
+    Parameters
+    ----------
+    model : process on a circle
+    turn : its panels
+    correlations : of the other model
+    """
     if not isinstance(correlations.functions, CircleCorrelations):
         return None
     modes = correlations.functions.few
@@ -108,10 +118,20 @@ def correlations_on_the_circle(
     n_lags: int,
     n_frequencies: int,
 ) -> Correlations | NoCorrelations:
-    """Autocorrelation, power spectrum and integrated time of an angle."""
+    """Return autocorrelation, power spectrum and integrated time of an angle.
+
+    Parameters
+    ----------
+    model : process on a circle
+    low : where the turn starts [state]
+    period : of the circle [state]
+    spectrum : relaxation rates
+    n_lags, n_frequencies : how many of each are given
+    """
     if not len(spectrum.eigenvalues):
         return NoCorrelations(
-            "the noise is too weak for the Fourier method that computes the autocorrelation of an angle"
+            "the noise is too weak for the Fourier method that computes the autocorrelation of "
+            "an angle"
         )
     slowest, fastest = (
         float(spectrum.eigenvalues[0].real),

@@ -1,4 +1,4 @@
-"""A circle on which the noise vanishes somewhere: no law, the reason, and where."""
+"""The report on a circle on which the noise vanishes somewhere."""
 
 from dataclasses import replace
 
@@ -15,14 +15,28 @@ from worker.generator.quantities.fixed_point import FixedPoint
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.request import AnalysisRequest
 
-NO_NOISE = "the diffusion is not positive everywhere on the circle, so these quantities are undefined; give other terms"
-DETERMINISTIC = "no stationary distribution with a density: the diffusion a is zero everywhere, the process is deterministic"
+NO_NOISE = (
+    "the diffusion is not positive everywhere on the circle, so these quantities are undefined; "
+    "give other terms"
+)
+DETERMINISTIC = (
+    "no stationary distribution with a density: the diffusion a is zero everywhere, the process "
+    "is deterministic"
+)
 
 
 def circle_without_noise(
     model: ScalarProcess, low: float, fixed: tuple[FixedPoint, ...], request: AnalysisRequest
 ) -> GeneratorReport | None:
-    """The report of a process on the turn from `low` whose noise is zero or negative somewhere; None where it is positive."""
+    """Return the report where the noise is zero or negative somewhere; None where it is positive.
+
+    Parameters
+    ----------
+    model : process on a circle
+    low : where the turn starts [state]
+    fixed : fixed points of the drift
+    request : what is asked for
+    """
     assert model.period is not None
     line = replace(model, bounds=(low, low + model.period), period=None)
     window = choose_window(line, None)
@@ -57,6 +71,7 @@ def circle_without_noise(
 def _reason(zeros: list[float]) -> str:
     places = " and ".join(f"x = {zero:.6g}" for zero in zeros)
     return (
-        f"no stationary distribution on the circle: the diffusion a is zero or negative at {places}, but must be positive "
+        "no stationary distribution on the circle: the diffusion a is zero or negative at "
+        f"{places}, but must be positive "
         "everywhere; give other terms"
     )

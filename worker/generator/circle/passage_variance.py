@@ -1,4 +1,4 @@
-"""How much the time of a passage round a circle varies, which may end from either side."""
+"""The standard deviation of a first-passage time on a circle, which may end from either side."""
 
 import numpy as np
 
@@ -8,13 +8,20 @@ from worker.generator.line.passages.distribution import RISE, rise_on_the_way
 from worker.generator.quantities.passage_time import Timing
 
 RESOLVED = 0.1
-"""Change of a variance on doubling the cells, relative to it, up to which its error can be extrapolated."""
+"""Change of a variance on doubling the cells, relative to it, up to which its error can be
+extrapolated."""
 STEEP = "the potential is too steep for the standard deviation to be resolved"
 
 
 def deviation_round(landscape: Landscape, at: float, mean: Timing) -> Timing:
-    """Standard deviation of the time until either end of the landscape is reached from `at`, an edge of its panels, equation
-    (G56)."""
+    """Return the standard deviation of the time until either end is reached, equation (G56).
+
+    Parameters
+    ----------
+    landscape : one turn
+    at : start, an edge of its panels [state]
+    mean : mean time
+    """
     rise = rise_on_the_way(landscape, landscape.edges[0], landscape.edges[-1])
     cells = cut_into_cells(
         landscape, 2 ** np.ceil(np.log2(np.clip(rise / RISE, 32, 256))).astype(np.int64)
@@ -30,7 +37,7 @@ def deviation_round(landscape: Landscape, at: float, mean: Timing) -> Timing:
 
 
 def _variance(cells: Cells, at: int) -> float:
-    """(G56) with resistances and masses as shares of the whole; r and π are taken for even within a cell."""
+    """Return (G56) with resistances and masses as shares; r and π are even within a cell."""
     r = np.exp(cells.log_resistance - np.logaddexp.reduce(cells.log_resistance))
     mass = np.exp(cells.log_mass - np.logaddexp.reduce(cells.log_mass))
     theta, rest = _before(r), _before(r[::-1])[::-1]

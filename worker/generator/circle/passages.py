@@ -1,4 +1,4 @@
-"""Passages on a circle, which may go either way round: the circle is cut open at the goal, and both ends are it."""
+"""Passages on a circle, either way round: both ends of the circle cut open are the goal."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ TWO_WAYS = (
 
 
 def perturbed_passage(circle: UnrolledCircle, passage: Passage) -> Passage:
-    """The same passage as that of another model that is like this one, without the curve of its law."""
+    """Return the passage of a model near another, without the curve of its distribution."""
     start, to = passage.start, passage.to
     distance = float(np.mod(start - to, circle.period))
     if not distance:
@@ -43,7 +43,13 @@ def perturbed_passage(circle: UnrolledCircle, passage: Passage) -> Passage:
 
 
 def circular_passage(circle: UnrolledCircle, start: float, to: float) -> Passage:
-    """First passage from `start` until `to` is reached from either side, equation (G19), with the law of its time."""
+    """Return the first passage from `start` until `to` is reached from either side, equation (G19).
+
+    Parameters
+    ----------
+    circle : panels of one turn
+    start, to : breaks of the panels [state]
+    """
     distance = float(np.mod(start - to, circle.period))
     if distance == 0:
         return Passage(start, to, Timing(0.0), Timing(None, TWO_WAYS), Timing(0.0))
@@ -64,7 +70,7 @@ def circular_passage(circle: UnrolledCircle, start: float, to: float) -> Passage
 
 
 def circular_committor(circle: UnrolledCircle, pair: Pair) -> Committor:
-    """The committor on one turn from the start on."""
+    """Return the committor on one turn from the start on."""
     numbers = facing_numbers(pair)
     ahead = 0.0 if numbers is None else float(np.mod(numbers[1] - numbers[0], circle.period))
     if numbers is None or ahead == 0:
@@ -74,7 +80,7 @@ def circular_committor(circle: UnrolledCircle, pair: Pair) -> Committor:
 
 
 def circular_exit(circle: UnrolledCircle, asked: Triple) -> Exit:
-    """How the arc from `low` up to `high` is left; angles on whichever turn."""
+    """Return the exit from the arc from `low` up to `high`; angles on any turn."""
     start, low, high = asked
     inside, over = (float(np.mod(x - low, circle.period)) for x in (start, high))
     over = over or circle.period

@@ -36,20 +36,20 @@ from worker.generator.quantities.report import GeneratorReport
 from worker.generator.quantities.spectrum import Spectrum
 
 LOOKS = 257
-"""Points of a turn at which it is seen whether the noise is positive."""
+"""Points of a turn at which the sign of the noise is checked."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PerturbedCircleAnalysis:
-    """Analyses models like one that was analysed, on its grids.
+    """Analysis of models like one that was analysed, on its grids.
 
-    report  of the one that was analysed
+    report  report of the reference
     """
 
     report: GeneratorReport
 
     def slowest_rate(self, process: DiffusionProcess) -> float | None:
-        """The slowest rate of a process alone [1/time]; None where it has none."""
+        """Return the slowest rate of a process alone [1/time]; None where it has none."""
         spectrum = self(process).spectrum
         rate = (
             float(spectrum.eigenvalues[0].real)
@@ -59,14 +59,14 @@ class PerturbedCircleAnalysis:
         return rate if np.isfinite(rate) else None
 
     def __call__(self, process: DiffusionProcess) -> GeneratorReport:
-        """The report of a process; what it has not is nan, or not there."""
+        """Return the report of a process; what it does not have is nan, or not there."""
         try:
             return self._near(scalar_view(process))
         except GeneratorError as error:
             return GeneratorReport(False, error.args[0], process.domain[0], "natural")
 
     def has_distribution(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
-        """(n,) whether the noise of each process is positive all the way round."""
+        """Return (n,) whether the noise of each process is positive all the way round."""
         at = np.linspace(*self.report.domain, LOOKS)
         return np.array(
             [bool(np.all(values(scalar_view(process).a, at) > 0)) for process in processes],
@@ -121,7 +121,7 @@ class PerturbedCircleAnalysis:
 
 
 def with_curves_of(like: Correlations, own: CircleCorrelations) -> Correlations:
-    """The curves of a model at the lags and frequencies of another."""
+    """Return the curves of a model at the lags and frequencies of another."""
     return replace(
         like,
         autocorrelation=own.autocorrelation(like.lags),
@@ -134,7 +134,7 @@ def with_curves_of(like: Correlations, own: CircleCorrelations) -> Correlations:
 def _spectrum(
     model: ScalarProcess, low: float, like: Spectrum, own: CircleCorrelations | None
 ) -> Spectrum:
-    """The rates of a model on the turn from `low` that stand for another's, as far as it has them."""
+    """Return the rates of a model that stand for another's, as far as it has them."""
     assert model.period is not None
     wanted = like.eigenvalues
     if own is not None or not len(wanted):

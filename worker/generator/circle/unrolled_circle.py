@@ -17,9 +17,10 @@ from worker.generator.process import ScalarProcess
 class UnrolledCircle:
     """One turn [low, low + period) of a process.
 
-    model      the coefficients between reflecting ends at the cut; only ever integrated, never let run
-    landscape  ψ over the turn
-    climb      ψ gained in one turn, 0 where the process is in equilibrium
+    model           the coefficients between reflecting ends at the cut; only ever integrated, never
+                    simulated
+    landscape       ψ over the turn
+    potential_gain  ψ gained in one turn, 0 where the process is in equilibrium
     """
 
     model: ScalarProcess
@@ -28,7 +29,7 @@ class UnrolledCircle:
     potential_gain: float
 
     def cut_at(self, at: float) -> Landscape:
-        """The turn from `at` on, on any turn of it an edge of the panels [state]."""
+        """Return the turn from `at` on, on any turn of it an edge of the panels [state]."""
         here = self.landscape
         beginnings = here.edges[:-1]
         away = np.abs(np.mod(beginnings - at + self.period / 2, self.period) - self.period / 2)
@@ -44,9 +45,18 @@ class UnrolledCircle:
 
 
 def unroll(model: ScalarProcess, low: float, points: Iterable[float] = ()) -> UnrolledCircle:
-    """The circle cut at `low`, with panels that break at `points`, on whichever turn [state].
+    """Cut the circle at `low`, with panels that break at `points`, on any turn [state].
 
-    Raises InvalidDomainError where a is not positive all the way round.
+    Parameters
+    ----------
+    model : process on a circle
+    low : where the turn starts [state]
+    points : breaks [state]
+
+    Raises
+    ------
+    InvalidDomainError
+        a is not positive all the way round.
     """
     assert model.period is not None
     period = model.period
@@ -55,11 +65,13 @@ def unroll(model: ScalarProcess, low: float, points: Iterable[float] = ()) -> Un
     if not np.all(window.diffusion > 0):
         at = float(window.points[np.argmin(window.diffusion)])
         raise InvalidDomainError(
-            f"the diffusion is not positive at x = {at:g}, which an angle must pass; give other terms"
+            f"the diffusion is not positive at x = {at:g}, which an angle must pass; give other "
+            "terms"
         )
     ends = classify_end(line, window, -1), classify_end(line, window, 1)
     breaks = (low + float(np.mod(point - low, period)) for point in points)
     landscape = build_landscape(line, window, ends, (*line.bounds, *breaks), (), np.inf)
-    # Panels meet without a jump, so ψ at either end of the turn is that of the first and the last panel.
+    # Panels meet without a jump, so ψ at either end of the turn is that of the first and the last
+    # panel.
     edges = landscape.psi_and_log_a(landscape.edges[[0, -1]])[0]
     return UnrolledCircle(line, period, landscape, float(edges[1] - edges[0]))
