@@ -1,7 +1,9 @@
-"""The analysis of a diffusion process, from its coefficients to its time scales. Start reading here.
+"""The analysis of a diffusion process, from its coefficients to its time scales. Start here.
 
-On the line the chain is `line.py`: window → ends → landscape (the one integral) → law, wells, passages, spectrum. In several
-coordinates it is `space.py`: closed form where the process is linear, and cells in the plane, `plane/planar.py`, where it is not.
+The chain on the line is `line/analysis.py`: window → ends → landscape (the one integral) →
+stationary distribution, wells, passages, spectrum. Several coordinates are in `multivariate.py`:
+closed form where the process is linear, and cells in the plane, `plane/analysis.py`, where it is
+not.
 """
 
 from collections.abc import Sequence
@@ -33,14 +35,14 @@ __all__ = ["Analysis", "GeneratorReport", "analyse", "analysis"]
 
 
 class PerturbedAnalysis(Protocol):
-    """Analyses processes like one that was analysed."""
+    """Analysis of processes like one that was analysed."""
 
     def __call__(self, process: DiffusionProcess) -> GeneratorReport:
-        """The report of a process, with those quantities that the other's report has, on the same grids."""
+        """Return the report of a process: the reference's quantities, on its grids."""
         ...
 
     def has_distribution(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
-        """(n,) whether each process has a stationary law, as far as is seen from what its drift does far away."""
+        """Return (n,) whether each process has a stationary distribution, judged far away."""
         ...
 
 
@@ -52,9 +54,10 @@ FOR_NUMBERS = "in one variable a passage is between two numbers; give two number
 class Analysis:
     """The report on a process, and what else the analysis knows.
 
-    report    what the generator says
-    process   the process
-    near      analyses processes like this one: the same report on the same grids; None where there is nothing to compare
+    report     what the generator says
+    process    the process
+    perturbed  analysis of processes like this one, with the same report on the same grids;
+               None where there is nothing to compare
     """
 
     report: GeneratorReport
@@ -63,14 +66,14 @@ class Analysis:
 
     @property
     def solution(self) -> Solution | None:
-        """What a report of two coordinates was read from; None for others."""
+        """The solution on cells that a report of two coordinates was read from; None for others."""
         return (
             self.perturbed.solution if isinstance(self.perturbed, PerturbedPlaneAnalysis) else None
         )
 
 
 def analyse(process: DiffusionProcess, **asked: Any) -> GeneratorReport:
-    """Everything the generator says about the process; for the arguments and what is raised, see `analysis`."""
+    """Return everything the generator says about the process; for arguments see `analysis`."""
     return analysis(process, **asked).report
 
 
@@ -88,12 +91,21 @@ def analysis(
     reflecting_ends: bool = False,
     eigenfunctions: bool = False,
 ) -> Analysis:
-    """Everything the generator says about the process; `AnalysisRequest` explains the arguments, docs/generator.md has the equations.
+    """Analyse the process: everything its generator says (equations in docs/generator.md).
 
-    observed_range   of the one coordinate, or of each
-    reflecting_ends  where there is no stationary law, analyse the observed range (or a finite domain) with reflecting ends
+    Parameters
+    ----------
+    process : diffusion process in d coordinates
+    passages, committors, exits : what is asked for, see `AnalysisRequest`
+    density_points, eigenpairs, lags, frequencies, eigenfunctions : sizes, see `AnalysisRequest`
+    observed_range : where the data were, of the one coordinate or of each [state]
+    reflecting_ends : where there is no stationary distribution, analyse the observed range (or a
+        finite domain) with reflecting ends
 
-    Raises a GeneratorError for a process that cannot be analysed at all. Having no stationary law is no error.
+    Raises
+    ------
+    GeneratorError
+        The process cannot be analysed at all. Having no stationary distribution is no error.
     """
     perturbed: PerturbedAnalysis | None
     ranges = observed_ranges(observed_range, process.dimension)
@@ -146,11 +158,12 @@ def _analysed_in_one(
 def _closed(
     model: ScalarProcess, request: AnalysisRequest, report: GeneratorReport
 ) -> tuple[GeneratorReport, Landscape | None]:
-    """The analysis between reflecting ends of a model that has no stationary law, labelled so."""
+    """Analyse a model without a stationary distribution between reflecting ends, labelled so."""
     interval = reflecting_interval(model, request.observed_range)
     if interval is None:
         raise NoFiniteRangeError(
-            "reflecting boundaries need a finite interval; give a finite domain or an observed range"
+            "reflecting boundaries need a finite interval; give a finite domain or an observed "
+            "range"
         )
     inner, landscape = analysed_on_the_line(replace(model, bounds=interval), request)
     reason = (

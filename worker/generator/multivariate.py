@@ -1,5 +1,8 @@
-"""Several coordinates: closed form where the process is linear, cells for two, linear next to a fixed point and simulated for
-more."""
+"""The analysis of several coordinates.
+
+It is in closed form where the process is linear, on cells for two coordinates, and for more
+coordinates linear next to a fixed point and simulated.
+"""
 
 from dataclasses import replace
 
@@ -30,7 +33,7 @@ from worker.generator.request import AnalysisRequest
 from worker.generator.simulation.comparison import with_simulation
 
 Analysed = tuple[GeneratorReport, PerturbedLinearAnalysis | PerturbedPlaneAnalysis | None]
-"""The report, and what analyses models like this one; None without a law."""
+"""Report, and the analysis of models like this one; None without a stationary distribution."""
 
 LATTICE = {3: 7, 4: 5, 5: 4, 6: 3}
 """Starts of Newton's method along each coordinate."""
@@ -41,9 +44,10 @@ DEVIATIONS = 4.5
 
 
 def analysed_in_space(process: DiffusionProcess, request: AnalysisRequest) -> Analysed:
-    """The report of a process of two coordinates or more, and what analyses models like it.
+    """Analyse a process of two coordinates or more, and prepare the analysis of models like it.
 
-    Raises InvalidDomainError for an empty domain or observed range, and what the plane's analysis raises.
+    Raises InvalidDomainError for an empty domain or observed range, and what the plane's analysis
+    raises.
     """
     _check(process, request)
     rectangle = first_rectangle(process, request.observed_ranges)
@@ -61,7 +65,14 @@ def analysed_in_space(process: DiffusionProcess, request: AnalysisRequest) -> An
 def analysed_as_linear(
     process: DiffusionProcess, linear: LinearProcess, request: AnalysisRequest
 ) -> Analysed:
-    """Everything in closed form."""
+    """Analyse a linear process in closed form.
+
+    Parameters
+    ----------
+    process : the process as it was given
+    linear : the same process, by its Jacobian and its diffusion tensor
+    request : what is asked for
+    """
     problem = _linear_problem(linear)
     try:
         mean = linear.mean
@@ -114,16 +125,29 @@ def analysed_as_linear(
 def analysed_at_fixed_points(
     process: DiffusionProcess, fixed: tuple[FixedPoint, ...], request: AnalysisRequest
 ) -> GeneratorReport:
-    """Three coordinates and more: the law and the rates of the linear process next to the stable fixed point."""
+    """Analyse three coordinates or more as the linear process next to the stable fixed point.
+
+    Parameters
+    ----------
+    process : diffusion process in d ≥ 3 coordinates
+    fixed : its fixed points
+    request : what is asked for
+    """
     stable = [point for point in fixed if point.stable]
     if not stable:
-        reason = f"no stable fixed point was found, and in {process.dimension} variables only its neighbourhood can be analysed"
+        reason = (
+            f"no stable fixed point was found, and in {process.dimension} variables only its "
+            "neighbourhood can be analysed"
+        )
         return without_stationary_distribution(process, fixed, reason, request)
     report = replace(without_stationary_distribution(process, fixed, None, request), ergodic=True)
     if len(stable) > 1:
         return replace(
             report,
-            approximation=f"{len(stable)} stable fixed points: the process is linearised at each, see their rates; {UNCHECKED}",
+            approximation=(
+                f"{len(stable)} stable fixed points: the process is linearised at each, see "
+                f"their rates; {UNCHECKED}"
+            ),
         )
     at = np.array(stable[0].at)
     jacobian, noise = process.drift_jacobian(at[None])[0], process.diffusion(at[None])[0]
@@ -154,13 +178,25 @@ def analysed_at_fixed_points(
 def closed_in_space(
     process: DiffusionProcess, request: AnalysisRequest, report: GeneratorReport
 ) -> Analysed:
-    """The analysis between reflecting ends, on the observed ranges or a finite domain, of a model without a stationary law.
+    """Analyse a model without a stationary distribution between reflecting ends.
 
-    Raises NoFiniteRangeError where nothing says where the ends are, UnsupportedDimensionError for more than two coordinates.
+    Parameters
+    ----------
+    process : diffusion process in two coordinates or more
+    request : its observed ranges say where the ends are, where the domain is not finite
+    report : the report without reflecting ends, whose reason is kept
+
+    Raises
+    ------
+    NoFiniteRangeError
+        Nothing says where the ends are.
+    UnsupportedDimensionError
+        There are more than two coordinates.
     """
     if process.dimension > 2:
         raise UnsupportedDimensionError(
-            f"reflecting boundaries are for one or two variables, and the process has {process.dimension}; omit reflecting_ends"
+            "reflecting boundaries are for one or two variables, and the process has "
+            f"{process.dimension}; omit reflecting_ends"
         )
     ranges = process.domain if request.observed_ranges is None else request.observed_ranges
     inside = [
@@ -190,7 +226,15 @@ def closed_in_space(
 def gaussian_distribution(
     mean: FloatArray, covariance: FloatArray, request: AnalysisRequest, reason: str | None
 ) -> MultivariateDistribution:
-    """The Gaussian law; its density on a grid where there are two coordinates."""
+    """Return the Gaussian distribution, with its density on a grid where there are two coordinates.
+
+    Parameters
+    ----------
+    mean : (d,) [state]
+    covariance : (d, d) [state²]
+    request : number of points of the density's grid
+    reason : why numbers are missing or only approximate; None where they are not
+    """
     d = len(mean)
     grid: tuple[FloatArray, ...] = ()
     density = np.zeros(0)
@@ -217,19 +261,31 @@ def gaussian_distribution(
 
 
 def _linear_problem(linear: LinearProcess) -> str | None:
-    """Why a linear process has no stationary law with a density."""
+    """Return why a linear process has no stationary distribution with a density, or None."""
     rates = np.linalg.eigvals(linear.jacobian)
     growth, size = float(np.max(rates.real)), float(np.max(np.abs(rates), initial=0.0))
     if growth > 1e-10 * size:
-        return f"no stationary distribution: the linear drift pushes outward, at rate {growth:.4g} along one direction"
+        return (
+            f"no stationary distribution: the linear drift pushes outward, at rate {growth:.4g} "
+            "along one direction"
+        )
     scale = np.sqrt(np.maximum(np.diag(linear.noise), 0.0))
     scale = np.where(scale > 0, scale, 1.0)
     if np.linalg.eigvalsh(linear.noise / np.outer(scale, scale))[0] < -1e-9:
-        return "no stationary distribution: the diffusion tensor is negative in one direction; refit with fewer terms"
+        return (
+            "no stationary distribution: the diffusion tensor is negative in one direction; "
+            "refit with fewer terms"
+        )
     if growth >= -1e-10 * size:
         if np.max(np.abs(rates[rates.real >= -1e-10 * size].imag)) > 1e-10 * size:
-            return "no stationary distribution: an oscillation is undamped, and its amplitude grows like Brownian motion"
-        return "no stationary distribution: nothing holds the process back along one direction (Brownian motion)"
+            return (
+                "no stationary distribution: an oscillation is undamped, and its amplitude grows "
+                "like Brownian motion"
+            )
+        return (
+            "no stationary distribution: nothing holds the process back along one direction "
+            "(Brownian motion)"
+        )
     covariance = linear.covariance
     if covariance is None or not linear.has_density(covariance):
         return "no stationary distribution with a density: the noise does not reach every direction"
@@ -252,5 +308,6 @@ def _check(process: DiffusionProcess, request: AnalysisRequest) -> None:
     ):
         if not max(low, first) < min(high, last):
             raise InvalidDomainError(
-                f"the observed range [{low:g}, {high:g}] has no length inside the domain [{first:g}, {last:g}]; check both"
+                f"the observed range [{low:g}, {high:g}] has no length inside the domain "
+                f"[{first:g}, {last:g}]; check both"
             )

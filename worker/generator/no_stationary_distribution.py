@@ -1,4 +1,4 @@
-"""The report of several coordinates before there is a law, or where there is none."""
+"""The report of several coordinates without a stationary distribution."""
 
 import numpy as np
 
@@ -18,7 +18,15 @@ def without_stationary_distribution(
     reason: str | None,
     request: AnalysisRequest,
 ) -> GeneratorReport:
-    """What needs no law; each passage and committor that was asked for with the reason why it is not there."""
+    """Return the report of what needs no stationary distribution.
+
+    Parameters
+    ----------
+    process : diffusion process in several coordinates
+    fixed : its fixed points
+    reason : why the passages and committors that were asked for are not there; None where none
+    request : what is asked for
+    """
     between, committors = unanswered(request, NO_LAW if process.dimension == 2 else FOR_TWO)
     return GeneratorReport(
         ergodic=False,

@@ -1,4 +1,4 @@
-"""Which range of data an answer rests on, and how much of the stationary law lies beyond it."""
+"""The range of data that an answer rests on, and how much probability lies beyond it."""
 
 from dataclasses import replace
 
@@ -10,15 +10,19 @@ from worker.generator.quantities.report import GeneratorReport, Range
 from worker.generator.quantities.stationary import MultivariateDistribution, StationaryDistribution
 
 MUCH = 0.05
-"""Stationary probability beyond the data from which on it is said that law and rates are extrapolated."""
+"""Stationary probability beyond the data from which on distribution and rates are extrapolated."""
 
 
 def with_support(
     report: GeneratorReport, ranges: tuple[Range, ...] | None, landscape: Landscape | None
 ) -> GeneratorReport:
-    """The report with the ranges of the data, one for each coordinate, and the probability beyond them.
+    """Return the report with the ranges of the data and the probability beyond them.
 
-    landscape   what the law of one coordinate was read from
+    Parameters
+    ----------
+    report : of any number of coordinates
+    ranges : (low, high) of each coordinate [state]; None without data
+    landscape : what the distribution of one coordinate was read from; None for others
     """
     if ranges is None:
         return report
@@ -31,7 +35,8 @@ def with_support(
     if mass is not None and mass > MUCH:
         said = (
             *said,
-            f"{100 * mass:.3g} % of the model's stationary probability lies outside the range of the data: its distribution, "
+            f"{100 * mass:.3g} % of the model's stationary probability lies outside the range of "
+            "the data: its distribution, "
             "rates and times are extrapolated; record longer, or start trajectories further out",
         )
     return replace(report, observed_ranges=ranges, unseen_mass=mass, extrapolated=said)
@@ -45,7 +50,7 @@ def _beyond(landscape: Landscape, observed: Range) -> float:
 def unseen_mass(
     law: StationaryDistribution | MultivariateDistribution | None, ranges: tuple[Range, ...]
 ) -> float | None:
-    """The probability of a law of several coordinates outside of the ranges; None where there is no law, or no density."""
+    """Return the probability outside of the ranges; None without a density on a plane."""
     if (
         not isinstance(law, MultivariateDistribution)
         or len(law.grid) != len(ranges)
