@@ -1,4 +1,4 @@
-"""Autocorrelation function, power spectrum and integrated time against closed forms and against other discretisations."""
+"""Autocorrelation, power spectrum and integrated time against closed forms and other meshes."""
 
 import numpy as np
 import pytest
@@ -159,7 +159,8 @@ def test_pendulum_against_a_chain_of_steps(force: float, a: float) -> None:
     n, lags = 400, np.array([0.1, 1.0, 4.0])
     width = 2 * np.pi / n
     x = width * np.arange(n)
-    # Steps to either side whose rates have the drift and the diffusion of the model to second order.
+    # Steps to either side whose rates have the drift and the diffusion of the model to second
+    # order.
     ahead, back = (
         a / (2 * width**2) + side * (force - np.sin(x)) / (2 * width) for side in (1, -1)
     )

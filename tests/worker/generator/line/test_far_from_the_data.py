@@ -1,4 +1,4 @@
-"""Where the data were decides nothing that the model alone says: law, rates, times and memory are the same for any range."""
+"""Where the data were decides nothing: distribution, rates, times and correlations stay."""
 
 import numpy as np
 import pytest
@@ -80,7 +80,8 @@ def test_without_the_cut_modes_behind_the_law_are_among_its_rates(
     assert found[2] < 0.99 * alone[2]
 
 
-# Found by drawing polynomials at random: the drift's factors, its sign and size, the noise, and a range of data.
+# Found by drawing polynomials at random: the drift's factors, its sign and size, the noise, and a
+# range of data.
 HARD: dict[str, tuple[list[float], list[float], Range]] = {
     "a deeper well, which the data do not show": (
         [48686.1718, -332.3949, -9438.8705, -519.8721, 526.1743, 44.3607, -8.5061, -0.8725],
@@ -170,7 +171,8 @@ def test_the_way_down_a_steep_slope_takes_the_drifts_time() -> None:
     b, a, _ = HARD[name]
     passage = hard(name, observed=True).passages[0]
 
-    # The time per length is 2M/(aπ) = ∫_0^∞ (2/a) exp(ψ(s − y) − ψ(s)) dy; panels are graded towards both ends and y = 0.
+    # The time per length is 2M/(aπ) = ∫_0^∞ (2/a) exp(ψ(s − y) − ψ(s)) dy; panels are graded
+    # towards both ends and y = 0.
     way = passage.to - passage.start
     graded = np.append(0.0, np.geomspace(1e-4, way / 2, 60))
     s, weight = gauss(np.union1d(graded, way - graded))

@@ -1,4 +1,4 @@
-"""Intervals of passage times' quantiles: the time until a linear process is first at its mean, and others' own laws."""
+"""Intervals of quantiles: the time until a linear process is first at its mean, and others."""
 
 import numpy as np
 import pytest

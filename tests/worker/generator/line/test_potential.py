@@ -1,4 +1,4 @@
-"""Intervals of densities, potentials, fixed points, barriers and currents against the samples' own closed forms."""
+"""Intervals of densities, potentials, fixed points, barriers and currents against closed forms."""
 
 import numpy as np
 import pytest
@@ -150,7 +150,7 @@ def test_a_drift_round_the_circle_has_its_own_velocity_and_a_flat_density() -> N
 
 
 def test_the_well_of_a_circle_is_followed_across_the_cut() -> None:
-    """The well asin(push) moves by little; its two barriers are unequal by the work of a turn, 2π push."""
+    """The well asin(push) moves little; its barriers differ by the work of a turn, 2π push."""
     turned = [
         ScalarProcess(
             lambda x, p=p: p + np.sin(x),

@@ -45,7 +45,8 @@ def test_escape_time_intervals_hold_exact_times_of_the_extreme_models() -> None:
     assert result.range("passages", 0, "kramers") == pytest.approx(
         (fastest.kramers.value, slowest.kramers.value), rel=1e-6
     )
-    # A sample's barrier is to one side or the other of the reference's, and the asymptotic time to it jumps.
+    # A sample's barrier is to one side or the other of the reference's, and the asymptotic time to
+    # it jumps.
     assert result.range("passages", 1, "kramers") is None
 
 

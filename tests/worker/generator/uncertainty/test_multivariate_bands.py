@@ -1,4 +1,4 @@
-"""Bands of density, autocorrelation and power spectrum in several coordinates: closed forms, and the samples' own analysis."""
+"""Bands of density, autocorrelation and power spectrum in several coordinates."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Intervals in several coordinates hold the numbers of the extreme models, at the cost of coarse cells."""
+"""Intervals in several coordinates hold the extreme models' numbers, on coarse cells."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,8 @@ def test_intervals_in_the_plane_hold_the_extreme_models_numbers() -> None:
         for k in range(3):
             interval = result.range("spectrum", "eigenvalues", "re", k)
             assert interval is not None
-            # The sample's coarse cells are off by 1 %, of which most cancels against the reference's.
+            # The sample's coarse cells are off by 1 %, of which most cancels against the
+            # reference's.
             assert interval[end] == pytest.approx(report.spectrum.eigenvalues[k].real, rel=3e-3)
         for i, j in ((0, 0), (0, 1), (1, 1)):
             spreads = result.range("stationary", "covariance", i, j)
@@ -72,7 +73,10 @@ def test_linear_samples_are_exact_and_have_intervals_of_the_frequency() -> None:
 
 
 def test_on_cells_memory_current_and_entropy_have_intervals_too() -> None:
-    """Closed forms for A = [[−1, t], [−t, −1]], a = 1: ∫C = 1/(1 + t²), circulation −t/2, entropy production 2t²."""
+    """Closed forms for A = [[−1, t], [−t, −1]], a = 1.
+
+    ∫C = 1/(1 + t²), circulation −t/2, entropy production 2t².
+    """
     turns = np.linspace(1.8, 2.2, 21)
 
     def turning(turn: float) -> DiffusionProcess:
@@ -130,7 +134,10 @@ def test_three_coordinates_have_the_intervals_of_their_linear_process() -> None:
 
 
 def test_fixed_points_of_coupled_wells_are_where_the_coefficients_say() -> None:
-    """y = x, x² = 1/k: wells at ±k^−½; the Jacobian there is [[−4, 2], [2, −2]] whatever k, and [[−1, 2], [2, −2]] on the top."""
+    """y = x, x² = 1/k: wells at ±k^−½.
+
+    The Jacobian there is [[−4, 2], [2, −2]] whatever k, and [[−1, 2], [2, −2]] on the top.
+    """
     strengths = np.linspace(0.85, 1.15, 21)
     reference = analysis(coupled(1.0))
     result = intervals_over([coupled(k) for k in strengths], reference, 0.9999)
@@ -171,7 +178,7 @@ def test_a_focus_turns_as_fast_as_its_jacobian_says() -> None:
 
 
 def test_eigenvalues_keep_their_partner_where_a_real_one_overtakes_a_pair() -> None:
-    """Of diag(−r) and a pair −1 ± 2i the largest real part is now that of one, now that of the other."""
+    """The largest real part of diag(−r) and a pair −1 ± 2i is that of one or of the other."""
 
     def crossing(rate: float) -> DiffusionProcess:
         drift: Terms = {

@@ -1,4 +1,4 @@
-"""Bands of autocorrelation, power spectrum and eigenfunctions: the linear process' closed forms, and other models' own curves."""
+"""Bands of autocorrelation, power spectrum and eigenfunctions: closed forms, and own curves."""
 
 from collections.abc import Callable
 
