@@ -23,7 +23,7 @@ from worker.generator.analysis import Analysis, analyse, analysis
 from worker.generator.line.spectrum import matched
 from worker.generator.plane.analysis import analysed_in_the_plane
 from worker.generator.process import DiffusionProcess
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.passages import Timing
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.request import AnalysisRequest
 from worker.generator.uncertainty.confidence_intervals import intervals_over

@@ -25,17 +25,17 @@ from worker.documents.potential import (
 )
 from worker.documents.simulation import simulated_of
 from worker.generator.analysis import GeneratorReport
-from worker.generator.quantities.committor import Committor
 from worker.generator.quantities.correlations import Correlations
-from worker.generator.quantities.exit import Exit
-from worker.generator.quantities.passage import (
+from worker.generator.quantities.passages import (
     PROBABILITIES,
+    Committor,
+    Exit,
     NoCurve,
     Passage,
     PassageCurve,
     SpatialPassage,
+    Timing,
 )
-from worker.generator.quantities.passage_time import Timing
 from worker.generator.quantities.regions import Place, Region
 from worker.generator.quantities.stationary import MultivariateDistribution
 from worker.generator.uncertainty.intervals import Intervals, Path

@@ -21,14 +21,15 @@ from worker.generator.line.domain.metastable import held_before_escape
 from worker.generator.line.domain.positive_diffusion import reflecting_interval
 from worker.generator.line.landscape import Landscape
 from worker.generator.line.perturbed_model import PerturbedLineAnalysis
+from worker.generator.line.stationary import probability_below
 from worker.generator.multivariate import analysed_in_space, closed_in_space
 from worker.generator.plane.grid_refinement import Solution
 from worker.generator.plane.perturbed_model import PerturbedPlaneAnalysis
-from worker.generator.probability_outside_data import with_support
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view
-from worker.generator.quantities.exit import Exit, Triple
+from worker.generator.quantities.passages import Exit, Triple
 from worker.generator.quantities.regions import Pair, numbers_and_places
 from worker.generator.quantities.report import GeneratorReport, Range
+from worker.generator.quantities.stationary import MultivariateDistribution, StationaryDistribution
 from worker.generator.request import AnalysisRequest, observed_ranges, unanswered
 
 __all__ = ["Analysis", "GeneratorReport", "analyse", "analysis"]
@@ -48,6 +49,8 @@ class PerturbedAnalysis(Protocol):
 
 FOR_ONE = "exits from intervals are for one variable; request the passage to a region instead"
 FOR_NUMBERS = "in one variable a passage is between two numbers; give two numbers"
+MUCH = 0.05
+"""Stationary probability beyond the data from which on distribution and rates are extrapolated."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,3 +175,58 @@ def _closed(
         else f"{report.reason}. With reflecting boundaries: {inner.reason}"
     )
     return replace(inner, ergodic=False, reason=reason, boundaries="reflecting"), landscape
+
+
+def with_support(
+    report: GeneratorReport, ranges: tuple[Range, ...] | None, landscape: Landscape | None
+) -> GeneratorReport:
+    """Return the report with the ranges of the data and the probability beyond them.
+
+    Parameters
+    ----------
+    report : of any number of coordinates
+    ranges : (low, high) of each coordinate [state]; None without data
+    landscape : what the distribution of one coordinate was read from; None for others
+    """
+    if ranges is None:
+        return report
+    mass = (
+        unseen_mass(report.stationary, ranges)
+        if landscape is None
+        else _beyond(landscape, ranges[0])
+    )
+    said = report.extrapolated
+    if mass is not None and mass > MUCH:
+        said = (
+            *said,
+            f"{100 * mass:.3g} % of the model's stationary probability lies outside the range of "
+            "the data: its distribution, rates and times are extrapolated; record longer, or start "
+            "trajectories further out",
+        )
+    return replace(report, observed_ranges=ranges, unseen_mass=mass, extrapolated=said)
+
+
+def _beyond(landscape: Landscape, observed: Range) -> float:
+    below = probability_below(landscape, np.array(observed))
+    return float(1 - below[1] + below[0])
+
+
+def unseen_mass(
+    law: StationaryDistribution | MultivariateDistribution | None, ranges: tuple[Range, ...]
+) -> float | None:
+    """Return the probability outside of the ranges; None without a density on a plane."""
+    if (
+        not isinstance(law, MultivariateDistribution)
+        or len(law.grid) != len(ranges)
+        or not law.density.size
+    ):
+        return None
+    density, total = law.density, law.density.sum()
+    for axis, (grid, (low, high)) in enumerate(zip(law.grid, ranges, strict=True)):
+        # A point stands for a cell, of which the end of a range may cut off a part.
+        step = grid[1] - grid[0]
+        inside = np.clip(
+            (np.minimum(high, grid + step / 2) - np.maximum(low, grid - step / 2)) / step, 0, 1
+        )
+        density = density * np.expand_dims(inside, [k for k in range(len(ranges)) if k != axis])
+    return float(1 - density.sum() / total)

@@ -17,7 +17,6 @@ from worker.generator.linear.correlations import correlations_of_linear
 from worker.generator.linear.fixed_points import fixed_point_at, gaussian_covariance
 from worker.generator.linear.perturbed_model import PerturbedLinearAnalysis
 from worker.generator.linear.process import LinearProcess, gaussian_density, linear_view
-from worker.generator.no_stationary_distribution import without_stationary_distribution
 from worker.generator.plane.analysis import analysed_in_the_plane
 from worker.generator.plane.box.initial_rectangle import first_rectangle, fixed_points_in
 from worker.generator.plane.density_grid import MOST_POINTS
@@ -25,11 +24,11 @@ from worker.generator.plane.passages.passage_domain import gaussian_stage
 from worker.generator.plane.passages.passages import committors_between, passages_between
 from worker.generator.plane.perturbed_model import PerturbedPlaneAnalysis
 from worker.generator.process import DiffusionProcess, FloatArray, WithDomain, read_only
-from worker.generator.quantities.fixed_point import FixedPoint
+from worker.generator.quantities.fixed_points import FixedPoint
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.quantities.spectrum import Spectrum
 from worker.generator.quantities.stationary import MultivariateDistribution
-from worker.generator.request import AnalysisRequest
+from worker.generator.request import AnalysisRequest, without_stationary_distribution
 from worker.generator.simulation.comparison import with_simulation
 
 Analysed = tuple[GeneratorReport, PerturbedLinearAnalysis | PerturbedPlaneAnalysis | None]

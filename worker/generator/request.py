@@ -7,15 +7,15 @@ from itertools import pairwise
 import numpy as np
 
 from worker.generator.errors import InvalidDomainError
-from worker.generator.process import FloatArray
-from worker.generator.quantities.committor import Committor
+from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.quantities.correlations import Correlations
-from worker.generator.quantities.exit import Triple
-from worker.generator.quantities.fixed_point import FixedPoint
-from worker.generator.quantities.passage import Passage, SpatialPassage
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.fixed_points import FixedPoint
+from worker.generator.quantities.passages import Committor, Passage, SpatialPassage, Timing, Triple
 from worker.generator.quantities.regions import Pair, facing_numbers
-from worker.generator.quantities.report import GeneratorReport, Range
+from worker.generator.quantities.report import GeneratorReport, Range, extrapolated_outside
+
+NO_LAW = "there is no stationary distribution to start from"
+FOR_TWO = "passages and committors between regions are for two variables"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,3 +144,33 @@ def observed_ranges(
             "each"
         )
     return tuple((float(low), float(high)) for low, high in pairs)
+
+
+def without_stationary_distribution(
+    process: DiffusionProcess,
+    fixed: tuple[FixedPoint, ...],
+    reason: str | None,
+    request: AnalysisRequest,
+) -> GeneratorReport:
+    """Return the report of what needs no stationary distribution.
+
+    Parameters
+    ----------
+    process : diffusion process in several coordinates
+    fixed : its fixed points
+    reason : why the passages and committors that were asked for are not there; None where none
+    request : what is asked for
+    """
+    between, committors = unanswered(request, NO_LAW if process.dimension == 2 else FOR_TWO)
+    return GeneratorReport(
+        ergodic=False,
+        reason=reason,
+        domain=(-np.inf, np.inf),
+        domains=tuple((float(low), float(high)) for low, high in process.domain),
+        boundaries="natural",
+        fixed_points=fixed,
+        passages=untimed(request.passages, process.dimension),
+        between=between,
+        committors=committors,
+        extrapolated=extrapolated_outside(fixed, request.observed_ranges),
+    )

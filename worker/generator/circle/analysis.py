@@ -8,25 +8,23 @@ from itertools import chain
 import numpy as np
 
 from worker.generator.circle.correlations import correlations_on_the_circle
-from worker.generator.circle.degenerate_circle import circle_without_noise
 from worker.generator.circle.fourier import MODES, fourier_rates
 from worker.generator.circle.passages import circular_committor, circular_exit, circular_passage
 from worker.generator.circle.unrolled_circle import UnrolledCircle, unroll
-from worker.generator.line.effective_potential import effective_potential
-from worker.generator.line.extrapolation import extrapolated_beyond
+from worker.generator.line.domain.domain_scan import choose_window
+from worker.generator.line.domain.positive_diffusion import TOUCHING, zeros_of_diffusion
+from worker.generator.line.effective_potential import effective_potential, local_relaxation
 from worker.generator.line.fixed_points import work_between
-from worker.generator.line.local_relaxation import local_relaxation
 from worker.generator.line.passages.committors import with_neighbours
 from worker.generator.line.stationary import distribution_on_grid
 from worker.generator.numerics.quadrature import CUMULATIVE, WEIGHTS
 from worker.generator.numerics.root_isolation import separators
 from worker.generator.numerics.roots import roots
 from worker.generator.process import ScalarProcess, read_only, values
-from worker.generator.quantities.barrier import Barrier
-from worker.generator.quantities.exit import Triple
-from worker.generator.quantities.fixed_point import FixedPoint
+from worker.generator.quantities.fixed_points import Barrier, FixedPoint
+from worker.generator.quantities.passages import Committor, Exit, Triple
 from worker.generator.quantities.regions import Pair, facing_numbers
-from worker.generator.quantities.report import GeneratorReport, Range
+from worker.generator.quantities.report import GeneratorReport, Range, extrapolated_beyond
 from worker.generator.quantities.spectrum import Spectrum
 from worker.generator.quantities.stationary import StationaryDistribution
 from worker.generator.request import AnalysisRequest, pairs_to_time
@@ -35,6 +33,14 @@ SCAN = 2048
 """Points of one turn at which fixed points are searched for."""
 SETTLED = 1e-8
 ANGLE = "the variable is an angle: its moments depend on the choice of origin, so they are omitted"
+NO_NOISE = (
+    "the diffusion is not positive everywhere on the circle, so these quantities are undefined; "
+    "give other terms"
+)
+DETERMINISTIC = (
+    "no stationary distribution with a density: the diffusion a is zero everywhere, the process "
+    "is deterministic"
+)
 
 
 def analysed_on_the_circle(model: ScalarProcess, request: AnalysisRequest) -> GeneratorReport:
@@ -196,3 +202,55 @@ def circular_barriers(circle: UnrolledCircle, fixed: tuple[FixedPoint, ...]) -> 
                 Barrier(well, top, to, height, float(psi[0] - psi[1] + log_a[1] - log_a[0]))
             )
     return tuple(barriers)
+
+
+def circle_without_noise(
+    model: ScalarProcess, low: float, fixed: tuple[FixedPoint, ...], request: AnalysisRequest
+) -> GeneratorReport | None:
+    """Return the report where the noise is zero or negative somewhere; None where it is positive.
+
+    Parameters
+    ----------
+    model : process on a circle
+    low : where the turn starts [state]
+    fixed : fixed points of the drift
+    request : what is asked for
+    """
+    assert model.period is not None
+    line = replace(model, bounds=(low, low + model.period), period=None)
+    window = choose_window(line, None)
+    zeros = [zero for zero in dict.fromkeys(zeros_of_diffusion(line, window)) if zero is not None]
+    # The place where the turn is cut is no end: the noise has to be positive there too.
+    at_cut, largest = (
+        float(values(model.a, np.array([low]))[0]),
+        float(np.max(np.abs(window.diffusion))),
+    )
+    if not zeros and not at_cut > TOUCHING * largest:
+        zeros = [low]
+    if not zeros:
+        return None
+    positive = bool(np.any(window.diffusion > 0))
+    return GeneratorReport(
+        ergodic=False,
+        reason=_reason(zeros) if largest > 0 else DETERMINISTIC,
+        domain=line.bounds,
+        boundaries="natural",
+        fixed_points=fixed,
+        committors=tuple(Committor(*pair, None, NO_NOISE) for pair in request.committors),
+        exits=tuple(Exit.without(asked, NO_NOISE) for asked in request.exits),
+        local_relaxation=local_relaxation(
+            model, np.linspace(low, line.bounds[1], request.density_points)
+        )
+        if positive
+        else None,
+        extrapolated=extrapolated_beyond(fixed, (), (), request.observed_range),
+    )
+
+
+def _reason(zeros: list[float]) -> str:
+    places = " and ".join(f"x = {zero:.6g}" for zero in zeros)
+    return (
+        "no stationary distribution on the circle: the diffusion a is zero or negative at "
+        f"{places}, but must be positive "
+        "everywhere; give other terms"
+    )

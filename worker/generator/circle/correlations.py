@@ -14,7 +14,7 @@ from worker.generator.circle.unrolled_circle import UnrolledCircle
 from worker.generator.numerics.correlation_functions import correlations_of
 from worker.generator.process import FloatArray, ScalarProcess
 from worker.generator.quantities.correlations import Correlations, NoCorrelations
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.passages import Timing
 from worker.generator.quantities.spectrum import Spectrum
 
 SETTLED = 1e-6

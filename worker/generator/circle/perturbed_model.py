@@ -21,9 +21,8 @@ from worker.generator.circle.fourier import MODES, perturbed_fourier_rates
 from worker.generator.circle.passages import circular_committor, circular_exit, perturbed_passage
 from worker.generator.circle.unrolled_circle import unroll
 from worker.generator.errors import GeneratorError
-from worker.generator.line.effective_potential import effective_potential
-from worker.generator.line.local_relaxation import local_relaxation
-from worker.generator.line.matched_fixed_points import (
+from worker.generator.line.effective_potential import effective_potential, local_relaxation
+from worker.generator.line.fixed_points import (
     barriers_round,
     counterparts_round,
     fixed_points_at,
@@ -31,7 +30,7 @@ from worker.generator.line.matched_fixed_points import (
 from worker.generator.line.spectrum import matched
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view, values
 from worker.generator.quantities.correlations import Correlations
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.passages import Timing
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.quantities.spectrum import Spectrum
 

@@ -10,7 +10,7 @@ from worker.generator.line.landscape import Landscape
 from worker.generator.line.spectrum import rates_on
 from worker.generator.process import FloatArray
 from worker.generator.quantities.correlations import Correlations
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.passages import Timing
 
 PHASE = 1.4
 """Largest phase of the fastest eigenfunction over a cell [radian]."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from worker.generator.errors import GeneratorError
 from worker.generator.line.analysis import resolve
+from worker.generator.line.correlations import integrated_time
 from worker.generator.line.domain.boundaries import TOLERANCE, classify_end, far_limits
 from worker.generator.line.domain.domain_scan import DOUBLINGS, Window, choose_window
 from worker.generator.line.domain.ergodicity import ends_verdict, noise_verdict
@@ -25,24 +26,24 @@ from worker.generator.line.domain.essential_support import (
 )
 from worker.generator.line.domain.metastable import artificial_ends, has_barrier, turning_points
 from worker.generator.line.domain.positive_diffusion import narrowed_to_positive
-from worker.generator.line.effective_potential import effective_potential
+from worker.generator.line.effective_potential import effective_potential, local_relaxation
 from worker.generator.line.finite_volumes import Cells, cut_into_cells
-from worker.generator.line.integrated_autocorrelation import integrated_time
-from worker.generator.line.landscape import Landscape
-from worker.generator.line.local_relaxation import local_relaxation
-from worker.generator.line.matched_fixed_points import (
+from worker.generator.line.fixed_points import (
     counterparts,
     fixed_points_at,
     range_of_places,
 )
+from worker.generator.line.landscape import Landscape
 from worker.generator.line.panels import MAX_RISE, psi_of
 from worker.generator.line.passages.committors import committor_on_the_line
-from worker.generator.line.passages.distribution import passage_cells
+from worker.generator.line.passages.distribution import (
+    COARSER,
+    passage_cells,
+    quantiles_on_the_line,
+)
 from worker.generator.line.passages.exits import exit_on_the_line
 from worker.generator.line.passages.kramers import extrema_of, kramers_time
-from worker.generator.line.passages.mean_times import mean_time
-from worker.generator.line.passages.quantiles import COARSER, quantiles_on_the_line
-from worker.generator.line.passages.variance import standard_deviation
+from worker.generator.line.passages.moments import mean_time, standard_deviation
 from worker.generator.line.perturbed_correlations import curves_on
 from worker.generator.line.spectrum import spectrum_of
 from worker.generator.line.stationary import log_total_mass, moments_of
@@ -55,12 +56,10 @@ from worker.generator.process import (
     scalar_view,
     values,
 )
-from worker.generator.quantities.barrier import Barrier
 from worker.generator.quantities.boundary import End
 from worker.generator.quantities.correlations import Correlations, NoCorrelations
-from worker.generator.quantities.fixed_point import FixedPoint
-from worker.generator.quantities.passage import Passage
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.fixed_points import Barrier, FixedPoint
+from worker.generator.quantities.passages import Passage, Timing
 from worker.generator.quantities.regions import facing_numbers
 from worker.generator.quantities.report import GeneratorReport, Range
 from worker.generator.quantities.spectrum import Spectrum

@@ -4,7 +4,7 @@ import numpy as np
 
 from worker.generator.linear.fixed_points import followed, jacobian_rates
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.quantities.fixed_point import FixedPoint
+from worker.generator.quantities.fixed_points import FixedPoint
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.quantities.stationary import MultivariateDistribution
 

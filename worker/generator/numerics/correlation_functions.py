@@ -10,7 +10,7 @@ from worker.generator.quantities.correlations import (
     CorrelationFunctions,
     Correlations,
 )
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.passages import Timing
 
 
 def correlations_of(

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from worker.generator.errors import UnresolvedLandscapeError
-from worker.generator.no_stationary_distribution import without_stationary_distribution
 from worker.generator.plane.box.box import Box, first_box
 from worker.generator.plane.box.box_convergence import (
     SETTLED,
@@ -34,11 +33,11 @@ from worker.generator.plane.passages.passage_domain import stage_of
 from worker.generator.plane.passages.passages import committors_between, passages_between
 from worker.generator.plane.perturbed_model import PerturbedPlaneAnalysis
 from worker.generator.process import DiffusionProcess, FloatArray, read_only
-from worker.generator.quantities.fixed_point import FixedPoint
+from worker.generator.quantities.fixed_points import FixedPoint
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.quantities.spectrum import Spectrum
 from worker.generator.quantities.stationary import MultivariateDistribution
-from worker.generator.request import AnalysisRequest
+from worker.generator.request import AnalysisRequest, without_stationary_distribution
 
 Analysed = tuple[GeneratorReport, PerturbedPlaneAnalysis | None]
 """The report, and what analyses models like this one; None without a law."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from worker.generator.process import FloatArray
 from worker.generator.quantities.kinds import CURVE, FINITE_TIME, POSITIVE_CURVE
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.passages import Timing
 
 SPAN = 5.0
 """Longest lag that is given, in relaxation times."""

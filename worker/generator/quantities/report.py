@@ -1,20 +1,21 @@
-"""The report: what the generator L f = b·∇f + ½ a:∇²f says."""
+"""The report: what the generator L f = b·∇f + ½ a:∇²f says, and what of it rests on no data."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from worker.generator.quantities.barrier import Barrier
 from worker.generator.quantities.boundary import End
-from worker.generator.quantities.committor import Committor
 from worker.generator.quantities.correlations import Correlations, NoCorrelations
-from worker.generator.quantities.exit import Exit
-from worker.generator.quantities.fixed_point import FixedPoint
+from worker.generator.quantities.fixed_points import Barrier, FixedPoint
 from worker.generator.quantities.kinds import NUMBER
-from worker.generator.quantities.passage import Passage, SpatialPassage
-from worker.generator.quantities.potential import EffectivePotential, LocalRelaxation
+from worker.generator.quantities.passages import Committor, Exit, Passage, SpatialPassage
 from worker.generator.quantities.simulated import SimulatedLaw
 from worker.generator.quantities.spectrum import Spectrum
-from worker.generator.quantities.stationary import MultivariateDistribution, StationaryDistribution
+from worker.generator.quantities.stationary import (
+    EffectivePotential,
+    LocalRelaxation,
+    MultivariateDistribution,
+    StationaryDistribution,
+)
 
 Range = tuple[float, float]
 
@@ -79,3 +80,56 @@ class GeneratorReport:
     approximation: str | None = None
     cut: tuple[str, ...] = ()
     simulated: SimulatedLaw | None = None
+
+
+def extrapolated_beyond(
+    fixed: tuple[FixedPoint, ...],
+    barriers: tuple[Barrier, ...],
+    passages: tuple[Passage, ...],
+    observed: Range | None,
+) -> tuple[str, ...]:
+    """Return one sentence for every well, barrier and passage outside the observed range.
+
+    Parameters
+    ----------
+    fixed, barriers, passages : of the report
+    observed : where the data were [state]; None gives no sentence
+    """
+    if observed is None:
+        return ()
+    low, high = observed
+
+    def seen(*points: float) -> bool:
+        return all(low <= point <= high for point in points)
+
+    unseen = f"outside the observed range [{low:.6g}, {high:.6g}]: extrapolation"
+    wells = [
+        f"the well at x = {point.at[0]:.6g} lies {unseen}"
+        for point in fixed
+        if point.stable and not seen(*point.at)
+    ]
+    tops = dict.fromkeys(barrier.over for barrier in barriers if not seen(barrier.over))
+    return (
+        *wells,
+        *(f"the barrier at x = {top:.6g} lies {unseen}" for top in tops),
+        *(
+            f"the passage from x = {passage.start:.6g} to {passage.to:.6g} runs {unseen}"
+            for passage in passages
+            if not seen(passage.start, passage.to)
+        ),
+    )
+
+
+def extrapolated_outside(
+    fixed: tuple[FixedPoint, ...], observed: tuple[Range, ...] | None
+) -> tuple[str, ...]:
+    """Return one sentence for every stable fixed point outside the observed ranges."""
+    if observed is None:
+        return ()
+    return tuple(
+        f"the well at ({', '.join(f'{value:.6g}' for value in point.at)}) lies outside the "
+        "observed ranges: extrapolation"
+        for point in fixed
+        if point.stable
+        and not all(low <= x <= high for x, (low, high) in zip(point.at, observed, strict=True))
+    )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from worker.generator.process import FloatArray
 from worker.generator.quantities.kinds import FINITE_TIME, NUMBER, Kind, numbers_of
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.passages import Timing
 
 Range = tuple[float, float]
 Band = tuple[FloatArray, FloatArray]

@@ -8,7 +8,7 @@ from worker.generator.analysis import analyse, analysis
 from worker.generator.circle.correlations import CircleCorrelations
 from worker.generator.process import FloatArray, ScalarProcess
 from worker.generator.quantities.correlations import Correlations
-from worker.generator.quantities.passage import PassageCurve
+from worker.generator.quantities.passages import PassageCurve
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.uncertainty.confidence_intervals import intervals_over
 

@@ -7,7 +7,7 @@ from scipy.special import dawsn, erfi
 
 from worker.generator.analysis import analyse
 from worker.generator.process import FloatArray, ScalarProcess
-from worker.generator.quantities.committor import Committor
+from worker.generator.quantities.passages import Committor
 from worker.generator.quantities.regions import Region
 
 INF = np.inf

@@ -8,7 +8,7 @@ from scipy.special import erfc, log_ndtr, ndtr
 
 from worker.generator.analysis import analyse
 from worker.generator.process import FloatArray, ScalarProcess
-from worker.generator.quantities.passage import NoCurve, PassageCurve
+from worker.generator.quantities.passages import NoCurve, PassageCurve
 
 Law = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 

@@ -7,7 +7,7 @@ from scipy.special import erfcinv
 from worker.documents.generator import analysis_of
 from worker.generator.analysis import analyse, analysis
 from worker.generator.process import ScalarProcess
-from worker.generator.quantities.passage import PROBABILITIES, PassageCurve
+from worker.generator.quantities.passages import PROBABILITIES, PassageCurve
 from worker.generator.uncertainty.confidence_intervals import intervals_over
 
 

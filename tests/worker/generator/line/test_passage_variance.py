@@ -8,7 +8,7 @@ from scipy.integrate import quad
 
 from worker.generator.analysis import analyse
 from worker.generator.process import ScalarProcess
-from worker.generator.quantities.passage import PROBABILITIES, Passage
+from worker.generator.quantities.passages import PROBABILITIES, Passage
 
 Function = Callable[[float], float]
 

@@ -9,7 +9,7 @@ from scipy.sparse.linalg import spsolve
 from contract.generator import ModelTerms
 from worker.generator.analysis import Analysis, analyse, analysis
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.quantities.passage import SpatialPassage
+from worker.generator.quantities.passages import SpatialPassage
 from worker.generator.quantities.regions import Place, Region
 from worker.generator.quantities.report import GeneratorReport
 from worker.generator.uncertainty.confidence_intervals import intervals_over

@@ -8,7 +8,7 @@ from worker.generator.line.domain.domain_scan import Window
 from worker.generator.line.domain.positive_diffusion import zeros_of_diffusion
 from worker.generator.process import ScalarProcess
 from worker.generator.quantities.boundary import End
-from worker.generator.quantities.fixed_point import FixedPoint
+from worker.generator.quantities.fixed_points import FixedPoint
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from worker.generator.line.analysis import analysed_on_the_line
 from worker.generator.line.landscape import Landscape
 from worker.generator.process import ScalarProcess
 from worker.generator.quantities.boundary import End
-from worker.generator.quantities.fixed_point import FixedPoint
+from worker.generator.quantities.fixed_points import FixedPoint
 from worker.generator.quantities.report import GeneratorReport, Range
 from worker.generator.request import AnalysisRequest
 

@@ -5,8 +5,7 @@ import numpy as np
 from worker.generator.line.finite_volumes import Cells
 from worker.generator.process import FloatArray
 from worker.generator.quantities.boundary import End
-from worker.generator.quantities.exit import Exit, Triple
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.passages import Exit, Timing, Triple
 
 
 def exit_on_the_line(cells: Cells, ends: tuple[End, End], asked: Triple) -> Exit:

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from worker.generator.line.landscape import Landscape
 from worker.generator.process import FloatArray, ScalarProcess, values
-from worker.generator.quantities.fixed_point import FixedPoint
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.fixed_points import FixedPoint
+from worker.generator.quantities.passages import Timing
 
 TOO_FLAT = 3.0
 """Width of a well's or barrier's parabola, in distances to the next fixed point, beyond which

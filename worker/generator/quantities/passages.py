@@ -1,4 +1,4 @@
-"""First passages between two states or places, and the distribution of their time."""
+"""First passages, exits and committors: times and probabilities of reaching states or places."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,12 +8,46 @@ import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
 from worker.generator.process import FloatArray
-from worker.generator.quantities.kinds import FINITE_TIME, POSITIVE, TIME
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.kinds import (
+    FINITE_TIME,
+    POSITIVE,
+    PROBABILITY,
+    PROBABILITY_CURVE,
+    TIME,
+)
 from worker.generator.quantities.regions import Place
 
+LOG_LARGEST = float(np.log(np.finfo(float).max))
 PROBABILITIES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Quantiles that are given."""
+Triple = tuple[float, float, float]
+"""Start, lower end and upper end [state]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """A time, or the reason why there is none.
+
+    value      [time]; None where it is infinite, undefined or too large for a floating number
+    reason     why there is no value
+    log_value  natural logarithm of the time, also where the time itself overflows; None where it is
+               infinite or undefined
+    """
+
+    value: float | None
+    reason: str | None = None
+    log_value: float | None = None
+
+    @classmethod
+    def from_log(cls, log_value: float) -> "Timing":
+        """Return the time e^log_value, or the statement that it is too large."""
+        if log_value < LOG_LARGEST:
+            return cls(float(np.exp(log_value)), None, log_value)
+        return cls(
+            None,
+            f"the time, 10^{log_value / np.log(10):.0f}, exceeds the largest floating-point number",
+            log_value,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,3 +122,51 @@ class SpatialPassage:
     to: Place
     mean_time: Annotated[Timing, FINITE_TIME]
     deviation: Annotated[Timing | None, FINITE_TIME] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """Exit from the interval (low, high), from `start` [state].
+
+    probability_high   probability to leave at the upper end, equation (G34)
+    mean_time          mean time until either end is reached, equation (G19) [time]
+    reason             why there is no probability
+    """
+
+    start: float
+    low: float
+    high: float
+    probability_high: Annotated[float | None, PROBABILITY]
+    mean_time: Annotated[Timing, TIME]
+    reason: str | None = None
+
+    @classmethod
+    def without(cls, asked: Triple, reason: str) -> "Exit":
+        """Return the exit that has no answer, with the reason."""
+        return cls(*asked, None, Timing(None, reason), reason)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Committed:
+    """The committor on a grid of states.
+
+    grid    points of each coordinate [state]
+    values  (n,) or (n₀, n₁) probability of entering the goal before the start; nan where the
+            process never is
+    """
+
+    grid: tuple[FloatArray, ...]
+    values: Annotated[FloatArray, PROBABILITY_CURVE]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Committor:
+    """Probability of entering `to` before `start`: states on the line, regions of the plane.
+
+    found   committor on a grid of states; None where there is a reason
+    """
+
+    start: Place
+    to: Place
+    found: Committed | None
+    reason: str | None = None
