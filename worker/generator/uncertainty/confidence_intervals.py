@@ -25,7 +25,7 @@ from worker.generator.uncertainty.response_surface import (
 
 LOOP = 100
 """Models that are analysed one by one where nothing cheaper is right."""
-REST = 150
+REST = 100
 """The same, of a share of the models for which no quadratic function is fitted, beside others for which one is."""
 CHECKED = (0.2, 0.4, 0.6, 0.8)
 """Models on which quadratic functions are checked: how many of the models are nearer to the middle than they."""
