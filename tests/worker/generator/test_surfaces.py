@@ -49,13 +49,15 @@ def drawn(
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[DiffusionProcess]:
     """The models that are analysed, but for the reference itself."""
     seen: list[DiffusionProcess] = []
-    call = uncertainty._Near.__call__
+    call = uncertainty._PerturbedNumbers.__call__
 
-    def counting(self: uncertainty._Near, process: DiffusionProcess) -> tuple[FloatArray, bool]:
+    def counting(
+        self: uncertainty._PerturbedNumbers, process: DiffusionProcess
+    ) -> tuple[FloatArray, bool]:
         seen.append(process)
         return call(self, process)
 
-    monkeypatch.setattr(uncertainty._Near, "__call__", counting)
+    monkeypatch.setattr(uncertainty._PerturbedNumbers, "__call__", counting)
     return seen
 
 
