@@ -134,7 +134,7 @@ def analysis(
     else:
         report, perturbed = _analysed_in_one(scalar_view(process), request, reflecting_ends)
         report = replace(report, between=unanswered(request, FOR_NUMBERS)[0])
-    # Where on a circle data were not is another question (`identification/unvisited.py`).
+    # Unvisited arcs of a circle are found by `identification/findings.py`.
     if all(period is None for period in process.periods):
         report = with_support(
             report,

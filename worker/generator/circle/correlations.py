@@ -104,7 +104,7 @@ def perturbed_correlations(
     while modes is not None and modes <= MOST_MODES:
         found = CircleCorrelations.of(model, turn.model.bounds[0], turn.period, modes)
         if found.finest < RESOLVED:
-            # Of a barrier too high for Fourier's method the slowest rate is rounding error.
+            # The slowest rate over a barrier too high for Fourier's method is rounding error.
             return found if found.rates.real.min() > 0 and found.integrated_time > 0 else None
         modes *= 2
     return None

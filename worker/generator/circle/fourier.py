@@ -82,7 +82,7 @@ def perturbed_fourier_rates(
     # rate.
     shift, count = max(float(np.abs(reference).max()), abs(float(matrix[1, 1]))), len(reference)
     factors = lu_factor(shift * np.eye(len(matrix)) - matrix)
-    # Of the transposed matrix, which moves densities: they are narrower than functions.
+    # The transposed matrix moves densities, which are narrower than functions.
     inverse = LinearOperator(
         matrix.shape, matvec=lambda x: lu_solve(factors, x, trans=1), dtype=np.float64
     )
@@ -122,7 +122,7 @@ def in_real_functions(generator: ComplexArray) -> FloatArray:
     modes = len(generator) // 2
     ahead, behind = generator[modes + 1 :, modes + 1 :], generator[modes + 1 :, modes - 1 :: -1]
     cosines, sines = ahead + behind, ahead - behind
-    # Of the constant there is no derivative: its column is zero.
+    # The constant has no derivative: its column is zero.
     first = np.sqrt(2) * generator[modes, modes + 1 :]
     below = np.zeros((2 * modes, 1))
     rows = np.block([[cosines.real, sines.imag], [-cosines.imag, sines.real]])

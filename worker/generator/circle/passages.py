@@ -144,7 +144,7 @@ def _variance(cells: Cells, at: int) -> float:
     flux = np.where(below < above, left - below, above - right)
     begin, end = flux[:-1], flux[1:]
     whole = r * (begin**2 + begin * end + end**2) / 3
-    # The same, weighed with the share of the cell's own resistance before, and after.
+    # The flux's square, weighed with the share of the cell's own resistance before, and after.
     late = r * (begin**2 + 2 * begin * end + 3 * end**2) / 12
     early = r * (3 * begin**2 + 2 * begin * end + end**2) / 12
     ahead = np.sum((theta[:-1] * whole + r * late)[:at])

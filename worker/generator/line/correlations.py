@@ -261,7 +261,7 @@ def _log_rise(
     log_total, mean = log_total[..., None, None], mean[..., None, None]
     moment = (x - mean) * np.exp(psi - log_a - log_total)
     inside, whole = half * (moment @ CUMULATIVE.T), half[:, 0] * (moment @ WEIGHTS)
-    # From its own side each is a sum without a change of sign.
+    # Each integral, taken from its own side, is a sum without a change of sign.
     from_left = (tails[0] + np.cumsum(whole, axis=-1) - whole)[..., None] + inside
     from_right = (tails[1] + np.cumsum(whole[..., ::-1], axis=-1)[..., ::-1] - whole)[..., None] + (
         whole[..., None] - inside

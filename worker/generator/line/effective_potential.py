@@ -1,4 +1,4 @@
-"""The effective potential, in which noise is uniform, and the source paper's local relaxation rate."""
+"""The effective potential, in which noise is uniform, and the local relaxation rate."""
 
 import numpy as np
 

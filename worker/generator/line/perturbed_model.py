@@ -161,7 +161,7 @@ class PerturbedLineAnalysis:
             return found
         except GeneratorError as error:
             # A draw far out in the coefficients' distribution may be no process at all; it has no
-            # stationary law either.
+            # stationary distribution either.
             return GeneratorReport(False, error.args[0], process.domain[0], "natural")
 
     def has_distribution(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
@@ -305,8 +305,8 @@ class PerturbedLineAnalysis:
         if observed is not None:
             model = narrowed_to_positive(model, observed).process
         law = report.stationary
-        looked_at = observed if law is None else (float(law.grid[0][0]), float(law.grid[0][-1]))
-        window = choose_window(model, looked_at)
+        scanned = observed if law is None else (float(law.grid[0][0]), float(law.grid[0][-1]))
+        window = choose_window(model, scanned)
         if not noise_verdict(model, window, observed).usable:
             return nothing
         ends = classify_end(model, window, -1), classify_end(model, window, 1)

@@ -140,7 +140,7 @@ def confidence_intervals(analysis: Analysis, draws: Draws, confidence: float) ->
         seen = _share_of(REST, len(others), count)
         rows = near.rows(draws, others[(2 * np.arange(seen) + 1) * len(others) // (2 * seen)])
         for table, (_, place) in zip(values, layout.leaves, strict=True):
-            # Each of the others has the numbers of the one next to it that was analysed.
+            # Each of the other models has the numbers of the next one that was analysed.
             like = np.arange(len(others)) * seen // len(others)
             table[others[others < len(table)]] = rows[like[others < len(table)], place]
     return layout.intervals(values, confidence, share)
@@ -187,7 +187,7 @@ class _PerturbedNumbers:
 
         with np.errstate(invalid="ignore"):
             missed = layout.reference - analyse(analysis.process)[0]
-        # What is not even found of the reference itself is not there to be compared.
+        # A quantity that is not found of the reference itself cannot be compared.
         layout.known &= np.isfinite(missed)
         return cls(analyse, np.where(layout.known, missed, 0.0))
 

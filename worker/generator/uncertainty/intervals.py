@@ -115,7 +115,7 @@ def _of_kind(path: Path, kind: Kind, value: Any) -> Iterator[Leaf]:
         if not np.iscomplexobj(array):
             yield Leaf(path, kind, kind.forward(array.astype(float)))
             return
-        # Of a complex number the real part is a rate, which has the kind; the imaginary part is a
+        # The real part of a complex number is a rate, which has the kind; the imaginary part is a
         # number, if there is one.
         yield Leaf((*path, "re"), kind, kind.forward(array.real))
         yield Leaf((*path, "im"), NUMBER, np.where(array.imag != 0, array.imag, np.nan))

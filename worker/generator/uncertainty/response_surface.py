@@ -13,7 +13,7 @@ It is the distance of the ends of an interval."""
 DIAGONAL = 0.75
 """Part of RADIUS along each of two directions at once."""
 RANK = 1e-10
-"""Ratio of a direction's variance to the largest one's below which models do not differ along it."""
+"""Ratio of a variance to the largest one below which models do not differ along its direction."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
