@@ -1,7 +1,7 @@
 """The part of a result document that describes simulated paths of a model."""
 
 from contract import results
-from worker.generator.quantities.simulated import Simulated, SimulatedLaw
+from worker.generator.quantities.stationary import Simulated, SimulatedLaw
 
 
 def simulated_of(law: SimulatedLaw) -> results.SimulatedLaw:

@@ -13,10 +13,13 @@ from worker.generator.circle.passages import circular_committor, circular_exit, 
 from worker.generator.circle.unrolled_circle import UnrolledCircle, unroll
 from worker.generator.line.domain.domain_scan import choose_window
 from worker.generator.line.domain.positive_diffusion import TOUCHING, zeros_of_diffusion
-from worker.generator.line.effective_potential import effective_potential, local_relaxation
 from worker.generator.line.fixed_points import work_between
-from worker.generator.line.passages.committors import with_neighbours
-from worker.generator.line.stationary import distribution_on_grid
+from worker.generator.line.passages.splitting import with_neighbours
+from worker.generator.line.stationary import (
+    distribution_on_grid,
+    effective_potential,
+    local_relaxation,
+)
 from worker.generator.numerics.quadrature import CUMULATIVE, WEIGHTS
 from worker.generator.numerics.root_isolation import separators
 from worker.generator.numerics.roots import roots

@@ -7,7 +7,6 @@ import numpy as np
 from worker.generator.circle.unrolled_circle import UnrolledCircle
 from worker.generator.line.finite_volumes import Cells, cut_into_cells
 from worker.generator.line.landscape import Landscape
-from worker.generator.line.passages.committors import NUMBERS, round_the_circle
 from worker.generator.line.passages.distribution import (
     RISE,
     passage_cells,
@@ -15,7 +14,12 @@ from worker.generator.line.passages.distribution import (
     quantiles_round,
     rise_on_the_way,
 )
-from worker.generator.line.passages.exits import exit_between, log_exit_time
+from worker.generator.line.passages.splitting import (
+    NUMBERS,
+    exit_between,
+    log_exit_time,
+    round_the_circle,
+)
 from worker.generator.line.passages.transform import Chain
 from worker.generator.quantities.passages import (
     Committor,

@@ -21,13 +21,13 @@ from worker.generator.circle.fourier import MODES, perturbed_fourier_rates
 from worker.generator.circle.passages import circular_committor, circular_exit, perturbed_passage
 from worker.generator.circle.unrolled_circle import unroll
 from worker.generator.errors import GeneratorError
-from worker.generator.line.effective_potential import effective_potential, local_relaxation
 from worker.generator.line.fixed_points import (
     barriers_round,
     counterparts_round,
     fixed_points_at,
 )
 from worker.generator.line.spectrum import matched
+from worker.generator.line.stationary import effective_potential, local_relaxation
 from worker.generator.process import DiffusionProcess, ScalarProcess, scalar_view, values
 from worker.generator.quantities.correlations import Correlations
 from worker.generator.quantities.passages import Timing

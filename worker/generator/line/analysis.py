@@ -17,23 +17,25 @@ from worker.generator.line.domain.essential_support import (
     span_of_light_tails,
     wells_left_out,
 )
-from worker.generator.line.effective_potential import effective_potential, local_relaxation
 from worker.generator.line.finite_volumes import Cells, cut_into_cells
 from worker.generator.line.fixed_points import barriers_of, fixed_points_of
 from worker.generator.line.landscape import Landscape
 from worker.generator.line.panels import build_landscape
-from worker.generator.line.passages.committors import committors_on_the_line
 from worker.generator.line.passages.distribution import passage_cells, passage_curve
-from worker.generator.line.passages.exits import exit_on_the_line
 from worker.generator.line.passages.kramers import Extrema, extrema_of, kramers_time
 from worker.generator.line.passages.moments import (
     cells_for_deviation,
     mean_time,
     standard_deviation,
 )
+from worker.generator.line.passages.splitting import committors_on_the_line, exit_on_the_line
 from worker.generator.line.passages.transform import Chain
 from worker.generator.line.spectrum import spectrum_of
-from worker.generator.line.stationary import stationary_distribution
+from worker.generator.line.stationary import (
+    effective_potential,
+    local_relaxation,
+    stationary_distribution,
+)
 from worker.generator.process import FloatArray, ScalarProcess
 from worker.generator.quantities.boundary import End
 from worker.generator.quantities.fixed_points import FixedPoint

@@ -26,7 +26,6 @@ from worker.generator.line.domain.essential_support import (
 )
 from worker.generator.line.domain.metastable import artificial_ends, has_barrier, turning_points
 from worker.generator.line.domain.positive_diffusion import narrowed_to_positive
-from worker.generator.line.effective_potential import effective_potential, local_relaxation
 from worker.generator.line.finite_volumes import Cells, cut_into_cells
 from worker.generator.line.fixed_points import (
     counterparts,
@@ -35,18 +34,22 @@ from worker.generator.line.fixed_points import (
 )
 from worker.generator.line.landscape import Landscape
 from worker.generator.line.panels import MAX_RISE, psi_of
-from worker.generator.line.passages.committors import committor_on_the_line
 from worker.generator.line.passages.distribution import (
     COARSER,
     passage_cells,
     quantiles_on_the_line,
 )
-from worker.generator.line.passages.exits import exit_on_the_line
 from worker.generator.line.passages.kramers import extrema_of, kramers_time
 from worker.generator.line.passages.moments import mean_time, standard_deviation
+from worker.generator.line.passages.splitting import committor_on_the_line, exit_on_the_line
 from worker.generator.line.perturbed_correlations import curves_on
 from worker.generator.line.spectrum import spectrum_of
-from worker.generator.line.stationary import log_total_mass, moments_of
+from worker.generator.line.stationary import (
+    effective_potential,
+    local_relaxation,
+    log_total_mass,
+    moments_of,
+)
 from worker.generator.numerics.quadrature import CUMULATIVE, TO_LEGENDRE, WEIGHTS
 from worker.generator.numerics.roots import roots
 from worker.generator.process import (

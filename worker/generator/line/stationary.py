@@ -1,4 +1,4 @@
-"""The stationary distribution, from the log-density on panels."""
+"""The stationary distribution and the effective potential, from the log-density on panels."""
 
 import numpy as np
 from numpy.polynomial.legendre import legvander
@@ -12,9 +12,13 @@ from worker.generator.numerics.quadrature import (
     TO_LEGENDRE,
     WEIGHTS,
 )
-from worker.generator.process import FloatArray, read_only
+from worker.generator.process import FloatArray, ScalarProcess, read_only, values
 from worker.generator.quantities.boundary import End
-from worker.generator.quantities.stationary import StationaryDistribution
+from worker.generator.quantities.stationary import (
+    EffectivePotential,
+    LocalRelaxation,
+    StationaryDistribution,
+)
 
 OUTSIDE = 1e-6
 """Probability left out on each side of the density's grid."""
@@ -188,3 +192,17 @@ def _central_range(
     low = float(x.ravel()[np.argmax(below.ravel() > OUTSIDE)])
     high = float(x.ravel()[::-1][np.argmax(above.ravel()[::-1] > OUTSIDE)])
     return ends[0].at if ends[0].wall else low, ends[1].at if ends[1].wall else high
+
+
+def effective_potential(landscape: Landscape, grid: FloatArray) -> EffectivePotential:
+    """Return Φ at the grid's points (n,); on a circle that is driven round it does not close."""
+    values = -landscape.log_density_at(grid)
+    return EffectivePotential(read_only(grid), read_only(values - np.min(values)))
+
+
+def local_relaxation(model: ScalarProcess, grid: FloatArray) -> LocalRelaxation:
+    """Return γ at the points of the grid (n,)."""
+    a = values(model.a, grid)
+    with np.errstate(all="ignore"):
+        slope = np.where(a > 0, values(model.db, grid) / a, np.nan)
+    return LocalRelaxation(read_only(grid), read_only(slope))

@@ -8,12 +8,12 @@ from worker.generator.quantities.correlations import Correlations, NoCorrelation
 from worker.generator.quantities.fixed_points import Barrier, FixedPoint
 from worker.generator.quantities.kinds import NUMBER
 from worker.generator.quantities.passages import Committor, Exit, Passage, SpatialPassage
-from worker.generator.quantities.simulated import SimulatedLaw
 from worker.generator.quantities.spectrum import Spectrum
 from worker.generator.quantities.stationary import (
     EffectivePotential,
     LocalRelaxation,
     MultivariateDistribution,
+    SimulatedLaw,
     StationaryDistribution,
 )
 
