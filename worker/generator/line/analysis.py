@@ -6,9 +6,13 @@ from dataclasses import replace
 import numpy as np
 
 from worker.generator.line.correlations import correlations_on_the_line
-from worker.generator.line.domain.boundaries import classify_end
+from worker.generator.line.domain.boundaries import (
+    Verdict,
+    classify_end,
+    ends_verdict,
+    noise_verdict,
+)
 from worker.generator.line.domain.domain_scan import Window, choose_window
-from worker.generator.line.domain.ergodicity import Verdict, ends_verdict, noise_verdict
 from worker.generator.line.domain.essential_support import (
     DEPTH,
     depth_for,

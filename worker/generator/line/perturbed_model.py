@@ -14,9 +14,14 @@ from numpy.typing import NDArray
 from worker.generator.errors import GeneratorError
 from worker.generator.line.analysis import resolve
 from worker.generator.line.correlations import integrated_time
-from worker.generator.line.domain.boundaries import TOLERANCE, classify_end, far_limits
+from worker.generator.line.domain.boundaries import (
+    TOLERANCE,
+    classify_end,
+    ends_verdict,
+    far_limits,
+    noise_verdict,
+)
 from worker.generator.line.domain.domain_scan import DOUBLINGS, Window, choose_window
-from worker.generator.line.domain.ergodicity import ends_verdict, noise_verdict
 from worker.generator.line.domain.essential_support import (
     Span,
     depth_for,
