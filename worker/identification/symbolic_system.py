@@ -1,4 +1,4 @@
-"""A symbolic model of several variables as a diffusion process: b, a and ∂b as functions of the state."""
+"""Symbolic model of several variables as a diffusion process: b, a and ∂b as functions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The coordinates y_i = (x_i − origin_i) / unit_i in which polynomials are kept, and the phases of the angles.
+    """Coordinates y_i = (x_i − origin_i) / unit_i of polynomials, and the phases of angles.
 
-    phases   factor from state to what a term's text calls x: 2π/period of an angle, else 1
+    phases   factor from state to what the text of a term calls x: 2π/period of an angle, else 1
     """
 
     variables: tuple[str, ...]
@@ -40,7 +40,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Field:
-    """Σ p_e y^e + Σ w_m tree_m(arguments). Called with states (n, d), gives values (n,).
+    """Function Σ p_e y^e + Σ w_m tree_m(arguments) of states, (n, d) → (n,).
 
     powers   coefficient by exponents of the monomials of y
     trees    pairs of weight and tree
@@ -51,10 +51,11 @@ class Field:
     trees: tuple[tuple[float, Tree], ...] = ()
 
     def __call__(self, x: Floats) -> Floats:
+        """Evaluate at states (n, d); (n,)."""
         return Fields((self,))(x)[:, 0]
 
     def derivative(self, variable: int) -> "Field":
-        """∂/∂x_variable."""
+        """Differentiate with respect to a variable."""
         frame = self.frame
         powers: dict[Exponents, float] = {}
         for e, coefficient in self.powers.items():
@@ -71,11 +72,12 @@ class Field:
 
 @dataclass(frozen=True, eq=False)
 class Fields:
-    """Several fields of one frame, evaluated together: states (n, d) → values (n, number of fields)."""
+    """Several fields of one frame, evaluated together: states (n, d) → (n, number of fields)."""
 
     fields: tuple[Field, ...]
 
     def __call__(self, x: Floats) -> Floats:
+        """Evaluate at states (n, d); (n, number of fields)."""
         x = np.ascontiguousarray(x, dtype=np.float64)
         frame = self.fields[0].frame
         total = np.asarray(polynomials(x, *self._sums))
@@ -106,12 +108,12 @@ class Fields:
 
 @dataclass(frozen=True)
 class SymbolicSystem:
-    """dX = b(X) dt + σ(X) dW in d coordinates; a `DiffusionProcess`, see worker/generator/process.py.
+    """Process dX = b(X) dt + σ(X) dW in d coordinates; a `DiffusionProcess` (worker/generator).
 
     b         d fields [state/time]
     a         d rows of d fields, symmetric [state²/time]
     domain    lower and upper end of each coordinate [state]
-    periods   of each coordinate, or None
+    periods   period of each coordinate, or None
     """
 
     b: tuple[Field, ...]
@@ -121,12 +123,15 @@ class SymbolicSystem:
 
     @property
     def dimension(self) -> int:
+        """Number of coordinates, d."""
         return len(self.b)
 
     def drift(self, x: Floats) -> Floats:
+        """Evaluate b at states (n, d); (n, d)."""
         return self._drift(x)
 
     def diffusion(self, x: Floats) -> Floats:
+        """Evaluate a at states (n, d); (n, d, d)."""
         d = self.dimension
         upper, out = self._upper(x), np.empty((len(x), d, d))
         for k, (p, q) in enumerate(combinations_with_replacement(range(d), 2)):
@@ -134,6 +139,7 @@ class SymbolicSystem:
         return out
 
     def drift_jacobian(self, x: Floats) -> Floats:
+        """Evaluate ∂b_i/∂x_j at states (n, d); (n, d, d)."""
         return self._slopes(x).reshape(len(x), self.dimension, self.dimension)
 
     @cached_property
@@ -152,13 +158,20 @@ class SymbolicSystem:
 
 
 def frame_of(library: Library) -> Frame:
-    """The coordinates of a library."""
+    """Return the coordinates of a library."""
     phases = tuple(1.0 if p is None else 2 * np.pi / p for p in library.periods)
     return Frame(library.variables, library.origins, library.units, phases)
 
 
 def field_from_internal(library: Library, coefficients: Floats, factor: float) -> Field:
-    """The function Σ_j coefficients_j g_j, times the factor that brings it to the data's units."""
+    """Make the function factor · Σ_j coefficients_j g_j in units of the data.
+
+    Parameters
+    ----------
+    library : library of the internal functions g_j
+    coefficients : (n_functions,) internal coefficients
+    factor : factor to units of the data
+    """
     exponents = library.internal_exponents
     n = len(exponents)
     powers = _chebyshev_to_powers(library) @ coefficients[:n] * factor
@@ -174,7 +187,7 @@ def field_from_internal(library: Library, coefficients: Floats, factor: float) -
 
 @lru_cache(maxsize=64)
 def _chebyshev_to_powers(library: Library) -> Floats:
-    """Coefficients of the monomials of y from those of the Chebyshev products; (n, n) for n internal exponents."""
+    """Expand the Chebyshev products in the monomials of y; (n, n) for n internal exponents."""
     exponents = library.internal_exponents
     place = {e: j for j, e in enumerate(exponents)}
     out = np.zeros((len(exponents), len(exponents)))
@@ -190,7 +203,18 @@ def _chebyshev_to_powers(library: Library) -> Floats:
 def field_from_terms(
     terms: Mapping[str, float], variables: tuple[str, ...], periods: tuple[float | None, ...]
 ) -> Field:
-    """The function of a model given by its terms. Raises UnknownTerm, InvalidLibrary."""
+    """Make the function of a model given by its terms.
+
+    Parameters
+    ----------
+    terms : coefficient by text of the term
+    variables : names of the d variables
+    periods : period of each variable, or None
+
+    Raises
+    ------
+    UnknownTerm, InvalidLibrary : a term cannot be parsed or used
+    """
     powers: dict[Exponents, float] = {}
     trees: list[tuple[float, Tree]] = []
     for text, coefficient in terms.items():
@@ -202,7 +226,8 @@ def field_from_terms(
         for variable, power, period in zip(variables, exponents, periods, strict=True):
             if power and period is not None:
                 raise InvalidLibrary(
-                    f"The term {text} is not a function on a circle; {variable} is periodic. Use sin and cos terms."
+                    f"The term {text} is not a function on a circle; {variable} is periodic. "
+                    "Use sin and cos terms."
                 )
         powers[exponents] = powers.get(exponents, 0.0) + float(coefficient)
     d = len(variables)

@@ -1,4 +1,4 @@
-"""Which terms a library holds by default: monomials to a total degree, harmonics of angles, and products of both."""
+"""Default terms of a library: monomials, harmonics of angles, and products of both."""
 
 from itertools import product
 
@@ -13,23 +13,37 @@ MOST_TERMS = 250
 def candidate_terms(
     variables: tuple[str, ...], circular: tuple[bool, ...], degree: int, harmonics: int
 ) -> list[str]:
-    """Names of the terms, lowest total degree first; the n-th harmonic of an angle counts as degree n.
+    """List the names of the terms, lowest total degree first.
 
-    A product of a monomial of degree p and harmonics of total h is in where p ≤ degree, h ≤ harmonics and p + h ≤ the larger.
-    Raises InvalidLibrary where there would be more than `MOST_TERMS`.
+    The n-th harmonic of an angle counts as degree n. The product of a monomial of degree p and
+    harmonics of total h is included where p ≤ degree, h ≤ harmonics and p + h ≤ max(degree,
+    harmonics).
+
+    Parameters
+    ----------
+    variables : names of the d variables
+    circular : whether each variable is an angle
+    degree : highest total degree of the monomials
+    harmonics : highest total number of the harmonics
+
+    Raises
+    ------
+    InvalidLibrary : there would be more than `MOST_TERMS` terms
     """
     count = _count(circular, degree, harmonics)
     if count > MOST_TERMS:
         raise InvalidLibrary(
-            f"Total degree {degree} in {len(variables)} variables has {count} terms; the maximum is {MOST_TERMS}.",
+            f"Total degree {degree} in {len(variables)} variables has {count} terms; "
+            f"the maximum is {MOST_TERMS}.",
             hints=(
-                "Lower library.polynomial_degree or library.fourier_harmonics, or choose fewer columns in layout.state_columns.",
+                "Lower library.polynomial_degree or library.fourier_harmonics, "
+                "or choose fewer columns in layout.state_columns.",
             ),
         )
     found: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = []
 
     def extend(chosen: tuple[tuple[int, bool], ...], p: int, h: int) -> None:
-        """Every choice for the variables still open; (power or harmonic, whether a cosine) of each."""
+        """Append every choice for the open variables; (power or harmonic, whether a cosine)."""
         i = len(chosen)
         if i == len(variables):
             found.append(
@@ -68,7 +82,7 @@ def _name(
 
 
 def _count(circular: tuple[bool, ...], degree: int, harmonics: int) -> int:
-    """Number of terms, without making them: convolution over the variables of the counts by (p, h)."""
+    """Count the terms without making them, by convolving the counts by (p, h) over variables."""
     top = max(degree, harmonics)
     counts = [[0] * (top + 1) for _ in range(top + 1)]
     counts[0][0] = 1

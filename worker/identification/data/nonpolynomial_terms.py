@@ -1,4 +1,4 @@
-"""Terms that are not monomials: whether they have a value on all the data, and whether they say anything that others do not."""
+"""Checks of terms that are not monomials: finite on all the data, and independent of the others."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from worker.identification.errors import InvalidLibrary
 Floats = NDArray[np.float64]
 
 SAME = 1e-7
-"""Part of a term, in root mean square, that the terms before it cannot make up, below which it is a combination of them."""
+"""Root mean square of the part of a term that earlier terms leave, below which it is dependent."""
 
 MATERIAL = 1e-6
-"""Share of a term below which another's part in it is rounding."""
+"""Share of a term below which the part that another term has in it is rounding."""
 
 
 def check_values(data: Trajectories, library: Library) -> None:
-    """Raises InvalidLibrary, naming the term and the first sample, where a term has no finite value on the data."""
+    """Raise InvalidLibrary where a term has no finite value, naming it and the first sample."""
     uncertain = [k for k in library.other if _may_fail(library.trees[k])]
     if not uncertain:
         return
@@ -40,16 +40,17 @@ def check_values(data: Trajectories, library: Library) -> None:
                     f"{v} = {x:.6g}" for v, x in zip(library.variables, states[row], strict=True)
                 )
                 raise InvalidLibrary(
-                    f"The term {library.names[k]} has no finite value at {where} (sample {first + row + 1}).",
+                    f"The term {library.names[k]} has no finite value at {where} "
+                    f"(sample {first + row + 1}).",
                     hints=(
-                        "Remove it from library.extra_terms, or write it so that it is finite on all the data, "
-                        "e.g. sqrt(x^2+1) or 1/(1+x^2).",
+                        "Remove it from library.extra_terms, or write it so that it is finite on "
+                        "all the data, e.g. sqrt(x^2+1) or 1/(1+x^2).",
                     ),
                 )
 
 
 def _may_fail(tree: Tree) -> bool:
-    """Whether some finite argument has no finite value."""
+    """Return whether the value at some finite argument is not finite."""
     match tree:
         case Call(function, argument):
             return function in ("log", "sqrt", "exp") or _may_fail(argument)
@@ -66,16 +67,17 @@ def _may_fail(tree: Tree) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """A term that on the data is a combination of terms before it in the library."""
+    """Term that on the data is a combination of the terms `of` before it in the library."""
 
     term: str
     of: tuple[str, ...]
 
 
 def dependences(library: Library, y: Floats) -> Iterator[Dependence]:
-    """Terms other than monomials that the monomials and the terms before them make up, on a sample of internal states (n, d).
+    """Find the terms that earlier terms make up on a sample of internal states (n, d).
 
-    Monomials never depend on each other exactly; where they nearly do, selection judges them through the exact change of basis.
+    Monomials are not tested: they never depend on each other exactly, and where they nearly do,
+    selection judges them through the exact change of basis.
     """
     functions = library.internal(y)
     n_polynomials = functions.shape[1] - len(library.other)
@@ -102,7 +104,7 @@ def dependences(library: Library, y: Floats) -> Iterator[Dependence]:
 
 
 def _monomials(library: Library, parts: Floats, norms: Floats) -> list[str]:
-    """Names of the monomials in Σ parts · g, for g of these norms."""
+    """Name the monomials in Σ parts · g, for functions g of these norms."""
     monomials = [k for k, e in enumerate(library.exponents) if e is not None]
     rows = np.array([[float(v) for v in library.change_of_basis[k]] for k in monomials]).reshape(
         len(monomials), -1

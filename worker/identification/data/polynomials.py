@@ -1,4 +1,4 @@
-"""Polynomials of one and of several variables, in one compiled loop."""
+"""Polynomials of one and of several variables, each evaluated in one compiled loop."""
 
 import numba as nb
 import numpy as np
@@ -7,16 +7,25 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 TOGETHER = 64
-"""States whose monomials are taken together, so that they are vector instructions and stay in the cache."""
+"""Number of states whose monomials are computed together, as vector instructions in the cache."""
 
 
 @nb.njit(cache=True, nogil=True)
 def polynomial(x: Floats, origin: float, unit: float, powers: Floats) -> Floats:
-    """(n,) → (n,): Σ_i powers_i y^i at y = (x − origin) / unit, by Horner's rule. Overflow gives inf or nan, silently."""
+    """Evaluate Σ_i powers_i y^i at y = (x − origin) / unit by Horner's rule, (n,) → (n,).
+
+    Overflow gives inf or nan, silently.
+
+    Parameters
+    ----------
+    x : (n,) states
+    origin, unit : origin and unit of the coordinate y
+    powers : (degree + 1,) coefficients, lowest first
+    """
     y, result = np.empty(len(x)), np.empty(len(x))
     for s in range(len(x)):
         y[s] = (x[s] - origin) / unit
-        # A constant, too, is nan where there is no state.
+        # A constant is nan, too, where there is no state.
         result[s] = powers[-1] + y[s] * 0.0
     for k in range(len(powers) - 2, -1, -1):
         for s in range(len(x)):
@@ -28,9 +37,16 @@ def polynomial(x: Floats, origin: float, unit: float, powers: Floats) -> Floats:
 def polynomials(
     x: Floats, origins: Floats, units: Floats, exponents: NDArray[np.int64], coefficients: Floats
 ) -> Floats:
-    """(n, d) → (q, n): Σ_k coefficients_jk Π_i y_i^exponents_ki at y = (x − origins) / units.
+    """Evaluate Σ_k coefficients_jk Π_i y_i^exponents_ki at y = (x − origins) / units; (q, n).
 
-    exponents (m, d), coefficients (q, m). Far out a power overflows to inf and a difference of two such to nan, silently.
+    Far out a power overflows to inf and a difference of two such to nan, silently.
+
+    Parameters
+    ----------
+    x : (n, d) states
+    origins, units : (d,) origins and units of the coordinates y
+    exponents : (m, d) exponents of the monomials
+    coefficients : (q, m) coefficients of the q polynomials
     """
     (n, d), (q, m) = x.shape, coefficients.shape
     result = np.zeros((q, n))
@@ -48,7 +64,7 @@ def polynomials(
                     for s in range(size):
                         value[s] *= y[i, s]
             for j in range(q):
-                # A monomial may overflow: it must not spoil a polynomial that has it not.
+                # A monomial that overflows must not spoil a polynomial that does not contain it.
                 if coefficients[j, k] != 0.0:
                     for s in range(size):
                         result[j, first + s] += coefficients[j, k] * value[s]

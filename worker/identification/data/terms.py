@@ -1,4 +1,4 @@
-"""Terms of a library as functions of the state: their values, their derivatives, and which of them are monomials."""
+"""Terms of a library as functions of the state: values, derivatives, and which are monomials."""
 
 from collections.abc import Callable, Mapping
 from functools import reduce
@@ -18,7 +18,7 @@ _FUNCTIONS: Mapping[str, Callable[[Floats], Floats]] = {
 
 
 def parse(text: str, variables: tuple[str, ...]) -> Tree:
-    """The tree of a term. Raises UnknownTerm, naming what is not understood."""
+    """Parse the text of a term. Raise UnknownTerm, naming what is not understood."""
     try:
         return terms.parse(text, variables)
     except terms.NotATerm as error:
@@ -26,7 +26,7 @@ def parse(text: str, variables: tuple[str, ...]) -> Tree:
 
 
 def evaluate(tree: Tree, values: Mapping[str, Floats]) -> Floats:
-    """Value of a term at states; (n,) for values of shape (n,). Undefined operations give NaN."""
+    """Evaluate a term at states of shape (n,); undefined operations give NaN."""
     with np.errstate(all="ignore"):
         return _evaluate(tree, values)
 
@@ -55,7 +55,7 @@ def _evaluate(tree: Tree, values: Mapping[str, Floats]) -> Floats:
 
 
 def derivative(tree: Tree, variable: str) -> Tree:
-    """∂(term)/∂(variable), unsimplified."""
+    """Differentiate a term with respect to a variable, without simplifying."""
     match tree:
         case Number():
             return Number(0.0)
@@ -111,7 +111,7 @@ def _outer_derivative(function: str, argument: Tree) -> Tree:
 
 
 def monomial_exponents(tree: Tree, variables: tuple[str, ...]) -> tuple[int, ...] | None:
-    """Exponent of each variable where the tree is a plain monomial with coefficient one, else None."""
+    """Return the exponents where the tree is a monomial with coefficient one, else None."""
     match tree:
         case Number(1.0):
             return (0,) * len(variables)
@@ -129,6 +129,6 @@ def monomial_exponents(tree: Tree, variables: tuple[str, ...]) -> tuple[int, ...
 
 
 def monomial_name(exponents: tuple[int, ...], variables: tuple[str, ...]) -> str:
-    """`1`, `x`, `x^2*y`: the way monomials are written everywhere."""
+    """Write a monomial the way it is reported: `1`, `x`, `x^2*y`."""
     factors = [v if e == 1 else f"{v}^{e}" for v, e in zip(variables, exponents, strict=True) if e]
     return reduce(lambda a, b: f"{a}*{b}", factors) if factors else "1"

@@ -1,4 +1,4 @@
-"""The variables of the state: their names, whether they depend on each other, whether one is an angle that nobody declared."""
+"""Checks of the variables: that they are independent, and that no angle is left undeclared."""
 
 from collections.abc import Sequence
 
@@ -6,15 +6,15 @@ import numpy as np
 
 from grammar.terms import variable_name
 from worker.identification.compiled import compiled
-from worker.identification.data.trajectories import CHUNK, Trajectories
+from worker.identification.data.trajectories import CHUNK, Floats, Integers, Trajectories
 from worker.identification.errors import CollinearVariables, WrappedVariable
 
 ALIKE = 3.0
-"""Largest ratio of the rms step over the cut of a circle to that of all other steps."""
+"""Largest ratio of the rms step over the cut of a circle to the rms of all other steps."""
 
 
 def check_independent(data: Trajectories) -> None:
-    """Raises CollinearVariables where a column does not vary or is a linear combination of the others."""
+    """Raise CollinearVariables where a column is constant or a linear combination of the others."""
     d = data.dimension
     if d == 1:
         return
@@ -37,16 +37,18 @@ def check_independent(data: Trajectories) -> None:
             else "one column is a linear combination of the others"
         )
         raise CollinearVariables(
-            f"The {d} state columns are linearly dependent (collinear): {what}. The equations of such variables are singular.",
+            f"The {d} state columns are linearly dependent (collinear): {what}. "
+            "The equations of such variables are singular.",
             hints=("Choose independent columns in layout.state_columns and upload again.",),
         )
 
 
 def check_unwrapped(data: Trajectories, periods: Sequence[float | None]) -> None:
-    """Raises WrappedVariable where a variable without a period jumps between the ends of its range, and never half as far.
+    """Raise WrappedVariable where a variable without a period wraps around its range.
 
-    A diffusion that crosses its whole range in one step also crosses half of it in many. A wild reading, or a switch between two
-    values, does not land where the step would have ended on a circle of this range.
+    Such a variable jumps between the ends of its range, and never half as far. A diffusion that
+    crosses its whole range in one step also crosses half of it in many. A wild reading, or a switch
+    between two values, does not land where the step would have ended on a circle of this range.
     """
     low, high = _extremes(data.states, data.segments)
     whole = high - low
@@ -57,14 +59,18 @@ def check_unwrapped(data: Trajectories, periods: Sequence[float | None]) -> None
             name, ends = variable_name(i), f"[{low[i]:.5g}, {high[i]:.5g}]"
             declared = f'parameters.periodic {{"{name}": {_likely_period(float(whole[i])):.6g}}}'
             raise WrappedVariable(
-                f"Variable {name} jumps {int(jumps[i])} times from one end of its range {ends} to the other: an angle that "
-                "wraps, or another periodic coordinate. A diffusion does not make such jumps.",
+                f"Variable {name} jumps {int(jumps[i])} times from one end of its range {ends} "
+                "to the other: an angle that wraps, or another periodic coordinate. "
+                "A diffusion does not make such jumps.",
                 hints=(f"Declare its period, e.g. {declared}, or unwrap it before uploading.",),
             )
 
 
 def _goes_round_a_circle(data: Trajectories, i: int, whole: float) -> bool:
-    """Whether the long steps of variable i, on a circle as long as its range, are as short as the others."""
+    """Return whether the long steps of variable i are as short as the others on a circle.
+
+    The circle is as long as the range of the variable.
+    """
     over_the_cut, n_cut, others, n_others = 0.0, 0, 0.0, 0
     for start, stop, _ in data.segments:
         for left in range(int(start), int(stop) - 1, CHUNK):
@@ -82,8 +88,8 @@ def _goes_round_a_circle(data: Trajectories, i: int, whole: float) -> bool:
 
 
 @compiled
-def _extremes(states, segments):  # type: ignore[no-untyped-def]
-    """Smallest and largest value of each variable; each (d,)."""
+def _extremes(states: Floats, segments: Integers) -> tuple[Floats, Floats]:
+    """Find the smallest and the largest value of each variable; each (d,)."""
     d = states.shape[1]
     low, high = np.full(d, 1e308), np.full(d, -1e308)
     for s in range(segments.shape[0]):
@@ -95,8 +101,8 @@ def _extremes(states, segments):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _long_steps(states, segments, whole):  # type: ignore[no-untyped-def]
-    """Increments of 0.4 to 0.75, and of more than 0.75 times the whole range; each (d,)."""
+def _long_steps(states: Floats, segments: Integers, whole: Floats) -> tuple[Integers, Integers]:
+    """Count the increments of 0.4 to 0.75, and of over 0.75 times the whole range; each (d,)."""
     d = states.shape[1]
     halfway, jumps = np.zeros(d, np.int64), np.zeros(d, np.int64)
     for s in range(segments.shape[0]):
@@ -112,7 +118,7 @@ def _long_steps(states, segments, whole):  # type: ignore[no-untyped-def]
 
 
 def _likely_period(span: float) -> float:
-    """A usual period that a range of this length fills, else the range."""
+    """Return a usual period that a range of this length fills, else the range."""
     return next(
         (p for p in (360.0, 2 * np.pi, 180.0, np.pi, 24.0, 1.0) if 0.95 * p <= span <= p * 1.001),
         span,
