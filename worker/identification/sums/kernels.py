@@ -1,4 +1,4 @@
-"""Gaussian test functions K_j on a grid of centres: the instruments that weight increments by the state before them."""
+"""Gaussian test functions K_j on a grid of centres, which weight increments by the state before."""
 
 from dataclasses import dataclass
 
@@ -10,14 +10,14 @@ from worker.identification.data.trajectories import Scales
 Floats = NDArray[np.float64]
 
 BANDWIDTH_IN_SPACINGS = 2.2
-"""The paper's 0.22 on 50 centres over [−2.5, 2.5]."""
+"""Bandwidth of the paper: 0.22 on 50 centres over [−2.5, 2.5]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kernels:
-    """K_j(y) = exp(−(y − c_j)² / 2h²), equation (M2), in the internal coordinate.
+    """Test functions K_j(y) = exp(−(y − c_j)² / 2h²), equation (M2), in the internal coordinate.
 
-    centres    (M,)
+    centres    (n_kernels,) centres c_j
     bandwidth  h
     circle     circumference, where the coordinate is periodic (2 in internal units), else None
     """
@@ -27,7 +27,10 @@ class Kernels:
     circle: float | None = None
 
     def at(self, y: Floats) -> Floats:
-        """(n,) → (M, n). On a circle the distance is the shorter way round, with its neighbours' images added."""
+        """Evaluate the kernels, (n,) → (n_kernels, n).
+
+        On a circle the distance is the shorter way round, with its neighbours' images added.
+        """
         distance = y[None, :] - self.centres[:, None]
         if self.circle is None:
             return np.exp(-0.5 * (distance / self.bandwidth) ** 2)
@@ -47,7 +50,16 @@ def make_kernels(
     centre_range: tuple[float, float] | None = None,
     period: float | None = None,
 ) -> Kernels:
-    """Equally spaced centres over the range (default: the bulk of the samples), in internal units."""
+    """Make equally spaced kernels over a range, by default the bulk of the samples.
+
+    Parameters
+    ----------
+    scales : internal units
+    count : number of kernels
+    bandwidth : h [state]; by default 2.2 spacings
+    centre_range : first and last centre [state]
+    period : period of the state, or None [state]
+    """
     if period is not None:
         centres = -1 + 2 * np.arange(count) / count
         spacing = 2 / count

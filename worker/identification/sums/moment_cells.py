@@ -1,8 +1,9 @@
-"""Sums over increments, kept as moments in cells of state space; any kernel's sum is a short contraction of them.
+"""Sums over increments as moments in cells of state space, which serve every kernel.
 
-K_j f_k is smooth, so on a cell of half a bandwidth it is a polynomial to 2·10⁻¹¹ (docs/method.md §6, equation (M13)): the sums
-Σ_n t_n^p w_n of the local coordinate t ∈ [−1, 1] replace the increments. One pass over the data serves every centre and bandwidth
-of at least the cells' width, memory does not grow with the data, and moments of disjoint data add.
+K_j f_k is smooth, so on a cell of half a bandwidth it is a polynomial to 2·10⁻¹¹ (docs/method.md
+§6, equation (M13)): the sums Σ_n t_n^p w_n of the local coordinate t ∈ [−1, 1] replace the
+increments. One pass over the data serves every centre and every bandwidth of at least the cells'
+width, memory does not grow with the data, and moments of disjoint data add.
 """
 
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from worker.identification.sums.kernels import Kernels
 Floats = NDArray[np.float64]
 
 ORDER = 8
-"""Moments per cell."""
+"""Number of moments per cell."""
 
 REACH = 8.5
 """Bandwidths beyond which a kernel is zero to machine precision."""
@@ -31,7 +32,9 @@ _MOMENTS_TO_NODES = np.linalg.inv(np.vander(_NODES, ORDER, increasing=True)).T
 class Cells:
     """Equal cells over an interval of the internal coordinate.
 
-    low    left end          width   of one cell          count   number of cells
+    low     left end of the interval
+    width   width of one cell
+    count   number of cells
     """
 
     low: float
@@ -39,7 +42,7 @@ class Cells:
     count: int
 
     def nodes(self) -> Floats:
-        """Chebyshev nodes of all cells; (count · ORDER,), not to be written to."""
+        """Return the Chebyshev nodes of all cells; (count · ORDER,), read-only."""
         return _nodes_of(self)
 
 
@@ -53,14 +56,17 @@ def _nodes_of(cells: Cells) -> Floats:
 
 @lru_cache(maxsize=16)
 def kernels_at_nodes(kernels: Kernels, cells: Cells) -> Floats:
-    """(n_kernels, n_nodes), not to be written to. Every fit asks for the same ones several times."""
+    """Evaluate kernels at the nodes; (n_kernels, n_nodes), read-only.
+
+    The values are cached, since every fit asks for the same ones several times.
+    """
     values = kernels.at(cells.nodes())
     values.setflags(write=False)
     return values
 
 
 def make_cells(kernels: Kernels, scales: Scales) -> Cells:
-    """Cells of half a bandwidth wherever both a kernel and the data can be."""
+    """Make cells of half a bandwidth wherever both a kernel and the data can be."""
     low = max(
         float(kernels.centres[0]) - REACH * kernels.bandwidth,
         (scales.low - scales.origin) / scales.unit,
@@ -95,26 +101,33 @@ class CellMoments:
         return CellMoments(self.cells, self.moments + other.moments)
 
     def at_nodes(self) -> Floats:
-        """Quadrature weights: Σ_n w_n f(y_n) = Σ_i W_i f(node_i) for smooth f; (n_weights, n_cells · ORDER)."""
+        """Return W with Σ_n w_n f(y_n) = Σ_i W_i f(node_i) for smooth f; (n_weights, n_nodes)."""
         nodal = self.moments @ _MOMENTS_TO_NODES.T
         return np.ascontiguousarray(nodal.transpose(1, 0, 2)).reshape(nodal.shape[1], -1)
 
 
 def empty_moments(cells: Cells, n_weights: int) -> Floats:
-    """A buffer for `accumulate`."""
+    """Make a buffer for `accumulate`; (n_cells, n_weights, ORDER)."""
     return np.zeros((cells.count, n_weights, ORDER))
 
 
 def accumulate(moments: Floats, cells: Cells, y: Floats, weights: Floats) -> None:
-    """Add a chunk's increments to a buffer.
+    """Add the increments of a chunk to a buffer.
 
-    moments   (n_cells, n_weights, ORDER), changed in place      y   (n,)      weights   (n, n_weights)
+    Parameters
+    ----------
+    moments : (n_cells, n_weights, ORDER) buffer, changed in place
+    cells : cells of the buffer
+    y : (n,) internal states
+    weights : (n, n_weights)
     """
     _accumulate(moments, y, weights, cells.low, 1.0 / cells.width)
 
 
 @compiled
-def _accumulate(moments, y, weights, low, inverse_width):  # type: ignore[no-untyped-def]
+def _accumulate(
+    moments: Floats, y: Floats, weights: Floats, low: float, inverse_width: float
+) -> None:
     n_cells = moments.shape[0]
     n_weights = weights.shape[1]
     powers = np.empty(ORDER)
