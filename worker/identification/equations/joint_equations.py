@@ -1,4 +1,4 @@
-"""Several weak equations for the same coefficients, and for the measurement noise besides (docs/method.md §10)."""
+"""Joint weak equations for the coefficients and for the measurement noise (docs/method.md §10)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,18 +19,24 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoiseLine:
-    """The measurement noise's variance that goes with given coefficients: at_zero − slope · coefficients, internal units."""
+    """Measurement noise's variance that goes with given coefficients, internal units.
+
+    It is at_zero − slope · coefficients.
+    """
 
     at_zero: float
     slope: Floats
 
     def at(self, coefficients: Floats) -> float:
+        """Compute the variance that goes with these coefficients."""
         return self.at_zero - float(self.slope @ coefficients)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scores:
-    """A_eᵀV⁻¹B_e ≈ A_eᵀV⁻¹(A_e, n_e) · unknowns of all systems e, one below the other; n_e is what multiplies the noise.
+    """Scores A_eᵀV⁻¹B_e ≈ A_eᵀV⁻¹(A_e, n_e) · unknowns of all systems e, one below the other.
+
+    n_e is what multiplies the noise's variance.
 
     design     (n_blocks, n_scores, n_functions + 1)
     response   (n_blocks, n_scores)
@@ -43,10 +49,10 @@ class _Scores:
 def joint_equations(
     systems: Sequence[WeakSystem], covariance: Floats
 ) -> tuple[NormalEquations, NoiseLine]:
-    """Generalised least squares on the scores of all systems, equation (M33).
+    """Solve generalised least squares on the scores of all systems, equation (M33).
 
-    Residuals of different equations share noise: neither one equation nor their sum is best. The noise's variance is one more
-    unknown, eliminated at the end.
+    Residuals of different equations share noise: neither one equation nor their sum is best. The
+    noise's variance is one more unknown, eliminated at the end.
 
     covariance   V of each system but for a factor, as if windows were independent
 
@@ -80,14 +86,18 @@ def _scores_of(systems: Sequence[WeakSystem], whitening: Floats) -> _Scores:
 
 
 def _inverse_covariance(scores: _Scores, residuals: Floats, rows: Sequence[slice]) -> Floats:
-    """Of all scores: each system's is known but for a factor, and these, with how the systems go together, are read off the
-    scatter of the blocks."""
+    """Invert the covariance of all scores, estimated from the scatter of the blocks.
+
+    The covariance of each system is known but for a factor. The scatter of the blocks gives these
+    factors and the correlations between systems.
+    """
     n_functions = scores.design.shape[2] - 1
     roots, unit, left = [], [], []
     for row in rows:
         of_blocks = scores.design[:, row, :n_functions]
         values, vectors = np.linalg.eigh(of_blocks.sum(axis=0))
-        # The symmetric root, so that functions of one system stand beside the same functions of the others.
+        # The root is symmetric, so that functions of one system stand beside the same functions
+        # of the others.
         inverse_root = (
             vectors / np.sqrt(np.where(values > 1e-12 * values[-1], values, np.inf)) @ vectors.T
         )
@@ -113,12 +123,13 @@ def _inverse_covariance(scores: _Scores, residuals: Floats, rows: Sequence[slice
 def _without_noise(
     design: Floats, response: Floats, whitened_design: Floats
 ) -> tuple[NormalEquations, NoiseLine]:
-    """The normal equations of the coefficients alone, of blocks of all unknowns' in which the noise's variance is the last."""
+    """Eliminate the noise's variance, the last unknown, from the equations of the blocks."""
     pooled, pooled_response = design.sum(axis=0), response.sum(axis=0)
     own = pooled[-1, -1]
     line = NoiseLine(float(pooled_response[-1] / own), pooled[-1, :-1] / own)
     share = pooled[:-1, -1] / own
-    # First what the noise explains leaves each response and column, then the noise's own equation the others.
+    # First what the noise explains leaves each response and column, then the noise's own equation
+    # leaves the others.
     without = design[..., :-1] - design[..., -1:] * line.slope
     left = response - design[..., -1] * line.at_zero
     block_information = without[:, :-1] - share[:, None] * without[:, -1:]

@@ -1,7 +1,8 @@
 """Generalised least squares on the pooled weak equations (docs/method.md §4).
 
-V_ij = Σ_n K_i K_j ω(y_n) Δt is the covariance of the noise in B, where ω is the local variance of an increment's residual per
-unit of time (ω = a for the drift; 2a² and Δt² for the diffusion). Whitened by V, the regression has unit noise.
+V_ij = Σ_n K_i K_j ω(y_n) Δt is the covariance of the noise in B, where ω is the local variance of
+an increment's residual per unit of time (ω = a for the drift; 2a² and Δt² for the diffusion).
+Whitened by V, the regression has unit noise.
 """
 
 from dataclasses import dataclass
@@ -15,18 +16,18 @@ from worker.identification.sums.kernel_statistics import WeakSystem
 Floats = NDArray[np.float64]
 
 SMALLEST_EIGENVALUE = 1e-10
-"""Directions of V below this share of its largest eigenvalue carry rounding errors only."""
+"""Share of V's largest eigenvalue below which a direction carries rounding errors only."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NormalEquations:
-    """A whitened regression in the internal basis: information · coefficients = score.
+    """Whitened regression in the internal basis: information · coefficients = score.
 
-    information    (n_functions, n_functions)   Aᵀ V⁻¹ A
-    score          (n_functions,)               Aᵀ V⁻¹ B
-    block_score    (n_blocks, n_functions)      each block's part of the score
-    block_information   (n_blocks, n_functions, n_functions)
-    design         (rows, n_functions)   the whitened design
+    information         (n_functions, n_functions)             Aᵀ V⁻¹ A
+    score               (n_functions,)                         Aᵀ V⁻¹ B
+    block_information   (n_blocks, n_functions, n_functions)   each block's part of the information
+    block_score         (n_blocks, n_functions)                each block's part of the score
+    design              (rows, n_functions)                    the whitened design
     """
 
     information: Floats
@@ -37,16 +38,21 @@ class NormalEquations:
 
     @property
     def condition(self) -> float:
-        """Of the column-normalised whitened design."""
+        """Condition number of the column-normalised whitened design."""
         norms = np.linalg.norm(self.design, axis=0)
         singular = np.linalg.svd(self.design / np.where(norms > 0, norms, 1), compute_uv=False)
         return float(singular[0] / singular[-1]) if singular[-1] > 0 else float("inf")
 
 
 def smooth_ratio(kernels_at_nodes: Floats, numerator: Floats, denominator: Floats) -> Floats:
-    """Local average Σ K numerator / Σ K denominator at every node, positive and smooth; (n_nodes,).
+    """Compute the local average Σ K numerator / Σ K denominator at every node; (n_nodes,).
 
-    numerator, denominator   (n_nodes,) quadrature weights of non-negative per-increment quantities
+    It is positive and smooth.
+
+    Parameters
+    ----------
+    kernels_at_nodes : (n_kernels, n_nodes)
+    numerator, denominator : (n_nodes,) quadrature weights of non-negative per-increment quantities
     """
     top, bottom = kernels_at_nodes @ numerator, kernels_at_nodes @ denominator
     mean = max(float(numerator.sum()), 0.0) / float(denominator.sum())
@@ -61,12 +67,17 @@ def smooth_ratio(kernels_at_nodes: Floats, numerator: Floats, denominator: Float
 
 
 def noise_covariance(kernels_at_nodes: Floats, variance: Floats) -> Floats:
-    """V, equation (M8); (n_kernels, n_kernels) from the (n_nodes,) quadrature weights of the residuals' variance."""
+    """Compute V, equation (M8); (n_kernels, n_kernels).
+
+    variance   (n_nodes,) quadrature weights of the residuals' variance
+    """
     return np.asarray((kernels_at_nodes * variance) @ kernels_at_nodes.T)
 
 
 def whitening_of(covariance: Floats, smallest: float = SMALLEST_EIGENVALUE) -> Floats:
-    """V^(−1/2), without the directions whose eigenvalue is below this share of the largest; (rows, n_kernels).
+    """Compute V^(−1/2) without the directions of small eigenvalues; (rows, n_kernels).
+
+    smallest   share of the largest eigenvalue below which a direction is left out
 
     Raises NoDataUnderKernels.
     """
@@ -77,13 +88,13 @@ def whitening_of(covariance: Floats, smallest: float = SMALLEST_EIGENVALUE) -> F
 
 
 def no_data_under_kernels() -> NoDataUnderKernels:
-    """To raise."""
+    """Make the error for kernels that no sample lies under."""
     hint = "Choose kernels.range inside the data's range, or leave it to 'auto'."
     return NoDataUnderKernels("No sample lies under any kernel.", hints=(hint,))
 
 
 def inverse_square_root(covariance: Floats, smallest: float) -> Floats:
-    """V^(−1/2), (rows, n_instruments), without the directions below this share of the largest eigenvalue."""
+    """Compute V^(−1/2), (rows, n_instruments), without directions of small eigenvalues."""
     values, vectors = np.linalg.eigh(covariance)
     keep = values > smallest * max(values[-1], np.finfo(float).tiny)
     return np.asarray((vectors[:, keep] / np.sqrt(values[keep])).T)
@@ -92,17 +103,23 @@ def inverse_square_root(covariance: Floats, smallest: float) -> Floats:
 def whitened(
     system: WeakSystem, covariance: Floats, smallest: float = SMALLEST_EIGENVALUE
 ) -> NormalEquations:
-    """The normal equations of a weak system whose noise has this covariance.
+    """Whiten a weak system whose noise has this covariance into normal equations.
 
-    smallest   eigenvalues below this share of the largest are dropped
+    Parameters
+    ----------
+    system : weak equations
+    covariance : (n_kernels, n_kernels) V
+    smallest : share of the largest eigenvalue below which a direction is dropped
 
-    Raises NoDataUnderKernels.
+    Raises
+    ------
+    NoDataUnderKernels : the covariance is zero
     """
     return whitened_by(system, whitening_of(covariance, smallest))
 
 
 def whitened_by(system: WeakSystem, whitening: Floats) -> NormalEquations:
-    """The normal equations of a weak system, given V^(−1/2) (rows, n_kernels)."""
+    """Whiten a weak system by V^(−1/2) (rows, n_kernels) into normal equations."""
     pooled = whitening @ system.design.sum(axis=0)
     # V⁻¹A, so that blocks need not be whitened one by one.
     instruments = whitening.T @ pooled
@@ -116,7 +133,7 @@ def whitened_by(system: WeakSystem, whitening: Floats) -> NormalEquations:
 
 
 def calibrated(equations: NormalEquations) -> NormalEquations:
-    """The same equations with V times the number that the scatter of the blocks' scores says, equation (M33).
+    """Scale V by the number that the scatter of the blocks' scores gives, equation (M33).
 
     Residuals of windows that share increments are correlated, and V knows only their variance.
     """
@@ -136,19 +153,24 @@ def calibrated(equations: NormalEquations) -> NormalEquations:
 
 
 def left_over(leverage: Floats) -> float:
-    """Degrees of freedom, in blocks of unit weight, of residuals of blocks with these leverages H_β H⁻¹, (n_blocks, k, k)."""
+    """Count the degrees of freedom that residuals of blocks with these leverages have.
+
+    The unit is a block; the leverages H_β H⁻¹ are (n_blocks, k, k).
+    """
     return float(np.trace(leverage.sum(axis=0)) - np.einsum("bij,bji->", leverage, leverage))
 
 
 def with_block_errors(
     equations: NormalEquations, *, at_least_model: bool = False
 ) -> NormalEquations:
-    """The same estimate of all coefficients, with their covariance from the scatter of the blocks' scores in place of V's.
+    """Replace V's covariance of the coefficients by that from the scatter of the blocks' scores.
 
-    For residuals that are correlated between windows V knows only the diagonal; the blocks know all of it. Restricted to a
-    support, the new equations are generalised least squares on ĉ ~ N(c, Cov_robust).
+    The estimate of all coefficients is unchanged. For residuals that are correlated between windows
+    V knows only the diagonal; the blocks know all of it. Restricted to a support, the new equations
+    are generalised least squares on ĉ ~ N(c, Cov_robust).
 
-    at_least_model   in no direction a smaller variance than V's: a far excursion in a single block has hardly any scatter
+    at_least_model   whether no direction may have a smaller variance than V's: a far excursion in a
+                     single block has hardly any scatter
     """
     everything = np.eye(len(equations.score))
     solution = solve(equations, everything)
@@ -184,7 +206,8 @@ class Solution:
 
     values              (k,)
     covariance          (k, k)   model-based, the inverse information
-    robust_covariance   (k, k)   from the scatter of the blocks' scores, or None with fewer than 8 blocks
+    robust_covariance   (k, k)   from the scatter of the blocks' scores, or None with fewer than 8
+                                 blocks
     """
 
     values: Floats
@@ -193,9 +216,13 @@ class Solution:
 
 
 def solve(equations: NormalEquations, basis: Floats, *, robust: bool = True) -> Solution | None:
-    """Least squares inside the span of `basis` (k, n_functions), equations (M9) and (M10); None where it is singular.
+    """Solve least squares in the span of a basis, (M9) and (M10); None where it is singular.
 
-    robust   also the covariance that the blocks say
+    Parameters
+    ----------
+    equations : normal equations
+    basis : (k, n_functions) rows that span the space
+    robust : whether to compute the covariance from the blocks, too
     """
     k = len(basis)
     if k == 0:
@@ -228,8 +255,17 @@ def _robust(
 
 
 def wider_root(model: Floats, robust: Floats | None, n_blocks: int) -> Floats:
-    """The lower triangular root (k, k) of the model's covariance, in directions in which the blocks' is larger beyond chance
-    that of the blocks, equation (M36)."""
+    """Compute the lower triangular root (k, k) of the wider of two covariances, equation (M36).
+
+    It is that of the model's covariance, and that of the blocks' in directions in which theirs is
+    larger beyond chance.
+
+    Parameters
+    ----------
+    model : (k, k) covariance by the model
+    robust : (k, k) covariance from the blocks, or None
+    n_blocks : number of blocks
+    """
     norms = np.sqrt(np.diag(model).clip(min=np.finfo(float).tiny))
     values, vectors = np.linalg.eigh(model / np.outer(norms, norms))
     root = norms[:, None] * vectors * np.sqrt(values.clip(min=0))
@@ -242,6 +278,10 @@ def wider_root(model: Floats, robust: Floats | None, n_blocks: int) -> Floats:
 
 
 def _lower(root: Floats) -> Floats:
-    """L Lᵀ = F Fᵀ. Eigenvectors have a sign that depends on the machine and its threads, and models drawn by them had too."""
+    """Compute the lower triangular L with L Lᵀ = F Fᵀ.
+
+    Eigenvectors have a sign that depends on the machine and its threads, and so would the
+    models drawn with them.
+    """
     triangle = np.linalg.qr(root.T)[1].T
     return np.asarray(triangle * np.where(np.diag(triangle) < 0, -1.0, 1.0))
