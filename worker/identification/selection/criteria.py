@@ -1,4 +1,4 @@
-"""What a term must gain to be kept, by each way of selecting (docs/method.md §5)."""
+"""Gain that a term must bring to be kept, by each method of selection (docs/method.md §5)."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ Floats = NDArray[np.float64]
 Method = Literal["bic", "pastis", "lasso_cv", "stlsq", "none"]
 
 P0 = 1e-3
-"""What `pastis` takes for the probability that a term is false."""
+"""Probability that a term is false, as `pastis` takes it."""
 
 Z_THRESHOLD = 4.0
-"""A false alarm of one term in 16 000."""
+"""Standard errors that give a false alarm of one term in 16 000."""
 
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """How terms are kept or dropped.
+    """Method by which terms are kept or dropped.
 
     z_threshold   standard errors that a coefficient must be away from zero, for `stlsq`
     """
@@ -36,9 +36,15 @@ BIC = Criterion()
 
 
 def costs_of(criterion: Criterion, library: Library, n_increments: int) -> Floats:
-    """What each term must add to the log-likelihood: its share of the score, equations (M11) and (M11a); (K,).
+    """Compute what each term must add to the log-likelihood, equations (M11) and (M11a); (K,).
 
-    Of `lasso_cv` and `none`, which have no such costs, those of `bic`.
+    `lasso_cv` and `none` have no such costs and get those of `bic`.
+
+    Parameters
+    ----------
+    criterion : method of selection
+    library : library of terms
+    n_increments : number of increments of the data
     """
     match criterion.method:
         case "pastis":
@@ -50,10 +56,11 @@ def costs_of(criterion: Criterion, library: Library, n_increments: int) -> Float
 
 @lru_cache(maxsize=64)
 def costs_of_choice(library: Library) -> Floats:
-    """What a term must gain for being one of many of its degree, in several variables: log of their number; (K,).
+    """Compute what a term must gain for being one of many of its degree: log of their number; (K,).
 
-    Among x^2, x*y, y^2 one fits well by chance more often than x^2 alone. Constant and linear terms, which any drift may be
-    expected to have, are exempt. In one variable every degree has one term, and all costs are zero.
+    Among x^2, x*y, y^2 one fits well by chance more often than x^2 alone. Constant and linear
+    terms, which any drift may be expected to have, are exempt. In one variable every degree has one
+    term, and all costs are zero.
     """
     if library.dimension == 1:
         return np.zeros(library.size)

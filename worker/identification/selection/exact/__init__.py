@@ -1,1 +1,1 @@
-"""Changes of basis in as many digits as they lose."""
+"""Changes of basis with as many digits as they lose."""

@@ -1,9 +1,9 @@
-"""Signed numbers with hundreds of binary digits after the point, and the one step of elimination that needs them.
+"""Fixed-point numbers with hundreds of binary digits, and the step of elimination that needs them.
 
-A number is L digits of base 2²⁸, least significant first, Σ_l d_l 2^(28(l − L + 1)): all but the last are after the point. Digits
-are between −2²⁷ and 2²⁷, so a product is a plain sum of products of int64, without carries and without a case for the sign, and
-what compilers do well: 10 ns for a step of 140 bits, where Python's integers in an array take 300. Integers are the same on every
-machine.
+A number is L digits of base 2²⁸, least significant first, Σ_l d_l 2^(28(l − L + 1)): all but the
+last are after the point. Digits are between −2²⁷ and 2²⁷, so a product is a plain sum of products
+of int64, without carries and without a case for the sign, which compilers do well: 10 ns for a step
+of 140 bits, where Python's integers in an array take 300. Integers are equal on every machine.
 """
 
 from collections.abc import Iterable
@@ -18,19 +18,19 @@ Floats = NDArray[np.float64]
 Digits = NDArray[np.int64]
 
 BITS = 28
-"""Of a digit: sums of 500 products of two stay below 2⁶³."""
+"""Bits of a digit: sums of 500 products of two digits stay below 2⁶³."""
 
 _GUARD = 2
 """Digits of a product below the last one kept that are still summed, for their carry."""
 
 
 def digits_for(bits: int) -> int:
-    """L, for at least so many bits after the point."""
+    """Return L for at least so many bits after the point."""
     return 1 + -(-bits // BITS)
 
 
 def to_digits(values: Iterable[Fraction], length: int) -> Digits:
-    """Numbers below 2²⁶, rounded; (length, n)."""
+    """Round numbers below 2²⁶ to digits; (length, n)."""
     point = BITS * (length - 1)
     return (
         np.array([_digits_of(round(value * 2**point), length) for value in values], dtype=np.int64)
@@ -49,12 +49,12 @@ def _digits_of(number: int, length: int) -> list[int]:
 
 
 def to_integer(digits: Digits) -> int:
-    """The number (L,) times 2^(28(L − 1)), exactly."""
+    """Return the number (L,) times 2^(28(L − 1)), exactly."""
     return sum(int(digit) << (BITS * place) for place, digit in enumerate(digits))
 
 
 def to_integers(digits: Digits) -> NDArray[np.object_]:
-    """Numbers (n, L, m) times 2^(28(L − 1)), exactly; (n, m)."""
+    """Return numbers (n, L, m) times 2^(28(L − 1)), exactly; (n, m)."""
     found: NDArray[np.object_] = np.zeros((digits.shape[0], digits.shape[2]), dtype=object)
     for place in range(digits.shape[1]):
         found = found + (digits[:, place].astype(object) << (BITS * place))
@@ -62,9 +62,16 @@ def to_integers(digits: Digits) -> NDArray[np.object_]:
 
 
 def eliminated(rows: Digits, pivot: int, column: int) -> Digits:
-    """Rows (n, L, m) after one step of elimination: the pivot's row over its entry in that column, zero in all others.
+    """Eliminate a column: the pivot's row becomes that over its entry, others are zero there.
 
-    The column itself, afterwards that of the identity, is left out. The entry is the largest of its row.
+    The column itself, afterwards that of the identity, is left out. The entry is the largest of its
+    row.
+
+    Parameters
+    ----------
+    rows : (n, L, m)
+    pivot : number of the pivot's row
+    column : number of the column
     """
     out = rows.copy()
     out[:, :, column] = 0
@@ -72,7 +79,16 @@ def eliminated(rows: Digits, pivot: int, column: int) -> Digits:
 
 
 def exchanged(rows: Digits, pivot: int, column: int) -> Digits:
-    """The same for a row that has another column of the identity already: that one takes the place. The entry is above one."""
+    """Eliminate a column for a row that already has another column of the identity.
+
+    That column takes the place of the eliminated one. The entry is above one.
+
+    Parameters
+    ----------
+    rows : (n, L, m)
+    pivot : number of the pivot's row
+    column : number of the column
+    """
     out = rows.copy()
     out[:, :, column] = 0
     out[pivot, -1, column] = 1
@@ -80,10 +96,10 @@ def exchanged(rows: Digits, pivot: int, column: int) -> Digits:
 
 
 def _eliminated(rows: Digits, factors: Digits, pivot: int) -> Digits:
-    """In place, for factors (n, L): the pivot's row over its own, and of that as much from each other row as its factor says."""
+    """Divide the pivot's row by its factor; subtract the other rows' factors (n, L) of it."""
     length = rows.shape[1]
     number, point = to_integer(factors[pivot]), BITS * (length - 1)
-    # The row is first brought to order one, so that the reciprocal is of order one as well.
+    # The row is first brought to order one, so that the reciprocal is of order one, too.
     raised = max(0, point - abs(number).bit_length())
     reciprocal = (1 << (2 * point - raised)) // abs(number) * (1 if number > 0 else -1)
     row = _times(
@@ -96,7 +112,7 @@ def _eliminated(rows: Digits, factors: Digits, pivot: int) -> Digits:
 
 @compiled
 def _carry(digits: Digits) -> None:
-    """Into the range between −2²⁷ and 2²⁷, all but the most significant; (n, m), in place."""
+    """Carry into the range between −2²⁷ and 2²⁷, all but the most significant; (n, m), in place."""
     half = np.int64(1 << (BITS - 1))
     for place in range(digits.shape[0] - 1):
         for j in range(digits.shape[1]):
@@ -107,7 +123,10 @@ def _carry(digits: Digits) -> None:
 
 @compiled
 def _add_product(sums: Digits, row: Digits, factor: Digits) -> None:
-    """Add row (L, m) times factor (L,) to sums (2 + L, m), whose first two places are below the last that is kept."""
+    """Add row (L, m) times factor (L,) to sums (2 + L, m).
+
+    The first two places of the sums are below the last that is kept.
+    """
     length = row.shape[0]
     first = length - 1 - _GUARD
     for a in range(length):
@@ -121,7 +140,7 @@ def _add_product(sums: Digits, row: Digits, factor: Digits) -> None:
 
 @compiled
 def _times(row: Digits, factor: Digits) -> Digits:
-    """Row (L, m) times factor (L,)."""
+    """Multiply a row (L, m) by a factor (L,)."""
     sums = np.zeros((row.shape[0] + _GUARD, row.shape[1]), np.int64)
     _add_product(sums, row, factor)
     _carry(sums)
@@ -130,7 +149,7 @@ def _times(row: Digits, factor: Digits) -> Digits:
 
 @compiled
 def _raised(row: Digits, bits: int) -> Digits:
-    """Row (L, m) times 2^bits, which must not overflow."""
+    """Multiply a row (L, m) by 2^bits, which must not overflow."""
     places, rest = bits // BITS, bits % BITS
     out = np.zeros(row.shape, np.int64)
     for place in range(places, row.shape[0]):
@@ -142,7 +161,7 @@ def _raised(row: Digits, bits: int) -> Digits:
 
 @compiled
 def _subtract_multiples(rows: Digits, factors: Digits, row: Digits, but: int) -> None:
-    """From every row (n, L, m) but one, in place, the row (L, m) times its factor (n, L)."""
+    """Subtract the row (L, m) times its factor (n, L) from every row but one, in place."""
     length = row.shape[0]
     sums = np.empty((length + _GUARD, row.shape[1]), np.int64)
     for i in range(rows.shape[0]):
@@ -158,7 +177,7 @@ def _subtract_multiples(rows: Digits, factors: Digits, row: Digits, but: int) ->
 
 @compiled
 def to_floats(rows: Digits) -> Floats:
-    """Rows (n, L, m) as floats, (n, m)."""
+    """Convert rows (n, L, m) to floats, (n, m)."""
     length = rows.shape[1]
     out = np.zeros((rows.shape[0], rows.shape[2]))
     for i in range(rows.shape[0]):
@@ -168,7 +187,10 @@ def to_floats(rows: Digits) -> Floats:
 
 @compiled
 def to_floats_of_order_one(rows: Digits) -> Floats:
-    """Rows (n, L, m), each over a power of two of its own; (n, m). However small a row is, its numbers keep their 53 bits."""
+    """Convert rows (n, L, m), each over a power of two of its own, to floats; (n, m).
+
+    However small a row is, its numbers keep their 53 bits.
+    """
     out = np.zeros((rows.shape[0], rows.shape[2]))
     for i in range(rows.shape[0]):
         top = rows.shape[1] - 1
@@ -183,9 +205,9 @@ def to_floats_of_order_one(rows: Digits) -> Floats:
 
 @compiled
 def _add_digits(row: Digits, top: int, out: Floats) -> None:
-    """Σ_l d_l 2^(28(l − top)) to out (m,), for digits (L, m) up to the one that counts units."""
+    """Add Σ_l d_l 2^(28(l − top)) to out (m,), for digits (L, m) up to that of units."""
     scale = 1.0
-    # What is 2⁹⁸⁰ smaller than a row's largest number is nothing.
+    # What is 2⁹⁸⁰ times smaller than a row's largest number is nothing.
     for place in range(top, max(-1, top - 36), -1):
         for j in range(row.shape[1]):
             out[j] += row[place, j] * scale

@@ -1,4 +1,4 @@
-"""A matrix whose rows are reduced by some of them, one after the other (Gauss–Jordan elimination)."""
+"""Matrix whose rows are reduced by some of them, one after the other (Gauss–Jordan elimination)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,18 +21,22 @@ Floats = NDArray[np.float64]
 Positions = NDArray[np.int_]
 
 LARGEST = 2.0
-"""Entry of a basis above which that column takes the pivot's place: the rows' volume there more than doubles, so this ends."""
+"""Entry of a basis above which its column takes the pivot's place.
+
+The rows' volume there more than doubles, so this ends.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reduction:
     """Rows of a matrix, reduced by those of them that are in.
 
-    digits    (n, L, m) fixed point, in the columns of no pivot: of rows that are in, the basis of their span that is the identity
-              in the pivots' columns; of the others what that basis leaves of them, which is zero there
-    columns   (m,) those of no pivot
+    digits    (n, L, m) fixed point, in the columns of no pivot: of rows that are in, the basis of
+              their span that is the identity in the pivots' columns; of the others what that basis
+              leaves of them, which is zero there
+    columns   (m,) columns of no pivot
     pivots    (n,) each row's column; −1 where it is not in
-    width     columns that may be pivots, the first ones
+    width     number of columns that may be pivots, the first ones
     """
 
     digits: Digits
@@ -47,15 +51,15 @@ class Reduction:
 
     @property
     def free(self) -> Positions:
-        """Where in `digits` the columns are that may become pivots."""
+        """Positions in `digits` of the columns that may become pivots."""
         return np.flatnonzero(self.columns < self.width)
 
     def basis(self) -> Floats:
-        """Of the span of the rows that are in, besides the identity; (k, free)."""
+        """Return the basis of the span of the rows that are in, besides the identity; (k, free)."""
         return np.asarray(to_floats(self._free_digits(self.inside)))
 
     def left(self, rows: Positions) -> Floats:
-        """What the basis leaves of these rows, each over a power of two; (k, free)."""
+        """Return what the basis leaves of these rows, each over a power of two; (k, free)."""
         return np.asarray(to_floats_of_order_one(self._free_digits(rows)))
 
     def _free_digits(self, rows: Positions) -> Digits:
@@ -64,7 +68,7 @@ class Reduction:
         return digits if len(free) == len(self.columns) else digits[:, :, free]
 
     def with_row(self, row: int) -> "Reduction":
-        """One more row in, by its largest entry. No entry of the basis is then above `LARGEST`."""
+        """Bring one more row in, by its largest entry, and keep entries below `LARGEST`."""
         at = int(self.free[np.argmax(np.abs(self.left(np.array([row]))[0]))])
         pivots = self.pivots.copy()
         pivots[row] = self.columns[at]
@@ -74,7 +78,7 @@ class Reduction:
         return reduced._with_smaller_entries()
 
     def with_rows(self, rows: Iterable[int]) -> "Reduction":
-        """Several more, in this order."""
+        """Bring several more rows in, in this order."""
         reduced = self
         for row in rows:
             reduced = reduced.with_row(row)
@@ -94,7 +98,15 @@ class Reduction:
 
 
 def unreduced(rows: Sequence[Sequence[Fraction]], bits: int, n: int, width: int) -> Reduction:
-    """n rows of order one, with at least so many bits after the point; none of them is in yet."""
+    """Make n rows of order one, none of which is in yet.
+
+    Parameters
+    ----------
+    rows : n rows of numbers
+    bits : bits after the point, at least
+    n : number of rows
+    width : number of columns that may be pivots
+    """
     length = digits_for(bits)
     digits = np.array([to_digits(row, length) for row in rows], dtype=np.int64)
     digits = digits.reshape(n, length, -1) if n else np.zeros((0, length, width), np.int64)
