@@ -90,7 +90,8 @@ def test_raw_coefficients_give_back_the_function_near_the_origin_and_far(origin:
         c * evaluate(library.trees[k], x)
         for c, k in zip(basis.raw_coefficients(values), support, strict=True)
     ]
-    # Far from the origin the raw sum cancels by design: its own rounding, relative to its largest term, is all that may differ.
+    # Far from the origin the raw sum cancels by design: its own rounding, relative to its largest
+    # term, is all that may differ.
     largest = max(np.abs(p).max() for p in parts)
     np.testing.assert_allclose(
         sum(parts), library.internal(y) @ (basis.rows.T @ values), atol=1e-14 * largest + 1e-11

@@ -1,4 +1,4 @@
-"""Terms by name: they exist on all the data or are refused, and what cannot be told apart is named."""
+"""Terms by name: they exist on all the data or are refused, and dependent ones are named."""
 
 import numpy as np
 import pytest

@@ -41,7 +41,8 @@ def test_raw_coefficients_give_back_the_function(origin: float, support: tuple[i
     internal = library.internal(y) @ (basis.rows.T @ values)
     x = origin + 0.5 * y
     direct = sum(c * x ** library.degrees[k] for c, k in zip(raw, support, strict=True))
-    # The raw sum cancels by design: its own rounding, relative to its largest term, is all that may differ.
+    # The raw sum cancels by design: its own rounding, relative to its largest term, is all that may
+    # differ.
     largest = max(
         abs(c) * np.abs(x).max() ** library.degrees[k] for c, k in zip(raw, support, strict=True)
     )
