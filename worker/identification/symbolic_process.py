@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from grammar.terms import Tree
 from worker.identification.data.library import Library
-from worker.identification.data.polynomials import polynomial
 from worker.identification.data.terms import derivative, evaluate
-from worker.identification.symbolic_system import field_from_terms
+from worker.identification.symbolic_system import field_from_terms, polynomial
 
 Floats = NDArray[np.float64]
 

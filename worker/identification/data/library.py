@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar.terms import Tree, variable_name
-from worker.identification.data.candidate_terms import Exponents, candidate_terms
 from worker.identification.data.terms import (
+    Exponents,
+    candidate_terms,
     evaluate,
     monomial_exponents,
     monomial_name,

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
 from worker.identification.equations.regression import NormalEquations, solve, wider_root
-from worker.identification.selection.exact.supports import EXHAUSTIVE_UP_TO, support_basis
 from worker.identification.selection.log_likelihood_gains import (
     Gains,
     Level,
@@ -15,6 +14,7 @@ from worker.identification.selection.log_likelihood_gains import (
     all_supports,
     stepwise,
 )
+from worker.identification.selection.supports import EXHAUSTIVE_UP_TO, support_basis
 
 Floats = NDArray[np.float64]
 

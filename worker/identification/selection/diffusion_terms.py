@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from worker.identification.data.library import Library
 from worker.identification.equations.regression import NormalEquations
 from worker.identification.selection.best_subset import Candidate, Estimate, estimate_on
-from worker.identification.selection.criteria import Criterion
 from worker.identification.selection.log_likelihood_gains import Support
-from worker.identification.selection.support_selection import RuleShift, Selected, choose
+from worker.identification.selection.support_selection import Criterion, RuleShift, Selected, choose
 
 Positions = NDArray[np.int_]
 

@@ -18,8 +18,8 @@ from worker.identification.equations.regression import NormalEquations
 from worker.identification.errors import TooFewSamples
 from worker.identification.selection.best_subset import Candidate, Curve, raw_on
 from worker.identification.selection.cross_validation import FEWEST_FOLDS, folds_of
-from worker.identification.selection.exact.supports import support_basis
 from worker.identification.selection.log_likelihood_gains import Gains, Support
+from worker.identification.selection.supports import support_basis
 
 Floats = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
 from worker.identification.equations.regression import NormalEquations, solve
-from worker.identification.selection.exact.supports import (
+from worker.identification.selection.supports import (
     Growing,
     Shrinking,
     growing,

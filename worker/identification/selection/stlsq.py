@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from worker.identification.data.library import Library
 from worker.identification.equations.regression import NormalEquations
 from worker.identification.selection.best_subset import Candidate, lowest_of_best, raw_on
-from worker.identification.selection.exact.supports import shrinking
 from worker.identification.selection.log_likelihood_gains import (
     Gains,
     Level,
     Support,
     without_each,
 )
+from worker.identification.selection.supports import shrinking
 
 Floats = NDArray[np.float64]
 

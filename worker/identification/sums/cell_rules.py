@@ -26,8 +26,7 @@ from worker.identification.sums.kernel_statistics import (
     WeakSystem,
     sums_of_chunks,
 )
-from worker.identification.sums.kernels import Kernels
-from worker.identification.sums.moment_cells import Cells
+from worker.identification.sums.kernels import Cells, Kernels
 from worker.identification.sums.rules import SamplingRule
 
 Floats = NDArray[np.float64]

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Chunk
 from worker.identification.sums.block_sums import NO_BLOCKS, BlockSums
-from worker.identification.sums.kernels import Kernels
-from worker.identification.sums.moment_cells import (
+from worker.identification.sums.kernels import (
     CellMoments,
     Cells,
+    Kernels,
     accumulate,
     empty_moments,
     kernels_at_nodes,

@@ -24,8 +24,7 @@ from worker.identification.sums.block_sums import (
     sums_here,
 )
 from worker.identification.sums.kernel_statistics import KernelStatistics
-from worker.identification.sums.kernels import Kernels
-from worker.identification.sums.moment_cells import ORDER, CellMoments, Cells
+from worker.identification.sums.kernels import ORDER, CellMoments, Cells, Kernels
 
 Floats = NDArray[np.float64]
 

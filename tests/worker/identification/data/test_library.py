@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from worker.identification.data.candidate_terms import MOST_TERMS, candidate_terms
 from worker.identification.data.library import check_library_size, make_library
-from worker.identification.data.terms import evaluate
+from worker.identification.data.terms import MOST_TERMS, candidate_terms, evaluate
 from worker.identification.data.trajectories import Scales
 from worker.identification.errors import InvalidLibrary, TooFewSamples
-from worker.identification.selection.exact.supports import support_basis
+from worker.identification.selection.supports import support_basis
 
 
 def _scales(origin: float, unit: float) -> Scales:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from worker.identification.data.library import make_library
-from worker.identification.data.nonpolynomial_terms import check_values, dependences
+from worker.identification.data.preconditions import check_values, dependences
 from worker.identification.data.trajectories import from_arrays, measure_scales
 from worker.identification.data.windows import Space
 from worker.identification.errors import InvalidLibrary

@@ -21,8 +21,7 @@ from worker.identification.estimation.cell_equations import first_weights, gathe
 from worker.identification.estimation.problem import Problem
 from worker.identification.selection import lasso_cv
 from worker.identification.selection.best_subset import estimate_on
-from worker.identification.selection.criteria import Criterion
-from worker.identification.selection.support_selection import Selected, choose
+from worker.identification.selection.support_selection import Criterion, Selected, choose
 from worker.identification.sums.cell_rules import drift_system
 from worker.identification.sums.kernels import make_kernels
 from worker.identification.sums.rules import EULER

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from worker.identification.data.library import Library, make_library
 from worker.identification.data.trajectories import Scales
 from worker.identification.equations.regression import NormalEquations
+from worker.identification.selection import gauss_jordan
 from worker.identification.selection import log_likelihood_gains as gains_module
-from worker.identification.selection.exact import gauss_jordan
-from worker.identification.selection.exact.supports import growing, shrinking
 from worker.identification.selection.log_likelihood_gains import (
     Gains,
     gain_on,
     removals,
     stepwise,
 )
+from worker.identification.selection.supports import growing, shrinking
 
 Floats = NDArray[np.float64]
 

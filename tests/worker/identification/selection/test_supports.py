@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import Scales
-from worker.identification.selection.exact import supports
-from worker.identification.selection.exact.supports import Exact, support_basis
+from worker.identification.selection import supports
+from worker.identification.selection.supports import Exact, support_basis
 
 
 def _scales(origin: float, unit: float) -> Scales:

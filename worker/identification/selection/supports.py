@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
-from worker.identification.selection.exact.fixed_point_arithmetic import (
+from worker.identification.selection.gauss_jordan import (
     BITS,
     Digits,
+    Reduction,
     to_digits,
     to_integers,
+    unreduced,
 )
-from worker.identification.selection.exact.gauss_jordan import Reduction, unreduced
 
 Floats = NDArray[np.float64]
 Support = tuple[int, ...]

@@ -1,1 +1,0 @@
-"""Changes of basis with as many digits as they lose."""
