@@ -74,8 +74,7 @@ def selection_path(
 
     Parameters
     ----------
-    equations : normal equations
-    library : library of terms
+    equations, library : normal equations, library of terms
     costs : (K,) cost of each term
     coefficients : whether to compute each candidate's coefficients and equivalent supports
     """
@@ -108,8 +107,7 @@ def lowest_of_best(judged: Floats, level: Level, library: Library) -> list[int]:
     Parameters
     ----------
     judged : (n,) gains less costs
-    level : supports of one size
-    library : library of terms
+    level, library : supports of one size, library of terms
     """
     close = np.flatnonzero(judged >= judged.max() - EQUALLY_WELL)
     close = close[np.argsort(-level.gains[close], kind="stable")]
@@ -122,9 +120,7 @@ def raw_on(equations: NormalEquations, library: Library, support: Support) -> Fl
 
     Parameters
     ----------
-    equations : normal equations
-    library : library of terms
-    support : positions of the terms
+    equations, library, support : normal equations, library of terms, positions of the terms
     """
     basis = support_basis(library, support)
     solution = solve(equations, basis.rows, robust=False)
@@ -172,9 +168,7 @@ def estimate_on(equations: NormalEquations, library: Library, support: Support) 
 
     Parameters
     ----------
-    equations : normal equations
-    library : library of terms
-    support : positions of the terms
+    equations, library, support : normal equations, library of terms, positions of the terms
     """
     basis = support_basis(library, support)
     solution = solve(equations, basis.rows)
@@ -204,9 +198,7 @@ def coefficients_on(
 
     Parameters
     ----------
-    equations : normal equations
-    library : library of terms
-    support : positions of the terms
+    equations, library, support : normal equations, library of terms, positions of the terms
     """
     basis = support_basis(library, support)
     solution = solve(equations, basis.rows, robust=False)

@@ -72,9 +72,8 @@ def eliminated(rows: Digits, pivot: int, column: int) -> Digits:
 
     Parameters
     ----------
-    rows : (n, L, m)
-    pivot : number of the pivot's row
-    column : number of the column
+    rows : (n, L, m) numbers
+    pivot, column : number of the pivot's row and of the column
     """
     out = rows.copy()
     out[:, :, column] = 0
@@ -88,9 +87,8 @@ def exchanged(rows: Digits, pivot: int, column: int) -> Digits:
 
     Parameters
     ----------
-    rows : (n, L, m)
-    pivot : number of the pivot's row
-    column : number of the column
+    rows : (n, L, m) numbers
+    pivot, column : number of the pivot's row and of the column
     """
     out = rows.copy()
     out[:, :, column] = 0

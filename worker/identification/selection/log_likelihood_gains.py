@@ -242,9 +242,7 @@ def gain_on(equations: NormalEquations, library: Library, support: Support) -> f
 
     Parameters
     ----------
-    equations : normal equations
-    library : library of terms
-    support : positions of the terms
+    equations, library, support : normal equations, library of terms, positions of the terms
     """
     basis = support_basis(library, support)
     solution = solve(equations, basis.rows, robust=False)
@@ -262,9 +260,7 @@ def gains_of(
 
     Parameters
     ----------
-    equations : normal equations
-    library : library of terms
-    supports : positions of the terms of each
+    equations, library, supports : normal equations, library of terms, positions of the terms
     """
     gains = Gains(equations, library)
     found: dict[Support, float] = {}
@@ -325,9 +321,7 @@ def without_each(gains: Gains, library: Library, support: Shrinking) -> Level:
 
     Parameters
     ----------
-    gains : gains of the component
-    library : library of terms
-    support : support with the functionals of its terms
+    gains, library, support : gains of the component, library of terms, support to reduce
     """
     inside = list(support.inside)
     members = np.zeros((len(inside), library.size), dtype=bool)

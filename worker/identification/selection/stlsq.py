@@ -32,8 +32,7 @@ def thresholding_path(
 
     Parameters
     ----------
-    equations : normal equations
-    library : library of terms
+    equations, library : normal equations, library of terms
     threshold : |z| in standard errors
     """
     path, kept = [], None

@@ -58,8 +58,7 @@ def costs_of(criterion: Criterion, library: Library, n_increments: int) -> Float
 
     Parameters
     ----------
-    criterion : method of selection
-    library : library of terms
+    criterion, library : method of selection, library of terms
     n_increments : number of increments of the data
     """
     match criterion.method:
@@ -285,8 +284,7 @@ def simplest(selected: Selected, equations: NormalEquations, library: Library) -
     Parameters
     ----------
     selected : estimate by the criterion
-    equations : normal equations
-    library : library of terms
+    equations, library : normal equations, library of terms
     """
     path = selection_path(equations, library, costs_of_choice(library), coefficients=False)
     enough = max(c.gain for c in path) * (1 - TRACE)

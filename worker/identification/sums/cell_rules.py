@@ -69,9 +69,7 @@ def window_weights(rule: SamplingRule, chunk: Chunk, library: Library) -> Floats
 
     Parameters
     ----------
-    rule : sampling rule
-    chunk : windows
-    library : library of the internal functions g
+    rule, chunk, library : sampling rule, windows, library of the internal functions g
     """
     if rule.lead:
         return measurement_noise.window_weights(chunk, library)
@@ -92,9 +90,8 @@ def drift_system(rule: SamplingRule, statistics: KernelStatistics, library: Libr
 
     Parameters
     ----------
-    rule : sampling rule
+    rule, library : sampling rule, library of the internal functions
     statistics : sums of `window_weights`
-    library : library of the internal functions
     """
     if rule.lead:
         return measurement_noise.drift_system(rule, statistics, library)
@@ -114,9 +111,8 @@ def diffusion_systems(
 
     Parameters
     ----------
-    rule : sampling rule
+    rule, library : sampling rule, library of the internal functions
     statistics : sums of `window_weights`
-    library : library of the internal functions
     kernels : test functions of the statistics
     drift : (n_functions,) internal coefficients of the drift
     """
@@ -146,9 +142,7 @@ def window_residuals(
 
     Parameters
     ----------
-    rule : sampling rule
-    chunk : windows
-    library : library of the internal functions
+    rule, chunk, library : sampling rule, windows, library of the internal functions
     drift, diffusion : (n_functions,) internal coefficients
     """
     if rule.lead:
@@ -170,9 +164,7 @@ def window_design(rule: SamplingRule, chunk: Chunk, library: Library) -> Floats:
 
     Parameters
     ----------
-    rule : sampling rule
-    chunk : windows
-    library : library of the internal functions
+    rule, chunk, library : sampling rule, windows, library of the internal functions
     """
     if rule.lead:
         return measurement_noise.window_design(rule, chunk, library)
@@ -187,8 +179,7 @@ def residual_variance(rule: SamplingRule, chunk: Chunk, diffusion: Floats) -> Fl
 
     Parameters
     ----------
-    rule : sampling rule
-    chunk : windows
+    rule, chunk : sampling rule, windows
     diffusion : (n,) diffusion in each window
     """
     of_motion = np.asarray(diffusion * chunk.steps[rule.lead : rule.lead + rule.last].sum(axis=0))

@@ -142,9 +142,7 @@ def sums_of_chunks(
 
     Parameters
     ----------
-    chunks : windows
-    library : library of the internal functions
-    cells : cells of the moments
+    chunks, library, cells : windows, library of the internal functions, cells of the moments
     weights : function that gives the per-window weights
     """
     rough = _rough(library)
@@ -172,8 +170,7 @@ def statistics_of(
 
     Parameters
     ----------
-    found : sums of the pass
-    library : library of the internal functions
+    found, library : sums of the pass, library of the internal functions
     kernels : test functions, or None for statistics at the nodes
     cells : cells of the pass
     """
@@ -224,8 +221,7 @@ def nodal_sums(chunks: Iterator[Chunk], cells: Cells, weights: Weights) -> Float
 
     Parameters
     ----------
-    chunks : windows
-    cells : cells of the moments
+    chunks, cells : windows, cells of the moments
     weights : function that gives the per-window weights
     """
     return np.asarray(sum(nodal for _, nodal in _nodal_sums(chunks, cells, weights)))

@@ -55,9 +55,8 @@ def drift_system(rule: SamplingRule, statistics: KernelStatistics, library: Libr
 
     Parameters
     ----------
-    rule : sampling rule with the noise
+    rule, library : rule with the noise, library of the internal functions
     statistics : sums of `window_weights`
-    library : library of the internal functions
     """
     return WeakSystem(
         _corrected(statistics.sums, library, _noise(rule).variance)[1], statistics.sums[..., 1]
@@ -71,9 +70,8 @@ def diffusion_systems(
 
     Parameters
     ----------
-    rule : sampling rule with the noise
+    rule, library : rule with the noise, library of the internal functions
     statistics : sums of `window_weights`
-    library : library of the internal functions
     drift : (n_functions,) internal coefficients of the drift
     """
     sums, noise = statistics.sums, _noise(rule)
@@ -98,9 +96,7 @@ def window_residuals(
 
     Parameters
     ----------
-    rule : sampling rule with the noise
-    chunk : windows
-    library : library of the internal functions
+    rule, chunk, library : rule with the noise, windows, library of the internal functions
     drift, diffusion : (n_functions,) internal coefficients
     """
     y, noise = chunk.states[1:], _noise(rule)
@@ -125,9 +121,7 @@ def window_design(rule: SamplingRule, chunk: Chunk, library: Library) -> Floats:
 
     Parameters
     ----------
-    rule : sampling rule with the noise
-    chunk : windows
-    library : library of the internal functions
+    rule, chunk, library : rule with the noise, windows, library of the internal functions
     """
     later = _combined(OVER_TWO, [library.internal(y) for y in chunk.states[1:4]])
     return np.asarray(

@@ -153,10 +153,7 @@ def products_of(
 
     Parameters
     ----------
-    stretch : windows
-    space : internal units
-    library : library of the internal functions
-    rule : sampling rule
+    stretch, space, library, rule : windows, internal units, library, sampling rule
     """
     d, layout = space.dimension, layout_of(space, library, rule)
     # Columns are contiguous in memory: each is written at once, and products with the instruments

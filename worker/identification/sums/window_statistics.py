@@ -98,10 +98,7 @@ def gather(
 
     Parameters
     ----------
-    walk : windows
-    space : internal units
-    instruments : instruments
-    rule : sampling rule
+    walk, space, instruments, rule : windows, internal units, instruments, sampling rule
     """
     return joint_statistics(
         sums_of_stretches(walk, space, instruments, rule), space, instruments, rule
@@ -115,10 +112,7 @@ def sums_of_stretches(
 
     Parameters
     ----------
-    walk : windows
-    space : internal units
-    instruments : instruments
-    rule : sampling rule
+    walk, space, instruments, rule : windows, internal units, instruments, sampling rule
     """
     library, lead = instruments.library, rule.lead
     sums: dict[int, Floats] = {}
@@ -151,9 +145,7 @@ def joint_statistics(
     Parameters
     ----------
     found : sums of the pass
-    space : internal units
-    instruments : instruments of the pass
-    rule : sampling rule of the pass
+    space, instruments, rule : internal units, instruments and sampling rule of the pass
     """
     if not found.sums:
         return None
@@ -200,10 +192,7 @@ def take_sample(
 
     Parameters
     ----------
-    walk : windows
-    space : internal units
-    instruments : instruments
-    rule : sampling rule
+    walk, space, instruments, rule : windows, internal units, instruments, sampling rule
     run : length of the runs of windows in the walk
     """
     library = instruments.library
