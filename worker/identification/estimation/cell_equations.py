@@ -16,10 +16,11 @@ from worker.identification.data.trajectories import (
     block_edges,
     chunks,
 )
-from worker.identification.equations.joint_equations import NoiseLine, joint_equations
 from worker.identification.equations.regression import (
+    NoiseLine,
     NormalEquations,
     calibrated,
+    joint_equations,
     no_data_under_kernels,
     noise_covariance,
     smooth_ratio,
