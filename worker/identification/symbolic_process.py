@@ -5,56 +5,46 @@ b, a and b′ are functions whose accuracy does not depend on how far the origin
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from grammar.terms import Tree
 from worker.identification.data.library import Library
-from worker.identification.data.terms import derivative, evaluate
-from worker.identification.symbolic_system import field_from_terms, polynomial
+from worker.identification.data.terms import evaluate
+from worker.identification.symbolic_system import Field, field_from_terms, frame_of, polynomial
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Expansion:
-    """Function Σ p_i y^i + Σ w_m tree_m(argument) of states (n,), with y = (x − origin) / unit.
+    """Field of one variable, evaluated at states (n,) by Horner's rule."""
 
-    powers     (degree + 1,) coefficients p, lowest first
-    trees      pairs of weight and tree
-    phase      factor from state to the argument of the trees (2π/period of an angle, else 1)
-    """
+    field: Field
 
-    powers: Floats
-    trees: tuple[tuple[float, Tree], ...]
-    origin: float
-    unit: float
-    phase: float = 1.0
+    @cached_property
+    def _powers(self) -> Floats:
+        """Coefficients of all powers of y, lowest first; (degree + 1,)."""
+        powers = np.zeros(max((exponent for (exponent,) in self.field.powers), default=0) + 1)
+        for (exponent,), value in self.field.powers.items():
+            powers[exponent] = value
+        return powers
 
     def __call__(self, x: Floats) -> Floats:
         """Evaluate at states (n,); (n,)."""
         x = np.asarray(x, dtype=np.float64)
-        total = polynomial(x.ravel(), self.origin, self.unit, self.powers).reshape(x.shape)
-        for weight, tree in self.trees:
-            total = total + weight * evaluate(tree, {"x": x * self.phase})
+        frame = self.field.frame
+        total = polynomial(x.ravel(), frame.origins[0], frame.units[0], self._powers)
+        total = total.reshape(x.shape)
+        for weight, tree in self.field.trees:
+            total = total + weight * evaluate(tree, {"x": x * frame.phases[0]})
         return total
 
     def derivative(self) -> "Expansion":
         """Differentiate with respect to x."""
-        return Expansion(
-            powers=self.powers[1:] * np.arange(1, self.powers.size) / self.unit
-            if self.powers.size > 1
-            else np.zeros(1),
-            trees=tuple(
-                (weight * self.phase, derivative(tree, "x")) for weight, tree in self.trees
-            ),
-            origin=self.origin,
-            unit=self.unit,
-            phase=self.phase,
-        )
+        return Expansion(self.field.derivative(0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,20 +109,15 @@ def from_internal(library: Library, coefficients: Floats, factor: float) -> Expa
     p = library.internal_degree
     powers = np.ascontiguousarray(coefficients[: p + 1] @ _powers_of_chebyshev(p) * factor)
     weights = (coefficients[p + 1 :] * factor).tolist()
-    trees = tuple(
-        (weight, library.trees[k]) for weight, k in zip(weights, library.other, strict=True)
+    trees = tuple((w, library.trees[k]) for w, k in zip(weights, library.other, strict=True))
+    return Expansion(
+        Field(frame_of(library), {(k,): v for k, v in enumerate(powers.tolist())}, trees)
     )
-    phase = 1.0 if library.period is None else 2 * np.pi / library.period
-    return Expansion(powers, trees, library.origin, library.unit, phase)
 
 
 def from_terms(terms: Mapping[str, float], period: float | None = None) -> Expansion:
     """Make the function of one variable given by its terms. Raise UnknownTerm, InvalidLibrary."""
-    field = field_from_terms(terms, ("x",), (period,))
-    dense = np.zeros(max((exponent for (exponent,) in field.powers), default=0) + 1)
-    for (exponent,), value in field.powers.items():
-        dense[exponent] = value
-    return Expansion(dense, field.trees, 0.0, 1.0, field.frame.phases[0])
+    return Expansion(field_from_terms(terms, ("x",), (period,)))
 
 
 def expression(terms: Mapping[str, float], digits: int = 4) -> str:
