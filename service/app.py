@@ -31,9 +31,9 @@ from service.routes import (
 from service.settings import ServiceSettings
 from storage.blobs import open_blobs
 from storage.redis.connection import connect
-from storage.redis.jobs import RedisJobStore
+from storage.redis.jobs import JobStore
 from storage.stores import Stores
-from storage.tracing import traces
+from storage.telemetry import traces
 
 
 def create_app(
@@ -95,6 +95,4 @@ def create_app(
 def open_stores(settings: ServiceSettings) -> Stores:
     """Open the stores: jobs in Redis, data and results in the data folder or an object store."""
     datasets, results = open_blobs(settings.data_dir, settings.blob_url)
-    return Stores(
-        jobs=RedisJobStore(connect(settings.redis_url)), datasets=datasets, results=results
-    )
+    return Stores(jobs=JobStore(connect(settings.redis_url)), datasets=datasets, results=results)

@@ -15,8 +15,7 @@ from contract.datasets import Dataset, Layout
 from service.dependencies import Context
 from service.errors import Refusal
 from service.requests import strict_json
-from storage import temporary
-from storage.disk import INCOMING
+from storage.disk import INCOMING, own_folder, sweep_folders
 
 _PIECE = 1_000_000
 _SCRATCH = "upload-"
@@ -38,15 +37,15 @@ class Upload:
 def scratch_folder(root: Path) -> Iterator[Path]:
     """Create a folder for one upload, and remove it afterwards."""
     root.mkdir(parents=True, exist_ok=True)
-    with temporary.own_folder(root, _SCRATCH) as folder:
+    with own_folder(root, _SCRATCH) as folder:
         yield folder
 
 
 def sweep(scratch: Path, data_dir: Path) -> None:
     """Remove what uploads and deletions left behind when their process was killed."""
-    temporary.sweep(scratch, _SCRATCH)
-    for home in (data_dir / "datasets").glob("*"):
-        temporary.sweep(home, INCOMING)
+    sweep_folders(scratch, _SCRATCH)
+    for home in (*data_dir.glob("datasets/*"), *data_dir.glob("results/*")):
+        sweep_folders(home, INCOMING)
 
 
 async def spool(

@@ -42,7 +42,7 @@ async def healthz() -> Health:
     return Health(status="ok")
 
 
-@router.get("/readyz", summary="Can jobs be accepted and run?", responses=problems(503))
+@router.get("/readyz", summary="Check that jobs can be accepted and run", responses=problems(503))
 async def readyz(context: Context, response: Response) -> Readiness:
     """Return 200 if the store responds and a worker reported recently.
 

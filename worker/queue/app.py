@@ -17,13 +17,11 @@ from celery.worker import state
 
 from contract.messages import HARD_LIMIT_GRACE_SECONDS, HELP_JOB, RUN_JOB, Message, broker_queue
 from contract.results import Result
-from storage import logs
 from storage.configuration import BadSettings, read
-from storage.redis.connection import broker_url, connect
-from storage.redis.durability import WeakDurability, check_durability
-from storage.redis.jobs import RedisJobStore
-from storage.stores import Claim, JobStore, Stores, StoreUnavailable
-from storage.tracing import Traces, TracingMissing, traces
+from storage.redis.connection import WeakDurability, broker_url, check_durability, connect
+from storage.redis.jobs import JobStore
+from storage.stores import Claim, Stores, StoreUnavailable
+from storage.telemetry import Traces, TracingMissing, configure_logs, traces
 from worker.fan_out.shards import Publish, Share, Sum
 from worker.progress import Report
 from worker.queue import lease, precompile
@@ -117,7 +115,7 @@ def run(settings: WorkerSettings, computation: Computation | None = None) -> int
 
     computation   replaces `worker.jobs.dispatch`
     """
-    logs.configure()
+    configure_logs()
     # NumPy and numba read these when they are imported, which only the forked children do.
     os.environ.update(dict.fromkeys(_THREADS, str(settings.threads)))
     # Billiard reads this when it is imported: SIGTERM then gives running jobs SOFT_SHUTDOWN_SECONDS
@@ -191,7 +189,7 @@ def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
 
     pulse = Pulse()
     timeout = min(5.0, settings.lease_seconds / lease.BEATS_PER_LEASE)
-    own = RedisJobStore(connect(settings.redis_url, timeout=timeout))
+    own = JobStore(connect(settings.redis_url, timeout=timeout))
     send_due = _webhook_sender(settings, own)
     app.steps["worker"].add(lease.lease_step(own, settings.lease_seconds, publish, send_due))
     app.steps["worker"].add(heartbeat_step(Heartbeat(own, pulse, queues=settings.queues)))
@@ -281,9 +279,7 @@ def _stores(settings: WorkerSettings) -> Stores:
     from storage.blobs import open_blobs
 
     datasets, results = open_blobs(settings.data_dir.absolute(), settings.blob_url)
-    return Stores(
-        jobs=RedisJobStore(connect(settings.redis_url)), datasets=datasets, results=results
-    )
+    return Stores(jobs=JobStore(connect(settings.redis_url)), datasets=datasets, results=results)
 
 
 def _wait_for_redis(settings: WorkerSettings) -> None:
@@ -302,7 +298,7 @@ def _wait_for_redis(settings: WorkerSettings) -> None:
 
 def _alive(settings: WorkerSettings) -> int:
     try:
-        jobs = RedisJobStore(connect(settings.redis_url))
+        jobs = JobStore(connect(settings.redis_url))
         return 0 if jobs.workers_alive(ALIVE_SECONDS, socket.gethostname()) else 1
     except StoreUnavailable as error:
         return _refused(str(error), status=1)

@@ -11,7 +11,7 @@ from celery import bootsteps, signals
 
 from contract.messages import QUEUES, QueueName
 from storage.periodic import every
-from storage.stores import JobStore
+from storage.redis.jobs import JobStore
 from worker.queue.broker_watchdog import Pulse
 
 BEAT_SECONDS = 5.0

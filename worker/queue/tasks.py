@@ -14,9 +14,9 @@ from celery.exceptions import SoftTimeLimitExceeded
 from contract.problems import Problem, problem
 from contract.records import Progress
 from contract.results import Result
-from storage.stores import Claim, JobStore, Stores, StoreUnavailable
-from storage.terminal_problems import timed_out
-from storage.tracing import Stage, Traces
+from storage.redis.jobs import JobStore
+from storage.stores import Claim, Stores, StoreUnavailable, timed_out
+from storage.telemetry import Stage, Traces
 from worker.fan_out.shards import Helper, Publish, Share, Sharing, clear_parts, help_with
 from worker.jobs.problems import JobProblem
 from worker.progress import Report

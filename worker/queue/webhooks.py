@@ -17,7 +17,8 @@ import httpx
 import structlog
 
 from contract.webhooks import SECRET_PREFIX, host_allowed
-from storage.stores import WEBHOOKS_AT_ONCE, Delivery, JobStore
+from storage.redis.jobs import JobStore
+from storage.stores import WEBHOOKS_AT_ONCE, Delivery
 from worker.queue.ssrf_guard import AddressRefused, Network, permitted_addresses
 
 SECONDS = 5.0

@@ -17,8 +17,3 @@ def needed(module: str, what: str, extra: str = "convert") -> Any:
             f"or pip install 'itoscope-client[{extra}]'"
         )
         raise MissingDependency(message) from None
-
-
-def is_of(value: Any, package: str) -> bool:
-    """Return whether the object's class comes from this package, without importing it."""
-    return any(kind.__module__.partition(".")[0] == package for kind in type(value).__mro__)

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from itoscope_client.errors import InputError
-from itoscope_client.inputs.arrays import upload_of_array, upload_of_list
+from itoscope_client.inputs.arrays import upload_of_array, upload_of_list, upload_of_named
 from itoscope_client.inputs.files import upload_of_file
-from itoscope_client.inputs.labelled import upload_of_labelled
-from itoscope_client.inputs.named import upload_of_named
-from itoscope_client.inputs.optional import is_of
-from itoscope_client.inputs.options import LayoutOptions
-from itoscope_client.inputs.tables import upload_of_arrow, upload_of_frame, upload_of_polars
-from itoscope_client.inputs.upload import Upload
+from itoscope_client.inputs.tables import (
+    upload_of_arrow,
+    upload_of_frame,
+    upload_of_labelled,
+    upload_of_polars,
+)
+from itoscope_client.inputs.upload import LayoutOptions, Upload
 
 KNOWN = (
     "an array, a list of trajectories, a dict of arrays, "
@@ -44,16 +45,18 @@ def upload_of(data: Any, t: Any = None, layout: LayoutOptions | None = None) -> 
         raise InputError(f"dt must be a positive number, not {dt}")
     if isinstance(data, Upload):
         return data
+    packages = {kind.__module__.partition(".")[0] for kind in type(data).__mro__}
+    upload_of_table = next((_TABLES[name] for name in _TABLES if name in packages), None)
+    if t is not None and (upload_of_table or isinstance(data, bytes | str | os.PathLike)):
+        raise InputError(
+            "t=… is for arrays; name the column (or dimension) of times with time_column=…"
+        )
     if isinstance(data, bytes):
-        _no_times(t)
         return Upload(data, layout=layout)
     if isinstance(data, str | os.PathLike):
-        _no_times(t)
         return upload_of_file(Path(data), layout)
-    for package, upload_of_table in _TABLES.items():
-        if is_of(data, package):
-            _no_times(t)
-            return upload_of_table(data, layout)
+    if upload_of_table is not None:
+        return upload_of_table(data, layout)
     if isinstance(data, Mapping):
         arrays = {str(name): np.asarray(array) for name, array in data.items()}
         return upload_of_named(
@@ -67,10 +70,3 @@ def upload_of(data: Any, t: Any = None, layout: LayoutOptions | None = None) -> 
         array = np.ma.asarray(data) if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
         return upload_of_array(array, t, layout)
     raise InputError(f"data of type {type(data).__name__} cannot be read; give {KNOWN}")
-
-
-def _no_times(t: Any) -> None:
-    if t is not None:
-        raise InputError(
-            "t=… is for arrays; name the column (or dimension) of times with time_column=…"
-        )

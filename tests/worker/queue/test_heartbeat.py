@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from storage.redis.jobs import RedisJobStore
+from storage.redis.jobs import JobStore
 from worker.queue.broker_watchdog import Pulse
 from worker.queue.heartbeat import Heartbeat
 
@@ -16,7 +16,7 @@ def wait(until: Callable[[], bool]) -> None:
 
 
 def test_a_worker_gives_no_sign_of_life_before_its_queue_is_connected_and_then_at_once(
-    jobs: RedisJobStore,
+    jobs: JobStore,
 ) -> None:
     pulse = Pulse()
     heartbeat = Heartbeat(jobs, pulse, 60)
@@ -28,7 +28,7 @@ def test_a_worker_gives_no_sign_of_life_before_its_queue_is_connected_and_then_a
     heartbeat.end()
 
 
-def test_a_worker_that_stops_says_farewell_and_does_not_come_back(jobs: RedisJobStore) -> None:
+def test_a_worker_that_stops_says_farewell_and_does_not_come_back(jobs: JobStore) -> None:
     pulse = Pulse()
     heartbeat = Heartbeat(jobs, pulse, 0.01)
     pulse.tick()
@@ -40,7 +40,7 @@ def test_a_worker_that_stops_says_farewell_and_does_not_come_back(jobs: RedisJob
     assert jobs.workers_alive(60) == 0
 
 
-def test_a_worker_that_never_heard_its_queue_ends_without_waiting(jobs: RedisJobStore) -> None:
+def test_a_worker_that_never_heard_its_queue_ends_without_waiting(jobs: JobStore) -> None:
     heartbeat = Heartbeat(jobs, Pulse(), 0.01)
     heartbeat.start("worker")
     begun = time.monotonic()

@@ -23,7 +23,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from contract.kinds import JOB_REQUEST
 from contract.records import JobRecord
 from storage.names import result_name
-from storage.stores import JobStore
+from storage.redis.jobs import JobStore
 from worker.queue.ssrf_guard import AddressRefused, is_permitted, permitted_addresses
 from worker.queue.webhooks import WebhookSender
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from worker.generator.process import FloatArray
 
-RADIUS = 1.6
-"""Distance of the models that are analysed, in standard deviations of the models drawn."""
+RADIUS = 2.0
+"""Distance of the models that are analysed, in standard deviations of the models drawn: that of the ends of an interval."""
 DIAGONAL = 0.75
 """Part of it along each of two directions at once."""
 RANK = 1e-10

@@ -1,4 +1,4 @@
-"""The command line that manages API keys, `python -m service.access.keys COMMAND`.
+"""The command line that manages API keys, `python -m service.access COMMAND`.
 
 `new [--tenant NAME] [--scope read]… [--name NAME]` prints a new key, once.
 `list` shows the entry of every key, `revoke ID` revokes one.
@@ -60,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m service.access.keys", description="Manage API keys."
+        prog="python -m service.access", description="Manage API keys."
     )
     commands = parser.add_subparsers(dest="command", required=True)
     new = commands.add_parser("new", help="make a key and print it, once")

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from obstore.store import MemoryStore
 
-from storage import bucket
-from storage.bucket import Bucket, s3_bucket
-from storage.objects import ObjectDatasetStore
+from storage import blobs
+from storage.blobs import Bucket, ObjectDatasetStore, s3_bucket
 from storage.stores import StoreUnavailable
 from tests.storage.test_datasets import TENANT, a_dataset
 
@@ -21,8 +20,8 @@ FILES = ("states.npy", "times.npy", "segments.npy")
 @pytest.fixture
 def mute(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
     """Of a store that takes connections and says nothing."""
-    monkeypatch.setattr(bucket, "SILENCE_SECONDS", 1)
-    monkeypatch.setattr(bucket, "RETRY_SECONDS", 0)
+    monkeypatch.setattr(blobs, "SILENCE_SECONDS", 1)
+    monkeypatch.setattr(blobs, "RETRY_SECONDS", 0)
     with socket.create_server(("127.0.0.1", 0), backlog=100) as server:
         credentials = {
             "AWS_ACCESS_KEY_ID": "test",
@@ -40,7 +39,7 @@ def mute(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
 def test_a_mute_store_is_given_up_and_holds_no_more_threads_than_it_may(
     mute: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bucket, "TURN_SECONDS", 0.1)
+    monkeypatch.setattr(blobs, "TURN_SECONDS", 0.1)
     begun, took = time.monotonic(), list[float]()
 
     def read() -> None:
@@ -48,7 +47,7 @@ def test_a_mute_store_is_given_up_and_holds_no_more_threads_than_it_may(
             mute.get("name")
         took.append(time.monotonic() - begun)
 
-    threads = [threading.Thread(target=read) for _ in range(bucket.READS_AT_ONCE + 5)]
+    threads = [threading.Thread(target=read) for _ in range(blobs.READS_AT_ONCE + 5)]
     for thread in threads:
         thread.start()
     for thread in threads:

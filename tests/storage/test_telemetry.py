@@ -13,7 +13,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from storage.names import new_job_id
-from storage.tracing import Traces, trace_of, traces
+from storage.telemetry import Traces, trace_of, traces
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -83,7 +83,7 @@ def test_spans_arrive_at_the_address_that_opentelemetrys_own_variable_names(
 def test_without_being_asked_nothing_is_told_and_no_sdk_is_loaded() -> None:
     program = """
 import sys
-from storage.tracing import traces
+from storage.telemetry import traces
 told = traces("service", {})
 told.submitted("job_x", 0, {})
 with told.attempt("job_x", 1) as attempt:

@@ -1,21 +1,67 @@
-"""Traces of jobs, where OpenTelemetry's own variables ask for them; else nothing of it is imported.
+"""Logs and traces of service and worker.
 
-A job has one trace, whose id is computed from the job's (`trace_of`), as is that of its first span,
-the submission. So nothing has to travel with the job, and an attempt after a crash is in the same
-trace as the first.
+Logs are one JSON object a line on standard error, for libraries' events, too. Traces are made where
+OpenTelemetry's own variables ask for them; else nothing of it is imported. A job has one trace,
+whose id is computed from the job's (`trace_of`), as is that of its first span, the submission. So
+nothing has to travel with the job, and an attempt after a crash is in the same trace as the first.
 """
 
 import hashlib
+import logging
+import logging.config
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import structlog
+
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 EXPORT_MILLISECONDS = 1000
 
 Stage = Callable[[str], None]
+
+
+def configure_logs(level: str = "INFO") -> None:
+    """Send structlog's and the standard library's events to standard error, with their context."""
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+    json = {
+        "()": structlog.stdlib.ProcessorFormatter,
+        "foreign_pre_chain": [structlog.stdlib.ExtraAdder(), _without_colours, *shared],
+        "processors": [
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            structlog.processors.JSONRenderer(default=str),
+        ],
+    }
+    logging.config.dictConfig(
+        {
+            "version": 1,
+            "disable_existing_loggers": False,
+            "formatters": {"json": json},
+            "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
+            "root": {"handlers": ["stderr"], "level": level},
+            # The service writes an event for each request itself.
+            "loggers": {"uvicorn.access": {"level": "WARNING"}},
+        }
+    )
+
+
+def _without_colours(_logger: Any, _method: str, event: Any) -> Any:
+    """Drop uvicorn's second message, which holds codes for a terminal."""
+    event.pop("color_message", None)
+    return event
 
 
 class TracingMissing(Exception):

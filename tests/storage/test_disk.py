@@ -9,13 +9,13 @@ from typing import Any, NoReturn
 
 import pytest
 
-from storage.temporary import own_folder, sweep
+from storage.disk import own_folder, sweep_folders
 
 ROOT = Path(__file__).resolve().parents[2]
 HOLDER = """
 import sys
 from pathlib import Path
-from storage.temporary import own_folder
+from storage.disk import own_folder
 with own_folder(Path(sys.argv[1]), "copy-") as folder:
     (folder / "data").write_bytes(b"1" * 1000)
     print(folder, flush=True)
@@ -34,15 +34,15 @@ def test_a_folder_is_swept_when_its_process_was_killed_and_not_before(tmp_path: 
     try:
         assert holder.stdout is not None
         folder = Path(holder.stdout.readline().strip())
-        sweep(tmp_path, "copy-")
+        sweep_folders(tmp_path, "copy-")
         assert (folder / "data").exists()
     finally:
         holder.kill()
         holder.communicate()
     assert (folder / "data").exists(), "nobody tidied up"
-    sweep(tmp_path, "other-")
+    sweep_folders(tmp_path, "other-")
     assert (folder / "data").exists()
-    sweep(tmp_path, "copy-")
+    sweep_folders(tmp_path, "copy-")
     assert not folder.exists()
 
 
@@ -62,7 +62,7 @@ def test_a_folder_that_was_swept_before_it_was_locked_is_made_again(
     def late(descriptor: int, how: int) -> None:
         if not swept:
             swept.append(True)
-            sweep(tmp_path, "copy-")
+            sweep_folders(tmp_path, "copy-")
         lock(descriptor, how)
 
     monkeypatch.setattr(fcntl, "flock", late)
@@ -81,5 +81,5 @@ def test_where_there_are_no_locks_age_decides(
     (tmp_path / "copy-young").mkdir()
     (tmp_path / "copy-old").mkdir()
     os.utime(tmp_path / "copy-old", (1e9, 1e9))
-    sweep(tmp_path, "copy-")
+    sweep_folders(tmp_path, "copy-")
     assert [path.name for path in tmp_path.iterdir()] == ["copy-young"]
