@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from worker.identification.data.trajectories import Scales
-from worker.identification.sums.kernels import Kernels, make_kernels
-from worker.identification.sums.moment_cells import Cells, make_cells
+from worker.identification.sums.kernels import Cells, Kernels, make_cells, make_kernels
 
 COUNTS = (6, 12, 25, 50, 100, 200)
 """The default 50 and its neighbours by factors of two."""
