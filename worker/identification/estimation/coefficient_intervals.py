@@ -9,9 +9,16 @@ from scipy.special import ndtr, ndtri
 def confidence_interval(
     value: float, std_error: float, shift: float, confidence: float
 ) -> tuple[float, float]:
-    """An interval that holds the truth with this probability whichever of the rules is the right one, equation (M34).
+    """Return an interval that covers the truth whichever of two sampling rules is right, (M34).
 
-    The value by one rule is `value`, by the other value + shift; both have the same standard error (Imbens and Manski 2004).
+    The construction is that of Imbens and Manski (2004).
+
+    Parameters
+    ----------
+    value : coefficient by one rule
+    std_error : standard error by either rule
+    shift : coefficient by the other rule, less `value`
+    confidence : probability that the interval covers the truth
     """
     distance = abs(shift) / std_error
     two_sided, one_sided = float(ndtri((1 + confidence) / 2)), float(ndtri(confidence))

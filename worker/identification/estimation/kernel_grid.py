@@ -7,11 +7,13 @@ from worker.identification.sums.kernels import Kernels, make_kernels
 from worker.identification.sums.moment_cells import Cells, make_cells
 
 COUNTS = (6, 12, 25, 50, 100, 200)
-"""The default 50 and its neighbours by factors of two."""
+"""Kernel counts that are tried: the default 50 and its neighbours by factors of two."""
 
 NARROWER, WIDER = 2, 1
-"""A count is tried with its own default bandwidth, with those of the next two counts, which leave gaps between the kernels, and
-with that of the count before. Kernels that overlap more add nothing to that count's own."""
+"""Bandwidths tried with each count: its own default, the next two counts', the one before's.
+
+The narrower ones leave gaps between the kernels; kernels that overlap more than the wider one's add
+nothing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,7 +26,7 @@ class KernelGrid:
     candidates: tuple[Kernels, ...]
 
     def cells(self, scales: Scales) -> Cells:
-        """Cells that serve every candidate: as far as the widest kernels reach, fine enough for the narrowest."""
+        """Make cells that reach as far as the widest kernels, fine enough for the narrowest."""
         by_width = sorted(self.candidates, key=lambda kernels: kernels.bandwidth)
         narrow, wide = make_cells(by_width[0], scales), make_cells(by_width[-1], scales)
         reach = wide.width * wide.count
@@ -39,7 +41,15 @@ def make_grid(
     centre_range: tuple[float, float] | None = None,
     period: float | None = None,
 ) -> KernelGrid:
-    """Arguments as for `make_kernels`; a given bandwidth [state] is the only one tried."""
+    """Make the grid of candidates.
+
+    Parameters
+    ----------
+    scales : scales of the variable
+    bandwidth : the only bandwidth that is tried [state]; None: several
+    centre_range : first and last centre [state]; None: by default
+    period : period of an angle [state]; None on the line
+    """
 
     def kernels(count: int, width: float | None = None) -> Kernels:
         return make_kernels(

@@ -1,4 +1,4 @@
-"""What is to be identified: data, library, instruments, and the components of the tensor."""
+"""The identification problem: data, library, instruments, and the components of the tensor."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from worker.identification.sums.window_products import Pair, pairs_of
 Floats = NDArray[np.float64]
 Structure = Literal["full", "diagonal", "isotropic"]
 Shares = dict[Pair, float]
-"""Σ share · a_pq, the component that an equation is for: one pair, or a mean over the diagonal."""
+"""A component Σ share · a_pq that has an equation: one pair, or a mean over the diagonal."""
 
 
 def tell_nobody(what: str) -> None:
@@ -36,20 +36,24 @@ def tell_nobody(what: str) -> None:
 class Problem:
     """Everything a fit needs besides the sampling rule.
 
-    instruments        Gaussian kernels on the line for one variable, on the occupied part of space
-                       for several
-    structure          of the diffusion tensor; `isotropic`: a_pq = α(x) δ_pq, in the data's units
+    data               trajectories
+    space              scales of the variables
+    library            terms of drift and diffusion
+    instruments        Gaussian kernels: of one variable on the line, of several on the occupied
+                       part of space
+    selection          criterion that selects terms
+    structure          structure of the diffusion tensor; `isotropic`: a_pq = α(x) δ_pq, in the
+                       data's units
     diffusion_degree   highest total degree of the diffusion's terms; None: all terms of the library
-    longest_step       increments over longer steps are left out [time]
-    least_step         samples are at least so far apart, thinned; 0: as they are [time]
-    grid               one variable: kernels to choose from by cross-validation; `instruments` are
-                       then those until the choice
-    choice             how the instruments were chosen, where they were
-    walls              one variable: windows that start near them are left out
-    edges              sample numbers at which blocks begin, and the end; None: about as many blocks
-                       as errors need
-    summing            takes the sums over all the data
-    tell               is told what is done next; what it raises goes through
+    longest_step       step beyond which increments are left out [time]
+    least_step         least step to which the samples were thinned; 0: not thinned [time]
+    grid               kernels of one variable among which cross-validation is to choose; until
+                       then `instruments` are used
+    choice             choice of the instruments, where there was one
+    walls              walls of one variable; windows that start near them are left out
+    edges              sample numbers at which blocks begin, and the end; None: by default
+    summing            function that takes the sums over all the data
+    tell               function that is told the next step; an error that it raises ends the fit
     """
 
     data: Trajectories
@@ -101,7 +105,7 @@ class Problem:
 
 
 def components_of(problem: Problem) -> dict[Pair, Shares]:
-    """List what is estimated of the tensor.
+    """Return the components of the tensor that are estimated.
 
     The isotropic α is in squared internal units of the first variable."""
     d = problem.space.dimension
@@ -117,7 +121,14 @@ def components_of(problem: Problem) -> dict[Pair, Shares]:
 def completed(
     problem: Problem, estimated: Mapping[Pair, Selected], noise_free: tuple[int, ...]
 ) -> dict[Pair, Selected]:
-    """Complete the estimated pairs by those that follow from them, and those that are zero."""
+    """Complete the estimated pairs by pairs that follow from them, and pairs that are zero.
+
+    Parameters
+    ----------
+    problem : library and structure of the tensor
+    estimated : estimated components by pair
+    noise_free : variables whose increments hold no noise of their own
+    """
     nothing = Selected(_empty(problem.library), (), ())
     out = {}
     for p, q in pairs_of(problem.space.dimension):
@@ -131,7 +142,7 @@ def completed(
 
 
 def _from_first(problem: Problem, p: int) -> float:
-    """Squared internal units of the first variable in those of variable p."""
+    """Convert squared internal units of the first variable to those of variable p."""
     return float((problem.space.units[0] / problem.space.units[p]) ** 2)
 
 

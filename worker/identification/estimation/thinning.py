@@ -1,7 +1,7 @@
-"""Persistent increments: the same record at longer steps, the shortest at which its residuals are uncorrelated.
+"""Thinning of records with persistent increments.
 
-A path with inertia, or one that an instrument averaged, is smooth at short steps and a diffusion at longer ones. There a model
-of first order describes it, as long as the steps are still short beside its relaxation.
+A path with inertia, or one that an instrument averaged, is smooth at short steps and a diffusion at
+longer ones, where a first-order model describes it as long as they are short beside relaxation.
 """
 
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numba as nb
 import numpy as np
+from numpy.typing import NDArray
 
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.estimation.problem import Problem
@@ -17,7 +18,10 @@ FEWEST_INCREMENTS = 100
 
 
 def at_longer_steps(problem: Problem) -> Iterator[Problem]:
-    """The problem on samples at least 2, 4, 8, … median steps apart, while increments are left. Units and library stay."""
+    """Yield the problem with samples at least 2, 4, 8, … median steps apart, while any are left.
+
+    A path with inertia, or one that an instrument averaged, is smooth at short steps and a
+    diffusion at longer ones. Units and library stay."""
     least = 2 * problem.space.time
     while True:
         data = thinned(problem.data, least)
@@ -29,7 +33,7 @@ def at_longer_steps(problem: Problem) -> Iterator[Problem]:
 
 
 def thinned(data: Trajectories, least: float) -> Trajectories:
-    """Of each segment the first sample, and every one at least this long after the last that was kept [time]."""
+    """Keep each segment's first sample, and samples at least `least` [time] after the last kept."""
     kept = _kept(np.asarray(data.times), data.segments, least * (1 - 1e-6))
     stops = np.cumsum([np.count_nonzero(kept[start:stop]) for start, stop, _ in data.segments])
     segments = np.stack(
@@ -39,7 +43,9 @@ def thinned(data: Trajectories, least: float) -> Trajectories:
 
 
 @nb.njit(cache=True, nogil=True)
-def _kept(times, segments, least):  # type: ignore[no-untyped-def]
+def _kept(
+    times: NDArray[np.float64], segments: NDArray[np.int64], least: float
+) -> NDArray[np.bool_]:
     kept = np.zeros(len(times), dtype=np.bool_)
     for s in range(segments.shape[0]):
         last = -np.inf
