@@ -1,4 +1,4 @@
-"""Parts of a circle where no sample was: nothing is known of a state there."""
+"""Arcs of a circle without a sample, where nothing is known of a state."""
 
 import numpy as np
 
@@ -7,11 +7,20 @@ from worker.identification.data.trajectories import CHUNK, Trajectories
 BINS = 360
 
 LEAST_SHARE = 1 / 6
-"""Of the circle: a narrower gap is the barrier between two states rather than a state."""
+"""Least share of the circle; a narrower gap is a barrier between two states, not a state."""
 
 
 def empty_arc(data: Trajectories, variable: int, period: float) -> tuple[float, float] | None:
-    """Ends of the widest arc without a sample, if it is wide: as the samples number angles, low < high [state]."""
+    """Return the ends low < high of the widest arc without a sample [state]; None if it is narrow.
+
+    The angles are in the turn in which the samples are.
+
+    Parameters
+    ----------
+    data : trajectories
+    variable : number of the angle
+    period : its period [state]
+    """
     count, lowest = np.zeros(BINS, dtype=np.int64), np.inf
     for start, stop, _ in data.segments:
         for left in range(int(start), int(stop), CHUNK):
@@ -28,6 +37,6 @@ def empty_arc(data: Trajectories, variable: int, period: float) -> tuple[float, 
     if gaps[widest] < LEAST_SHARE * BINS:
         return None
     low = (seen[widest] + 1) / BINS * period
-    # In the turn in which the samples are: −180 … 180 as well as 0 … 360.
+    # Samples may be in −180 … 180 as well as in 0 … 360.
     low += period * np.floor((lowest - low) / period + 1)
     return float(low), float(low + gaps[widest] / BINS * period)

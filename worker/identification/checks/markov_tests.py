@@ -1,7 +1,8 @@
-"""Is the record a first-order Markov diffusion with a fixed law? Tests on consecutive samples and on the residuals.
+"""Tests whether the record is a stationary first-order Markov diffusion.
 
-Score tests: were the drift allowed to depend on time, or on the average of the recent past, would the likelihood rise? On a
-stationary Markov path each statistic is standard normal, whatever the drift.
+Score tests ask whether the likelihood would rise if the drift could depend on time, or on the
+average of the recent past. Under the null hypothesis, a stationary Markov path, each statistic is
+standard normal, whatever the drift.
 """
 
 from collections.abc import Iterator
@@ -26,20 +27,29 @@ from worker.identification.sums.rules import SamplingRule
 Floats = NDArray[np.float64]
 
 PAIRS_FOR_CORRELATION = 300_000
-"""So many tell a correlation of 0.01 from none."""
+"""Pairs that distinguish a correlation of 0.01 from none."""
 
 PAST_WINDOWS = (10, 100, 1000)
 """Lengths of the averages over the recent past, in samples."""
 
 
 def some_pairs(data: Trajectories, scales: Scales, period: float | None) -> Iterator[Chunk]:
-    """Pairs of consecutive samples: all, or about `PAIRS_FOR_CORRELATION` in chunks spread over the record."""
+    """Yield about `PAIRS_FOR_CORRELATION` pairs of consecutive samples, spread over the record.
+
+    Parameters
+    ----------
+    data : trajectories of one variable
+    scales : scales of the variable
+    period : period of an angle [state]; None on the line
+    """
     every = max(1, data.n_increments // PAIRS_FOR_CORRELATION)
     return chunks(data, scales, block_edges(data, 1), period=period, every=every)
 
 
 def check_consecutive_samples(walk: Iterator[Chunk], scales: Scales) -> float:
-    """Correlation of consecutive samples. Raises IndependentSamples where it is not positive: nothing is continuous then."""
+    """Return the correlation of consecutive samples.
+
+    Raises IndependentSamples where it is not positive: no path is continuous then."""
     mean = (scales.mean - scales.origin) / scales.unit
     n, product, square = 0, 0.0, 0.0
     for chunk in walk:
@@ -51,14 +61,16 @@ def check_consecutive_samples(walk: Iterator[Chunk], scales: Scales) -> float:
     limit = min(0.1, 3 / np.sqrt(n))
     if correlation < -limit:
         raise IndependentSamples(
-            f"Consecutive samples are negatively correlated ({correlation:.2f}): the series alternates. No diffusion in "
-            "continuous time has anticorrelated samples, so there is no drift or relaxation time to identify.",
+            f"Consecutive samples are negatively correlated ({correlation:.2f}): the time series "
+            "alternates. No diffusion in continuous time has anticorrelated samples, so there is "
+            "no drift or relaxation time to identify.",
             hints=("Check for a differenced series or an alternating instrument; sample faster.",),
         )
     if correlation < limit:
         raise IndependentSamples(
-            f"Consecutive samples are independent (correlation {correlation:.3f}): the sampling interval is far too coarse, "
-            "longer than the correlation time. Only the stationary distribution can be estimated from these samples.",
+            f"Consecutive samples are independent (correlation {correlation:.3f}): the sampling "
+            "interval is far too coarse, longer than the correlation time. Only the stationary "
+            "distribution can be estimated from these samples.",
             hints=("Sample several times within one relaxation time.",),
         )
     return correlation
@@ -68,10 +80,10 @@ def check_consecutive_samples(walk: Iterator[Chunk], scales: Scales) -> float:
 class ScoreTests:
     """Standard normal statistics of what the model leaves out.
 
-    trend          drift depends on the time since the trajectory's start
-    past           drift depends on the mean of the last samples, one entry a window
-    drift_stages   whether one drift holds in all stages of the record; None where that was not looked at
-    noise_stages   whether one diffusion does
+    trend          test of a drift that depends on the time since the trajectory's start
+    past           tests of a drift that depends on the mean of the last samples, by PAST_WINDOWS
+    drift_stages   test of one drift in all stages of the record; None where not made
+    noise_stages   test of one diffusion in all stages of the record; None where not made
     noise_levels   (STAGES,) diffusion in each stage over that of the model
     """
 
@@ -90,13 +102,21 @@ def score_tests(
     diffusion: Floats,
     longest: float,
 ) -> ScoreTests:
-    """Score tests with the library at the windows' first points as instruments, equations (M14) and (M24).
+    """Test what the model leaves out, equations (M14) and (M24).
 
-    drift, diffusion   (n_functions,) internal coefficients
-    longest            duration of the longest trajectory, in sampling intervals
+    The instruments are the library's functions at the first points of the windows.
+
+    Parameters
+    ----------
+    walk : windows
+    rule : sampling rule
+    library : terms
+    drift : (n_functions,) internal coefficients
+    diffusion : (n_functions,) internal coefficients
+    longest : duration of the longest trajectory [sampling intervals]
     """
     size, extra = library.internal_size, 1 + len(PAST_WINDOWS)
-    # Windows that share increments have correlated residuals, as far as they reach.
+    # Residuals of windows that share increments are correlated.
     reach = (rule.windows.n_points - 1) * rule.windows.stride if rule.overlapping else 0
     products, of_squares = np.zeros(2), np.zeros(2)
     of_drift, of_noise = StageSums.empty(size + extra, size), StageSums.empty(size, size)
@@ -110,7 +130,7 @@ def score_tests(
         of_noise.add(stage, functions, of_square, design)
         products += _lagged_products(residual, reach)
         of_squares += _lagged_products(of_square, reach)
-    # Their instruments hardly differ.
+    # The instruments of neighbouring windows hardly differ, so one factor serves all scores.
     inflations = [
         max(1 + 2 * p[1] / p[0], 0.05) if p[0] > 0 else 1.0 for p in (products, of_squares)
     ]
@@ -133,7 +153,7 @@ def score_tests(
 
 
 def _lagged_products(residual: Floats, reach: int) -> Floats:
-    """(2,) Σ r_n² and Σ_k Σ_n r_n r_{n+k} over the lags k = 1 … reach."""
+    """Return Σ r_n² and Σ_k Σ_n r_n r_{n+k} over the lags k = 1 … reach; (2,)."""
     sums = np.concatenate([[0.0], np.cumsum(residual)])
     n = np.arange(residual.size)
     following = sums[np.minimum(n + 1 + reach, residual.size)] - sums[n + 1]
@@ -141,9 +161,15 @@ def _lagged_products(residual: Floats, reach: int) -> Floats:
 
 
 def adjusted(scores: Floats, variance: Floats, slope: Floats, size: int, k: int) -> float:
-    """Statistic of instrument k with the effect of the coefficients, estimated with the first `size` instruments, taken out.
+    """Return the statistic of instrument k, less the effect of the estimated coefficients.
 
-    scores   (n,) Σ instrument · residual      variance   (n, n) of the scores      slope   (n, size) Σ instrument · design
+    Parameters
+    ----------
+    scores : (n,) Σ instrument · residual
+    variance : (n, n) covariance of the scores
+    slope : (n, size) Σ instrument · design
+    size : number of coefficients, estimated with the first `size` instruments
+    k : number of the instrument
     """
     projection, *_ = np.linalg.lstsq(slope[:size].T, slope[k], rcond=1e-12)
     combination = np.zeros(len(scores))
@@ -155,7 +181,9 @@ def adjusted(scores: Floats, variance: Floats, slope: Floats, size: int, k: int)
 
 
 def recent_past(left: Floats, follows: NDArray[np.bool_]) -> Floats:
-    """y_n minus the mean of the last m samples, 0 where the segment has not run that long; (n, len(PAST_WINDOWS))."""
+    """Return y_n minus the mean of the last m samples; (n, len(PAST_WINDOWS)) by m.
+
+    It is 0 where the segment is not yet m samples long."""
     index = np.arange(left.size)
     run = index - np.maximum.accumulate(np.where(follows, 0, index))
     total = np.concatenate([[0.0], np.cumsum(left)])

@@ -1,4 +1,4 @@
-"""Is the fitted diffusion tensor one, positive semi-definite, where data were seen?"""
+"""Check that the fitted diffusion tensor is positive semi-definite where the data are."""
 
 from dataclasses import dataclass
 
@@ -8,16 +8,17 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-6
-"""Of the smallest eigenvalue, over the largest mean diagonal: a degenerate tensor's zero is rounded."""
+"""Rounding of a zero eigenvalue of a degenerate tensor, over its mean diagonal."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Indefinite:
-    """Where the tensor has a negative eigenvalue, among the states looked at.
+    """States at which the tensor has a negative eigenvalue.
 
-    share      of the states
-    worst      (d,) the state with the lowest eigenvalue
-    low, high  (d,) corners of the smallest box that holds them all
+    share   share of all states that were checked
+    worst   (d,) state with the lowest eigenvalue
+    low     (d,) lower corner of the smallest box that holds these states
+    high    (d,) upper corner of the box
     """
 
     share: float
@@ -27,9 +28,13 @@ class Indefinite:
 
 
 def indefinite(states: Floats, functions: Floats, tensor: Floats) -> Indefinite | None:
-    """None where the tensor is positive semi-definite at all states.
+    """Find where the tensor has a negative eigenvalue; None where it has none at any state.
 
-    states   (n, d)      functions   (n, n_functions) at the states      tensor   (d, d, n_functions)
+    Parameters
+    ----------
+    states : (n, d)
+    functions : (n, n_functions) internal functions at the states
+    tensor : (d, d, n_functions) internal coefficients
     """
     a = np.einsum("pqk,nk->npq", tensor, functions, optimize=True)
     scale = np.sqrt(np.abs(np.einsum("npp->p", a)) / len(a))

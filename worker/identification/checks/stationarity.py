@@ -1,7 +1,8 @@
-"""Does one law hold from the beginning of the record to its end? The record is cut into stages, and each has to agree with all.
+"""Test of one drift and one diffusion from the beginning of the record to its end (M24).
 
-A score test, as in memory.py: in every stage the residuals are correlated with the library's first functions, less what an error
-of the coefficients would do. On a stationary record the sum of squares is χ², whatever drift and diffusion are (M24).
+The record is cut into stages. In each, a score test correlates the residuals with the library's
+first functions, less the effect of an error of the coefficients. Under the null hypothesis, a
+stationary record, the sum of squares is χ², whatever drift and diffusion are.
 """
 
 from dataclasses import dataclass
@@ -16,15 +17,15 @@ STAGES = 8
 """Stretches of time of equal length since the trajectory's start."""
 
 FUNCTIONS = 2
-"""Of the library that are looked at in every stage: level and slope."""
+"""Number of the library's functions that are tested in every stage: level and slope."""
 
 
 @dataclass(frozen=True, slots=True)
 class Homogeneity:
-    """How well the stages agree.
+    """Agreement of the stages with one model.
 
-    z       standard normal equivalent of χ²: large where they do not
-    excess  (χ² − degrees of freedom) / 2, what a model with a law for every stage would gain in log-likelihood
+    z        standard normal equivalent of χ²: large where they disagree
+    excess   (χ² − degrees of freedom) / 2: gain in log-likelihood of a model for every stage
     """
 
     z: float
@@ -33,12 +34,13 @@ class Homogeneity:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StageSums:
-    """Sums over the windows of each stage for one kind of residual r, that of the drift or that of the diffusion. The first of
-    the n instruments f are the library's functions.
+    """Sums over the windows of each stage for the residuals r of the drift, or of the diffusion.
+
+    The first of the n instruments f are the library's functions.
 
     score      (STAGES, n)         Σ f r
     variance   (STAGES, n, n)      Σ f fᵀ r²
-    slope      (STAGES, n, size)   Σ f gᵀ, g what multiplies the coefficients in a window
+    slope      (STAGES, n, size)   Σ f gᵀ, with g the factors of the coefficients in a window
     """
 
     score: Floats
@@ -47,12 +49,21 @@ class StageSums:
 
     @classmethod
     def empty(cls, n: int, size: int) -> "StageSums":
+        """Make sums over no windows."""
         return cls(np.zeros((STAGES, n)), np.zeros((STAGES, n, n)), np.zeros((STAGES, n, size)))
 
     def add(
         self, stage: NDArray[np.int64], instruments: Floats, residual: Floats, design: Floats
     ) -> None:
-        """stage and residual (n_windows,), instruments (n_windows, n), design (n_windows, size)."""
+        """Add windows.
+
+        Parameters
+        ----------
+        stage : (n_windows,) numbers of their stages
+        instruments : (n_windows, n)
+        residual : (n_windows,)
+        design : (n_windows, size) factors of the coefficients
+        """
         present = np.flatnonzero(np.bincount(stage, minlength=STAGES))
         for k in present:
             rows = slice(None) if len(present) == 1 else stage == k
@@ -62,7 +73,10 @@ class StageSums:
             self.slope[k] += instruments[rows].T @ design[rows]
 
     def homogeneity(self, inflation: float = 1.0) -> Homogeneity:
-        """χ² of the stages' scores. `inflation` of their variance where neighbouring residuals are correlated."""
+        """Test the scores of the stages by χ².
+
+        inflation   factor of their variance, where neighbouring residuals are correlated
+        """
         size = self.slope.shape[2]
         looked_at = np.arange(min(FUNCTIONS, size))
         score, variance, slope = (
@@ -88,7 +102,7 @@ class StageSums:
         values, vectors = np.linalg.eigh(
             matrix[np.ix_(known, known)] / np.outer(scale[known], scale[known])
         )
-        # The stages' scores add up to nothing: as many directions as functions are empty.
+        # The stages' scores add up to zero: one direction for each function is empty.
         keep = values > 1e-8 * values[-1]
         chi_squared, freedom = (
             float(np.sum((vectors[:, keep].T @ normal) ** 2 / values[keep])),
@@ -97,8 +111,7 @@ class StageSums:
         return Homogeneity(_normal_equivalent(chi_squared, freedom), (chi_squared - freedom) / 2)
 
     def levels(self, coefficients: Floats) -> Floats:
-        """(STAGES,) what was seen over what the coefficients expect, from the first function, a constant; NaN where there is
-        nothing."""
+        """Return observed over expected by the first function, 1; NaN without data; (STAGES,)."""
         expected = self.slope[:, 0] @ coefficients
         seen = self.score[:, 0] + expected
         return np.asarray(
@@ -107,11 +120,11 @@ class StageSums:
 
 
 def stage_of(elapsed: Floats, longest: float) -> NDArray[np.int64]:
-    """(n,) number of the stage; `longest` is the longest trajectory's duration, in the same unit."""
+    """Return the number of each stage; `longest` is the longest trajectory's duration."""
     return np.clip(np.floor(elapsed * (STAGES / longest)), 0, STAGES - 1).astype(np.int64)
 
 
 def _normal_equivalent(chi_squared: float, freedom: int) -> float:
-    """The standard normal value that is exceeded as rarely."""
+    """Return the standard normal value with the same tail probability."""
     tail = float(gammaincc(freedom / 2, chi_squared / 2))
     return float(-ndtri(tail)) if tail > 1e-300 else float(np.sqrt(chi_squared))

@@ -1,4 +1,4 @@
-"""How often the data went from one well to another: what an escape time rests on."""
+"""Transitions of the data between wells, on which an escape time rests."""
 
 import numpy as np
 
@@ -6,9 +6,13 @@ from worker.identification.data.trajectories import CHUNK, Trajectories
 
 
 def count_crossings(data: Trajectories, low: float, high: float) -> int:
-    """Passages from x ≤ low to x ≥ high or back, inside trajectories; between two trajectories nothing crosses.
+    """Count passages from x ≤ low to x ≥ high or back, inside trajectories.
 
-    low, high   e.g. the bottoms of two neighbouring wells [state]
+    Parameters
+    ----------
+    data : trajectories of one variable
+    low : lower state, such as the bottom of a well [state]
+    high : higher state, such as the bottom of the next well [state]
     """
     count, side, trajectory = 0, 0, None
     for start, stop, number in data.segments:
