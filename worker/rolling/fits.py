@@ -23,9 +23,9 @@ from worker.rolling.windows import MovingWindows
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WindowFit:
-    """Drift and diffusion of one window, in internal units; None where it does not tell them.
+    """Drift and diffusion of one window, in internal units; None where it does not determine them.
 
-    n_windows   increments that it rests on
+    n_windows   number of increments in the window
     """
 
     n_windows: int
@@ -34,7 +34,14 @@ class WindowFit:
 
 
 def fits_of(problem: Problem, identified: Fit, windows: MovingWindows) -> Iterator[WindowFit]:
-    """One fit a window, equation (M37): the sums of every piece are taken once, and those of a window are their sum."""
+    """Yield the fit of each window, equation (M37), from sums that are taken once for each piece.
+
+    Parameters
+    ----------
+    problem : data, library and kernels of the whole time series
+    identified : fit to the whole time series, whose terms are kept
+    windows : windows
+    """
     rule = identified.rule
     pieces = [
         gather_for(replace(problem, edges=windows.edges[i : i + 2]), rule)
@@ -63,7 +70,7 @@ def _fit(
 
 
 def _weights(problem: Problem, identified: Fit, statistics: KernelStatistics) -> Weights:
-    """From the window's own increments; through noise as the whole record's model has them."""
+    """Return weights from the window's increments; with noise, from the whole series' model."""
     if identified.rule.noise is not None:
         return weights_through_noise(
             problem, statistics, identified, identified.rule.noise.variance

@@ -12,12 +12,12 @@ from worker.identification.data.trajectories import Scales
 from worker.identification.selection.best_subset import Estimate
 
 POINTS = 400
-"""At which the drift's sign is looked at."""
+"""Points at which the sign of the drift is evaluated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A fixed point; its error is the drift's there over its slope [state]."""
+    """Fixed point of a window; its error is that of the drift over the drift's slope [state]."""
 
     at: float
     std_error: float
@@ -27,7 +27,15 @@ class Place:
 def places_of(
     models: Sequence[DiffusionProcess], drifts: Sequence[Estimate], library: Library, scales: Scales
 ) -> list[tuple[Place, ...]]:
-    """Of each model, whose drift was estimated so."""
+    """Return the fixed points of each model in the range of the data.
+
+    Parameters
+    ----------
+    models : model of each window
+    drifts : its drift's estimate
+    library : terms
+    scales : scales of the variable
+    """
     points = np.linspace(scales.low, scales.high, POINTS)
     found = [roots(model, points, values(model.b, points)) for model in map(scalar_view, models)]
     functions = library.internal(

@@ -13,7 +13,7 @@ from worker.identification.symbolic_process import SymbolicProcess
 
 Floats = NDArray[np.float64]
 Neighbourhood = tuple[SymbolicProcess, ...]
-"""A window's own model, then along each direction of its covariance that below and that above."""
+"""A window's model, then two models, below and above, along each direction of its covariance."""
 
 
 def neighbourhood_of(
@@ -23,12 +23,21 @@ def neighbourhood_of(
     scales: Scales,
     bounds: tuple[float, float],
 ) -> Neighbourhood:
-    """The models around the estimate of one window."""
+    """Make the models around the estimate of one window.
+
+    Parameters
+    ----------
+    drift : estimate
+    diffusion : estimate
+    library : terms
+    scales : scales of the variable
+    bounds : ends of the domain [state]
+    """
     return tuple(process_of(library, b, a, scales, bounds) for b, a in _around(drift, diffusion))
 
 
 def _around(drift: Estimate, diffusion: Estimate) -> Iterator[tuple[Floats, Floats]]:
-    """Drift and diffusion along the internal functions."""
+    """Yield drift and diffusion along the internal functions."""
     b, a = drift.internal, diffusion.internal
     yield b, a
     for column in _columns(drift):

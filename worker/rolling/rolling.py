@@ -1,6 +1,7 @@
-"""Start reading here: one record, a window moved along it, and the model, wells and spectral gap of every window.
+"""Models of windows moved along one time series: fixed points, spectral gaps and their trend.
 
-Terms, kernels and sampling rule are those of the whole record; coefficients are the window's own.
+Terms, kernels and sampling rule are those of the whole time series; coefficients are the window's
+own. Read `roll` first.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,13 +24,13 @@ from worker.rolling.trend import Trend, trend_of
 from worker.rolling.windows import MovingWindows
 
 SIGNIFICANT = 3.0
-"""Standard errors of the slope from which the gap is said to change: by chance once in 370 stationary records."""
+"""Standard errors from which a slope is significant; one false alarm in 370 stationary records."""
 NOT_TOLD = "the window has too few increments to determine its coefficients"
 
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """Of one term, in the data's units; None where the window does not tell it."""
+    """Coefficient of a term, in the data's units; None where the window does not determine it."""
 
     term: str
     value: float | None
@@ -38,10 +39,10 @@ class Coefficient:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What one window says.
+    """Model of one window.
 
-    begin, end     [time]
-    n_increments   that it rests on
+    begin, end     first and last time of the window [time]
+    n_increments   number of increments in it
     """
 
     begin: float
@@ -57,11 +58,11 @@ class Window:
 class Rolling:
     """All windows, in order of time.
 
-    trend          of log λ₁; None with too few windows that share no sample
-    trend_reason   why there is none
-    rule           name of the sampling rule
-    dt             median sampling interval [time]
-    noise_variance of the measurement noise that was corrected for [state²]
+    trend            trend of log λ₁; None with too few windows that share no sample
+    trend_reason     reason why there is no trend
+    rule             name of the sampling rule
+    dt               median sampling interval [time]
+    noise_variance   variance of the measurement noise that was corrected for [state²]
     """
 
     windows: tuple[Window, ...]
@@ -81,7 +82,16 @@ def roll(
     noise: NoiseHandling = "auto",
     bounds: tuple[float, float] = (-np.inf, np.inf),
 ) -> Rolling:
-    """Identify the whole record, then every window on its terms. Raises IdentificationError."""
+    """Identify the whole time series, then every window with its terms. Raises IdentificationError.
+
+    Parameters
+    ----------
+    problem : data, library and kernels
+    windows : windows
+    rule : name of the sampling rule; `auto` lets the residuals decide
+    noise : treatment of measurement noise
+    bounds : ends of the domain [state]
+    """
     identified = identify(problem, rule, noise)
     check_paths(identified)
     problem = replace(
@@ -160,7 +170,8 @@ def _trend(found: Sequence[Window], windows: MovingWindows) -> tuple[Trend | Non
         return trend, None
     return (
         None,
-        f"{len(known)} non-overlapping windows have a spectral gap, and a trend needs 4: use shorter windows",
+        f"{len(known)} non-overlapping windows have a spectral gap, and a trend needs 4: use "
+        "shorter windows",
     )
 
 
@@ -170,8 +181,9 @@ def _findings(found: Sequence[Window], trend: Trend | None) -> Iterator[Finding]
         closes = trend.slope < 0
         yield Finding(
             "gap-closing" if closes else "gap-opening",
-            f"The spectral gap {'falls' if closes else 'grows'} over time, by a factor of {factor:.3g} from the first window to "
-            f"the last ({abs(trend.z):.1f} standard errors): the process "
+            f"The spectral gap {'falls' if closes else 'grows'} over time, by a factor of "
+            f"{factor:.3g} from the first window to the last ({abs(trend.z):.1f} standard errors): "
+            "the process "
             + (
                 "relaxes more and more slowly, as before a transition."
                 if closes
@@ -184,7 +196,7 @@ def _findings(found: Sequence[Window], trend: Trend | None) -> Iterator[Finding]
         reason = without[0].gap.reason
         yield Finding(
             "windows-without-gap",
-            f"{len(without)} of {len(found)} windows have no spectral gap; the first begins at {without[0].begin:g}: {reason}. "
-            "Try longer windows (windows.length) or fewer terms.",
+            f"{len(without)} of {len(found)} windows have no spectral gap; the first begins at "
+            f"{without[0].begin:g}: {reason}. Try longer windows (windows.length) or fewer terms.",
             {"count": len(without)},
         )

@@ -1,4 +1,4 @@
-"""Does the gap close? A straight line through log λ of windows that share no sample, equation (M39)."""
+"""Trend of the gap: a straight line through log λ of windows that share no sample (M39)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,18 +7,18 @@ import numpy as np
 from scipy.special import gammaincc
 
 FEWEST = 4
-"""Windows for a line with something left over to judge it by."""
+"""Fewest windows for a line and a test of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trend:
     """log λ = level + slope · t, by weighted least squares.
 
-    slope       [1/time]; negative where the gap closes
-    std_error   of it, from the errors of the windows alone
-    span        between the middles of the first and the last window [time]
-    p_value     of the windows' scatter around the line: small where no straight line describes them
-    n_windows   that it rests on
+    slope       slope of the line [1/time]; negative where the gap closes
+    std_error   standard error of the slope, from the errors of the windows alone
+    span        time between the middles of the first and the last window [time]
+    p_value     significance of the windows' scatter under the null hypothesis of a straight line
+    n_windows   number of windows
     """
 
     slope: float
@@ -29,22 +29,25 @@ class Trend:
 
     @property
     def z(self) -> float:
-        """slope / std_error."""
+        """Slope over its standard error."""
         return self.slope / self.std_error
 
     @property
     def change(self) -> float:
-        """Of log λ over the span."""
+        """Change of log λ over the span."""
         return self.slope * self.span
 
 
 def trend_of(
     times: Sequence[float], log_rates: Sequence[float], std_errors: Sequence[float]
 ) -> Trend | None:
-    """The line through windows that are independent; None for fewer than four, or all at one time.
+    """Fit a line to independent windows; None for fewer than four, or all at one time (M39).
 
-    times        (n,) middles of the windows [time]
-    std_errors   (n,) of the log rates, positive
+    Parameters
+    ----------
+    times : (n,) middles of the windows [time]
+    log_rates : (n,) log λ
+    std_errors : (n,) standard errors of the log rates, positive
     """
     if len(times) < FEWEST:
         return None
