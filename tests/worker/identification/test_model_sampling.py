@@ -1,4 +1,4 @@
-"""Models drawn around the estimate hold what is not known of the coefficients, of the sampling rule and of the support."""
+"""Drawn models cover the uncertainty of coefficients, sampling rule and support."""
 
 import numpy as np
 import pytest
