@@ -16,7 +16,7 @@ from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.regions import Place, Region
 from worker.generator.uncertainty.confidence_intervals import confidence_intervals
 from worker.generator.uncertainty.intervals import Intervals
-from worker.identification.checks.well_transitions import count_crossings
+from worker.identification.checks.visited_states import count_crossings
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.findings import (
     Finding,

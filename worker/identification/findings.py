@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar.terms import variable_name
-from worker.identification.checks.circle_coverage import empty_arc
 from worker.identification.checks.markov_tests import ScoreTests
-from worker.identification.checks.positivity import indefinite
 from worker.identification.checks.reflecting_boundaries import Walls
 from worker.identification.checks.scalar_residuals import SIGNIFICANT, ResidualMoments, ResidualSums
+from worker.identification.checks.visited_states import empty_arc, indefinite
 from worker.identification.data.library import Library
 from worker.identification.data.nonpolynomial_terms import dependences
 from worker.identification.data.trajectories import Trajectories

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from scipy.special import gammaincc
 
 from worker.identification.data.library import Library
 from worker.identification.estimation.estimator import NoiseHandling, identify
@@ -16,16 +17,21 @@ from worker.identification.estimation.problem import Problem
 from worker.identification.findings import Finding, check_paths
 from worker.identification.selection.best_subset import Estimate
 from worker.identification.sums.rules import RuleName
-from worker.rolling.fits import fits_of
-from worker.rolling.fixed_points import Place, places_of
-from worker.rolling.perturbed_models import neighbourhood_of
 from worker.rolling.spectral_gaps import Gap, gaps_of
-from worker.rolling.trend import Trend, trend_of
+from worker.rolling.window_models import (
+    EstimatedFixedPoint,
+    fits_of,
+    fixed_points_of,
+    neighbourhood_of,
+)
 from worker.rolling.windows import MovingWindows
+
+FEWEST = 4
+"""Fewest windows for a line and a test of it."""
 
 SIGNIFICANT = 3.0
 """Standard errors from which a slope is significant; one false alarm in 370 stationary records."""
-NOT_TOLD = "the window has too few increments to determine its coefficients"
+UNDETERMINED = "the window has too few increments to determine its coefficients"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +44,7 @@ class Coefficient:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class WindowModel:
     """Model of one window.
 
     begin, end     first and last time of the window [time]
@@ -50,8 +56,36 @@ class Window:
     n_increments: int
     drift: tuple[Coefficient, ...]
     diffusion: tuple[Coefficient, ...]
-    fixed_points: tuple[Place, ...]
+    fixed_points: tuple[EstimatedFixedPoint, ...]
     gap: Gap
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """log λ = level + slope · t, by weighted least squares.
+
+    slope       slope of the line [1/time]; negative where the gap closes
+    std_error   standard error of the slope, from the errors of the windows alone
+    span        time between the middles of the first and the last window [time]
+    p_value     significance of the windows' scatter under the null hypothesis of a straight line
+    n_windows   number of windows
+    """
+
+    slope: float
+    std_error: float
+    span: float
+    p_value: float
+    n_windows: int
+
+    @property
+    def z(self) -> float:
+        """Slope over its standard error."""
+        return self.slope / self.std_error
+
+    @property
+    def change(self) -> float:
+        """Change of log λ over the span."""
+        return self.slope * self.span
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +99,7 @@ class Rolling:
     noise_variance   variance of the measurement noise that was corrected for [state²]
     """
 
-    windows: tuple[Window, ...]
+    windows: tuple[WindowModel, ...]
     trend: Trend | None
     trend_reason: str | None
     rule: str
@@ -99,18 +133,18 @@ def roll(
     )
     library, scales = problem.library, problem.scales
     fits = list(fits_of(problem, identified, windows))
-    told = {
+    determined = {
         i: (fit.drift, fit.diffusion)
         for i, fit in enumerate(fits)
         if fit.drift is not None and fit.diffusion is not None
     }
-    near = [neighbourhood_of(*fit, library, scales, bounds) for fit in told.values()]
-    gaps = dict(zip(told, gaps_of(near, (scales.low, scales.high)), strict=True))
-    places = dict(
+    near = [neighbourhood_of(*fit, library, scales, bounds) for fit in determined.values()]
+    gaps = dict(zip(determined, gaps_of(near, (scales.low, scales.high)), strict=True))
+    fixed_points = dict(
         zip(
-            told,
-            places_of(
-                [models[0] for models in near], [b for b, _ in told.values()], library, scales
+            determined,
+            fixed_points_of(
+                [models[0] for models in near], [b for b, _ in determined.values()], library, scales
             ),
             strict=True,
         )
@@ -122,15 +156,15 @@ def roll(
     found = []
     for i, fit in enumerate(fits):
         found.append(
-            Window(
+            WindowModel(
                 *windows.span(i),
                 n_increments=fit.n_windows,
                 drift=_coefficients(library, drift, fit.drift, scales.unit / scales.time),
                 diffusion=_coefficients(
                     library, diffusion, fit.diffusion, scales.unit**2 / scales.time
                 ),
-                fixed_points=places.get(i, ()),
-                gap=gaps.get(i, Gap(None, reason=NOT_TOLD)),
+                fixed_points=fixed_points.get(i, ()),
+                gap=gaps.get(i, Gap(None, reason=UNDETERMINED)),
             )
         )
     trend, reason = _trend(found, windows)
@@ -159,8 +193,32 @@ def _coefficients(
     )
 
 
-def _trend(found: Sequence[Window], windows: MovingWindows) -> tuple[Trend | None, str | None]:
-    known = [found[i] for i in windows.apart() if found[i].gap.std_error]
+def trend_of(
+    times: Sequence[float], log_rates: Sequence[float], std_errors: Sequence[float]
+) -> Trend | None:
+    """Fit a line to independent windows; None for fewer than four, or all at one time (M39).
+
+    Parameters
+    ----------
+    times : (n,) middles of the windows [time]
+    log_rates : (n,) log λ
+    std_errors : (n,) standard errors of the log rates, positive
+    """
+    if len(times) < FEWEST:
+        return None
+    t, y, weight = np.asarray(times), np.asarray(log_rates), 1 / np.square(std_errors)
+    middle = np.average(t, weights=weight)
+    spread = float(np.sum(weight * (t - middle) ** 2))
+    if not spread > 0:
+        return None
+    slope = float(np.sum(weight * (t - middle) * y) / spread)
+    left = y - np.average(y, weights=weight) - slope * (t - middle)
+    p_value = float(gammaincc((len(t) - 2) / 2, float(np.sum(weight * left**2)) / 2))
+    return Trend(slope, float(1 / np.sqrt(spread)), float(np.ptp(t)), p_value, len(t))
+
+
+def _trend(found: Sequence[WindowModel], windows: MovingWindows) -> tuple[Trend | None, str | None]:
+    known = [found[i] for i in windows.disjoint() if found[i].gap.std_error]
     trend = trend_of(
         [(w.begin + w.end) / 2 for w in known],
         [w.gap.log_rate for w in known if w.gap.log_rate is not None],
@@ -175,7 +233,7 @@ def _trend(found: Sequence[Window], windows: MovingWindows) -> tuple[Trend | Non
     )
 
 
-def _findings(found: Sequence[Window], trend: Trend | None) -> Iterator[Finding]:
+def _findings(found: Sequence[WindowModel], trend: Trend | None) -> Iterator[Finding]:
     if trend is not None and abs(trend.z) > SIGNIFICANT:
         factor = float(np.exp(abs(trend.change)))
         closes = trend.slope < 0

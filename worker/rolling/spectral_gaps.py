@@ -21,7 +21,7 @@ from worker.generator.line.domain.positive_diffusion import reflecting_interval
 from worker.generator.line.perturbed_model import NearOnTheLine
 from worker.generator.process import DiffusionProcess, scalar_view
 from worker.generator.quantities.report import Range
-from worker.rolling.perturbed_models import Neighbourhood
+from worker.rolling.window_models import Neighbourhood
 
 MODELS_A_REFERENCE = 350
 """Number of models that are analysed on the panels of one; so many neighbours are similar."""

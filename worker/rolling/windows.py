@@ -39,12 +39,14 @@ class MovingWindows:
         pieces = self.pieces(window)
         return float(self.times[pieces.start]), float(self.times[pieces.stop])
 
-    def apart(self) -> range:
+    def disjoint(self) -> range:
         """Return the windows that have no sample in common."""
         return range(0, self.count, -(-self.per_window // self.per_step))
 
 
-def along(data: Trajectories, count: int, length: float | None, share: float) -> MovingWindows:
+def moving_windows(
+    data: Trajectories, count: int, length: float | None, share: float
+) -> MovingWindows:
     """Place windows from the first sample to the last.
 
     Parameters

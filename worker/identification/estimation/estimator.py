@@ -24,9 +24,8 @@ from worker.identification.estimation.cell_equations import (
 from worker.identification.estimation.components import Equations, coarse_coefficients, solve
 from worker.identification.estimation.direct_equations import JointEquations, joint_equations_of
 from worker.identification.estimation.fit import Fit, Solution
-from worker.identification.estimation.problem import Problem, completed
-from worker.identification.estimation.scalar_kernel_choice import choose_kernels
-from worker.identification.estimation.thinning import at_longer_steps
+from worker.identification.estimation.kernel_choice import choose_kernels
+from worker.identification.estimation.problem import Problem, at_longer_steps, completed
 from worker.identification.selection.support_selection import simplest
 from worker.identification.sums.kernel_statistics import KernelStatistics
 from worker.identification.sums.measurement_noise import MeasurementNoise

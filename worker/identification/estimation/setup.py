@@ -17,9 +17,8 @@ from worker.identification.data.variables import check_independent, check_unwrap
 from worker.identification.data.windows import Space, measure_space
 from worker.identification.errors import DimensionNotSupported, InvalidLibrary
 from worker.identification.estimation.estimator import NoiseHandling
-from worker.identification.estimation.kernel_grid import make_grid
-from worker.identification.estimation.problem import Problem, Structure
-from worker.identification.estimation.scalar_kernel_choice import choose_instruments
+from worker.identification.estimation.kernel_choice import choose_instruments
+from worker.identification.estimation.problem import Problem, Structure, make_grid
 from worker.identification.selection.criteria import BIC, Criterion
 from worker.identification.sums.block_sums import Summing, sums_here
 from worker.identification.sums.instruments import Instruments, make_instruments

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from worker.identification.estimation.coefficient_intervals import confidence_interval
+from worker.identification.model_sampling import confidence_interval
 
 
 def _coverage(shift: float, truth: float, confidence: float = 0.95) -> float:

@@ -20,9 +20,8 @@ from worker.identification.equations.relative_efficiency import variance_over_bo
 from worker.identification.estimation.cell_equations import Weights, first_weights, gather_for
 from worker.identification.estimation.estimator import identify
 from worker.identification.estimation.fit import Fit
-from worker.identification.estimation.kernel_grid import make_grid
-from worker.identification.estimation.problem import Problem
-from worker.identification.estimation.scalar_kernel_choice import choose_kernels, judge
+from worker.identification.estimation.kernel_choice import choose_kernels, judge
+from worker.identification.estimation.problem import Problem, make_grid
 from worker.identification.findings import findings
 from worker.identification.selection.cross_validation import (
     Candidate,

@@ -9,8 +9,8 @@ from benchmarks.simulation import simulate_system
 from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import Trajectories, from_arrays
 from worker.identification.data.windows import measure_space
+from worker.identification.estimation.kernel_choice import choose_instruments
 from worker.identification.estimation.problem import Problem
-from worker.identification.estimation.scalar_kernel_choice import choose_instruments
 from worker.identification.sums.instruments import Instruments, make_instruments
 
 PLANE = (None, None)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from worker.identification.checks.positivity import indefinite
+from worker.identification.checks.visited_states import indefinite
 from worker.identification.data.library import make_library
 from worker.identification.data.trajectories import (
     PAIRS,

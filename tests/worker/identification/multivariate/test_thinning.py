@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.simulation import simulate_system
 from worker.identification.data.trajectories import Trajectories
-from worker.identification.estimation.thinning import thinned
+from worker.identification.estimation.problem import thinned
 from worker.identification.findings import findings
 
 TAU = 0.05

@@ -139,16 +139,16 @@ def choose_instruments(problem: Problem, make: Callable[[int], Instruments]) -> 
         1,
     )
     variance = LocalVariance.of_sample(sample, problem.joint_instruments)
-    together = _Together(candidates, variance, problem.library)
+    all_instruments = _AllInstruments(candidates, variance, problem.library)
     windows = walk(problem, TRAPEZOID, N_BLOCKS, every_chunk=max(1, n // WINDOWS_FOR_SCORES))
-    statistics = gather(windows, problem.space, together, TRAPEZOID)
+    statistics = gather(windows, problem.space, all_instruments, TRAPEZOID)
     assert statistics is not None, "the sample has windows, so the record has"
     folds = folds_of(statistics.products.columns)
     if len(folds) < FEWEST_FOLDS:
         return replace(problem, choice=KernelChoice((), None, len(folds)))
     parts = [
         WindowProducts(folds[:, a:b], statistics.products.layout)
-        for a, b in pairwise(together.ends)
+        for a, b in pairwise(all_instruments.ends)
     ]
     d = problem.space.dimension
     judged = [
@@ -189,7 +189,7 @@ class LocalVariance:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Together:
+class _AllInstruments:
     """Instruments of all candidates, and g/ω_p of the held-out score of every variable."""
 
     candidates: tuple[Instruments, ...]
