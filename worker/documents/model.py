@@ -11,8 +11,8 @@ from worker.comparison.autocorrelation import Autocorrelation
 from worker.comparison.compare import Comparison
 from worker.documents.numbers import number
 from worker.identification.checks.scalar_residuals import ResidualMoments
-from worker.identification.estimation.coefficient_intervals import confidence_interval
 from worker.identification.identified_model import ComponentFit, IdentifiedModel
+from worker.identification.model_sampling import confidence_interval
 from worker.identification.selection.best_subset import Curve
 from worker.identification.selection.cross_validation import KernelChoice
 from worker.identification.symbolic_process import expression

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from worker.identification.data.preconditions import check_independent, check_unwrapped
 from worker.identification.data.trajectories import from_arrays
-from worker.identification.data.variables import check_independent, check_unwrapped
 from worker.identification.errors import CollinearVariables, WrappedVariable
 
 

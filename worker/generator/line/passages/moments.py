@@ -1,4 +1,4 @@
-"""How much a first-passage time varies from one passage to the next."""
+"""Mean and standard deviation of first-passage times, exact by quadrature."""
 
 import numba as nb
 import numpy as np
@@ -10,18 +10,85 @@ from worker.generator.line.passages.distribution import RISE, rise_on_the_way
 from worker.generator.line.passages.transform import oriented
 from worker.generator.process import FloatArray
 from worker.generator.quantities.boundary import End
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.passages import Timing
 
 RESOLVED = 0.1
-"""Change of the logarithm of a variance on doubling the cells up to which its error can be extrapolated."""
+"""Change of the logarithm of a variance on doubling the cells up to which its error can be
+extrapolated."""
+
+
+def mean_time(cells: Cells, ends: tuple[End, End], start: float, to: float) -> Timing:
+    """Return the mean first-passage time from `start` to `to`, in either direction.
+
+    Parameters
+    ----------
+    cells : finite volumes
+    ends : lower and upper end, classified
+    start, to : edges of the cells, or beyond them [state]
+    """
+    for point in (start, to):
+        if not ends[0].at <= point <= ends[1].at:
+            return Timing(
+                None, f"x = {point:g} lies outside the domain [{ends[0].at:g}, {ends[1].at:g}]"
+            )
+    if start == to:
+        return Timing(0.0)
+    behind, ahead = ends if start < to else ends[::-1]
+    if to == ahead.at and ahead.kind in ("natural", "entrance"):
+        return Timing(None, f"the end x = {to:g} of the domain is never reached")
+    if behind.problem is not None:
+        return Timing(
+            None,
+            f"the mean time is infinite, or x = {to:g} may never be reached: {behind.problem} "
+            f"{behind.place}",
+        )
+    # Points beyond the cells: the density there is below any floating number, or they are the open
+    # ends themselves.
+    if not all(
+        cells.edges[0] <= point <= cells.edges[-1] or point in (ends[0].at, ends[1].at)
+        for point in (start, to)
+    ):
+        return Timing(
+            None,
+            "the passage leaves the range where the density is above e^-2000 of its peak; its "
+            "time exceeds any floating-point "
+            "number",
+        )
+    log_time = log_mean_time(cells, start, to)
+    if to == ahead.at:
+        log_time = np.logaddexp(
+            log_time, np.logaddexp.reduce(cells.log_node_mass) + cells.gaps[ends.index(ahead)]
+        )
+    return Timing.from_log(float(log_time))
+
+
+def log_mean_time(cells: Cells, start: float, to: float) -> FloatArray:
+    """Return (...) the log of the mean time between two edges of the cells, equation (G14).
+
+    Parameters
+    ----------
+    cells : finite volumes of (...) models
+    start, to : edges of the cells [state]
+    """
+    first, last = sorted((cells.edge_at(start), cells.edge_at(to)))
+    if start < to:
+        terms = np.logaddexp(cells.log_below[..., :-1], cells.log_left)
+    else:
+        terms = np.logaddexp(cells.log_above[..., 1:], cells.log_right)
+    return np.asarray(np.logaddexp.reduce((terms + cells.log_resistance)[..., first:last], axis=-1))
 
 
 def standard_deviation(
     cells: Cells, ends: tuple[End, End], start: float, to: float, mean: Timing
 ) -> Timing:
-    """Of the passage whose mean time is given, equation (G28), to 1e-6; `cells` are an even number.
+    """Return the standard deviation of a first-passage time, equation (G28), to 1e-6.
 
-    Both points are edges of the cells, or a reached end of the domain.
+    Parameters
+    ----------
+    cells : an even number of cells
+    ends : lower and upper end, classified
+    start, to : edges of the cells, or an end of the domain that is reached [state]
+    mean : mean of the first-passage time
     """
     if mean.log_value is None:
         return mean
@@ -39,7 +106,13 @@ def standard_deviation(
 
 
 def cells_for_deviation(landscape: Landscape, start: float, to: float) -> Cells:
-    """Cells that resolve it, an even number; both points are edges of panels."""
+    """Return an even number of cells that resolve the deviation.
+
+    Parameters
+    ----------
+    landscape : panels
+    start, to : edges of panels [state]
+    """
     rise = rise_on_the_way(landscape, min(start, to), max(start, to))
     return cut_into_cells(
         landscape, 2 ** np.ceil(np.log2(np.clip(rise / RISE, 32, 1024))).astype(np.int64)
@@ -52,7 +125,10 @@ def _extrapolated(fine: FloatArray | float, coarse: FloatArray | float) -> Float
 
 
 def variance_diverges(behind: End) -> bool:
-    """Whether ∫ r M² does not converge at this end: π ~ |o|^power and a ~ |o|^growth make it ∫ |o|^(power − growth + 2)."""
+    """Return whether ∫ r M² does not converge at this end.
+
+    With π ~ |o|^power and a ~ |o|^growth it is ∫ |o|^(power − growth + 2).
+    """
     if behind.power is None or behind.growth is None:
         return False
     exponent = behind.power - behind.growth + 3
@@ -62,8 +138,10 @@ def variance_diverges(behind: End) -> bool:
 def _log_variance(
     cells: Cells, ends: tuple[End, End] | None, start: float, to: float
 ) -> FloatArray:
-    """(...) log of 2 ∫ r V over the passage with V = ∫ r M² up to there, M the mass before; r and π are taken for even within a
-    cell. Without `ends` both points are edges of the cells."""
+    """Return (...) log of 2 ∫ r V over the passage, V = ∫ r M² up to there, M the mass before.
+
+    r and π are taken for even within a cell. Without `ends` both points are edges of the cells.
+    """
     first, last, (r, before, near, mass) = oriented(cells, start, to)
     ahead = None if ends is None else ends[1] if start < to else ends[0]
     gap = (
@@ -87,9 +165,10 @@ def _log_double_integrals(
     first: int,
     log_gap: float,
 ) -> FloatArray:
-    """(m,) log of 2 ∫ r V from cell `first` on, from what each cell (m, n) has, in the direction of the passage.
+    """Return (m,) log of 2 ∫ r V from cell `first` on, with cells in the passage's direction.
 
-    V is kept per mass M before the point, which makes it a time, and times are kept per the longest r M: nothing overflows.
+    V is kept per mass M before the point, which makes it a time, and times are kept per the longest
+    r M: nothing overflows.
     """
     models, n = log_r.shape
     found = np.empty(models)

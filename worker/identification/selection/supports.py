@@ -1,7 +1,8 @@
 """Supports of raw terms as subspaces of the internal basis, with as many digits as that takes.
 
-{1, x, x³} far from the origin spans almost what {1, x, x²} spans. With more digits than the change of basis can lose the
-difference is never lost, and the rows of a reduced basis are far from parallel whatever the origin; equation (M12).
+{1, x, x³} far from the origin spans almost what {1, x, x²} spans. With more digits than the change
+of basis can lose the difference is never lost, and the rows of a reduced basis are far from
+parallel whatever the origin; equation (M12).
 """
 
 from collections.abc import Sequence
@@ -13,33 +14,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.data.library import Library
-from worker.identification.selection.exact.fixed_point_arithmetic import (
+from worker.identification.selection.gauss_jordan import (
     BITS,
     Digits,
+    Reduction,
     to_digits,
     to_integers,
+    unreduced,
 )
-from worker.identification.selection.exact.gauss_jordan import Reduction, unreduced
 
 Floats = NDArray[np.float64]
 Support = tuple[int, ...]
 
 EXHAUSTIVE_UP_TO = 11
-"""Size of a library up to which all supports are tried, and their bases kept; above, forward and backward steps."""
+"""Size of a library up to which all supports are tried and their bases kept.
+
+Above it supports are found by forward and backward steps.
+"""
 
 SPARE_BITS = 53 + 64
-"""Besides what the change of basis can lose: a float's, and some for rounding on the way."""
+"""Bits besides what the change of basis can lose: those of a float, and some for rounding."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Exact:
-    """A matrix (k, k) of many digits: integers times 2 to the power of each column."""
+    """Matrix (k, k) of many digits: integers times 2 to the power of each column."""
 
     integers: NDArray[np.object_]
     powers: tuple[int, ...]
 
     def floats(self) -> Floats:
-        """Rounded."""
+        """Round to floats."""
         columns = [
             [_scaled_by(v, power) for v in column]
             for column, power in zip(self.integers.T, self.powers, strict=True)
@@ -59,7 +64,7 @@ class SupportBasis:
     transform: Exact | Floats
 
     def raw_coefficients(self, values: Floats) -> Floats:
-        """Coefficients of the raw terms for coefficients along the rows: c = Mᵀ α."""
+        """Compute the coefficients of the raw terms from those along the rows: c = Mᵀ α."""
         if not isinstance(self.transform, Exact):
             return self.transform * values
         # Sums cancel by design, so none of their terms is rounded.
@@ -76,7 +81,7 @@ class SupportBasis:
         )
 
     def raw_covariance(self, covariance: Floats) -> Floats:
-        """Mᵀ Σ M."""
+        """Compute Mᵀ Σ M."""
         if not isinstance(self.transform, Exact):
             return covariance * np.outer(self.transform, self.transform)
         m = self.transform.floats()
@@ -88,14 +93,14 @@ def _scaled_by(integer: int, power: int) -> float:
 
 
 def support_basis(library: Library, support: Support) -> SupportBasis:
-    """A basis of a support's span whose rows are far from parallel.
+    """Return a basis of a support's span whose rows are far from parallel.
 
     Near the origin these are the terms themselves; else the reduced basis.
     """
     if library.near_origin:
         rows = library.scaled_terms[list(support)].reshape(len(support), library.internal_size)
         return SupportBasis(rows, 1 / library.term_scales[list(support)])
-    # Of a large library all would be gigabytes.
+    # All bases of a large library would take gigabytes.
     return (
         _kept(library, support)
         if library.size <= EXHAUSTIVE_UP_TO
@@ -105,10 +110,11 @@ def support_basis(library: Library, support: Support) -> SupportBasis:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Growing:
-    """A support, and what each further term would add to its span.
+    """Support, and what each further term would add to its span.
 
     rows     (k, n_functions)       a basis of the span
-    others   (K − k, n_functions)   of the other terms, in their order, what is not in the span (or the term itself), of order one
+    others   (K − k, n_functions)   of each other term, in order, what is not in the span (or the
+                                    term itself), of order one
     """
 
     library: Library
@@ -119,13 +125,13 @@ class Growing:
     reduced: Reduction | None
 
     def with_term(self, term: int) -> "Growing":
-        """One more."""
+        """Add one more term."""
         reduced = None if self.reduced is None else self.reduced.with_row(term)
         return _growing(self.library, tuple(sorted((*self.inside, term))), reduced)
 
 
 def growing(library: Library) -> Growing:
-    """From no term at all."""
+    """Start from no term at all."""
     return _growing(library, (), None if library.near_origin else _terms(library))
 
 
@@ -147,10 +153,10 @@ def _growing(library: Library, inside: Support, reduced: Reduction | None) -> Gr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shrinking:
-    """A support, and the functionals that read its terms' coefficients off coefficients along a basis.
+    """Support, and the functionals that read its terms' coefficients off those along a basis.
 
     rows          (k, n_functions)   a basis of the span
-    functionals   (k, k)   one row a term, of any scale
+    functionals   (k, k)             one row a term, of any scale
     """
 
     library: Library
@@ -160,14 +166,14 @@ class Shrinking:
     reduced: Reduction | None
 
     def without_term(self, term: int) -> "Shrinking":
-        """One less: of the functions of the span those whose coefficient of the term is zero."""
+        """Remove a term: keep the functions of the span whose coefficient of the term is zero."""
         inside = tuple(k for k in self.inside if k != term)
         reduced = None if self.reduced is None else self.reduced.with_row(self.library.places[term])
         return _shrinking(self.library, inside, reduced)
 
 
 def shrinking(library: Library) -> Shrinking:
-    """From all terms."""
+    """Start from all terms."""
     everything = tuple(range(library.size))
     return _shrinking(
         library, everything, None if library.near_origin else _functionals_of_terms(library)
@@ -188,7 +194,7 @@ def _shrinking(library: Library, inside: Support, reduced: Reduction | None) -> 
 
 
 def _with_identity(reduced: Reduction) -> Floats:
-    """The basis in all columns that may be pivots."""
+    """Return the basis in all columns that may be pivots."""
     inside = reduced.inside
     rows = np.zeros((len(inside), reduced.width))
     rows[:, reduced.columns[reduced.free]] = reduced.basis()
@@ -202,7 +208,10 @@ def _kept(library: Library, support: Support) -> SupportBasis:
 
 
 def _reduced_basis(library: Library, support: Support) -> SupportBasis:
-    """By elimination of the terms [R_S | I], or of the functionals of the terms that are not there, whichever is fewer."""
+    """Compute the reduced basis by elimination of the fewer rows.
+
+    They are the terms [R_S | I], or the functionals of the terms that are not there.
+    """
     if 2 * len(support) <= library.internal_size:
         return _from_terms(library, support)
     reduced = _functionals_of_terms(library).with_rows(
@@ -219,7 +228,7 @@ def _reduced_basis(library: Library, support: Support) -> SupportBasis:
 
 
 def _from_terms(library: Library, support: Support) -> SupportBasis:
-    """Of [R_S | I], by elimination in the first columns."""
+    """Compute the reduced basis from [R_S | I], by elimination in the first columns."""
     lost, k, terms = library.lost_bits, len(support), _precise_terms(library)
     length = terms.shape[1]
     point = BITS * (length - 1)
@@ -239,7 +248,7 @@ def _from_terms(library: Library, support: Support) -> SupportBasis:
 
 @lru_cache(maxsize=8)
 def _precise_terms(library: Library) -> Digits:
-    """R, its rows scaled, with twice the digits that can be lost."""
+    """Return R, its rows scaled, with twice the digits that can be lost."""
     rows = [_scaled(row) for row in library.change_of_basis]
     return unreduced(
         rows, SPARE_BITS + 2 * library.lost_bits, len(rows), library.internal_size
@@ -248,21 +257,24 @@ def _precise_terms(library: Library) -> Digits:
 
 @lru_cache(maxsize=8)
 def _powers_below(library: Library) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Powers of two by which the rows of R were scaled, and the functionals."""
+    """Return the powers of two by which the rows of R were scaled, and the functionals."""
     of_terms = tuple(_power_below(row) for row in library.change_of_basis)
     return of_terms, tuple(_power_below(row) for row in library.coefficient_functionals)
 
 
 @lru_cache(maxsize=8)
 def _terms(library: Library) -> Reduction:
-    """R, its rows scaled, and none of them in."""
+    """Return R, its rows scaled, and none of them in."""
     rows = [_scaled(row) for row in library.change_of_basis]
     return unreduced(rows, SPARE_BITS + library.lost_bits, len(rows), library.internal_size)
 
 
 @lru_cache(maxsize=8)
 def _functionals_of_terms(library: Library) -> Reduction:
-    """Rows of (R⁻¹)ᵀ, scaled, by `library.places`. Those of no term of the library are in: their coefficients are zero."""
+    """Return the rows of (R⁻¹)ᵀ, scaled, by `library.places`.
+
+    Rows of no term of the library are in: their coefficients are zero.
+    """
     n = library.internal_size
     rows = [_scaled(row) for row in library.coefficient_functionals]
     reduced = unreduced(rows, SPARE_BITS + library.lost_bits, n, n)
@@ -270,7 +282,10 @@ def _functionals_of_terms(library: Library) -> Reduction:
 
 
 def _scaled(row: Sequence[Fraction]) -> list[Fraction]:
-    """The row divided by a power of two near its largest entry: rows of x = 1e-9 or 1e6 then compare fairly."""
+    """Divide the row by a power of two near its largest entry.
+
+    Rows of x = 1e-9 or 1e6 then compare fairly.
+    """
     power = _power_below(row)
     scale = Fraction(2**power) if power >= 0 else Fraction(1, 2**-power)
     return [v / scale for v in row]
