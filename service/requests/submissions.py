@@ -9,10 +9,9 @@ from pydantic import ValidationError
 
 from contract.datasets import Dataset, Layout
 from contract.generator import ModelOfJob
-from contract.jobs import DataJob, GeneratorJob, InlineData, Job
+from contract.jobs import DataJob, GeneratorJob, InlineData, Job, host_allowed
 from contract.kinds import JOB_REQUEST, KINDS
 from contract.problems import ProblemError
-from contract.webhooks import host_allowed
 from service.dependencies import Context
 from service.errors import Refusal
 from service.readers.errors import UnreadableData

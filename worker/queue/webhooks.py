@@ -16,7 +16,7 @@ from functools import cache
 import httpx
 import structlog
 
-from contract.webhooks import SECRET_PREFIX, host_allowed
+from contract.jobs import SECRET_PREFIX, host_allowed
 from storage.redis.jobs import JobStore
 from storage.stores import WEBHOOKS_AT_ONCE, Delivery
 from worker.queue.ssrf_guard import AddressRefused, Network, permitted_addresses
