@@ -14,7 +14,7 @@ from service.job_polling import JobWatch
 from service.metrics import Metrics
 from service.openapi import interface
 from service.queue import CeleryQueue
-from service.readers.limits import Limits
+from service.readers.options import Limits
 from service.readers.process import read_upload
 from service.requests.middleware import ExchangeMiddleware
 from service.routes import (
