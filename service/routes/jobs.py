@@ -26,17 +26,26 @@ from service.requests import (
     uploads,
 )
 from service.requests.listing import JobPage, job_page, parameters
-from service.responses import long_poll, negotiation, npz
+from service.responses import npz
+from service.responses.job_results import (
+    RETRY_AFTER,
+    known,
+    preferred_seconds,
+    stored_result,
+    until_terminal,
+)
 from service.responses.representations import (
     FOREVER,
+    chosen,
     digest_of,
     document,
     etag_of,
+    headers,
     json_bytes,
+    json_content,
+    problems,
     unchanged,
 )
-from service.responses.stored_results import RETRY_AFTER, known, stored_result
-from service.routes.responses import headers, json_content, problems
 from storage import retention_sweep
 from storage.stores import Submission
 
@@ -265,7 +274,7 @@ def get_result(request: Request, context: Context, tenant: Tenant, job_id: str) 
     document itself as `document`.
     """
     _, body = stored_result(context, tenant, job_id)
-    form = negotiation.chosen(request, ("application/json", npz.MEDIA_TYPE))
+    form = chosen(request, ("application/json", npz.MEDIA_TYPE))
     varies = {"Vary": "Accept"}
     if form == "application/json":
         return json_bytes(request, body, cache=FOREVER, headers=varies)
@@ -378,10 +387,10 @@ async def _followed(
     pending: int,
 ) -> Response:
     """Respond with the record, now or after the requested wait."""
-    seconds = long_poll.preferred_seconds(request)
+    seconds = preferred_seconds(request)
     fields = dict(extra)
     if seconds is not None:
-        record = known(await long_poll.until_terminal(request, context, tenant, record, seconds))
+        record = known(await until_terminal(request, context, tenant, record, seconds))
         fields["Preference-Applied"] = f"wait={seconds}"
     if not record.terminal:
         fields["Retry-After"] = RETRY_AFTER
