@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 from contract.datasets import Dataset, DatasetList, DatasetPreview, Layout
 from service.dependencies import Context, Tenant
 from service.errors import Refusal
-from service.requests import request_body, uploaded_parts, uploads
+from service.requests import request_body, uploads
 from service.requests.listing import Page
 from service.responses.preview import preview
 from service.responses.representations import FOREVER, document, headers, problems
@@ -78,11 +78,11 @@ async def create_dataset(
     """
     await run_sync(context.admission.body, request_body.announced(request))
     with uploads.scratch_folder(context.settings.scratch) as folder:
-        if uploaded_parts.media_type(request) == uploaded_parts.FORM:
-            form = await uploaded_parts.form(request, context.settings, folder, "layout")
+        if uploads.media_type(request) == uploads.FORM:
+            form = await uploads.form(request, context.settings, folder, "layout")
             upload, layout = (
                 form.upload,
-                uploaded_parts.layout(request, query, form.fields.get("layout")),
+                uploads.layout(request, query, form.fields.get("layout")),
             )
             if upload is None:
                 raise Refusal(
@@ -91,8 +91,8 @@ async def create_dataset(
                     hints=("With curl: -F file=@data.csv",),
                 )
         else:
-            layout = uploaded_parts.layout(request, query, None)
-            upload = await uploaded_parts.raw_upload(request, context.settings, folder)
+            layout = uploads.layout(request, query, None)
+            upload = await uploads.raw_upload(request, context.settings, folder)
         dataset, created = await uploads.keep(context, tenant, upload, layout or Layout())
     location = f"/v1/datasets/{dataset.id}"
     return document(request, dataset, 201 if created else 200, headers={"Location": location})
