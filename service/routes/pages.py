@@ -16,10 +16,9 @@ from service.openapi import reference
 from service.responses.job_results import stored_result
 from service.responses.representations import digest_of, etag_of, headers, problems, unchanged
 from service.routes.datasets import known_dataset, previewed
-from service.web import report
 from service.web.forms import layout_fields
 from service.web.site import PAGE_POLICY, assets, rendered
-from service.web.views import Finished, comparison_view, dataset_view, result_view
+from service.web.views import Finished, comparison_view, dataset_view, report, result_view
 
 router = APIRouter(include_in_schema=False)
 reports = APIRouter(prefix="/v1/jobs", tags=["jobs"])
@@ -152,7 +151,7 @@ def get_report(request: Request, context: Context, tenant: Tenant, job_id: str) 
     It opens offline, in any browser.
     """
     finished = finished_job(context, tenant, job_id)
-    page, policy = report.report(finished)
+    page, policy = report(finished)
     body = page.encode()
     fields = {
         "ETag": etag_of(body),

@@ -15,7 +15,7 @@ from service.web.numbers import plain
 from service.web.plots.comparison import LETTERS, coefficients_table, overlaid_plots
 from service.web.plots.data import data_plots
 from service.web.plots.plot import Plot
-from service.web.site import rendered
+from service.web.site import assets, bundle, hash_of, rendered
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +85,27 @@ def comparison_view(first: Finished, second: Finished) -> str:
 
 def _drawn(plots: Sequence[Plot]) -> list[dict[str, Any]]:
     return [plot.document() for plot in plots]
+
+
+def report(finished: Finished) -> tuple[str, str]:
+    """Return the page, and the content security policy that allows exactly what it contains."""
+    styles = [_text("uplot/uPlot.min.css"), _text("style.css")]
+    uplot, plots = _text("uplot/uPlot.iife.min.js"), bundle() + "\n" + _text("report.js")
+    policy = (
+        f"default-src 'none'; script-src {hash_of(uplot)} {hash_of(plots)}; "
+        f"style-src {' '.join(map(hash_of, styles))}; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+    page = rendered(
+        "report.html",
+        **result_values(finished),
+        styles=styles,
+        uplot=uplot,
+        script=plots,
+        policy=policy,
+    )
+    return page, policy
+
+
+def _text(name: str) -> str:
+    return assets()[name].body.decode()

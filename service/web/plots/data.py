@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from contract.datasets import Dataset, DatasetPreview
-from service.web.numbers import count, exact, plain
+from service.web.numbers import Units, count, exact, plain
 from service.web.plots.plot import SERIES, Axis, Layers, Plot
-from service.web.units import Units
 
 COLOURS = 5
 """Largest number of segments that are drawn in different colours; more of them share one."""
