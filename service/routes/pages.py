@@ -12,7 +12,7 @@ from contract.kinds import KINDS, RESULT
 from contract.results import ModelResult
 from service.dependencies import Context, Tenant
 from service.errors import Refusal
-from service.openapi import reference
+from service.openapi import interface
 from service.responses.job_results import stored_result
 from service.responses.representations import digest_of, etag_of, headers, problems, unchanged
 from service.routes.datasets import known_dataset, previewed
@@ -66,7 +66,7 @@ def _page() -> str:
 @router.get("/docs")
 async def docs(request: Request) -> Response:
     """Show every operation on one page."""
-    html = reference.page(request.app.openapi())
+    html = interface.page(request.app.openapi())
     return HTMLResponse(html, headers={"Content-Security-Policy": _REFERENCE_POLICY})
 
 
