@@ -324,4 +324,4 @@ def _simulated(value: Any) -> Any:
             return results.SimulatedMarginal(**{k: tuple(v.tolist()) for k, v in numbers.items()})
         case tuple():
             return tuple(_simulated(each) for each in value)
-    return value
+    return None if value is None else number(value)

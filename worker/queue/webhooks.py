@@ -24,7 +24,7 @@ import httpx
 import structlog
 from anyio.to_thread import run_sync
 
-from contract.webhooks import SECRET_PREFIX, host_allowed
+from contract.jobs import SECRET_PREFIX, host_allowed
 from storage.redis.jobs import JobStore
 from storage.stores import WEBHOOKS_AT_ONCE, Delivery
 
