@@ -93,7 +93,7 @@ def make_grid(
     )
 
 
-def tell_nobody(what: str) -> None:
+def _tell_nobody(what: str) -> None:
     """Ignore progress, for callers that follow none."""
 
 
@@ -135,7 +135,7 @@ class Problem:
     walls: Walls = NO_WALLS
     edges: Integers | None = None
     summing: Summing = sums_here
-    tell: Callable[[str], None] = tell_nobody
+    tell: Callable[[str], None] = _tell_nobody
 
     @property
     def scales(self) -> Scales:
