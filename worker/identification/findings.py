@@ -17,7 +17,7 @@ from worker.identification.checks.reflecting_boundaries import Walls
 from worker.identification.checks.scalar_residuals import SIGNIFICANT, ResidualMoments, ResidualSums
 from worker.identification.checks.visited_states import empty_arc, indefinite
 from worker.identification.data.library import Library
-from worker.identification.data.nonpolynomial_terms import dependences
+from worker.identification.data.preconditions import dependences
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.equations.relative_efficiency import gain_of_narrower
 from worker.identification.errors import SecondOrderDynamics

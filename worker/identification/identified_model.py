@@ -48,8 +48,7 @@ from worker.identification.selection.best_subset import Candidate, Curve
 from worker.identification.selection.cross_validation import KernelChoice
 from worker.identification.selection.support_selection import Selected
 from worker.identification.sums.block_sums import Summing, sums_here
-from worker.identification.sums.kernels import Kernels
-from worker.identification.sums.moment_cells import make_cells
+from worker.identification.sums.kernels import Kernels, make_cells
 from worker.identification.sums.rules import EULER
 from worker.identification.sums.window_products import Pair, pairs_of
 from worker.identification.symbolic_process import SymbolicProcess, from_internal

@@ -15,9 +15,10 @@ from celery.worker import state
 
 from contract.messages import HELP_JOB, RUN_JOB
 from storage.periodic import every
-from storage.stores import JobStore, StoreUnavailable
+from storage.redis.jobs import JobStore
+from storage.stores import StoreUnavailable
 from worker.fan_out.shards import Publish
-from worker.queue.hung_children import PersistenceCounter, kill
+from worker.queue.liveness import PersistenceCounter, kill
 
 BEATS_PER_LEASE = 4
 REAP_SECONDS = 5.0

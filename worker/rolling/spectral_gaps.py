@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from worker.generator.analysis import analysis
-from worker.generator.circle.perturbed_model import NearOnTheCircle
+from worker.generator.circle.perturbed_model import PerturbedCircleAnalysis
 from worker.generator.errors import GeneratorError
 from worker.generator.line.domain.positive_diffusion import reflecting_interval
-from worker.generator.line.perturbed_model import NearOnTheLine
+from worker.generator.line.perturbed_model import PerturbedLineAnalysis
 from worker.generator.process import DiffusionProcess, scalar_view
 from worker.generator.quantities.report import Range
 from worker.rolling.window_models import Neighbourhood
@@ -104,7 +104,9 @@ def _of_group(group: Sequence[Neighbourhood], observed: Range) -> list[Gap]:
     return [gap for models in group for gap in _of_group([models], observed)]
 
 
-def _near(model: DiffusionProcess, observed: Range) -> NearOnTheLine | NearOnTheCircle | str:
+def _near(
+    model: DiffusionProcess, observed: Range
+) -> PerturbedLineAnalysis | PerturbedCircleAnalysis | str:
     """Return a solver of slowest rates of similar models, or the reason why this one has none."""
     try:
         found = analysis(
@@ -112,8 +114,8 @@ def _near(model: DiffusionProcess, observed: Range) -> NearOnTheLine | NearOnThe
         )
     except GeneratorError as error:
         return str(error.args[0])
-    spectrum, near = found.report.spectrum, found.near
-    if spectrum is None or not isinstance(near, NearOnTheLine | NearOnTheCircle):
+    spectrum, near = found.report.spectrum, found.perturbed
+    if spectrum is None or not isinstance(near, PerturbedLineAnalysis | PerturbedCircleAnalysis):
         return found.report.reason or NO_DISTRIBUTION
     return near
 

@@ -22,7 +22,7 @@ from worker.identification.data.windows import Space
 from worker.identification.estimation.estimator import identify
 from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.problem import Problem
-from worker.identification.selection.criteria import Criterion
+from worker.identification.selection.support_selection import Criterion
 from worker.identification.sums.kernels import make_kernels
 
 Floats = NDArray[np.float64]

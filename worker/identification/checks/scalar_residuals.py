@@ -17,8 +17,8 @@ from worker.identification.data.trajectories import Chunk
 from worker.identification.data.windows import Space, Stretch
 from worker.identification.sums.cell_rules import residual_variance, window_residuals
 from worker.identification.sums.kernel_statistics import nodal_sums
+from worker.identification.sums.kernels import Cells
 from worker.identification.sums.measurement_noise import MeasurementNoise
-from worker.identification.sums.moment_cells import Cells
 from worker.identification.sums.rules import SamplingRule
 
 Floats = NDArray[np.float64]

@@ -16,10 +16,11 @@ from worker.identification.data.trajectories import (
     block_edges,
     chunks,
 )
-from worker.identification.equations.joint_equations import NoiseLine, joint_equations
 from worker.identification.equations.regression import (
+    NoiseLine,
     NormalEquations,
     calibrated,
+    joint_equations,
     no_data_under_kernels,
     noise_covariance,
     smooth_ratio,
@@ -31,8 +32,7 @@ from worker.identification.estimation.problem import Problem, Shares
 from worker.identification.sums.block_sums import blocks_between
 from worker.identification.sums.cell_rules import WindowsPass, diffusion_systems, drift_system
 from worker.identification.sums.kernel_statistics import KernelStatistics, WeakSystem, statistics_of
-from worker.identification.sums.kernels import Kernels
-from worker.identification.sums.moment_cells import Cells, kernels_at_nodes
+from worker.identification.sums.kernels import Cells, Kernels, kernels_at_nodes
 from worker.identification.sums.polynomial_moments import gather_by_powers, is_polynomial
 from worker.identification.sums.rules import TRAPEZOID, SamplingRule
 from worker.identification.sums.window_products import Pair

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.identification.checks.scalar_residuals import Residuals
-from worker.identification.equations.joint_equations import NoiseLine
-from worker.identification.equations.regression import NormalEquations
+from worker.identification.equations.regression import NoiseLine, NormalEquations
 from worker.identification.estimation.fit import Coarse, Solution
 from worker.identification.estimation.problem import (
     Problem,

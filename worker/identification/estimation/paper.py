@@ -24,8 +24,7 @@ from worker.identification.data.trajectories import (
 from worker.identification.errors import NoDataUnderKernels, TooFewSamples
 from worker.identification.sums.cell_rules import window_weights
 from worker.identification.sums.kernel_statistics import gather
-from worker.identification.sums.kernels import Kernels
-from worker.identification.sums.moment_cells import make_cells
+from worker.identification.sums.kernels import Kernels, make_cells
 from worker.identification.sums.rules import EULER
 
 Floats = NDArray[np.float64]

@@ -13,13 +13,11 @@ from worker.identification.data.library import Library
 from worker.identification.data.trajectories import Integers, Scales, Trajectories
 from worker.identification.data.windows import Space
 from worker.identification.selection.best_subset import Estimate
-from worker.identification.selection.criteria import BIC, Criterion
 from worker.identification.selection.cross_validation import KernelChoice
-from worker.identification.selection.support_selection import RuleShift, Selected
+from worker.identification.selection.support_selection import BIC, Criterion, RuleShift, Selected
 from worker.identification.sums.block_sums import Summing, sums_here
 from worker.identification.sums.instruments import Instruments
-from worker.identification.sums.kernels import Kernels, make_kernels
-from worker.identification.sums.moment_cells import Cells, make_cells
+from worker.identification.sums.kernels import Cells, Kernels, make_cells, make_kernels
 from worker.identification.sums.window_products import Pair, pairs_of
 
 Floats = NDArray[np.float64]

@@ -11,15 +11,18 @@ from grammar.terms import variable_name
 from worker.identification.checks.markov_tests import check_consecutive_samples, some_pairs
 from worker.identification.checks.reflecting_boundaries import find_walls
 from worker.identification.data.library import check_library_size, make_library
-from worker.identification.data.nonpolynomial_terms import check_values
+from worker.identification.data.preconditions import (
+    check_independent,
+    check_unwrapped,
+    check_values,
+)
 from worker.identification.data.trajectories import Trajectories
-from worker.identification.data.variables import check_independent, check_unwrapped
 from worker.identification.data.windows import Space, measure_space
 from worker.identification.errors import DimensionNotSupported, InvalidLibrary
 from worker.identification.estimation.estimator import NoiseHandling
 from worker.identification.estimation.kernel_choice import choose_instruments
 from worker.identification.estimation.problem import Problem, Structure, make_grid
-from worker.identification.selection.criteria import BIC, Criterion
+from worker.identification.selection.support_selection import BIC, Criterion
 from worker.identification.sums.block_sums import Summing, sums_here
 from worker.identification.sums.instruments import Instruments, make_instruments
 from worker.identification.sums.kernels import DEFAULT_COUNT, make_kernels

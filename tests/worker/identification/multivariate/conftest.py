@@ -15,7 +15,7 @@ from worker.identification.data.windows import measure_space
 from worker.identification.estimation.estimator import identify
 from worker.identification.estimation.fit import Fit
 from worker.identification.estimation.problem import Problem
-from worker.identification.selection.criteria import Criterion
+from worker.identification.selection.support_selection import Criterion
 from worker.identification.sums.instruments import make_instruments
 
 Floats = NDArray[np.float64]
