@@ -64,14 +64,16 @@ class Finding:
     details: Mapping[str, object] = field(default_factory=dict)
 
 
-def _check_smoothness(residuals: ResidualMoments, variable: str | None = None) -> None:
-    """Raise SecondOrderDynamics where neighbouring residuals are nearly equal: the path is smooth.
+def check_paths(fit: Fit) -> None:
+    """Raise SecondOrderDynamics for a variable with a smooth path.
 
-    variable   name of the variable, where there are several
-    """
-    rho = residuals.lag_one_correlation
-    if rho > 0.5 and residuals.lag_one_z > SIGNIFICANT and not residuals.is_deterministic:
-        where = "" if variable is None else f"In variable {variable}: "
+    Its neighbouring residuals are nearly equal, though its increments are noisy."""
+    for p, moments in enumerate(fit.raw):
+        rho = moments.lag_one_correlation
+        smooth = rho > 0.5 and moments.lag_one_z > SIGNIFICANT and not moments.is_deterministic
+        if not smooth or p in fit.noise_free:
+            continue
+        where = f"In variable {variable_name(p)}: " if len(fit.raw) > 1 else ""
         raise SecondOrderDynamics(
             f"{where}The path is smooth: successive increments, less the drift, are correlated "
             f"{rho:+.2f}. This is the position of an underdamped (inertial, second-order) process, "
@@ -82,13 +84,6 @@ def _check_smoothness(residuals: ResidualMoments, variable: str | None = None) -
                 "uncorrelated.",
             ),
         )
-
-
-def check_paths(fit: Fit) -> None:
-    """Raise SecondOrderDynamics for a variable whose path is smooth though its steps are noisy."""
-    for p, moments in enumerate(fit.raw):
-        if p not in fit.noise_free:
-            _check_smoothness(moments, variable_name(p) if len(fit.raw) > 1 else None)
 
 
 def step_errors(

@@ -71,7 +71,7 @@ class ResidualMoments:
     @property
     def is_deterministic(self) -> bool:
         """Whether next to nothing of the increments' mean square is noise."""
-        return bool(self.squares[0] < 1e-3 * self.squares[1])
+        return bool(self.squares[0] < DETERMINISTIC * self.squares[1])
 
     @property
     def is_noisy(self) -> bool:

@@ -73,8 +73,8 @@ def choose_kernels(
     n_folds = min(N_FOLDS, len(at_nodes.sums))
     if n_folds < FEWEST_FOLDS:
         return replace(problem, choice=KernelChoice((), None, n_folds))
-    choice = choice_among(judge(problem.grid.candidates, problem, rule, at_nodes, weights), n_folds)
-    taken = problem.instruments if choice.chosen is None else problem.grid.candidates[choice.chosen]
+    choice = choice_among(judge(problem.grid, problem, rule, at_nodes, weights), n_folds)
+    taken = problem.instruments if choice.chosen is None else problem.grid[choice.chosen]
     return replace(problem, instruments=taken, choice=choice)
 
 
