@@ -20,10 +20,9 @@ from worker.identification.checks.visited_states import count_crossings
 from worker.identification.data.trajectories import Trajectories
 from worker.identification.findings import (
     Finding,
-    diffusion_cut,
-    extrapolated,
     few_transitions,
     rarely_ergodic,
+    sentence_findings,
 )
 from worker.identification.identified_model import IdentifiedModel
 from worker.progress import Report
@@ -117,8 +116,8 @@ def analyse_model(
         generator,
         uncertainty,
         (
-            *diffusion_cut(cut),
-            *extrapolated(generator.extrapolated),
+            *sentence_findings("diffusion-cut", cut),
+            *sentence_findings("extrapolated", generator.extrapolated),
             *(_transitions(generator, data) if one else ()),
             *rarely_ergodic(share, asked.confidence),
         ),

@@ -6,6 +6,7 @@ variables.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,14 +64,16 @@ class Finding:
     details: Mapping[str, object] = field(default_factory=dict)
 
 
-def check_smoothness(residuals: ResidualMoments, variable: str | None = None) -> None:
-    """Raise SecondOrderDynamics where neighbouring residuals are nearly equal: the path is smooth.
+def check_paths(fit: Fit) -> None:
+    """Raise SecondOrderDynamics for a variable with a smooth path.
 
-    variable   name of the variable, where there are several
-    """
-    rho = residuals.lag_one_correlation
-    if rho > 0.5 and residuals.lag_one_z > SIGNIFICANT and not residuals.is_deterministic:
-        where = "" if variable is None else f"In variable {variable}: "
+    Its neighbouring residuals are nearly equal, though its increments are noisy."""
+    for p, moments in enumerate(fit.raw):
+        rho = moments.lag_one_correlation
+        smooth = rho > 0.5 and moments.lag_one_z > SIGNIFICANT and not moments.is_deterministic
+        if not smooth or p in fit.noise_free:
+            continue
+        where = f"In variable {variable_name(p)}: " if len(fit.raw) > 1 else ""
         raise SecondOrderDynamics(
             f"{where}The path is smooth: successive increments, less the drift, are correlated "
             f"{rho:+.2f}. This is the position of an underdamped (inertial, second-order) process, "
@@ -81,13 +84,6 @@ def check_smoothness(residuals: ResidualMoments, variable: str | None = None) ->
                 "uncorrelated.",
             ),
         )
-
-
-def check_paths(fit: Fit) -> None:
-    """Raise SecondOrderDynamics for a variable whose path is smooth though its steps are noisy."""
-    for p, moments in enumerate(fit.raw):
-        if p not in fit.noise_free:
-            check_smoothness(moments, variable_name(p) if len(fit.raw) > 1 else None)
 
 
 def step_errors(
@@ -129,7 +125,7 @@ def findings(fit: Fit, problem: Problem) -> Iterator[Finding]:
     )
     yield from _negative_diffusion(fit, problem)
     yield from _coverage(fit)
-    yield from kernels_not_chosen(fit.choice, len(fit.kernel_weights))
+    yield from _kernels_not_chosen(fit.choice, len(fit.kernel_weights))
     yield from _wide_kernels(fit, problem.library)
 
 
@@ -476,7 +472,7 @@ def _coverage(fit: Fit) -> Iterator[Finding]:
         )
 
 
-def kernels_not_chosen(choice: KernelChoice | None, n_kernels: int) -> Iterator[Finding]:
+def _kernels_not_chosen(choice: KernelChoice | None, n_kernels: int) -> Iterator[Finding]:
     """Warn where kernels were to be chosen and could not be."""
     if choice is not None and choice.chosen is None:
         reason = (
@@ -587,18 +583,11 @@ def paper_preset() -> Finding:
     )
 
 
-def diffusion_cut(sentences: Sequence[str]) -> Iterator[Finding]:
-    """Warn that the analysed domain ends where the diffusion is no longer positive."""
-    yield from (
-        Finding("diffusion-cut", f"{sentence[:1].upper()}{sentence[1:]}.") for sentence in sentences
-    )
-
-
-def extrapolated(sentences: Sequence[str]) -> Iterator[Finding]:
-    """Warn of results that depend on the model outside the data."""
-    yield from (
-        Finding("extrapolated", f"{sentence[:1].upper()}{sentence[1:]}.") for sentence in sentences
-    )
+def sentence_findings(
+    code: Literal["diffusion-cut", "extrapolated"], sentences: Sequence[str]
+) -> Iterator[Finding]:
+    """Warn of a domain cut where the diffusion is not positive, or of results outside the data."""
+    yield from (Finding(code, f"{sentence[:1].upper()}{sentence[1:]}.") for sentence in sentences)
 
 
 def rarely_ergodic(share: float | None, confidence: float) -> Iterator[Finding]:

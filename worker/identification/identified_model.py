@@ -194,12 +194,12 @@ def identified_model(
         model = _by_paper(problem, settings.threshold, bounds)
     else:
         problem = with_boundaries(problem, bounds)
-        model = model_of_problem(problem, settings, N_DRAWS)
-        told = (
+        model = _model_of_problem(problem, settings, N_DRAWS)
+        further = (
             *reflecting_boundaries(problem.walls, bounds[0]),
             *collinear_terms(problem.library, states_of(data, problem.space)),
         )
-        model = replace(model, findings=(*model.findings, *told))
+        model = replace(model, findings=(*model.findings, *further))
     return replace(model, findings=(*model.findings, *unvisited_arcs(data, problem.space.periods)))
 
 
@@ -226,10 +226,10 @@ def _by_paper(problem: Problem, threshold: float, bounds: Bounds) -> IdentifiedM
         residuals={"x": residuals},
         noise_variances=None,
         condition=None,
-        coverage=coverage_of(kernels, kernels.at(cells.nodes()) @ residuals.count, scales),
+        coverage=_coverage_of_one(kernels, kernels.at(cells.nodes()) @ residuals.count, scales),
         space=problem.space,
         rule="euler",
-        histogram=histogram_of(residuals, scales),
+        histogram=_histogram(residuals, scales),
     )
 
 
@@ -244,21 +244,11 @@ def _sparse_component(fit: "SparseFit", library: Library) -> ComponentFit:
     )
 
 
-def model_of_problem(problem: Problem, settings: Settings, n_draws: int = 100) -> IdentifiedModel:
+def _model_of_problem(problem: Problem, settings: Settings, n_draws: int) -> IdentifiedModel:
     """Identify a problem and put the fit into the data's units.
 
-    On smooth paths of several variables a sampling rule that was requested by name is used anyway.
-
-    Parameters
-    ----------
-    problem : data, library and instruments
-    settings : treatment of noise, sampling rule and bounds
-    n_draws : number of models drawn around the estimate
-
-    Raises
-    ------
-    SecondOrderDynamics : the path is smooth
-    NoDataUnderKernels : no window is under the kernels
+    Raises SecondOrderDynamics, and NoDataUnderKernels. On smooth paths of several variables a
+    sampling rule that was requested by name is used anyway.
     """
     library, space, noise = problem.library, problem.space, settings.measurement_noise
     names, bounds = library.variables, settings.bounds_in(library.dimension)
@@ -270,7 +260,7 @@ def model_of_problem(problem: Problem, settings: Settings, n_draws: int = 100) -
     to_diffusion = np.outer(space.units, space.units) / space.time
 
     def component(selected: Selected, coarse: Floats | None, factor: float) -> ComponentFit:
-        return component_of(
+        return _component(
             selected, coarse, library, problem.selection.method, fit.rule.order, factor
         )
 
@@ -301,7 +291,7 @@ def model_of_problem(problem: Problem, settings: Settings, n_draws: int = 100) -
         kernel_choice=choice.in_units(problem.scales.unit)
         if choice is not None and library.dimension == 1
         else choice,
-        histogram=histogram_of(fit.residuals[0], problem.scales),
+        histogram=_histogram(fit.residuals[0], problem.scales),
     )
 
 
@@ -317,7 +307,7 @@ def _with_scores(problem: Problem, fit: Fit) -> Fit:
     )
 
 
-def component_of(
+def _component(
     selected: Selected,
     coarse: Floats | None,
     library: Library,
@@ -327,14 +317,9 @@ def component_of(
 ) -> ComponentFit:
     """Put a component into the data's units.
 
-    Parameters
-    ----------
-    selected : estimate in internal units
-    coarse : raw coefficients at twice the step, where there are any
-    library : terms
-    method : name of the selection method
-    order : order of the sampling rule
-    factor : factor from internal units to the data's
+    coarse   raw coefficients at twice the step, where there are any
+    order    order of the sampling rule
+    factor   factor from internal units to the data's
     """
     estimate = selected.estimate
     place = {k: i for i, k in enumerate(estimate.support)}
@@ -454,26 +439,19 @@ def _draws(
 
 def _coverage(fit: Fit, scales: Scales) -> Coverage:
     if isinstance(fit.instruments, Kernels):
-        return coverage_of(fit.instruments, fit.kernel_weights, scales)
+        return _coverage_of_one(fit.instruments, fit.kernel_weights, scales)
     return Coverage(fit.kernel_weights, fit.instruments.bandwidth)
 
 
-def coverage_of(kernels: Kernels, weights: Floats, scales: Scales) -> Coverage:
-    """Put the coverage of one variable into the data's units.
-
-    Parameters
-    ----------
-    kernels : kernels
-    weights : (n_kernels,) Σ K_j(x_n), in increments
-    scales : scales of the variable
-    """
+def _coverage_of_one(kernels: Kernels, weights: Floats, scales: Scales) -> Coverage:
+    """Put the coverage of one variable into the data's units."""
     first, last = (
         float(scales.origin + scales.unit * c) for c in (kernels.centres[0], kernels.centres[-1])
     )
     return Coverage(weights, kernels.bandwidth * scales.unit, (first, last))
 
 
-def histogram_of(residuals: ResidualMoments, scales: Scales) -> Histogram | None:
+def _histogram(residuals: ResidualMoments, scales: Scales) -> Histogram | None:
     """Put the samples' histogram into the data's units; None for several variables."""
     if not isinstance(residuals, ResidualSums):
         return None

@@ -140,33 +140,23 @@ def roll(
     }
     near = [neighbourhood_of(*fit, library, scales, bounds) for fit in determined.values()]
     gaps = dict(zip(determined, gaps_of(near, (scales.low, scales.high)), strict=True))
-    fixed_points = dict(
-        zip(
-            determined,
-            fixed_points_of(
-                [models[0] for models in near], [b for b, _ in determined.values()], library, scales
-            ),
-            strict=True,
+    models, drifts = [around[0] for around in near], [b for b, _ in determined.values()]
+    places = fixed_points_of(models, drifts, library, scales)
+    fixed_points = dict(zip(determined, places, strict=True))
+    drift = identified.drift[0].estimate.support
+    diffusion = identified.diffusion[0, 0].estimate.support
+    to_drift, to_diffusion = scales.unit / scales.time, scales.unit**2 / scales.time
+    found = [
+        WindowModel(
+            *windows.span(i),
+            n_increments=fit.n_windows,
+            drift=_coefficients(library, drift, fit.drift, to_drift),
+            diffusion=_coefficients(library, diffusion, fit.diffusion, to_diffusion),
+            fixed_points=fixed_points.get(i, ()),
+            gap=gaps.get(i, Gap(None, reason=UNDETERMINED)),
         )
-    )
-    drift, diffusion = (
-        identified.drift[0].estimate.support,
-        identified.diffusion[0, 0].estimate.support,
-    )
-    found = []
-    for i, fit in enumerate(fits):
-        found.append(
-            WindowModel(
-                *windows.span(i),
-                n_increments=fit.n_windows,
-                drift=_coefficients(library, drift, fit.drift, scales.unit / scales.time),
-                diffusion=_coefficients(
-                    library, diffusion, fit.diffusion, scales.unit**2 / scales.time
-                ),
-                fixed_points=fixed_points.get(i, ()),
-                gap=gaps.get(i, Gap(None, reason=UNDETERMINED)),
-            )
-        )
+        for i, fit in enumerate(fits)
+    ]
     trend, reason = _trend(found, windows)
     return Rolling(
         tuple(found),

@@ -98,15 +98,10 @@ def _of_group(group: Sequence[Neighbourhood], observed: Range) -> list[Gap]:
     near = _near(group[len(group) // 2][0], observed)
     if not isinstance(near, str):
         return [_gap([near.slowest_rate(model) for model in models]) for models in group]
+    if len(group) == 1:
+        return [Gap(None, reason=near)]
     # The middle model has no stationary distribution: each window's own is the reference.
-    return [_alone(models, observed) for models in group]
-
-
-def _alone(models: Neighbourhood, observed: Range) -> Gap:
-    near = _near(models[0], observed)
-    if isinstance(near, str):
-        return Gap(None, reason=near)
-    return _gap([near.slowest_rate(model) for model in models])
+    return [gap for models in group for gap in _of_group([models], observed)]
 
 
 def _near(

@@ -140,24 +140,22 @@ class StageSums:
         inflation   factor of their variance, where neighbouring residuals are correlated
         """
         size = self.slope.shape[2]
-        looked_at = np.arange(min(FUNCTIONS, size))
-        score, variance, slope = (
-            self.score[:, :size],
-            self.variance[:, :size, :size],
-            self.slope[:, :size],
-        )
+        tested = np.arange(min(FUNCTIONS, size))
+        score = self.score[:, :size]
+        variance = self.variance[:, :size, :size]
+        slope = self.slope[:, :size]
         total, of_total = score.sum(axis=0), variance.sum(axis=0)
         share = slope @ np.linalg.pinv(slope.sum(axis=0), 1e-12)
-        scores = (score - share @ total)[:, looked_at]
+        scores = (score - share @ total)[:, tested]
         covariance = share[:, None] @ of_total @ share.transpose(0, 2, 1)[None]
         covariance -= (
             variance[:, None] @ share.transpose(0, 2, 1)[None] + share[:, None] @ variance[None]
         )
         covariance[np.arange(STAGES), np.arange(STAGES)] += variance
-        chosen = covariance[:, :, looked_at[:, None], looked_at].transpose(0, 2, 1, 3)
+        chosen = covariance[:, :, tested[:, None], tested].transpose(0, 2, 1, 3)
         matrix = chosen.reshape(scores.size, scores.size) * inflation
         scale = np.sqrt(np.diag(matrix).clip(min=0))
-        known = scale > 1e-9 * np.sqrt(np.diag(of_total)[looked_at].max() * inflation)
+        known = scale > 1e-9 * np.sqrt(np.diag(of_total)[tested].max() * inflation)
         if known.sum() < 2:
             return Homogeneity(0.0, 0.0)
         normal = (scores.ravel() / np.where(known, scale, 1.0))[known]
@@ -166,10 +164,8 @@ class StageSums:
         )
         # The stages' scores add up to zero: one direction for each function is empty.
         keep = values > 1e-8 * values[-1]
-        chi_squared, freedom = (
-            float(np.sum((vectors[:, keep].T @ normal) ** 2 / values[keep])),
-            int(keep.sum()),
-        )
+        chi_squared = float(np.sum((vectors[:, keep].T @ normal) ** 2 / values[keep]))
+        freedom = int(keep.sum())
         return Homogeneity(_normal_equivalent(chi_squared, freedom), (chi_squared - freedom) / 2)
 
     def levels(self, coefficients: Floats) -> Floats:
@@ -250,11 +246,9 @@ def score_tests(
     inflations = [
         max(1 + 2 * p[1] / p[0], 0.05) if p[0] > 0 else 1.0 for p in (products, of_squares)
     ]
-    scores, variance, slope = (
-        of_drift.score.sum(axis=0),
-        of_drift.variance.sum(axis=0),
-        of_drift.slope.sum(axis=0),
-    )
+    scores = of_drift.score.sum(axis=0)
+    variance = of_drift.variance.sum(axis=0)
+    slope = of_drift.slope.sum(axis=0)
     out = [
         adjusted(scores, variance * inflations[0], slope, size, k)
         for k in range(size, size + extra)

@@ -71,7 +71,7 @@ class ResidualMoments:
     @property
     def is_deterministic(self) -> bool:
         """Whether next to nothing of the increments' mean square is noise."""
-        return bool(self.squares[0] < 1e-3 * self.squares[1])
+        return bool(self.squares[0] < DETERMINISTIC * self.squares[1])
 
     @property
     def is_noisy(self) -> bool:
@@ -193,12 +193,10 @@ class MomentSums:
     """Running sums of `ResidualMoments` for one variable."""
 
     def __init__(self) -> None:
-        self._powers, self._products, self._squares, self._zeros = (
-            np.zeros(5),
-            np.zeros(6),
-            np.zeros(3),
-            0,
-        )
+        self._powers = np.zeros(5)
+        self._products = np.zeros(6)
+        self._squares = np.zeros(3)
+        self._zeros = 0
 
     def add(self, r: Floats, u: Floats, first: Floats, follows: NDArray[np.bool_]) -> None:
         """Add the windows of a chunk.
@@ -329,11 +327,9 @@ def measure_joint_residuals(
         variance = (functions[windows[0]] @ a_of.T) * step * len(displacement)
         if noise is not None:
             variance = variance + 2 * np.diag(noise.covariance)
-        instruments, of_window, y = (
-            functions[stretch.points[0]],
-            np.sum(design, axis=0) * step,
-            stretch.y[stretch.points[0]],
-        )
+        instruments = functions[stretch.points[0]]
+        of_window = np.sum(design, axis=0) * step
+        y = stretch.y[stretch.points[0]]
         for p, (residual, expected) in enumerate(
             zip(np.ascontiguousarray(r.T), variance.T, strict=True)
         ):

@@ -80,7 +80,7 @@ def walk(
     at_most : number of windows, in chunks spread over the record; None: all
     """
     every = 1 if at_most is None else max(1, problem.data.n_increments // at_most)
-    edges, windows = edges_for(problem, rule, n_blocks), windows_for(problem, rule)
+    edges, windows = _edges(problem, rule, n_blocks), _windows(problem, rule)
     return chunks(
         problem.data,
         problem.scales,
@@ -92,15 +92,8 @@ def walk(
     )
 
 
-def edges_for(problem: Problem, rule: SamplingRule, n_blocks: int) -> Integers:
-    """Return the sample numbers at which blocks begin, and the end; (n_blocks + 1,).
-
-    Parameters
-    ----------
-    problem : data, and edges if given
-    rule : sampling rule
-    n_blocks : number of blocks
-    """
+def _edges(problem: Problem, rule: SamplingRule, n_blocks: int) -> Integers:
+    """Return the sample numbers at which blocks begin, and the end; (n_blocks + 1,)."""
     if problem.edges is not None:
         return problem.edges
     # Errors from the blocks alone need an inverse covariance of many blocks: more than, say, ten
@@ -108,7 +101,7 @@ def edges_for(problem: Problem, rule: SamplingRule, n_blocks: int) -> Integers:
     return block_edges(problem.data, n_blocks, whole=not rule.overlapping)
 
 
-def windows_for(problem: Problem, rule: SamplingRule) -> Windows:
+def _windows(problem: Problem, rule: SamplingRule) -> Windows:
     """Return the rule's windows of these data."""
     between = (problem.walls.inner_low, problem.walls.inner_high)
     return replace(
@@ -159,9 +152,9 @@ def gather_for(
     found = problem.summing(
         WindowsPass(
             problem.data,
-            blocks_between(edges_for(problem, wanted, n_blocks), every),
+            blocks_between(_edges(problem, wanted, n_blocks), every),
             problem.scales,
-            windows_for(problem, wanted),
+            _windows(problem, wanted),
             problem.period,
             problem.library,
             problem.cells,

@@ -110,11 +110,9 @@ def solve(problem: Problem, equations: Equations, v: Any, *, briefly: bool = Fal
     briefly : fit the model alone; terms need not be significant by the other sampling rule too
     """
     library, n_windows, criterion = problem.library, equations.n_windows, problem.selection
-    other, names, condition = (
-        None if briefly else other_rule(equations.rule),
-        library.variables,
-        0.0,
-    )
+    other = None if briefly else other_rule(equations.rule)
+    names = library.variables
+    condition = 0.0
     drift = []
     for p, name in enumerate(names):
         problem.tell(f"choosing the terms of the drift of {name}")

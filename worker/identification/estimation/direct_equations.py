@@ -226,10 +226,8 @@ class JointEquations:
 
     def residuals(self, model: Solution) -> Residuals:
         """Measure the residuals of a model."""
-        problem, diagonal = (
-            self.problem,
-            np.stack([model.tensor[p, p] for p in range(len(model.drift))]),
-        )
+        problem = self.problem
+        diagonal = np.stack([model.tensor[p, p] for p in range(len(model.drift))])
         every_chunk = max(1, problem.data.n_increments // WINDOWS_FOR_DIAGNOSTICS)
         windows = walk(problem, self.rule, N_BLOCKS, every_chunk=every_chunk)
         return measure_joint_residuals(

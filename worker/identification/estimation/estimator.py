@@ -48,7 +48,7 @@ NoiseHandling = Literal["auto", "none", "corrected"]
 FEWEST_WINDOWS = 200
 
 NOISE_ROUNDS = 8
-SETTLED = 1e-4
+NOISE_TOLERANCE = 1e-4
 """Relative change of the noise's variance at which the iteration ends, after three to five rounds.
 
 Each round fits drift, then diffusion and variance, with the correction for the variance before."""
@@ -62,7 +62,7 @@ COARSEST_RESOLUTION = 0.2
 UNCORRELATED = 0.1
 """Correlation of neighbouring residuals below which a thinned record is no longer persistent."""
 
-ENOUGH = 0.8
+LEAST_SHARE = 0.8
 """Share of the windows that a finer rule must keep; it needs several equal steps in a row."""
 
 
@@ -75,7 +75,7 @@ def identify(problem: Problem, rule: RuleName | Literal["auto"], noise: NoiseHan
     rule : name of the sampling rule; `auto` lets the residuals decide
     noise : treatment of measurement noise
     """
-    problem = without_long_steps(problem)
+    problem = _without_long_steps(problem)
     if problem.library.dimension == 1:
         return _identify_one(problem, rule, noise)
     return _identify_several(problem, rule, noise)
@@ -88,9 +88,9 @@ def _identify_one(problem: Problem, rule: RuleName | Literal["auto"], noise: Noi
         corrected = _through_noise_of_one(problem, plain)
         if corrected is not None:
             return corrected
-    if rule == "auto" and is_too_coarse(plain):
+    if rule == "auto" and _is_too_coarse(plain):
         for finer in (ADAMS_MOULTON, SIMPSON):
-            if share_of_windows(problem, finer) > ENOUGH:
+            if _share_of_windows(problem, finer) > LEAST_SHARE:
                 return replace(fitted(problem, finer), raw=plain.raw)
     return plain
 
@@ -107,7 +107,7 @@ def _identify_several(
             return corrected
     persistent = any(m.is_persistent for m in _with_noise(plain))
     if rule == "auto" and persistent:
-        slower = fitted_at_longer_steps(problem, plain)
+        slower = _fitted_at_longer_steps(problem, plain)
         if slower is not None:
             return slower
     if asked.overlapping:
@@ -115,9 +115,9 @@ def _identify_several(
     if persistent:
         # V holds the residuals' size only; the blocks of the record hold all their covariance.
         plain = fitted(problem, replace(asked, persistent=True), plain)
-    if rule == "auto" and is_too_coarse(plain):
+    if rule == "auto" and _is_too_coarse(plain):
         finer = fitted(problem, SIMPSON, plain)
-        if finer.n_windows > ENOUGH * plain.n_windows:
+        if finer.n_windows > LEAST_SHARE * plain.n_windows:
             return finer
     return plain
 
@@ -182,7 +182,7 @@ def _noise_of(equations: Equations) -> Floats | None:
     return None if equations.rule.noise is None else np.array([[equations.rule.noise.variance]])
 
 
-def is_too_coarse(fit: Fit) -> bool:
+def _is_too_coarse(fit: Fit) -> bool:
     """Check whether doubling the step moves a coefficient by more than its error and a percent."""
     for _, selected, coarse in fit.components_at_double_step():
         estimate = selected.estimate
@@ -195,7 +195,7 @@ def is_too_coarse(fit: Fit) -> bool:
     return False
 
 
-def without_long_steps(problem: Problem) -> Problem:
+def _without_long_steps(problem: Problem) -> Problem:
     """Leave out steps of more than half a relaxation time, if sampling is uneven and enough remain.
 
     The quadrature rule errs by more than two percent over a longer step. The choice of steps does
@@ -206,7 +206,7 @@ def without_long_steps(problem: Problem) -> Problem:
         return problem
     if problem.library.dimension == 1:
         equations = CellEquations(problem, TRAPEZOID, gather_for(problem, TRAPEZOID))
-        _, rate = mean_diffusion_and_rate(
+        _, rate = _mean_diffusion_and_rate(
             problem, equations.statistics, solve(problem, equations, equations.first_covariances())
         )
     else:
@@ -260,7 +260,7 @@ def _through_noise_at(
         assert found.noise is not None, "the rule has it as an unknown"
         variance = float(found.noise[0, 0])
         change = variance - noise.variance
-        a, _ = mean_diffusion_and_rate(problem, statistics, found)
+        a, _ = _mean_diffusion_and_rate(problem, statistics, found)
         exposure = max(-6 * variance, 0.0) / a if a > 0 else np.inf
         if not (variance > 0 or (exposure < LONGEST_EXPOSURE and plain.raw[0].is_blurred)):
             if not keep:
@@ -269,7 +269,7 @@ def _through_noise_at(
             break
         # Blur is proportional to the diffusion; an instrument's noise is the same everywhere.
         noise = ScalarNoise(variance, found.tensor[0, 0] / a if variance < 0 else None)
-        if abs(change) < SETTLED * abs(variance):
+        if abs(change) < NOISE_TOLERANCE * abs(variance):
             break
         weights = weights_through_noise(problem, statistics, found, variance)
     return replace(
@@ -297,7 +297,7 @@ def _through_noise_of_several(problem: Problem, plain: Fit) -> Fit | None:
     return _judged(problem, noisy, noisy.covariances(found), plain)
 
 
-def fitted_at_longer_steps(problem: Problem, plain: Fit) -> Fit | None:
+def _fitted_at_longer_steps(problem: Problem, plain: Fit) -> Fit | None:
     """Fit at the shortest steps whose residuals are uncorrelated.
 
     Returns None where no such steps are shorter than half a relaxation time."""
@@ -317,7 +317,7 @@ def fitted_at_longer_steps(problem: Problem, plain: Fit) -> Fit | None:
     return None
 
 
-def share_of_windows(problem: Problem, rule: SamplingRule) -> float:
+def _share_of_windows(problem: Problem, rule: SamplingRule) -> float:
     """Return windows of the rule per pair of samples: few if steps are uneven or records short."""
     each = (
         sum(c.size for c in walk(problem, r, at_most=WINDOWS_FOR_WEIGHTS))
@@ -327,24 +327,15 @@ def share_of_windows(problem: Problem, rule: SamplingRule) -> float:
     return windows / max(pairs, 1)
 
 
-def mean_diffusion_and_rate(
+def _mean_diffusion_and_rate(
     problem: Problem, statistics: KernelStatistics, model: Solution
 ) -> tuple[float, float]:
     """Return ⟨a⟩ and the relaxation rate 2⟨b²⟩/⟨a⟩ = −⟨b′⟩, in internal units.
 
-    The two forms are equal by integration by parts under the stationary distribution.
-
-    Parameters
-    ----------
-    problem : library
-    statistics : sums over all windows
-    model : drift b and diffusion a
-    """
+    The two forms are equal by integration by parts under the stationary distribution."""
     functions, time = problem.library.internal(statistics.nodes), float(statistics.time.sum())
-    b, a = (
-        functions @ model.drift[0].estimate.internal,
-        functions @ model.diffusion[0, 0].estimate.internal,
-    )
+    b = functions @ model.drift[0].estimate.internal
+    a = functions @ model.diffusion[0, 0].estimate.internal
     diffusion = float(statistics.time @ a) / time
     return diffusion, 2 * float(statistics.time @ b**2) / time / diffusion if diffusion > 0 else 0.0
 
@@ -363,7 +354,7 @@ def _stride_beyond_noise(problem: Problem, found: Fit) -> int:
 
     It stays below a fifth of a relaxation time, where the rule's own error sets in."""
     assert found.statistics is not None, "there is one variable"
-    a, rate = mean_diffusion_and_rate(problem, found.statistics, found)
+    a, rate = _mean_diffusion_and_rate(problem, found.statistics, found)
     if not a > 0:
         return 1
     beyond_noise = float(found.noise_variances[0]) / a

@@ -73,8 +73,8 @@ def choose_kernels(
     n_folds = min(N_FOLDS, len(at_nodes.sums))
     if n_folds < FEWEST_FOLDS:
         return replace(problem, choice=KernelChoice((), None, n_folds))
-    choice = choice_among(judge(problem.grid.candidates, problem, rule, at_nodes, weights), n_folds)
-    taken = problem.instruments if choice.chosen is None else problem.grid.candidates[choice.chosen]
+    choice = choice_among(judge(problem.grid, problem, rule, at_nodes, weights), n_folds)
+    taken = problem.instruments if choice.chosen is None else problem.grid[choice.chosen]
     return replace(problem, instruments=taken, choice=choice)
 
 
@@ -230,16 +230,13 @@ def _judge(
     scores: list[Floats] = []
     variances: list[tuple[float | None, float | None]] = []
     for p, likelihood in enumerate(likelihoods):
-        root, of_squares = (
-            _root(at_sample, omega[:, p] * step),
-            _root(at_sample, 2 * omega[:, p] ** 2 * step**2),
-        )
+        expected, of_square = omega[:, p] * step, 2 * omega[:, p] ** 2 * step**2
+        root = _root(at_sample, expected)
+        by_drift, by_diffusion = root @ at_sample, _root(at_sample, of_square) @ at_sample
         variances.append(
             (
-                variance_over_bound(root @ at_sample, functions, step, omega[:, p] * step),
-                variance_over_bound(
-                    of_squares @ at_sample, functions, step, 2 * omega[:, p] ** 2 * step**2
-                ),
+                variance_over_bound(by_drift, functions, step, expected),
+                variance_over_bound(by_diffusion, functions, step, of_square),
             )
         )
         held_out_score = make_held_out_score(

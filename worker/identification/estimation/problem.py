@@ -38,32 +38,14 @@ FEWEST_INCREMENTS = 100
 """Fewest increments that a thinned record is to have."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class KernelGrid:
-    """Candidate kernels on the same range; they differ in count and bandwidth.
-
-    candidates   kernels by count, then by bandwidth, both ascending
-    """
-
-    candidates: tuple[Kernels, ...]
-
-    def cells(self, scales: Scales) -> Cells:
-        """Make cells that reach as far as the widest kernels, fine enough for the narrowest."""
-        by_width = sorted(self.candidates, key=lambda kernels: kernels.bandwidth)
-        narrow, wide = make_cells(by_width[0], scales), make_cells(by_width[-1], scales)
-        reach = wide.width * wide.count
-        count = max(1, round(reach / narrow.width + 0.5))
-        return Cells(wide.low, reach / count, count)
-
-
 def make_grid(
     scales: Scales,
     *,
     bandwidth: float | None = None,
     centre_range: tuple[float, float] | None = None,
     period: float | None = None,
-) -> KernelGrid:
-    """Make the grid of candidate kernels.
+) -> tuple[Kernels, ...]:
+    """Make candidate kernels on the same range, by count, then by bandwidth, both ascending.
 
     Parameters
     ----------
@@ -79,19 +61,17 @@ def make_grid(
         )
 
     if bandwidth is not None:
-        return KernelGrid(tuple(kernels(count, bandwidth) for count in KERNEL_COUNTS))
+        return tuple(kernels(count, bandwidth) for count in KERNEL_COUNTS)
     widths = [kernels(count).bandwidth * scales.unit for count in KERNEL_COUNTS]
-    return KernelGrid(
-        tuple(
-            kernels(count, widths[j])
-            for i, count in enumerate(KERNEL_COUNTS)
-            for j in reversed(range(len(KERNEL_COUNTS)))
-            if i - WIDER <= j <= i + NARROWER
-        )
+    return tuple(
+        kernels(count, widths[j])
+        for i, count in enumerate(KERNEL_COUNTS)
+        for j in reversed(range(len(KERNEL_COUNTS)))
+        if i - WIDER <= j <= i + NARROWER
     )
 
 
-def tell_nobody(what: str) -> None:
+def _tell_nobody(what: str) -> None:
     """Ignore progress, for callers that follow none."""
 
 
@@ -128,12 +108,12 @@ class Problem:
     diffusion_degree: int | None = None
     longest_step: float = np.inf
     least_step: float = 0.0
-    grid: KernelGrid | None = None
+    grid: tuple[Kernels, ...] | None = None
     choice: KernelChoice | None = None
     walls: Walls = NO_WALLS
     edges: Integers | None = None
     summing: Summing = sums_here
-    tell: Callable[[str], None] = tell_nobody
+    tell: Callable[[str], None] = _tell_nobody
 
     @property
     def scales(self) -> Scales:
@@ -159,12 +139,16 @@ class Problem:
 
     @property
     def cells(self) -> Cells:
-        """Cells in which the sums of one variable are taken."""
-        return (
-            make_cells(self.kernels, self.scales)
-            if self.grid is None
-            else self.grid.cells(self.scales)
-        )
+        """Cells of the sums of one variable; they serve all kernels of the grid.
+
+        They reach as far as the widest kernels, and are fine enough for the narrowest."""
+        if self.grid is None:
+            return make_cells(self.kernels, self.scales)
+        by_width = sorted(self.grid, key=lambda kernels: kernels.bandwidth)
+        narrow, wide = (make_cells(kernels, self.scales) for kernels in (by_width[0], by_width[-1]))
+        reach = wide.width * wide.count
+        count = max(1, round(reach / narrow.width + 0.5))
+        return Cells(wide.low, reach / count, count)
 
 
 def components_of(problem: Problem) -> dict[Pair, Shares]:

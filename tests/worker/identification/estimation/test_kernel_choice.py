@@ -78,7 +78,7 @@ def wells(paths) -> Trajectories:
 def test_one_pass_gives_the_sums_of_every_candidate(wells: Trajectories, library) -> None:
     problem = _problem(wells, **library)
     at_nodes = gather_for(problem, TRAPEZOID, at_nodes=True)
-    for kernels in problem.grid.candidates[::5]:
+    for kernels in problem.grid[::5]:
         of_its_own_pass = gather_for(replace(problem, instruments=kernels, grid=None), TRAPEZOID)
         of_the_same_pass = at_nodes.under(kernels)
         scale = np.abs(of_its_own_pass.sums).max(axis=(0, 1))
