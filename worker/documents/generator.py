@@ -23,7 +23,6 @@ from worker.documents.potential import (
     potential_of,
     relaxation_of,
 )
-from worker.documents.simulation import simulated_of
 from worker.generator.analysis import GeneratorReport
 from worker.generator.quantities.correlations import Correlations
 from worker.generator.quantities.passages import (
@@ -37,7 +36,7 @@ from worker.generator.quantities.passages import (
     Timing,
 )
 from worker.generator.quantities.regions import Place, Region
-from worker.generator.quantities.stationary import MultivariateDistribution
+from worker.generator.quantities.stationary import MultivariateDistribution, Simulated, SimulatedLaw
 from worker.generator.uncertainty.intervals import Intervals, Path
 from worker.identification.findings import Finding
 
@@ -292,4 +291,45 @@ def _distribution(law: PassageCurve | NoCurve | None) -> results.PassageDistribu
 def _estimate(timing: Timing, spread: Intervals, *path: str | int) -> results.Estimate:
     return results.Estimate(
         value=timing.value, ci=interval_of(spread.range(*path)), reason=timing.reason
+    )
+
+
+def simulated_of(law: SimulatedLaw) -> results.SimulatedLaw:
+    """Write the simulated distribution, every number with its Monte Carlo standard error."""
+    plain = results.SimulatedLaw(
+        n_paths=law.n_paths,
+        n_escaped=law.n_escaped,
+        duration=law.duration,
+        step=law.step,
+        reason=law.reason,
+    )
+    found = law.estimates
+    if found is None:
+        return plain
+    return plain.model_copy(
+        update={
+            "step_error": found.step_error,
+            "mean": _simulated_numbers(found.mean),
+            "covariance": tuple(_simulated_numbers(row) for row in found.covariance),
+            "skewness": _simulated_numbers(found.skewness),
+            "kurtosis": _simulated_numbers(found.kurtosis),
+            "integrated_times": _simulated_numbers(found.integrated_times),
+            "marginals": tuple(
+                results.SimulatedMarginal(
+                    edges=tuple(m.edges.tolist()),
+                    density=tuple(m.density.tolist()),
+                    std_error=tuple(m.std_error.tolist()),
+                )
+                for m in found.marginals
+            ),
+        }
+    )
+
+
+def _simulated_numbers(
+    numbers: tuple[Simulated | None, ...],
+) -> tuple[results.Simulated | None, ...]:
+    return tuple(
+        None if n is None else results.Simulated(value=n.value, std_error=n.std_error)
+        for n in numbers
     )

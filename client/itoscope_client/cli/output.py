@@ -1,11 +1,68 @@
-"""Text for a terminal: datasets, models and lists of jobs."""
+"""Output of the command: text for a terminal, messages of errors, and exit statuses."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import functools
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn, ParamSpec
 
+import click
+
+from itoscope_client.errors import ItoscopeError, JobCancelled, JobFailed, Problem, Unreachable
+from itoscope_client.models.display import missing_distribution_reason
+from itoscope_client.models.estimates import interval, rounded
 from itoscope_client.models.model import Model
-from itoscope_client.models.pages import missing_distribution_reason
-from itoscope_client.models.rounding import interval, rounded
+from itoscope_client.waiting import WaitingTimedOut
+
+P = ParamSpec("P")
+REFUSED, INTERRUPTED = 1, 130
+STATUS: Mapping[type[Exception], int] = {
+    JobFailed: 3, JobCancelled: 4, WaitingTimedOut: 5, Unreachable: 6,
+}  # fmt: skip
+EXIT_STATUS = """\b
+Exit status:
+  0    success
+  1    refused: the file, the job or the key; the message says what to try
+  2    wrong usage
+  3    the job failed
+  4    the job was cancelled
+  5    --timeout has passed; the job continues
+  6    no response from the service
+  130  interrupted; a submitted job continues"""
+
+
+def report_failure(command: Callable[P, None]) -> Callable[P, None]:
+    """Make a command end with a message on standard error and an exit status where it fails.
+
+    With --json the message of a problem is JSON.
+    """
+
+    @functools.wraps(command)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except (ItoscopeError, OSError, ValueError) as error:
+            _end(error, next((STATUS[k] for k in STATUS if isinstance(error, k)), REFUSED), kwargs)
+        except KeyboardInterrupt as error:
+            if sys.stderr.isatty():
+                click.echo(err=True)  # leave the progress bar's line
+            click.echo("\n".join(["interrupted", *getattr(error, "__notes__", [])]), err=True)
+            sys.exit(INTERRUPTED)
+
+    return wrapped
+
+
+def _end(error: Exception, status: int, options: dict[str, Any]) -> NoReturn:
+    if options.get("as_json") and isinstance(error, Problem):
+        document = {
+            "code": error.code, "status": error.status, "detail": error.detail,
+            "hints": error.hints,
+            "errors": [{"detail": each.detail, "pointer": each.pointer} for each in error.errors],
+        }  # fmt: skip
+        click.echo(json.dumps(document, ensure_ascii=False), err=True)
+    else:
+        click.echo("\n".join([f"itoscope: {error}", *getattr(error, "__notes__", [])]), err=True)
+    sys.exit(status)
 
 
 def of_dataset(dataset: Mapping[str, Any], name: str) -> str:

@@ -1,9 +1,9 @@
-"""Kernels by cross-validation, from one pass over the record or a part of it (docs/method.md §§6, 11).
+"""Choice of kernels by cross-validation, in one pass over the data (docs/method.md §§6, 11).
 
-The score is the held-out likelihood of the drift, equation (M28), the precision is (M29). Of one
-variable, count and bandwidth are chosen: sums over cells fine enough for the narrowest candidate give
-every candidate's sums, and the held-out score's. Of several, the number of kernels is chosen, with
-the library's functions as instruments beside them.
+The score is the held-out likelihood of the drift, equation (M28), the precision is (M29). For one
+variable, count and bandwidth are chosen: cells fine enough for the narrowest candidate give the
+sums of every candidate and of the score. For several, the number of kernels is chosen, with the
+library's functions as further instruments.
 """
 
 from collections.abc import Callable
@@ -44,24 +44,30 @@ from worker.identification.sums.window_statistics import Sample, gather, take_sa
 Floats = NDArray[np.float64]
 
 COUNTS_OF_SEVERAL = (12, 25, 50, 100)
-"""Of a record in two variables 200 take three times as long as 50."""
+"""Kernel counts that are tried for several variables; 200 take three times as long as 50."""
 
 SAMPLE_SIZE = 10_000
-"""Windows from which variances are read."""
+"""Windows from which variances are estimated."""
 
 WINDOWS_FOR_SCORES = 200_000
-"""About so many, in chunks of every block, tell kernels apart as far as any number does: scores are in units of chance."""
+"""Windows, in chunks of every block, from which kernels are scored.
+
+More would not distinguish them better: scores are in units of their standard error."""
 
 
 def choose_kernels(
     problem: Problem, rule: SamplingRule, at_nodes: KernelStatistics, weights: Weights
 ) -> Problem:
-    """Give the problem the kernels of its grid that cross-validation of the drift prefers.
+    """Replace the kernels by those of the grid that cross-validation of the drift prefers.
 
-    It keeps its own where there are too few samples to choose.
+    The problem keeps its kernels where there are too few samples to choose.
 
-    at_nodes   statistics without kernels
-    weights    of the residuals, the same for all candidates
+    Parameters
+    ----------
+    problem : problem with a grid of kernels
+    rule : sampling rule
+    at_nodes : statistics without kernels
+    weights : weights of the residuals, for all candidates
     """
     assert problem.grid is not None, "there are candidates to choose from"
     n_folds = min(N_FOLDS, len(at_nodes.sums))
@@ -79,7 +85,16 @@ def judge(
     at_nodes: KernelStatistics,
     weights: Weights,
 ) -> list[Candidate]:
-    """Held-out scores and variances of each of these kernels."""
+    """Return held-out scores and variances of each candidate.
+
+    Parameters
+    ----------
+    kernels : candidates
+    problem : library
+    rule : sampling rule
+    at_nodes : statistics without kernels
+    weights : weights of the residuals, for all candidates
+    """
     functions, time = problem.library.internal(at_nodes.nodes), at_nodes.time
     system = drift_system(rule, at_nodes, problem.library)
     folds = WeakSystem(folds_of(system.design), folds_of(system.response))
@@ -108,11 +123,11 @@ def judge(
 
 
 def choose_instruments(problem: Problem, make: Callable[[int], Instruments]) -> Problem:
-    """Give the problem the instruments that cross-validation prefers, and how they were chosen.
+    """Replace the instruments by those that cross-validation prefers, and record the choice.
 
-    It keeps its own where there are too few samples to choose.
+    The problem keeps its instruments where there are too few samples to choose.
 
-    make   instruments of at most so many kernels
+    make   function of the largest number of kernels that makes instruments
     """
     by_count = {made.n_kernels: made for made in map(make, COUNTS_OF_SEVERAL)}
     candidates, n = tuple(by_count.values()), problem.data.n_increments
@@ -124,16 +139,16 @@ def choose_instruments(problem: Problem, make: Callable[[int], Instruments]) -> 
         1,
     )
     variance = LocalVariance.of_sample(sample, problem.joint_instruments)
-    together = _Together(candidates, variance, problem.library)
+    all_instruments = _AllInstruments(candidates, variance, problem.library)
     windows = walk(problem, TRAPEZOID, N_BLOCKS, every_chunk=max(1, n // WINDOWS_FOR_SCORES))
-    statistics = gather(windows, problem.space, together, TRAPEZOID)
+    statistics = gather(windows, problem.space, all_instruments, TRAPEZOID)
     assert statistics is not None, "the sample has windows, so the record has"
     folds = folds_of(statistics.products.columns)
     if len(folds) < FEWEST_FOLDS:
         return replace(problem, choice=KernelChoice((), None, len(folds)))
     parts = [
         WindowProducts(folds[:, a:b], statistics.products.layout)
-        for a, b in pairwise(together.ends)
+        for a, b in pairwise(all_instruments.ends)
     ]
     d = problem.space.dimension
     judged = [
@@ -147,9 +162,10 @@ def choose_instruments(problem: Problem, make: Callable[[int], Instruments]) -> 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalVariance:
-    """ω_p(y), squared increments per time, averaged over the kernels of a reference.
+    """Local variance ω_p(y): squared increments per time, averaged over reference kernels.
 
-    top, bottom   (n_kernels, d) and (n_kernels, 1) sums of squares and of time, with a trace of the means
+    top      (n_kernels, d) sums of squares, with a trace of the mean
+    bottom   (n_kernels, 1) sums of time, with a trace of the mean
     """
 
     reference: Instruments
@@ -158,6 +174,7 @@ class LocalVariance:
 
     @classmethod
     def of_sample(cls, sample: Sample, reference: Instruments) -> "LocalVariance":
+        """Estimate the local variance from a sample of windows."""
         squares, step = sample.products.displacements[:, -1] ** 2, sample.step[:, None]
         kernels, mean = reference.kernels(sample.instrument).T, squares.sum(axis=0) / step.sum()
         bottom = kernels @ step
@@ -165,15 +182,15 @@ class LocalVariance:
         return cls(reference, kernels @ squares + prior * mean, bottom + prior)
 
     def at(self, y: Floats) -> Floats:
-        """(n, d) → (n, d)"""
-        # Away from all kernels the mean over them.
+        """Return ω at the internal states y (n, d); (n, d)."""
+        # Away from all kernels this gives the mean over them.
         kernels = self.reference.kernels(y) + 1e-9
         return np.asarray((kernels @ self.top) / (kernels @ self.bottom))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Together:
-    """All candidates' instruments, and the held-out score's g/ω_p of every variable."""
+class _AllInstruments:
+    """Instruments of all candidates, and g/ω_p of the held-out score of every variable."""
 
     candidates: tuple[Instruments, ...]
     variance: LocalVariance
@@ -188,7 +205,7 @@ class _Together:
 
     @property
     def ends(self) -> list[int]:
-        """Where each candidate's begin, then those of each variable."""
+        """Column at which each candidate's instruments begin, then each variable's g/ω_p."""
         size, d = self.library.internal_size, self.variance.top.shape[1]
         return [
             0,
@@ -203,7 +220,11 @@ def _judge(
     sample: Sample,
     variance: LocalVariance,
 ) -> Candidate:
-    """folds and likelihoods: columns (n_folds, n_instruments, n_columns) of this candidate's instruments and of g/ω_p."""
+    """Score one candidate.
+
+    folds         columns (n_folds, n_instruments, n_columns) of the candidate's instruments
+    likelihoods   columns of g/ω_p, by variable
+    """
     at_sample = np.concatenate(instruments.at(sample.instrument), axis=1).T
     step, functions, omega = sample.step, sample.functions, variance.at(sample.instrument)
     scores: list[Floats] = []
@@ -239,7 +260,7 @@ def _judge(
 
 
 def _root(at_sample: Floats, variance: Floats) -> Floats:
-    """V^(−1/2), instruments of all sizes being scaled alike."""
+    """Return V^(−1/2), with all instruments scaled to the same size."""
     v = noise_covariance(at_sample, variance)
     scale = np.sqrt(np.diag(v))
     scale = np.where(scale > 0, scale, np.inf)
