@@ -1,4 +1,4 @@
-"""The stationary distribution, its potential, the local relaxation rate, and simulated estimates."""
+"""The stationary distribution, its potential, local relaxation rates and simulated estimates."""
 
 from dataclasses import dataclass
 from typing import Annotated
