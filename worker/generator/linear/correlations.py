@@ -13,16 +13,13 @@ from worker.generator.quantities.correlations import Memory, times_of
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearCorrelations:
-    """A `Correlations`: C(t) = exp(Jt) S, equation (G53).
-
-    jacobian, covariance   (d, d) J [1/time], S [state²]
-    """
+    """Correlation functions of a linear process, C(t) = exp(Jt) S, equation (G53)."""
 
     jacobian: FloatArray
     covariance: FloatArray
 
     def autocorrelation(self, lags: FloatArray) -> FloatArray:
-        """Of each coordinate at lags (n,): (d, n)."""
+        """Return the autocorrelation of each coordinate at lags (n,) [time]: (d, n)."""
         moved = (
             expm(self.jacobian * np.abs(np.asarray(lags, dtype=np.float64))[:, None, None])
             @ self.covariance
@@ -32,7 +29,7 @@ class LinearCorrelations:
         )
 
     def power_spectrum(self, frequencies: FloatArray) -> FloatArray:
-        """One-sided density of each coordinate at frequencies (n,) [1/time]: (d, n)."""
+        """Return the one-sided density of each coordinate at frequencies (n,) [1/time]: (d, n)."""
         turning = (
             2j
             * np.pi
@@ -46,7 +43,7 @@ class LinearCorrelations:
 
     @property
     def integrated_times(self) -> FloatArray:
-        """(d,) ∫_0^∞ C dt [time]."""
+        """Integrated autocorrelation times ∫_0^∞ C dt, (d,) [time]."""
         return np.asarray(
             np.diag(-np.linalg.solve(self.jacobian, self.covariance)) / np.diag(self.covariance)
         )
@@ -55,7 +52,14 @@ class LinearCorrelations:
 def memory_of_linear(
     linear: LinearProcess, covariance: FloatArray, n_lags: int, n_frequencies: int
 ) -> Memory:
-    """Of every coordinate of a linear process that has a law."""
+    """Return the correlation functions of a linear process that has a stationary distribution.
+
+    Parameters
+    ----------
+    linear : process
+    covariance : (d, d) stationary covariance [state²]
+    n_lags, n_frequencies : numbers of points
+    """
     found = LinearCorrelations(linear.jacobian, covariance)
     rates = np.linalg.eigvals(linear.jacobian)
     return memory_of(

@@ -1,4 +1,4 @@
-"""A model of several coordinates near one whose law and rates are those of a linear process: the same report in closed form."""
+"""Analysis, in closed form, of models near one whose distribution is that of a linear process."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,11 +22,11 @@ from worker.generator.quantities.stationary import SpatialLaw
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NearLinear:
-    """Analyses models like one that was analysed, at its lags and frequencies and on its grid.
+    """Analysis of models near an analysed one, at its lags and frequencies and on its grid.
 
-    report      of the one that was analysed; it has a law and a spectrum
-    passages    what each of its passages was read from, None where it has no time
-    committors  what each of its committors was read from, None where there is none
+    report      report of the analysed model; it has a stationary distribution and a spectrum
+    passages    domain and schemes of each of its passages, None where it has no time
+    committors  domain and schemes of each of its committors, None where there is none
     """
 
     report: GeneratorReport
@@ -34,7 +34,7 @@ class NearLinear:
     committors: tuple[Solved | None, ...] = ()
 
     def __call__(self, process: DiffusionProcess) -> GeneratorReport:
-        """The report of a process; without a law where the process has none."""
+        """Return the report of a process; without a distribution where the process has none."""
         report, law, spectrum, memory = (
             self.report,
             self.report.stationary,
@@ -90,11 +90,12 @@ class NearLinear:
                 ),
             )
         except (GeneratorError, RuntimeError, ValueError):
-            # A draw far out in the coefficients' distribution may have no matrix to speak of.
+            # The matrix of a draw from the far tail of the coefficients' distribution may be
+            # singular.
             return without_law_near(process, report)
 
     def lawful(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
-        """(n,) whether each process has a law."""
+        """Return whether each process has a stationary distribution: (n,)."""
         found = []
         for process in processes:
             try:
@@ -117,7 +118,7 @@ class NearLinear:
 
 
 def _covariance_of(linear: LinearProcess) -> FloatArray | None:
-    """(d, d) of the law; None where there is none with a density."""
+    """Return the stationary covariance (d, d); None where there is no density."""
     covariance = linear.covariance
     return covariance if covariance is not None and linear.has_density(covariance) else None
 
@@ -125,7 +126,7 @@ def _covariance_of(linear: LinearProcess) -> FloatArray | None:
 def _next_to(
     process: DiffusionProcess, mean: FloatArray, scale: FloatArray
 ) -> LinearProcess | None:
-    """The linear process next to the process' own stable fixed point, near the mean of the other's law."""
+    """Linearise the process at the stable fixed point that Newton's method reaches from `mean`."""
     stable = [point for point in fixed_points_near(process, mean[None], scale) if point.stable]
     if not stable:
         return None

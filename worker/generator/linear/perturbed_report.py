@@ -1,4 +1,4 @@
-"""What the reports of models of several coordinates near one that was analysed have in common."""
+"""Parts common to the reports of models near an analysed one, in several coordinates."""
 
 import numpy as np
 
@@ -9,15 +9,18 @@ from worker.generator.quantities.report import GeneratorReport
 from worker.generator.quantities.stationary import SpatialLaw
 
 FARTHEST = 3.0
-"""Standard deviations that a fixed point may be away from the reference's."""
+"""Largest distance of a fixed point from the reference's, in standard deviations."""
 NOWHERE = complex(np.nan, np.nan)
 
 
 def fixed_points_followed(
     process: DiffusionProcess, report: GeneratorReport
 ) -> tuple[FixedPoint, ...]:
-    """The fixed points of a process that stand for those of a report: each where Newton's method finds one of the same kind,
-    nearer than half way to the report's next one; nan where there is none."""
+    """Return the fixed points of a process that correspond to those of a report.
+
+    A correspondence holds where Newton's method finds one of the same kind, nearer than half way to
+    the report's next one. A fixed point without a counterpart is nan.
+    """
     points = report.fixed_points
     if not points or not isinstance(report.stationary, SpatialLaw):
         return points
@@ -38,7 +41,7 @@ def fixed_points_followed(
 
 
 def lengths_of(law: SpatialLaw, periods: tuple[float | None, ...]) -> FloatArray:
-    """(d,) standard deviation of each coordinate; of an angle, its period over 2π [state]."""
+    """Return the standard deviation of each coordinate (d,) [state]; of an angle, its period / 2π."""
     variances = (row[i] for i, row in enumerate(law.covariance))
     return np.array(
         [
@@ -51,7 +54,7 @@ def lengths_of(law: SpatialLaw, periods: tuple[float | None, ...]) -> FloatArray
 def without_law_near(
     process: DiffusionProcess, report: GeneratorReport, *, ergodic: bool = False
 ) -> GeneratorReport:
-    """The report of a process that has no law to compare."""
+    """Return the report of a process that has no stationary distribution to compare."""
     return GeneratorReport(
         ergodic,
         None,
@@ -63,6 +66,9 @@ def without_law_near(
 
 
 def _reach(at: FloatArray, k: int, scale: FloatArray) -> FloatArray:
-    """(d,) half the way to the next fixed point, in every direction; a few typical lengths where there is none."""
+    """Return half the distance to the next fixed point in each coordinate: (d,) [state].
+
+    A few typical lengths stand for it where there is no other fixed point.
+    """
     apart = np.max(np.abs(np.delete(at, k, axis=0) - at[k]) / scale, axis=1)
     return np.asarray(scale * min(apart.min(initial=np.inf) / 2, FARTHEST))

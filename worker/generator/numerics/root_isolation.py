@@ -1,4 +1,4 @@
-"""Points between which a smooth function changes sign once at most, however close two of its zeros are."""
+"""Isolation of the zeros of a smooth function, however close two of them are."""
 
 from collections.abc import Callable
 
@@ -10,16 +10,17 @@ from worker.generator.numerics.quadrature import NODES, ORDER, TO_LEGENDRE
 from worker.generator.process import FloatArray, read_only
 
 RESOLVED = 1e-10
-"""Last Legendre coefficients, relative to the largest value, of a function that is known on a panel."""
+"""Last Legendre coefficients, over the largest value, up to which a function counts as resolved."""
 AMPLIFIED = 1e4
 """Rounding error of a Bernstein coefficient, in that of a Legendre coefficient."""
 MAX_HALVINGS = 30
-"""Halvings of a panel that holds a pair of zeros: to 1e-9 of its width, where a pair is not told from none."""
+"""Halvings of a panel with a pair of zeros: to 1e-9 of its width, where no pair can be resolved."""
 MAX_UNRESOLVED = 8
 """Halvings of a panel on which the function is not resolved."""
 MAX_PANELS = 2000
 UNEVEN = 0.4837
-"""Where a panel is cut: a zero hardly ever stands there, as it may in the middle."""
+"""Fraction of a panel at which it is cut: a zero hardly ever stands there, as it may in the middle.
+"""
 
 
 def _to_bernstein() -> FloatArray:
@@ -31,14 +32,16 @@ def _to_bernstein() -> FloatArray:
 
 
 TO_BERNSTEIN = read_only(_to_bernstein() @ TO_LEGENDRE)
-"""(ORDER, ORDER): values at the nodes → Bernstein coefficients."""
+"""Matrix (ORDER, ORDER) from values at the nodes to Bernstein coefficients."""
 
 
 def separators(function: Callable[[FloatArray], FloatArray], breaks: FloatArray) -> FloatArray:
-    """Points between the increasing `breaks` (n,) that, with these, part the zeros of the function from each other.
+    """Return points between the increasing `breaks` (n,) that isolate the zeros of the function.
 
-    A polynomial has no more zeros on a panel than its Bernstein coefficients change sign there, and none where they do not
-    (Descartes' rule); panels with more changes than one, and such as do not resolve the function, are cut.
+    Between two neighbours of these points and `breaks` the function changes sign once at most. A
+    polynomial has no more zeros on a panel than its Bernstein coefficients change sign there, and
+    none where they do not (Descartes' rule). Panels with more than one change, and panels that do
+    not resolve the function, are cut.
     """
     low, high = breaks[:-1], breaks[1:]
     found: list[FloatArray] = []
@@ -65,7 +68,7 @@ def separators(function: Callable[[FloatArray], FloatArray], breaks: FloatArray)
 
 
 def _changes(coefficients: FloatArray) -> FloatArray:
-    """(n, k) → (n,) how often the sign changes along the last axis, zeros left out."""
+    """Count the changes of sign along the last axis, zeros left out: (n, k) → (n,)."""
     signs = np.sign(coefficients)
     at = np.maximum.accumulate(np.where(signs != 0, np.arange(signs.shape[1]), 0), axis=1)
     filled = np.take_along_axis(signs, at, axis=1)

@@ -1,4 +1,4 @@
-"""Roots of the drift, to rounding error."""
+"""Roots of the drift in one coordinate, to rounding error."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ MAX_STEPS = 100
 """Steps of the root search, enough for a drift that defeats all but bisection."""
 
 Roots = tuple[FloatArray, NDArray[np.bool_]]
-"""Where (m,) [state], and whether the drift pulls back to it (m,)."""
+"""Positions (m,) [state], and whether the drift pulls back to each of them (m,)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Brackets:
-    """Ends of intervals in which the drift changes sign, and the drift there; each (n,)."""
+    """Ends of intervals in which the drift changes sign, and the drift there; each array is (n,)."""
 
     low: FloatArray
     high: FloatArray
@@ -29,7 +29,14 @@ class Brackets:
 
 
 def roots(model: ScalarProcess, points: FloatArray, drift: FloatArray) -> Roots:
-    """Between increasing points (n,) over which the drift (n,) changes sign."""
+    """Find the roots of the drift between points at which it has different signs.
+
+    Parameters
+    ----------
+    model : process of one coordinate
+    points : (n,) increasing positions [state]
+    drift : (n,) drift there [state/time]
+    """
     between = _brackets(points, drift)
     return _once(model, _ridders(partial(values, model.b), between), between.b_low > 0)
 
@@ -41,9 +48,9 @@ def _brackets(points: FloatArray, drift: FloatArray) -> Brackets:
 
 
 def _ridders(drift: Callable[[FloatArray], FloatArray], between: Brackets) -> FloatArray:
-    """Ridders' method: bisection that gains quadratically, as the drift divided by an exponential is nearly straight.
+    """Find one root in each bracket by Ridders' method; `drift` takes a point of each (n,).
 
-    drift   at one point in each of the brackets (n,)
+    Bisection gains quadratically there, as the drift divided by an exponential is nearly straight.
     """
     low, high, b_low, b_high = between.low, between.high, between.b_low, between.b_high
     rounding = 2 * np.spacing(np.maximum(np.abs(low), np.abs(high)))
@@ -65,12 +72,13 @@ def _ridders(drift: Callable[[FloatArray], FloatArray], between: Brackets) -> Fl
         root = guess
         if settled.all():
             break
-    # A root at zero has no relative accuracy to reach; towards that of x³ the last steps are those of a bisection.
+    # A root at zero has no relative accuracy to reach; the last steps towards the root of x³ are
+    # those of a bisection.
     return np.where(np.abs(root) <= 8 * rounding, 0.0, root)
 
 
 def _once(model: ScalarProcess, root: FloatArray, falling: NDArray[np.bool_]) -> Roots:
-    """The roots without those that are a root's own rounding error: around it the drift's computed sign is random."""
+    """Merge roots that differ by rounding only: near a root the drift's computed sign is random."""
     if len(root) < 2:
         return root, falling
     step = 16 * np.spacing(np.maximum(np.abs(root), np.finfo(float).tiny))
@@ -81,7 +89,8 @@ def _once(model: ScalarProcess, root: FloatArray, falling: NDArray[np.bool_]) ->
     apart = ~(np.diff(root) <= np.minimum(blurred[1:], blurred[:-1]))
     group = np.append(0, np.cumsum(apart))
     first = np.flatnonzero(np.append(True, apart))
-    # Signs alternate: of an odd number one root is left, with the sign of the first, of an even number none.
+    # Signs alternate: an odd number of roots leaves one, with the sign of the first, an even number
+    # none.
     count = np.bincount(group)
     kept = count % 2 == 1
     return root[first + count // 2][kept], falling[first][kept]

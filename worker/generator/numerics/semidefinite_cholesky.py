@@ -1,4 +1,4 @@
-"""A square root of the diffusion tensor: σ with σσᵀ = a, at many states at once."""
+"""Square roots σ of the diffusion tensor, σσᵀ = a, at many states at once."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,16 +6,17 @@ from numpy.typing import NDArray
 from worker.generator.process import FloatArray
 
 ROUNDING = 1e-12
-"""Of a pivot, over the diagonal: below it the pivot is zero."""
+"""Pivot, over the diagonal, below which it counts as zero."""
 NEGATIVE = 1e-6
-"""Of a pivot, over the diagonal: below minus this the tensor is not positive semi-definite."""
+"""Negative pivot, over the diagonal, beyond which the tensor is not positive semi-definite."""
 
 
 def root_of(tensors: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Lower triangular roots (n, d, d) of tensors (n, d, d), and where these are not positive semi-definite, (n,).
+    """Return lower triangular roots (n, d, d) of tensors (n, d, d), and which are indefinite.
 
-    Cholesky's recursion over all states at once; a pivot that is zero or negative leaves its column empty, so that singular noise
-    is nothing special.
+    The second array, (n,), marks the tensors that are not positive semi-definite. Cholesky's
+    recursion runs over all states at once. A pivot that is zero or negative leaves its column
+    empty, so that singular noise needs no special case.
     """
     n, d = tensors.shape[:2]
     a = np.ascontiguousarray(tensors.transpose(1, 2, 0))

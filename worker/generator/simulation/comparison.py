@@ -1,4 +1,4 @@
-"""Simulated paths beside the linear process next to the stable fixed points: three coordinates and more."""
+"""Comparison of simulated paths with the linear approximation, for three coordinates and more."""
 
 from dataclasses import replace
 
@@ -10,15 +10,22 @@ from worker.generator.quantities.report import GeneratorReport
 from worker.generator.simulation.distribution import simulated_law
 
 PART_OF_RECTANGLE = 0.25
-"""Standard deviation of the starts, of half the rectangle's sides, where there is no stable fixed point."""
+"""Standard deviation of the starts, over half the rectangle, where there is no stable fixed point.
+"""
 
 
 def with_simulation(
     process: DiffusionProcess, report: GeneratorReport, rectangle: FloatArray
 ) -> GeneratorReport:
-    """The report with what simulated paths show, which start at the stable fixed points, or else around the rectangle's middle.
+    """Add to a report what simulated paths show.
 
-    rectangle   (d, 2) where the data were [state]
+    The paths start at the stable fixed points, or else around the middle of the rectangle.
+
+    Parameters
+    ----------
+    process : process
+    report : report of its linear approximation
+    rectangle : (d, 2) range of the data [state]
     """
     middle, half = rectangle.mean(axis=1), np.diff(rectangle, axis=1)[:, 0] / 2
     starts, spreads = _starts(process, report)
@@ -53,7 +60,7 @@ def with_simulation(
 def _starts(
     process: DiffusionProcess, report: GeneratorReport
 ) -> tuple[list[FloatArray], list[FloatArray]]:
-    """The stable fixed points and the covariances of the linear laws next to them."""
+    """Return the stable fixed points and the covariances of the linear approximations at them."""
     starts, spreads = [], []
     for point in report.fixed_points:
         if not point.stable:

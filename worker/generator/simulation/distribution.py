@@ -1,4 +1,4 @@
-"""The stationary law of a process as simulated paths show it, or that they ran away or did not settle."""
+"""Stationary distribution from simulated paths, or the reason why they show none."""
 
 from dataclasses import replace
 
@@ -14,12 +14,15 @@ from worker.generator.simulation.steps import PART, fastest_rate, stepper_of
 
 PATHS = 400
 STEPS = 2_400
-"""Paths, and steps of the run: together 1 to 3 s on one core."""
+"""Number of paths and of steps: together 1 to 3 s on one core."""
 DOUBTFUL, SIGNIFICANT = 2.5, 4.0
-"""Standard errors by which parts of the run, or paths from different starts, may not differ: else the run goes on, and has no
-answer."""
+"""Standard errors by which parts of the run, or paths from different starts, may differ.
+
+Beyond the first the run goes on; beyond the second there is no answer.
+"""
 FINER = 4
-"""Where a path ran away, steps shorter by this factor tell whether it was the step that threw it out."""
+"""Factor by which steps are shortened once a path has escaped, to exclude that the step caused it.
+"""
 
 
 def simulated_law(
@@ -30,11 +33,17 @@ def simulated_law(
     *,
     seed: int = 0,
 ) -> SimulatedLaw | None:
-    """Paths from around `starts` (m, d), Gaussian with covariances `spreads` (m, d, d), equally many from each [state].
+    """Simulate paths, equally many from each start, and estimate the stationary distribution.
 
-    lengths   (d,) typical of the coordinates, for those along which the starts are all the same [state]
+    None where nothing sets the length of a step: the drift has no slope, and the noise is constant.
 
-    None where nothing says how long a step is to be: the drift has no slope, and the noise is the same everywhere.
+    Parameters
+    ----------
+    process : process
+    starts : (m, d) means of the Gaussian initial distributions [state]
+    spreads : (m, d, d) covariances of the initial distributions [state²]
+    lengths : (d,) typical lengths of coordinates along which all starts are the same [state]
+    seed : seed of the random numbers
     """
     generator = np.random.default_rng(seed)
     group = np.arange(PATHS) % len(starts)
@@ -54,7 +63,7 @@ def simulated_law(
     if paths.escaped.any():
         paths = run(stepper, cloud, centre, scale, step=step / FINER, steps=STEPS, seed=seed)
     else:
-        # The law may be wider than the cloud that the paths started from, and faster at its rim.
+        # The distribution may be wider than the initial one, and rates may be higher at its rim.
         settled = PART / fastest_rate(stepper, centre + scale * paths.fine[-1], scale)
         if settled < step / 2:
             paths = run(stepper, cloud, centre, scale, step=settled, steps=STEPS, seed=seed)
@@ -91,8 +100,8 @@ def _escape(paths: Run, whole: float) -> str:
     sides = {"positive" if value > 0 else "negative" for value in away[:, along]}
     where = f"large {next(iter(sides))} values" if len(sides) == 1 else "large values of both signs"
     return (
-        f"{len(away)} of {len(paths.escaped)} simulated paths escaped within {whole:.4g} units of time, towards {where} of "
-        f"coordinate {along + 1}, so the process does not appear to be ergodic"
+        f"{len(away)} of {len(paths.escaped)} simulated paths escaped within {whole:.4g} units "
+        f"of time, towards {where} of coordinate {along + 1}, so the process does not appear to be ergodic"
     )
 
 
@@ -103,7 +112,11 @@ def _unsettled(
     whole: float,
     most: float = SIGNIFICANT,
 ) -> str | None:
-    """Whether the paths' first quarter or half differs from what follows, or the second half hangs on where they started."""
+    """Say why the paths are not stationary; None where they are.
+
+    Their first quarter or half must not differ from the rest, nor the second half depend on the
+    start.
+    """
     z = paths.fine[:, :, [turn is None for turn in periods]]
     if not z.size:
         return None
@@ -121,7 +134,8 @@ def _unsettled(
         error = np.sqrt(own.var(axis=0) / len(own) + rest.var(axis=0) / len(rest))
         if np.max(np.abs(own.mean(axis=0) - rest.mean(axis=0)) / error) > most:
             return (
-                f"after {whole:.4g} units of time the simulated paths still depended on the stable fixed point that they "
-                "started from: transitions between the wells are too rare to be simulated, and the population of each is unknown"
+                f"after {whole:.4g} units of time the simulated paths still depended on the "
+                "stable fixed point that they started from: transitions between the wells are too "
+                "rare to be simulated, and the population of each is unknown"
             )
     return None

@@ -1,4 +1,7 @@
-"""Moments, marginals and correlation times from simulated paths, each with its standard error; equations (G41) and (G42)."""
+"""Moments, marginals and correlation times from simulated paths, each with its standard error.
+
+The estimates are those of equations (G41) and (G42).
+"""
 
 from collections.abc import Callable
 
@@ -12,13 +15,21 @@ GROUPS = 40
 """Groups of paths; leaving out one at a time gives the standard errors."""
 BINS = 60
 WINDOW = 5.0
-"""The autocorrelation is summed up to this many correlation times (Sokal 1997)."""
+"""Upper limit of the autocorrelation's sum, in correlation times (Sokal 1997)."""
 
 
 def estimated(
     paths: Run, centre: FloatArray, scale: FloatArray, process: DiffusionProcess, order: int
 ) -> Estimates:
-    """Of paths none of which ran away; `order` is that of the step's weak convergence."""
+    """Estimate moments, marginals and correlation times from paths none of which escaped.
+
+    Parameters
+    ----------
+    paths : run
+    centre, scale : (d,) origin and unit of the run's states [state]
+    process : process
+    order : order of the step's weak convergence
+    """
     d = len(scale)
     fine, coarse = _raw_moments(paths.fine), _raw_moments(paths.coarse)
     extrapolated = fine + (fine - coarse) / (2**order - 1)
@@ -67,7 +78,7 @@ def estimated(
 
 
 def _raw_moments(z: FloatArray) -> FloatArray:
-    """(GROUPS, 4 d + d²) means of z, z³, z⁴, and z_p z_q, by group; z³ and z⁴ after z, then the products."""
+    """Return the group means of z, z³, z⁴ and z_p z_q: (GROUPS, 3 d + d²)."""
     n = z.shape[1] // GROUPS
     out = []
     for g in range(GROUPS):
@@ -87,13 +98,13 @@ def _raw_moments(z: FloatArray) -> FloatArray:
 
 
 def _covariance(raw: FloatArray, d: int) -> FloatArray:
-    """(n, d²) central second moments."""
+    """Return the central second moments (n, d²)."""
     mean = raw[:, :d]
     return np.asarray(raw[:, 3 * d :] - np.einsum("np,nq->npq", mean, mean).reshape(len(raw), -1))
 
 
 def _standardised(raw: FloatArray, d: int, power: int) -> FloatArray:
-    """(n, d) third or fourth central moment over that power of the standard deviation."""
+    """Return the third or fourth central moment over that power of the standard deviation: (n, d)."""
     mean, third, fourth = raw[:, :d], raw[:, d : 2 * d], raw[:, 2 * d : 3 * d]
     second = raw[:, 3 * d :: d + 1]
     variance = second - mean**2
@@ -107,9 +118,10 @@ def _standardised(raw: FloatArray, d: int, power: int) -> FloatArray:
 def _jackknife(
     groups: FloatArray, read: Callable[[FloatArray], FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
-    """What is read from the groups' mean, and its standard error from leaving out one group at a time.
+    """Return what is read from the groups' mean, and its jackknife standard error, group by group.
 
-    groups   (n, k)      read   (m, k) → (m, r)
+    groups  (n, k) means of the groups
+    read    function (m, k) → (m, r) of such means
     """
     n = len(groups)
     whole = groups.mean(axis=0)
@@ -127,7 +139,10 @@ def _step_error(fine: FloatArray, extrapolated: FloatArray, angles: FloatArray) 
 
 
 def _integrated_times(paths: Run, angles: list[bool]) -> tuple[Simulated | None, ...]:
-    """From the averages over the records' intervals, whose covariances add up to the integral however long the intervals are."""
+    """Estimate integrated autocorrelation times from the averages over the records' intervals.
+
+    The covariances of these averages add up to the integral however long the intervals are.
+    """
     records, n, d = paths.averages.shape
     size = n // GROUPS
     away = paths.averages[:, : size * GROUPS] - paths.averages.mean(axis=(0, 1))
@@ -160,7 +175,7 @@ def _integrated_times(paths: Run, angles: list[bool]) -> tuple[Simulated | None,
 
 
 def _marginal(z: FloatArray, centre: float, scale: float, period: float | None) -> Marginal:
-    """Of one coordinate; z (records, R)."""
+    """Return the marginal distribution of one coordinate from states z (records, R)."""
     x = centre + scale * z
     if period is not None:
         low = centre - period / 2

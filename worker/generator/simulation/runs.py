@@ -1,4 +1,4 @@
-"""Many independent paths, run side by side at two step lengths with the same noise, and what is kept of them."""
+"""Independent paths, run side by side at two step lengths with the same noise."""
 
 from dataclasses import dataclass
 
@@ -9,23 +9,25 @@ from worker.generator.process import FloatArray
 from worker.generator.simulation.steps import Stepper
 
 BURN_IN = 0.25
-"""Of the steps."""
+"""Part of the steps that is discarded as burn-in."""
 RECORDS = 200
-"""Times at which the paths are looked at, after the burn-in."""
+"""Number of recorded times after the burn-in."""
 FAR = 100.0
-"""Distance from the start, in typical lengths, at which a path counts as having run away."""
+"""Distance from the start, in typical lengths, at which a path counts as escaped."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """What is kept of R paths. States are z = (x − centre)/scale.
+    """Records of R paths; states are z = (x − centre)/scale.
 
-    interval    between the records [time]
-    fine        (RECORDS, R, d) z by the step
-    coarse      (RECORDS, R, d) z by twice the step, driven by the same noise
-    averages    (RECORDS, R, d) of z over the time before each record, by the step
-    escaped     (R,) whether a path ran away, and `left` (R, d) where z then was
-    step, duration   of a path after the burn-in [time]
+    interval   time between the records [time]
+    fine       (RECORDS, R, d) z by the step
+    coarse     (RECORDS, R, d) z by twice the step, driven by the same noise
+    averages   (RECORDS, R, d) mean of z over the time before each record, by the step
+    escaped    (R,) whether a path escaped
+    left       (R, d) z at the escape
+    step       length of a step [time]
+    duration   length of a path after the burn-in [time]
     """
 
     interval: float
@@ -49,9 +51,17 @@ def run(
     seed: int,
     burn_in: float = BURN_IN,
 ) -> Run:
-    """Paths from `start` (R, d) [state], `steps` of them after the burn-in (a part of them), rounded up to whole records.
+    """Simulate paths from `start`; a path further than `FAR` scales from the centre has escaped.
 
-    centre, scale   (d,) [state]; one path further than `FAR` scales from the centre is an escape, and stays where it was
+    Parameters
+    ----------
+    stepper : integration rule of the process
+    start : (R, d) initial states [state]
+    centre, scale : (d,) origin and unit of the recorded states [state]
+    step : length of a step [time]
+    steps : number of steps after the burn-in, rounded up to whole records
+    seed : seed of the random numbers
+    burn_in : part of the steps that is discarded first
     """
     generator = np.random.default_rng(seed)
     pairs = max(1, -(-steps // (2 * RECORDS)))
@@ -60,7 +70,7 @@ def run(
     fine, coarse, averages = np.empty(shape), np.empty(shape), np.empty(shape)
     escaped, left = np.zeros(len(start), dtype=np.bool_), np.zeros(start.shape)
     x, y = start.copy(), start.copy()
-    # Angles go round; only their distance along open coordinates is a distance.
+    # An angle is periodic, so only open coordinates define a distance.
     angles = np.array([turn is not None for turn in stepper.process.periods])
     total, root = np.zeros(start.shape), np.sqrt(step)
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""One step of many paths at once, equation (G40), and how long a step may be."""
+"""Integration of many paths at once by equation (G40), and the choice of its step length."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,15 +11,16 @@ from worker.generator.process import DiffusionProcess, FloatArray
 SAME = 1e-12
 """Relative difference of diffusion tensors between states below which the noise is additive."""
 PART = 0.1
-"""A step, in the shortest time over which the drift's flow or the noise changes by its own size."""
+"""Length of a step, over the shortest time in which drift or noise change by their own size."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stepper:
-    """Heun's rule for the drift with the noise of the step's start: of weak order two where the noise is additive and there are
-    no walls, else one.
+    """Heun's rule for the drift, with the noise evaluated at the start of the step.
 
-    constant   (1, d, d) root of the diffusion where the noise is additive, else None
+    It is of weak order two where the noise is additive and there are no walls, else of order one.
+
+    constant  (1, d, d) root of the diffusion where the noise is additive, else None
     """
 
     process: DiffusionProcess
@@ -27,7 +28,7 @@ class Stepper:
 
     @cached_property
     def order(self) -> int:
-        """Of weak convergence."""
+        """Order of weak convergence."""
         return 2 if self.constant is not None and not self._walls else 1
 
     @cached_property
@@ -40,7 +41,14 @@ class Stepper:
         ]
 
     def step(self, x: FloatArray, kick: FloatArray, length: float) -> FloatArray:
-        """States (n, d) one step later; `kick` (n, d) are the increments of the Brownian motion, of variance `length` [time]."""
+        """Return states (n, d) one step later.
+
+        Parameters
+        ----------
+        x : (n, d) states [state]
+        kick : (n, d) increments of the Brownian motion, of variance `length` [√time]
+        length : length of the step [time]
+        """
         sigma = (
             self.constant if self.constant is not None else root_of(self.process.diffusion(x))[0]
         )
@@ -50,7 +58,7 @@ class Stepper:
         return self.reflected(x + (b + self.process.drift(ahead)) * (length / 2) + noise)
 
     def reflected(self, x: FloatArray) -> FloatArray:
-        """States beyond a declared end, folded back inside."""
+        """Fold states beyond a declared end back inside."""
         for k, low, high in self._walls:
             column = x[:, k]
             if np.isfinite(low) and np.isfinite(high):
@@ -64,7 +72,7 @@ class Stepper:
 
 
 def stepper_of(process: DiffusionProcess, states: FloatArray) -> Stepper:
-    """The stepper of a process; whether its noise is additive is asked at these states (n, d)."""
+    """Return the stepper of a process, which tries at states (n, d) whether the noise is additive."""
     a = process.diffusion(states)
     size = np.max(np.abs(a))
     additive = bool(np.all(np.abs(a - a[0]) <= SAME * size))
@@ -72,9 +80,15 @@ def stepper_of(process: DiffusionProcess, states: FloatArray) -> Stepper:
 
 
 def fastest_rate(stepper: Stepper, states: FloatArray, scale: FloatArray) -> float:
-    """Rate at which the drift's flow or the noise changes by its own size, the largest but for a hundredth of the states.
+    """Return the rate at which the drift's flow or the noise changes by its own size.
 
-    states, scale   (n, d) where it is asked, and (d,) a typical length of each coordinate [state]
+    It is the largest rate but for a hundredth of the states.
+
+    Parameters
+    ----------
+    stepper : integration rule of the process
+    states : (n, d) states at which rates are evaluated [state]
+    scale : (d,) typical length of each coordinate [state]
     """
     process = stepper.process
     units = scale / scale[:, None]
