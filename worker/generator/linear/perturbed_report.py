@@ -41,7 +41,7 @@ def fixed_points_followed(
 
 
 def lengths_of(law: SpatialLaw, periods: tuple[float | None, ...]) -> FloatArray:
-    """Return the standard deviation of each coordinate (d,) [state]; of an angle, its period / 2π."""
+    """Return each coordinate's standard deviation (d,) [state]; for an angle, its period / 2π."""
     variances = (row[i] for i, row in enumerate(law.covariance))
     return np.array(
         [

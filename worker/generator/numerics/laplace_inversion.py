@@ -35,7 +35,7 @@ def contour(points: int) -> tuple[ComplexArray, ComplexArray]:
 
 
 def points_for(log_amplification: float) -> int | None:
-    """Return the points for an error of 2e-7 in Σ w exp(−λt), given log Σ|w|; None where none will do."""
+    """Return the points for an error of 2e-7 in Σ w exp(−λt), log Σ|w| given; None if none do."""
     points = POINTS + 2 * int(np.ceil(max(log_amplification, 0.0) / GAIN / 2))
     return points if points <= MOST_POINTS else None
 

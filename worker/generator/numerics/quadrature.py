@@ -50,7 +50,7 @@ DERIVATIVE = read_only(legval(NODES, legder(np.eye(ORDER))).T @ TO_LEGENDRE)
 
 
 def interpolation(points: FloatArray) -> FloatArray:
-    """Return the matrix (n_points, ORDER) from values at the nodes to those at `points` of [−1, 1]."""
+    """Return the matrix (n_points, ORDER) from values at the nodes to values at `points`."""
     return np.asarray(legvander(points, ORDER - 1) @ TO_LEGENDRE)
 
 

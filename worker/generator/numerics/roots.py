@@ -20,7 +20,7 @@ Roots = tuple[FloatArray, NDArray[np.bool_]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Brackets:
-    """Ends of intervals in which the drift changes sign, and the drift there; each array is (n,)."""
+    """Ends of intervals in which the drift changes sign, and the drift there; arrays are (n,)."""
 
     low: FloatArray
     high: FloatArray

@@ -1,6 +1,7 @@
-"""The analysis of two coordinates. Start reading here.
+"""Analysis of processes of two coordinates: the entry point of this folder.
 
-The chain: a first look → does the drift come back? → the box that holds the law → ever finer cells → the report.
+The chain: a first rectangle → does the drift come back? → the box that holds the stationary
+distribution → ever finer cells → the report.
 """
 
 from dataclasses import replace
@@ -41,28 +42,32 @@ from worker.generator.quantities.stationary import SpatialLaw
 from worker.generator.request import Questions
 
 Analysed = tuple[GeneratorReport, NearInThePlane | None]
-"""The report, and what analyses models like this one; None without a law."""
+"""Report, and analysis of models near this one; None without a stationary distribution."""
 
 LATTICE = 9
-"""Newton's method starts from a lattice of this many points along each coordinate."""
+"""Points of the lattice of starts for Newton's method, along each coordinate."""
 BEFORE_ESCAPE = (
-    "the drift pushes outward only outside the range of the data: distribution and rates are those of the process inside, "
-    "where the drift pushes it back"
+    "the drift pushes outward only outside the range of the data: distribution and rates are those "
+    "of the process inside, where the drift pushes it back"
 )
 GATES = 100
-"""Starting points on each side of the rectangle where no law was found."""
+"""Starting points on each side of the rectangle where no distribution was found."""
 HEAVY = 5e-3
-"""Relative change of a variance as the box grows above which that is said."""
+"""Relative change of a variance as the box grows above which the tails are reported as heavy."""
 LARGEST_ERROR = 0.02
-"""Relative change by the last step above which a rate is not reported."""
+"""Relative change of a rate by the last step above which it is not reported."""
 
 
 def analysed_in_the_plane(process: DiffusionProcess, questions: Questions) -> Analysed:
-    """The report, and what analyses models like this one; without a stationary law it keeps the fixed points. Where only an
-    unseen part of the drift stands against a law, `ergodic` is False and the law is there, labelled.
+    """Analyse a process of two coordinates; without a distribution, find its fixed points.
 
-    Raises UnresolvedLandscapeError where drift dominates noise too much for cells, UndefinedCoefficientsError where a
-    coefficient is not finite.
+    Where the drift escapes only where no data were seen, the report has the distribution inside,
+    labelled as an approximation, and `ergodic` is False.
+
+    Raises
+    ------
+    UnresolvedLandscapeError : drift dominates noise too much for cells
+    UndefinedCoefficientsError : a coefficient is not finite
     """
     rectangle = first_rectangle(process, questions.observed_ranges)
     fixed = fixed_points_in(process, rectangle, LATTICE)
@@ -96,7 +101,7 @@ def analysed_in_the_plane(process: DiffusionProcess, questions: Questions) -> An
             process, fixed, problem if escaping is None else escaping.reason, questions
         )
     if escaping is not None:
-        # Further out there is what carries the process away.
+        # The process is carried away only from further out.
         report, near = _with_law(Widened(box), questions, fixed)
         return replace(
             report, ergodic=False, reason=escaping.reason, approximation=BEFORE_ESCAPE
@@ -112,7 +117,7 @@ def analysed_in_the_plane(process: DiffusionProcess, questions: Questions) -> An
 
 def _with_law(widened: Widened, questions: Questions, fixed: tuple[FixedPoint, ...]) -> Analysed:
     box = widened.box
-    # The box may reach where the first look did not, and be finer than it.
+    # The box may be larger than the first rectangle, and its lattice finer.
     fixed = fixed_points_in(box.chart.process, _surroundings(box), LATTICE) or fixed
     solution = solve(box, questions.eigenpairs)
     stage = stage_of(solution)
@@ -135,7 +140,7 @@ def _with_law(widened: Widened, questions: Questions, fixed: tuple[FixedPoint, .
 def _narrowed(
     process: DiffusionProcess, fixed: tuple[FixedPoint, ...], problem: str, questions: Questions
 ) -> Analysed:
-    """The analysis where the noise is positive, labelled; the problem, where that cannot be had."""
+    """Analyse the process where its noise is positive; give the problem where that fails."""
     found = narrowed_to_positive_plane(process, questions)
     if not isinstance(found, Narrowed):
         return without_law(process, fixed, found or problem, questions), None
@@ -149,9 +154,13 @@ def _narrowed(
 
 
 def law_of(solution: Solution, questions: Questions, spread: float = 0.0) -> SpatialLaw:
-    """The law, its density on at most `density_points` points along each coordinate.
+    """Return the stationary distribution, with its density on a grid.
 
-    spread  relative change of a variance as the box grows
+    Parameters
+    ----------
+    solution : distribution and rates on cells
+    questions : request; `density_points` limits the points along each coordinate
+    spread : relative change of a variance as the box grows
     """
     process = solution.box.chart.process
     angle = [period is not None for period in process.periods]
@@ -170,12 +179,14 @@ def law_of(solution: Solution, questions: Questions, spread: float = 0.0) -> Spa
     )
     if solution.unsettled:
         reasons.append(
-            f"the covariance still changes by {solution.unsettled:.1%} on the finest cells, and more beyond: the density is "
-            "infinite at a boundary or too narrow for them, and moments are only approximate"
+            f"the covariance still changes by {solution.unsettled:.1%} on the finest cells, "
+            "and more beyond: the density is infinite at a boundary or too narrow for them, and "
+            "moments are only approximate"
         )
     if spread > HEAVY:
         reasons.append(
-            f"a variance still changes by {spread:.1%} as the box grows: the tails are heavy, and moments are only approximate"
+            f"a variance still changes by {spread:.1%} as the box grows: the tails are heavy, and "
+            "moments are only approximate"
         )
     if numbers.entropy_production is None:
         reasons.append(
@@ -198,14 +209,20 @@ def law_of(solution: Solution, questions: Questions, spread: float = 0.0) -> Spa
 
 
 def spectrum_of_plane(solution: Solution, change: float = 0.0) -> Spectrum:
-    """The slowest rates, as far as all of them settle; `change` is that of the slowest as the box grows, relative."""
+    """Return the slowest rates, as far as all of them settle.
+
+    `change` is the relative change of the slowest rate as the box grows.
+    """
     rates, errors = solution.numbers.rates, solution.errors
     settled = np.logical_and.accumulate(
         (errors < LARGEST_ERROR) & (rates.real > SMALLEST_RATE * solution.rate)
     )
     reason = None
     if not settled.all():
-        reason = f"only the {settled.sum()} slowest of {len(rates)} rates converge to {LARGEST_ERROR:.0%} on the finest cells"
+        reason = (
+            f"only the {settled.sum()} slowest of {len(rates)} rates converge to "
+            f"{LARGEST_ERROR:.0%} on the finest cells"
+        )
         if not settled.any():
             reason = (
                 f"the slowest rate does not converge to {LARGEST_ERROR:.0%} on the finest cells: "
@@ -215,8 +232,8 @@ def spectrum_of_plane(solution: Solution, change: float = 0.0) -> Spectrum:
         settled[:] = False
     if change > SETTLED:
         reason = (
-            f"the slowest rate still changes by {change:.1%} as the box grows: the distribution has heavy tails, and rates may "
-            "be part of a continuous spectrum"
+            f"the slowest rate still changes by {change:.1%} as the box grows: the distribution "
+            "has heavy tails, and rates may be part of a continuous spectrum"
         )
     rates = rates[settled]
     return Spectrum(
@@ -235,7 +252,7 @@ def _touches_a_wall(box: Box) -> bool:
 
 
 def _surroundings(box: Box) -> FloatArray:
-    """(2, 2) the rectangle of states around the box."""
+    """Return the rectangle of states around the box (2, 2)."""
     first, second = (np.array([span.low, span.high]) for span in box.spans)
     corners = box.chart.state(points(first, second))
     return np.column_stack([corners.min(axis=0), corners.max(axis=0)])

@@ -1,4 +1,4 @@
-"""The stationary density of models near a solved one, on cells as coarse as the solved one's picture allows."""
+"""Stationary density of models near a solved one, on the coarsest cells that show it well."""
 
 from dataclasses import dataclass
 
@@ -17,22 +17,28 @@ from worker.generator.process import FloatArray
 from worker.generator.quantities.stationary import SpatialLaw
 
 ROUGH = 0.02
-"""Difference between the density on the cells and the picture, over its peak, above which the next finer cells are taken."""
+"""Difference of a level's density from the drawn one, over its peak, above which a level is too
+coarse."""
 LEVELS = 3
-"""Of the coarsest levels, which are looked at."""
+"""Number of coarsest levels that are tried."""
 TOLERANCE, STEPS = 1e-4, 30
-"""Relative residual at which a density is settled: to about as much of its peak. With the solved model's own factors it takes
-eight steps for one 5 % away."""
+"""Relative residual at which a density is settled, and steps of GMRES.
+
+The error of the density is about as much of its peak. With the solved model's own factors it takes
+eight steps for a model 5 % away.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CoarseDensity:
-    """The picture of the reference's density, and where it is compared.
+    """Drawn density of the reference, and the cells on which densities are compared.
 
-    picture   (n₀, n₁) [1/state²]
-    u, inside (n₀ · n₁, 2) its points in the chart's coordinates, (n₀ · n₁,) whether they are in the rectangle
-    level     the cells on which densities are compared
-    solver    of the reference's matrix without one cell, that of most mass; None on the coarsest level, where samples are solved
+    picture  (n₀, n₁) density [1/state²]
+    u        (n₀ · n₁, 2) its points in the chart's coordinates
+    inside   (n₀ · n₁,) whether they are in the rectangle
+    level    cells on which densities are compared
+    solver   factors of the reference's matrix without the cell of most mass; None on the coarsest
+             level, where samples are solved
     """
 
     solution: Solution
@@ -44,7 +50,7 @@ class CoarseDensity:
 
     @classmethod
     def of(cls, solution: Solution, law: SpatialLaw) -> "CoarseDensity":
-        """For a law that has a picture."""
+        """Choose the cells for a distribution that has a drawn density."""
         u, inside = on_the_rectangle(solution, law.grid)
         jacobian = _jacobian(solution)
         level = solution.ladder[0]
@@ -64,8 +70,10 @@ class CoarseDensity:
         return cls(solution, law.density, u, inside, level, solver)
 
     def of_model(self, chart: Chart, own: Level) -> FloatArray:
-        """(n₀, n₁) the density of the chart's process on these cells, whose answer on the coarsest cells is `own`; nan where the
-        finer ones give none."""
+        """Return the density of the chart's process (n₀, n₁); nan where the finer cells give none.
+
+        `own` is its answer on the coarsest cells.
+        """
         density = own.density if self.solver is None else self._on_finer_cells(chart, self.solver)
         if density is None:
             return np.full(self.picture.shape, np.nan)
@@ -92,7 +100,7 @@ class CoarseDensity:
 
 
 def _others(level: Level) -> IndexArray:
-    """All cells but that of most mass."""
+    """Return all cells but the one of most mass."""
     masses = level.density * level.grid.volumes
     return np.delete(np.arange(masses.size), int(np.argmax(masses)))
 

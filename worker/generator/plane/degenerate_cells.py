@@ -1,4 +1,4 @@
-"""The cells where the noise does not act in every direction, which a process that is cut off there never enters."""
+"""Cells without noise in every direction, which a reflected process never enters."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,11 +7,11 @@ from worker.generator.plane.box.coordinates import Chart, lowest_diffusion
 from worker.generator.plane.grid import Grid
 
 POSITIVE = 1e-6
-"""Smaller over larger part of the diffusion above which it counts as positive."""
+"""Smaller over larger eigenvalue of the diffusion above which it counts as positive."""
 
 
 def without_noise(chart: Chart, grid: Grid) -> NDArray[np.bool_]:
-    """(n,) cells outside the largest connected part of the rectangle where the model's diffusion is positive."""
+    """Return the cells outside the largest connected part with positive diffusion: (n,)."""
     from scipy.ndimage import label  # a twentieth of a worker's start, for planes alone
 
     positive = (lowest_diffusion(chart.raw_diffusion(grid.centres)) > POSITIVE).reshape(grid.shape)

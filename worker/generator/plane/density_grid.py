@@ -1,4 +1,4 @@
-"""Density and current on a grid of states, for a reader to draw."""
+"""Density and current on a grid of states, for drawing."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,20 +10,20 @@ from worker.generator.process import FloatArray, read_only
 from worker.generator.request import Questions
 
 MOST_POINTS = 60
-"""Points along each coordinate, whatever is asked for: the grid has the square of it."""
+"""Largest number of points along each coordinate: the grid has the square of it."""
 OUTSIDE = 1e-5
 """Probability left out on each side of each coordinate."""
 FLOOR = 1e-14
-"""Density, over its peak, below which it is taken for zero."""
+"""Density, over its peak, below which it counts as zero."""
 HIGHEST_FLOOR = 1e-3
 RIPPLE = 10.0
-"""Likewise, in units of the deepest negative density: what the cells' error can be elsewhere."""
+"""Density that counts as zero, in units of the deepest negative density: the cells' error."""
 
 
 def picture(
     solution: Solution, questions: Questions
 ) -> tuple[tuple[FloatArray, FloatArray], FloatArray, FloatArray]:
-    """Points of both coordinates, density (n, n) and current (n, n, 2) there."""
+    """Return points of both coordinates, density (n, n) and current (n, n, 2) there."""
     chart, level = solution.box.chart, solution.finest
     count = min(questions.density_points, MOST_POINTS)
     first, second = (
@@ -49,7 +49,7 @@ def picture(
 def on_the_rectangle(
     solution: Solution, grid: tuple[FloatArray, ...]
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """The points of a grid of states in the chart's coordinates (n₀ · n₁, 2), and whether they are in the rectangle."""
+    """Return grid points in the chart's coordinates (n₀ · n₁, 2), and which are in the box."""
     u = solution.box.chart.coordinates(points(*grid))
     inside = np.full(len(u), True)
     for axis, span in enumerate(solution.box.spans):
@@ -60,7 +60,10 @@ def on_the_rectangle(
 
 
 def _range(solution: Solution, axis: int, questions: Questions) -> tuple[float, float]:
-    """Where almost all of the law is along a coordinate, and where the data were; the whole turn of an angle [state]."""
+    """Return the range of the distribution and the data along a coordinate [state].
+
+    Almost all of the distribution is in it. An angle has its whole period.
+    """
     chart, level = solution.box.chart, solution.finest
     process, span = chart.process, solution.box.spans[axis]
     if span.circle:
@@ -88,7 +91,15 @@ def _range(solution: Solution, axis: int, questions: Questions) -> tuple[float, 
 def interpolated(
     axes: tuple[Axis, Axis], values: FloatArray, u: FloatArray, degree: int
 ) -> FloatArray:
-    """(n,) values on cells (n₀, n₁) at points u (n, 2) of the rectangle."""
+    """Interpolate values on cells to points of the rectangle: (n,).
+
+    Parameters
+    ----------
+    axes : axes of the cells
+    values : (n₀, n₁) values on the cells
+    u : (n, 2) points
+    degree : degree of the spline
+    """
     for k, axis in enumerate(axes):
         if axis.circle:
             values = np.concatenate(

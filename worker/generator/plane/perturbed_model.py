@@ -1,6 +1,6 @@
-"""A model of the plane near one that was analysed: the same report on the other's coarsest cells.
+"""Analysis of models near an analysed one in the plane, on the coarsest cells of the other.
 
-The cells' error is the same for both models; whoever compares them takes the difference, or the ratio.
+The discretisation error is the same for both models; it cancels in their difference or ratio.
 """
 
 from collections.abc import Sequence
@@ -33,27 +33,27 @@ from worker.generator.quantities.spectrum import Spectrum
 from worker.generator.quantities.stationary import SpatialLaw
 
 AT_THE_EDGE = 1e-3
-"""Share of the law in the outermost cells of an open side above which the model does not fit into the solution's box."""
+"""Probability in the outermost cells of an open side above which the model does not fit the box."""
 NEGATIVE = 1e-3
-"""Share of the law where the diffusion is not positive above which the model is no process."""
+"""Probability of states without positive diffusion above which the model defines no process."""
 EXTRA = 4
-"""Eigenvalues beyond those of the solution that are looked for; see `slow_modes`."""
+"""Number of eigenvalues sought beyond those of the solution; see `slow_modes`."""
 TOLERANCE = 1e-5
-"""Relative residual at which they are found; the rates are right to 1e-8."""
+"""Relative residual of the eigenvalues; the rates are accurate to 1e-8."""
 SAME = 1e-2
 """Relative distance up to which an eigenvalue of a small model is one of the cells' slowest."""
 DISTANCES, FAR, STEPS = (1.0, 8.0, 64.0), 1e5, 150
-"""Paths from outside, see `escape`: fewer and shorter than for the solution, as the model is near it."""
+"""Paths of `escape`, fewer and shorter than for the solution, as the model is near it."""
 
 
 @dataclass(frozen=True, eq=False)
 class NearInThePlane:
-    """Analyses models like one that was analysed, on its cells.
+    """Analysis of models near an analysed one, on its cells.
 
-    report      of the one that was analysed
-    solution    what its law and rates were read from
-    passages    what each of its passages was read from, None where it has no time
-    committors  what each of its committors was read from, None where there is none
+    report      report of the analysed model
+    solution    its stationary distribution and rates on cells
+    passages    domain and schemes of each of its passages, None where it has no time
+    committors  domain and schemes of each of its committors, None where there is none
     """
 
     report: GeneratorReport
@@ -62,7 +62,7 @@ class NearInThePlane:
     committors: tuple[Solved | None, ...] = ()
 
     def __call__(self, process: DiffusionProcess) -> GeneratorReport:
-        """The report of a process; what it has not is nan, or not there."""
+        """Return the report of a process; what it has not is nan or missing."""
         report = self.report
         try:
             level = self._level(process)
@@ -70,11 +70,12 @@ class NearInThePlane:
                 without_law_near(process, report) if level is None else self._near(process, level)
             )
         except (RuntimeError, ValueError):
-            # A draw far out in the coefficients' distribution may have no matrix to speak of.
+            # The matrix of a draw from the far tail of the coefficients' distribution may be
+            # singular.
             return without_law_near(process, report)
 
     def lawful(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
-        """(n,) whether each process comes back from outside the solution's box."""
+        """Return whether each process comes back from outside the solution's box: (n,)."""
         box = self.solution.box
         found = escapes(
             box.chart, processes, box.spans, box.walls, distances=DISTANCES, far=FAR, steps=STEPS
@@ -85,7 +86,7 @@ class NearInThePlane:
         return replace(self.solution.box.chart, process=process)
 
     def _level(self, process: DiffusionProcess) -> Level | None:
-        """The process on the coarsest cells; None where it is no process there."""
+        """Solve the process on the coarsest cells; None where it is no process there."""
         solution, chart = self.solution, self._chart(process)
         coarse = solution.first
         level = solve_near(
@@ -156,12 +157,12 @@ class NearInThePlane:
 
     @cached_property
     def _own_rates(self) -> ComplexArray:
-        """(k,) the solution's rates on the coarsest cells [1/time]."""
+        """Rates of the solution on the coarsest cells (k,) [1/time]."""
         return matched(self.solution.first.numbers.rates, self.solution.numbers.rates)
 
     @cached_property
     def _model(self) -> LevelModel | None:
-        """The solution's small models on its coarsest cells."""
+        """Small models of the solution on its coarsest cells."""
         solution = self.solution
         slowest = float(solution.numbers.rates[0].real)
         return level_model(
@@ -175,7 +176,8 @@ class NearInThePlane:
         if not isinstance(memory, Memory):
             return memory
         exact, coarse = solution.numbers.rates, self._own_rates
-        # Real parts by their ratio, so that they stay positive; imaginary parts by their difference, as they may vanish.
+        # Real parts are corrected by their ratio, so that they stay positive, and imaginary parts
+        # by their difference, as they may vanish.
         better = exact.real * rates.real / coarse.real + 1j * (
             exact.imag + rates.imag - coarse.imag
         )
@@ -197,8 +199,10 @@ class NearInThePlane:
 
 
 def _corrected(model: LevelModel, own: ComplexArray, better: ComplexArray) -> LevelModel:
-    """The small models with `better` in place of the level's `own` slowest rates (k,): a wave that decays and turns a little too
-    fast is soon out of step with the one that it is compared with."""
+    """Replace the level's `own` slowest rates (k,) of the small models by `better` ones.
+
+    A wave that decays and turns a little too fast is soon out of phase with the reference.
+    """
 
     def corrected(small: SmallModel) -> SmallModel:
         rates = small.rates.copy()

@@ -100,8 +100,9 @@ def _escape(paths: Run, whole: float) -> str:
     sides = {"positive" if value > 0 else "negative" for value in away[:, along]}
     where = f"large {next(iter(sides))} values" if len(sides) == 1 else "large values of both signs"
     return (
-        f"{len(away)} of {len(paths.escaped)} simulated paths escaped within {whole:.4g} units "
-        f"of time, towards {where} of coordinate {along + 1}, so the process does not appear to be ergodic"
+        f"{len(away)} of {len(paths.escaped)} simulated paths escaped within "
+        f"{whole:.4g} units of time, towards {where} of coordinate {along + 1}, "
+        "so the process does not appear to be ergodic"
     )
 
 

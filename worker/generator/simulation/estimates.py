@@ -104,7 +104,7 @@ def _covariance(raw: FloatArray, d: int) -> FloatArray:
 
 
 def _standardised(raw: FloatArray, d: int, power: int) -> FloatArray:
-    """Return the third or fourth central moment over that power of the standard deviation: (n, d)."""
+    """Return third or fourth central moments over that power of the standard deviation: (n, d)."""
     mean, third, fourth = raw[:, :d], raw[:, d : 2 * d], raw[:, 2 * d : 3 * d]
     second = raw[:, 3 * d :: d + 1]
     variance = second - mean**2

@@ -72,7 +72,7 @@ class Stepper:
 
 
 def stepper_of(process: DiffusionProcess, states: FloatArray) -> Stepper:
-    """Return the stepper of a process, which tries at states (n, d) whether the noise is additive."""
+    """Return the stepper of a process, trying at states (n, d) whether its noise is additive."""
     a = process.diffusion(states)
     size = np.max(np.abs(a))
     additive = bool(np.all(np.abs(a - a[0]) <= SAME * size))

@@ -1,4 +1,4 @@
-"""The matrix of the cells conserves probability, keeps it positive where it can, and is exact on simple laws."""
+"""The matrix of the cells conserves probability, keeps it positive, is exact on simple models."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Moments of simulated paths against closed forms, three coordinates; an escape and rare passages are answers."""
+"""Moments of simulated paths of three coordinates against closed forms; escapes, rare passages."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A rectangle of the plane, in coordinates of its own, and the law on its coarse cells."""
+"""Rectangle of the plane, in coordinates of its own, with the distribution on coarse cells."""
 
 from dataclasses import dataclass
 
@@ -10,20 +10,21 @@ from worker.generator.plane.grid import Grid, Span, points
 from worker.generator.process import DiffusionProcess, FloatArray, read_only
 
 CELLS = 40
-"""Cells along each axis of a coarse law."""
+"""Cells along each axis of a coarse distribution."""
 OPEN = read_only(np.array([[-np.inf, np.inf]] * 2))
 """Walls of a box without any."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Box:
-    """The rectangle.
+    """Rectangle that holds a process.
 
-    chart         its coordinates
-    spans         its sides
-    walls         (2, 2) the domain's ends in the chart's coordinates; ±inf where open
-    masses        (CELLS²,) the law on coarse cells
-    open_towards  a state (2,) on a side where the density does not fall off, however far that is moved out; None where it does
+    chart         coordinates
+    spans         sides
+    walls         (2, 2) ends of the domain in the chart's coordinates; ±inf where open
+    masses        (CELLS²,) distribution on coarse cells
+    open_towards  (2,) a state on a side where the density does not fall off, however far that is
+                  moved out; None where there is none
     """
 
     chart: Chart
@@ -33,23 +34,26 @@ class Box:
     open_towards: FloatArray | None = None
 
     def grid(self, cells: int) -> Grid:
-        """The rectangle in cells × cells cells."""
+        """Cut the rectangle into cells × cells cells."""
         return Grid((self.spans[0].cut(cells), self.spans[1].cut(cells)))
 
     @property
     def lengths(self) -> FloatArray:
-        """(2,) of its sides, in the chart's coordinates."""
+        """Lengths of the sides (2,), in the chart's coordinates."""
         return np.array([span.high - span.low for span in self.spans])
 
     @property
     def covariance(self) -> FloatArray:
-        """(2, 2) of the coarse law, in the chart's coordinates."""
+        """Covariance of the coarse distribution (2, 2), in the chart's coordinates."""
         _, covariance = moments(self.grid(CELLS).centres, self.masses)
         return covariance
 
 
 def first_box(process: DiffusionProcess, rectangle: FloatArray) -> Box:
-    """The box around a rectangle of states, (2, 2): low and high of each coordinate. Nothing has been solved on it yet."""
+    """Return the box around a rectangle of states (2, 2), low and high of each coordinate.
+
+    Nothing has been solved on it yet.
+    """
     middle, half = rectangle.mean(axis=1), np.diff(rectangle, axis=1)[:, 0] / 2
     side = np.linspace(-1, 1, 9)
     noise = process.diffusion(middle + half * points(side, side))
@@ -73,19 +77,19 @@ def first_box(process: DiffusionProcess, rectangle: FloatArray) -> Box:
 
 
 def is_free(process: DiffusionProcess) -> bool:
-    """Whether the axes may be turned: no coordinate ends or is an angle."""
+    """Return whether the axes may be turned: no coordinate ends or is an angle."""
     return not np.isfinite(np.array(process.domain)).any() and not any(process.periods)
 
 
 def moments(centres: FloatArray, masses: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean (2,) and covariance (2, 2) of masses (n,) at centres (n, 2)."""
+    """Return mean (2,) and covariance (2, 2) of masses (n,) at centres (n, 2)."""
     mean = masses @ centres
     away = centres - mean
     return mean, np.asarray((away * masses[:, None]).T @ away)
 
 
 def _boxed(chart: Chart, rectangle: FloatArray) -> Box:
-    """The rectangle (2, 2) of states in a chart whose axes are those of the states."""
+    """Return the box of a rectangle (2, 2) of states in a chart with the axes of the states."""
     process, scale = chart.process, np.diag(chart.matrix)
     walls = (np.array(process.domain, dtype=float) - chart.origin[:, None]) * scale[:, None]
     ends = (rectangle - chart.origin[:, None]) * scale[:, None]
@@ -106,5 +110,5 @@ def _boxed(chart: Chart, rectangle: FloatArray) -> Box:
 
 
 def words(state: FloatArray) -> str:
-    """The state for a reader."""
+    """Write a state for a reader."""
     return "(" + ", ".join(f"{v:.4g}" for v in state) + ")"

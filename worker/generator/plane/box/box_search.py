@@ -1,4 +1,4 @@
-"""The search for the box that holds the law."""
+"""Search for the box that holds the stationary distribution."""
 
 from dataclasses import replace
 
@@ -25,35 +25,38 @@ from worker.generator.process import FloatArray
 HIGH = 1e-7
 """Density at an end, over the highest along the axis, above which the end moves out."""
 PILED = 0.1
-"""Likewise, above which it moves out before anything else is looked at."""
+"""Density at an end, over the highest, above which the end moves out before any other change."""
 LOW = 1e-10
-"""Likewise, below which the end moves in."""
+"""Density at an end, over the highest, below which the end moves in."""
 CORE = 2.0
-"""Half width of the finely cut part of an axis, in standard deviations (half the distance between the 16 and 84 % quantiles)."""
+"""Half width of the finely cut part of an axis, in standard deviations.
+
+A standard deviation is half the distance between the 16 and 84 % quantiles.
+"""
 LARGEST = 1e5
-"""Growth of the rectangle after which nothing is taken to hold the process back."""
+"""Growth of the rectangle above which nothing is taken to hold the process back."""
 SMALLEST = 1e-7
-"""Likewise, below which the law is taken for a point."""
+"""Shrinking of the rectangle below which the distribution is taken for a point."""
 TILT = 0.2
 """Correlation in the chart above which it is turned."""
 TURNS = 3
 MOVES = 80
 GROWTH = 0.25
-"""An end moves out by this part of the length."""
+"""Part of the length by which an end moves out."""
 MIN_CORE = 1e-3
 """Smallest core, in lengths of the axis."""
 SETTLED = 0.6
 """Change of the core below which the cells are cut anew."""
 MARGIN = 0.1
-"""Part of the length in use that is kept beyond it."""
+"""Part of the length in use that is added on either side."""
 SHRUNK = 0.6
 """Part of the length in use below which the rest is cut off."""
 
 
 def settled_box(box: Box, shrink: bool = True) -> Box:
-    """The box that holds the law, sought from a first one; without `shrink` no side moves in.
+    """Search the box that holds the distribution, from a first one.
 
-    Raises UnresolvedLandscapeError where none is found.
+    Without `shrink` no side moves in. Raises UnresolvedLandscapeError where none is found.
     """
     process, turns = box.chart.process, 0
     largest, smallest = LARGEST * box.lengths, SMALLEST * box.lengths
@@ -62,7 +65,8 @@ def settled_box(box: Box, shrink: bool = True) -> Box:
         wide = Law(box.grid(CELLS), box.masses.reshape(CELLS, CELLS))
         spans, sharp = (_opened(box, wide, 0), _opened(box, wide, 1)), None
         if spans != box.spans:
-            # Where drift dominates noise, what exponential fitting adds to it heats an oscillator that its own friction holds.
+            # Where drift dominates noise, exponential fitting adds noise that heats an oscillator,
+            # which its own friction holds.
             sharp = _sharp_if_any(box)
             spans = spans if sharp is None else (_opened(box, sharp, 0), _opened(box, sharp, 1))
         if shrink and spans == box.spans:
@@ -99,7 +103,7 @@ def _sharp_if_any(box: Box) -> Law | None:
 
 
 def _opened(box: Box, law: Law, axis: int) -> Span:
-    """The span with an end moved far out where the law is piled up against it: the drift wants to go on there."""
+    """Move an end far out where the distribution is piled up at it: the drift goes on there."""
     span, (cells, mass) = box.spans[axis], law.along(axis)
     if span.circle:
         return span
@@ -111,7 +115,7 @@ def _opened(box: Box, law: Law, axis: int) -> Span:
 
 
 def _shrunk(box: Box, law: Law, axis: int) -> Span:
-    """The span cut to where there is density, if that is only a part of it."""
+    """Cut the span to where there is density, if that is only a part of it."""
     span, (cells, mass) = box.spans[axis], law.along(axis)
     if span.circle:
         return span
@@ -127,7 +131,7 @@ def _shrunk(box: Box, law: Law, axis: int) -> Span:
 
 
 def _moved(box: Box, law: Law, axis: int) -> Span:
-    """The span with an end moved out where the density is high there, and with cells that fit the law."""
+    """Move an end out where the density is high there, and fit the cells to the distribution."""
     span, (cells, mass) = box.spans[axis], law.along(axis)
     if span.circle:
         return span
@@ -148,7 +152,7 @@ def _core(centres: FloatArray, mass: FloatArray) -> tuple[float, float]:
 
 
 def _turned(box: Box) -> Box:
-    """The same box in coordinates that follow the covariance and the mean noise of the law."""
+    """Turn the chart to follow the covariance and the mean noise of the distribution."""
     centres = box.grid(CELLS).centres
     mean, covariance = moments(centres, box.masses)
     noise = np.einsum("n,nij->ij", box.masses, box.chart.diffusion(centres))
@@ -168,7 +172,7 @@ def _turned(box: Box) -> Box:
 
 
 def _far_side(box: Box, axis: int) -> FloatArray:
-    """The state in the middle of the side, of the two across `axis`, where the density is higher."""
+    """Return the middle of the side across `axis` on which the density is higher."""
     mass = box.masses.reshape(CELLS, CELLS).sum(axis=1 - axis)
     u = np.array([[(span.low + span.high) / 2 for span in box.spans]])
     u[0, axis] = box.spans[axis].low if mass[0] > mass[-1] else box.spans[axis].high

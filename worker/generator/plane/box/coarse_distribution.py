@@ -1,4 +1,4 @@
-"""The law on coarse cells, quickly: for finding where the process lives."""
+"""Stationary distribution on coarse cells, a quick answer to where the process is."""
 
 from dataclasses import dataclass, replace
 
@@ -12,10 +12,11 @@ from worker.generator.plane.grid import Axis, Grid
 from worker.generator.process import FloatArray
 
 FINE = 96
-"""Cells along each axis where drift dominates noise and coarse cells would blur the law."""
+"""Cells along each axis where drift dominates noise and coarse cells would blur the distribution.
+"""
 TOO_STEEP = (
-    "no rectangle that contains the stationary distribution was found: the noise is too weak compared with the drift, or a "
-    "term is too steep; narrow the domain, or check the model's terms"
+    "no rectangle that contains the stationary distribution was found: the noise is too weak "
+    "compared with the drift, or a term is too steep; narrow the domain, or check the model's terms"
 )
 
 
@@ -27,24 +28,25 @@ class Law:
     masses: FloatArray
 
     def along(self, axis: int) -> tuple[Axis, FloatArray]:
-        """The axis, and the masses of its cells."""
+        """Return the axis, and the masses of its cells."""
         return self.grid.axes[axis], self.masses.sum(axis=1 - axis)
 
 
 def with_law(box: Box) -> Box:
-    """The box with the law that coarse cells give on it: positive, and wide rather than narrow."""
+    """Add to the box the distribution from coarse cells: positive, and wide rather than narrow."""
     wide = wide_law(box)
-    # Where the noise is much correlated and changes, a mass may be slightly negative on coarse cells.
+    # Where the noise is much correlated and changes, a mass may be slightly negative on coarse
+    # cells.
     return replace(box, masses=np.abs(wide.masses).ravel() / np.abs(wide.masses).sum())
 
 
 def wide_law(box: Box) -> Law:
-    """The law by exponential fitting: positive, and wider than the true one where drift dominates noise."""
+    """Solve by exponential fitting: positive, and too wide where drift dominates noise."""
     return _solved(box, box.grid(CELLS), ("exponential", "exponential"))
 
 
 def sharp_law(box: Box) -> Law:
-    """The law by the upwind scheme, which does not widen it, along the axes where drift dominates noise."""
+    """Solve by the upwind scheme, which does not widen, along axes where drift dominates."""
     grid = box.grid(CELLS)
     coefficients = Coefficients.of(box.chart, grid)
     first, second = (dominated(coefficients.peclet(grid, axis), box.masses) for axis in (0, 1))
@@ -58,7 +60,10 @@ def sharp_law(box: Box) -> Law:
 
 
 def dominated(peclet: FloatArray, masses: FloatArray) -> bool:
-    """Whether drift beats noise over a cell's width where the process is, so that exponential fitting would add much noise."""
+    """Return whether drift dominates noise over a cell's width where the process is.
+
+    Exponential fitting would then add much noise.
+    """
     return bool(masses @ np.minimum(peclet.ravel(), 1e6) ** 2 > 4)
 
 
@@ -71,7 +76,8 @@ def _solved(box: Box, grid: Grid, schemes: tuple[Scheme, Scheme]) -> Law:
         ).all(axis=(1, 2))
         at = box.chart.state(grid.centres[[int(np.argmin(known))]])[0]
         raise UndefinedCoefficientsError(
-            f"drift or diffusion is not a finite number near {words(at)}; check the terms, or give a domain that ends before"
+            f"drift or diffusion is not a finite number near {words(at)}; check the terms, "
+            "or give a domain that ends before"
         )
     usual = grid.volumes.ravel()
     if len(box.masses):
@@ -81,7 +87,7 @@ def _solved(box: Box, grid: Grid, schemes: tuple[Scheme, Scheme]) -> Law:
     for attempt in range(3):
         if np.all(np.isfinite(masses)) and masses[np.argmax(usual)] > 1e-6 * masses.max():
             break
-        # Pinned where the law is not, its digits are lost; the next pin stands where it has its peak.
+        # A cell outside the distribution as a pin costs its digits; the next pin is at the peak.
         usual = (
             masses
             if np.all(np.isfinite(masses))

@@ -1,4 +1,4 @@
-"""The coordinates of the rectangle: linear in the state, chosen so that noise and law lie along its axes."""
+"""Linear coordinates of the rectangle, in which noise and distribution lie along the axes."""
 
 from dataclasses import dataclass
 
@@ -10,9 +10,9 @@ from worker.generator.process import DiffusionProcess, FloatArray, read_only
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chart:
-    """A process in the coordinates u = matrix · (x − origin).
+    """Process in the coordinates u = matrix · (x − origin).
 
-    process  in its own coordinates x
+    process  process in its own coordinates x
     origin   (2,) [state]
     matrix   (2, 2) [1/state]; diagonal where an axis is an angle or ends
     inverse  (2, 2) [state]
@@ -26,29 +26,29 @@ class Chart:
     cut: bool = False
 
     def state(self, u: FloatArray) -> FloatArray:
-        """(n, 2) → (n, 2): x at u."""
+        """Return x at u: (n, 2) → (n, 2)."""
         return self.origin + u @ self.inverse.T
 
     def coordinates(self, x: FloatArray) -> FloatArray:
-        """(n, 2) → (n, 2): u at x."""
+        """Return u at x: (n, 2) → (n, 2)."""
         return (x - self.origin) @ self.matrix.T
 
     def drift(self, u: FloatArray) -> FloatArray:
-        """(n, 2) → (n, 2): drift of u [1/time]."""
+        """Return the drift of u: (n, 2) → (n, 2) [1/time]."""
         return np.asarray(self.process.drift(self.state(u)) @ self.matrix.T, dtype=np.float64)
 
     def diffusion(self, u: FloatArray) -> FloatArray:
-        """(n, 2) → (n, 2, 2): diffusion of u, its negative part cut off, which no process has [1/time]."""
+        """Return the diffusion of u without its negative part, (n, 2) → (n, 2, 2) [1/time]."""
         return without_negative_part(self.raw_diffusion(u))
 
     def raw_diffusion(self, u: FloatArray) -> FloatArray:
-        """(n, 2) → (n, 2, 2): diffusion of u as the model has it [1/time]."""
+        """Return the diffusion of u as the model has it, (n, 2) → (n, 2, 2) [1/time]."""
         return np.asarray(
             self.matrix @ self.process.diffusion(self.state(u)) @ self.matrix.T, dtype=np.float64
         )
 
     def jacobian(self, u: FloatArray) -> FloatArray:
-        """(n, 2) → (n, 2, 2): ∂(drift of u)/∂u [1/time]."""
+        """Return ∂(drift of u)/∂u: (n, 2) → (n, 2, 2) [1/time]."""
         return np.asarray(
             self.matrix @ self.process.drift_jacobian(self.state(u)) @ self.inverse,
             dtype=np.float64,
@@ -62,16 +62,23 @@ def make_chart(
     noise: FloatArray,
     free: bool,
 ) -> Chart:
-    """The chart in which `covariance` is the unit matrix and `noise`, a mean diffusion tensor, is diagonal (both (2, 2)).
+    """Return the chart in which `covariance` is the unit matrix and `noise` is diagonal.
 
-    free  the axes may be turned; otherwise only their units change
+    Parameters
+    ----------
+    process, origin : process, and the state (2,) at u = 0
+    covariance : (2, 2) [state²]
+    noise : (2, 2) mean diffusion [state²/time]
+    free : whether the axes may be turned; otherwise only their units change
     """
     if free:
-        # Both forms at once: covariance = inverse · inverseᵀ, noise = inverse · diag · inverseᵀ.
+        # Both forms are had at once: covariance = inverse · inverseᵀ, noise = inverse · diag ·
+        # inverseᵀ.
         scale = np.sqrt(np.diag(covariance))
         _, vectors = eigh(noise / np.outer(scale, scale), covariance / np.outer(scale, scale))
         matrix = vectors.T / scale
-        # The axis that has most of the first coordinate comes first, so that swapped coordinates give swapped answers.
+        # The axis that has most of the first coordinate comes first, so that swapped coordinates
+        # give swapped answers.
         matrix = matrix[np.argsort(-np.abs(matrix[:, 0]) * scale[0], kind="stable")]
     else:
         matrix = np.diag(1 / np.sqrt(np.diag(covariance)))
@@ -84,14 +91,17 @@ def make_chart(
 
 
 def lowest_diffusion(a: FloatArray) -> FloatArray:
-    """(n, 2, 2) → (n,): the smaller eigenvalue of each tensor beside the size of the larger one; 0 where there is no noise."""
+    """Return the smaller eigenvalue of each tensor over the larger one's size: (n, 2, 2) → (n,).
+
+    It is 0 where there is no noise.
+    """
     half = (a[:, 0, 0] + a[:, 1, 1]) / 2
     radius = np.hypot((a[:, 0, 0] - a[:, 1, 1]) / 2, (a[:, 0, 1] + a[:, 1, 0]) / 2)
     return (half - radius) / np.where(np.abs(half) + radius > 0, np.abs(half) + radius, 1.0)
 
 
 def without_negative_part(a: FloatArray) -> FloatArray:
-    """(n, 2, 2): the nearest tensors that are not negative in any direction."""
+    """Return the nearest tensors that are not negative in any direction (n, 2, 2)."""
     if (lowest_diffusion(a) >= 0).all():
         return a
     values, vectors = np.linalg.eigh((a + np.swapaxes(a, 1, 2)) / 2)

@@ -1,4 +1,4 @@
-"""Whether the drift alone carries the process away for ever from outside the rectangle."""
+"""Test whether the drift alone carries the process away for ever from outside the rectangle."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +12,16 @@ from worker.generator.process import DiffusionProcess, FloatArray
 STARTS = 8
 """Starting points on each side of the rectangle, at each distance."""
 FAR = 1e8
-"""Growth of the distance that counts as escape. An oscillator that starts far out swings much further before it turns."""
+"""Growth of the distance that counts as escape.
+
+An oscillator that starts far out swings much further before it turns.
+"""
 INSIDE = 0.8
 """Distance, in half lengths of the rectangle, at which a path has come back."""
 STEP = 0.5
 """Longest step, in distances from the middle."""
 CURVED = 0.3
-"""Change of the drift's change over a step, in lengths, above which the step is taken again, shorter."""
+"""Change of the drift's change over a step, in lengths, above which a shorter step is taken."""
 
 
 def escape(
@@ -31,13 +34,18 @@ def escape(
     far: float = FAR,
     steps: int = 250,
 ) -> FloatArray | None:
-    """A state (2,) near the rectangle from which the drift runs off to infinity; None where every one tried comes back.
+    """Return a state (2,) near the rectangle from which the drift escapes to infinity.
 
-    walls      (2, 2) ends of the coordinates that are not passed, ±inf where open
-    distances  of the starting points from the middle, in half lengths of the rectangle
-    starts     number of them on each side, at each distance
-    far        growth of the distance that counts as escape
-    steps      length of a path; one that has neither come back nor escaped after that is taken to stay
+    None where all paths come back.
+
+    Parameters
+    ----------
+    chart, spans : coordinates and sides of the rectangle
+    walls : (2, 2) ends of the coordinates that are not passed, ±inf where open
+    distances : distances of the starting points from the middle, in half lengths of the rectangle
+    starts : number of starting points on each side, at each distance
+    far : growth of the distance that counts as escape
+    steps : steps of a path; one that has neither come back nor escaped by then is taken to stay
     """
     return escapes(
         chart,
@@ -62,8 +70,11 @@ def escapes(
     far: float,
     steps: int,
 ) -> list[FloatArray | None]:
-    """`escape` for each of several processes in the chart's coordinates: their paths go on together, at little more than the cost
-    of the drifts."""
+    """Return `escape` for each of several processes in the chart's coordinates.
+
+    Their paths go on together, at little more than the cost of the drifts. The other parameters are
+    those of `escape`.
+    """
     middle, half = (np.array([f(span) for span in spans]) for f in (_middle, _half))
     open_axis = np.array([not span.circle for span in spans])
     side = np.linspace(-1, 1, starts)
@@ -108,7 +119,7 @@ def escapes(
             )
             now = _distance(u[live], middle, half, open_axis)
             for path in live[now > far * first[live]][::-1]:
-                # The first of a process's paths is the one that is named, whichever goes with it.
+                # The first of a process's escaping paths is named, whichever paths go with it.
                 found[owner[path]] = np.asarray(chart.state(start[path][None])[0])
             gone = np.array([at is not None for at in found])
             live = live[(now > INSIDE) & ~gone[owner[live]]]
@@ -117,13 +128,13 @@ def escapes(
 
 @dataclass(frozen=True, slots=True)
 class _Runs:
-    """Which rows belong to which process: (process, first row, behind its last)."""
+    """Rows of each process: (process, first row, row after its last)."""
 
     runs: tuple[tuple[int, int, int], ...]
 
     @classmethod
     def of(cls, owner: IndexArray) -> "_Runs":
-        """Of rows in the order of their owners."""
+        """Group rows that are in the order of their owners."""
         names, firsts = np.unique(owner, return_index=True)
         return cls(
             tuple(
@@ -136,7 +147,7 @@ class _Runs:
     def drift(
         self, chart: Chart, processes: Sequence[DiffusionProcess], u: FloatArray
     ) -> FloatArray:
-        """(n, 2) → (n, 2): at each row the drift of its process, in the chart's coordinates."""
+        """Return the drift of each row's process in the chart's coordinates: (n, 2) → (n, 2)."""
         x, b = chart.state(u), np.empty_like(u)
         for process, first, end in self.runs:
             b[first:end] = processes[process].drift(x[first:end])

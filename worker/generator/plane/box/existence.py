@@ -1,4 +1,4 @@
-"""Whether there is a stationary law in the plane, and if not, why not and where."""
+"""Conditions for a stationary distribution in the plane, with reason and place of a failure."""
 
 from dataclasses import dataclass
 
@@ -10,20 +10,26 @@ from worker.generator.plane.box.escape import STARTS, escape
 from worker.generator.request import Questions
 
 NEGATIVE = 1e-3
-"""Share of the law in places where the model's diffusion is not positive above which there is no answer."""
+"""Probability of states without positive diffusion above which there is no answer."""
 SINGULAR = 1e-9
 """Size of noise, and of what the drift makes of it, that counts as none."""
 
 
 def noise_problem(box: Box) -> str | None:
-    """Whether noise reaches every direction: directly, or carried by the drift, tried on a lattice over the box."""
+    """Name the direction that noise does not reach, directly or by the drift; None if all are.
+
+    Both are tried on a lattice over the box.
+    """
     u = box.grid(9).centres
     a, jacobian = box.chart.diffusion(u), box.chart.jacobian(u)
     size = np.max(np.abs(a))
     if not size > 0:
-        return "no stationary distribution with a density: the diffusion is zero everywhere, the process is deterministic"
+        return (
+            "no stationary distribution with a density: the diffusion is zero everywhere, "
+            "the process is deterministic"
+        )
     turned = jacobian / np.max(np.abs(jacobian), initial=np.finfo(float).tiny)
-    # The drift carries noise into other directions: those of J a Jᵀ.
+    # The drift carries noise into the directions of J a Jᵀ.
     reached = a / size + turned @ (a / size) @ np.swapaxes(turned, 1, 2)
     if np.max(lowest_diffusion(reached)) > SINGULAR:
         return None
@@ -34,17 +40,17 @@ def noise_problem(box: Box) -> str | None:
         if abs(weight) > 1e-9
     ]
     return (
-        f"no stationary distribution with a density: the noise never reaches the direction {' '.join(names)}, along which the "
-        "motion is deterministic"
+        f"no stationary distribution with a density: the noise never reaches the direction "
+        f"{' '.join(names)}, along which the motion is deterministic"
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Escape:
-    """A drift that runs off to infinity.
+    """Escape of the drift to infinity.
 
-    reason  why there is no stationary law
-    unseen  it does so only from beyond the observed ranges
+    reason  why there is no stationary distribution
+    unseen  whether it escapes only from beyond the observed ranges
     """
 
     reason: str
@@ -52,13 +58,20 @@ class Escape:
 
 
 def escape_of(box: Box, questions: Questions, starts: int = STARTS) -> Escape | None:
-    """Whether the drift escapes from around the box, tried from `starts` points on each side at each distance."""
+    """Say how the drift escapes from around the box; None where it does not.
+
+    Parameters
+    ----------
+    box : rectangle
+    questions : request, with the observed ranges
+    starts : number of starting points on each side, at each distance
+    """
     start = escape(box.chart, box.spans, box.walls, starts=starts)
     if start is None:
         return None
     reason = (
-        f"no stationary distribution: the drift pushes outward, without return, for instance from {words(start)}, so the "
-        "density is not normalisable"
+        f"no stationary distribution: the drift pushes outward, without return, for instance "
+        f"from {words(start)}, so the density is not normalisable"
     )
     ranges = questions.observed_ranges
     if ranges is None or all(
@@ -66,28 +79,32 @@ def escape_of(box: Box, questions: Questions, starts: int = STARTS) -> Escape | 
     ):
         return Escape(reason, False)
     return Escape(
-        f"{reason}. This lies beyond the observed ranges: the data never reached it, so this is extrapolation",
+        f"{reason}. This lies beyond the observed ranges: the data never reached it, so this is "
+        "extrapolation",
         True,
     )
 
 
 def hold_problem(box: Box) -> str | None:
-    """Whether a side of the box moves out for ever."""
+    """Say towards where the density does not fall off; None where all sides of the box settle."""
     if box.open_towards is None:
         return None
     place = words(box.open_towards)
-    return f"no stationary distribution: nothing holds the process back towards {place}, so the density is not normalisable"
+    return (
+        f"no stationary distribution: nothing holds the process back towards {place}, so the "
+        "density is not normalisable"
+    )
 
 
 def negative_share(box: Box) -> float:
-    """Share of its time that the process would spend where the model's diffusion is not positive, its negative part cut off."""
+    """Return the probability of states without positive diffusion, its negative part cut off."""
     return float(
         box.masses[lowest_diffusion(box.chart.raw_diffusion(box.grid(CELLS).centres)) < -1e-9].sum()
     )
 
 
 def negative_problem(box: Box) -> str | None:
-    """Whether the process would spend time where the model's diffusion is not positive."""
+    """Say where the process would spend time without positive diffusion; None where it does not."""
     share = negative_share(box)
     if box.chart.cut or share < NEGATIVE:
         return None
@@ -95,6 +112,7 @@ def negative_problem(box: Box) -> str | None:
     negative = lowest_diffusion(box.chart.raw_diffusion(centres)) < -1e-9
     at = box.chart.state(centres[negative][[np.argmax(box.masses[negative])]])[0]
     return (
-        f"no stationary distribution: the diffusion tensor is not positive at {words(at)} and elsewhere, where the process "
-        f"would spend {share:.1%} of its time; give a domain that ends before, or other terms"
+        f"no stationary distribution: the diffusion tensor is not positive at {words(at)} and "
+        f"elsewhere, where the process would spend {share:.1%} of its time; give a domain "
+        "that ends before, or other terms"
     )

@@ -1,4 +1,4 @@
-"""The generator on cells some of which swallow the process: what is left of it, and where it ends."""
+"""Generator with absorbing cells: the remaining process, and where it ends."""
 
 from dataclasses import dataclass
 
@@ -16,15 +16,15 @@ from worker.generator.plane.grid import Grid, IndexArray
 from worker.generator.process import FloatArray
 
 SHUT = -1
-"""Owner of the cells that the process never enters."""
+"""Owner of cells that the process never enters."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Absorbing:
-    """The process until it enters one of the sets that absorb it.
+    """Process until it enters an absorbing set.
 
-    free    (m,) numbers of the cells outside them
-    matrix  (m, m) rate of change of the free cells' masses; its transpose acts on functions [1/time]
+    free    (m,) numbers of the cells outside the sets
+    matrix  (m, m) rate of change of the free cells' masses, transposed for functions [1/time]
     exits   (m, sets) rate at which each free cell's mass enters each set [1/time]
     """
 
@@ -40,13 +40,18 @@ def absorbing_generator(
     absorbed: NDArray[np.int64],
     sets: int,
 ) -> Absorbing:
-    """The generator with p = 0 on the edges of the absorbing sets, which are faces of the grid.
+    """Build the generator with p = 0 on the edges of absorbing sets, which are faces of the grid.
 
-    terms     of the flux through the faces of either axis, see `face_terms`
-    absorbed  (n₀, n₁) number of the set, 1 … sets, that each cell belongs to; 0 outside them, SHUT for cells never entered
+    The density next to an edge is the odd continuation of that outside. The flux into a set is
+    fitted exponentially over the half cell before it, and so is right with and without noise across
+    the edge.
 
-    The density next to an edge is the odd continuation of that outside; the flux into a set is fitted exponentially over the
-    half cell before it, and so right with and without noise across the edge.
+    Parameters
+    ----------
+    grid, coefficients : cells, and drift and diffusion on them
+    terms : terms of the flux through the faces of either axis, see `face_terms`
+    absorbed : (n₀, n₁) number of each cell's set, 1 … sets; 0 outside, SHUT for closed cells
+    sets : number of absorbing sets
     """
     owner = absorbed.ravel()
     pieces: list[tuple[IndexArray, IndexArray, FloatArray]] = []
@@ -81,7 +86,10 @@ def _between_free_cells(
     after: IndexArray,
     length: FloatArray,
 ) -> list[tuple[IndexArray, IndexArray, FloatArray]]:
-    """Rows, columns and rates, per unit of the column's density, of an axis's faces with no absorbing cell beside them."""
+    """Return the flux through an axis's faces between free cells.
+
+    Rows, columns and rates are per unit of the column's density.
+    """
     inner = np.flatnonzero((owner[before] == 0) & (owner[after] == 0))
     widths = [
         np.broadcast_to(w, grid.shape).ravel()
@@ -92,7 +100,7 @@ def _between_free_cells(
         column, own = cells.ravel()[inner], nearest.ravel()[inner]
         rate = np.broadcast_to(coefficient, cells.shape).ravel()[inner] * length[inner]
         # Beyond the edge of a set the density is continued oddly, so that it vanishes on the edge.
-        # Into cells that are shut it goes on evenly.
+        # Into closed cells it is continued evenly.
         rate = np.where(owner[column] > 0, -rate * widths[along][column] / widths[along][own], rate)
         column = np.where(owner[column] != 0, own, column)
         pieces += [(before[inner], column, -rate), (after[inner], column, rate)]

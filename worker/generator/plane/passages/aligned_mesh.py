@@ -1,4 +1,4 @@
-"""Rectangles whose cells' edges fall on given lines, on every level of refinement."""
+"""Axes whose cells' edges fall on given lines, on every level of refinement."""
 
 from dataclasses import dataclass
 
@@ -9,19 +9,19 @@ from worker.generator.plane.grid import Axis, Span
 from worker.generator.process import FloatArray, read_only
 
 BASE = 16
-"""Steps of an axis between which lines may stand; levels are multiples of it, so that no line cuts a cell."""
+"""Steps of an axis between which lines may stand; all levels are multiples of it."""
 SAME = 1e-6
 """Distance, in lengths of the axis, below which a line counts as its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlignedSpan:
-    """An axis with lines to which the edges of its cells are fitted.
+    """Axis with lines to which the edges of its cells are fitted.
 
-    span   where it runs
+    span   extent
     knots  numbers of the edges, of BASE, that stand on lines or ends, increasing
-    steps  where these are, in 0 … 1 along the span's own even steps
-    lines  where they are, in the span's coordinate
+    steps  their positions, in 0 … 1 along the span's own even steps
+    lines  their positions in the span's coordinate
     """
 
     span: Span
@@ -30,7 +30,7 @@ class AlignedSpan:
     lines: FloatArray
 
     def cut(self, count: int) -> Axis:
-        """The axis in `count` cells, a multiple of BASE: evenly graded between the lines."""
+        """Cut the axis into `count` cells, a multiple of BASE, evenly graded between the lines."""
         warp = PchipInterpolator(self.knots / BASE, self.steps)
         steps = warp(np.arange(count + 1) / count)
         edges = _placed(self.span, steps)
@@ -39,7 +39,7 @@ class AlignedSpan:
 
 
 def aligned(span: Span, lines: list[float]) -> AlignedSpan | None:
-    """The span with those of the lines that lie inside it; None where there are too many to be told apart."""
+    """Align the span with the lines inside it; None where there are more than half of BASE."""
     length = span.high - span.low
     inside = sorted(
         {line for line in lines if SAME * length < line - span.low < (1 - SAME) * length}
@@ -49,7 +49,7 @@ def aligned(span: Span, lines: list[float]) -> AlignedSpan | None:
         return None
     steps = _steps(span, np.array(apart))
     knots = np.round(steps * BASE).astype(int)
-    # From left to right none before its neighbour, then from right to left none behind.
+    # No knot stands before its left neighbour, nor behind its right neighbour.
     for k in range(len(knots)):
         knots[k] = max(knots[k], (knots[k - 1] if k else 0) + 1)
     for k in reversed(range(len(knots))):

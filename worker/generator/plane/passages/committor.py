@@ -1,4 +1,4 @@
-"""The committor in the plane, equation (G51)."""
+"""Committor in the plane, equation (G51)."""
 
 import numpy as np
 
@@ -24,7 +24,10 @@ LARGEST_ERROR = 0.05
 
 
 def committed(scene: Scene, start: Region) -> tuple[Committed | str, Schemes]:
-    """The committor of the scene's goal against the region `start`, or why it has none; and by which schemes fluxes were had."""
+    """Return the committor of the goal against the region `start` and its schemes.
+
+    A reason stands for the committor where there is none.
+    """
     schemes = UPWIND if weak_noise(scene) else FITTED
     coarse, fine = (at_corners(scene, start, cells, schemes) for cells in LEVELS)
     order = orders_of(scene.goal, schemes)[0]
@@ -46,7 +49,16 @@ def committed(scene: Scene, start: Region) -> tuple[Committed | str, Schemes]:
 
 
 def at_corners(scene: Scene, start: Region, cells: int, schemes: Schemes) -> FloatArray:
-    """(n + 1, n + 1) values at the corners of the coarsest cells; those of the regions are exact."""
+    """Return the committor at the corners of the coarsest cells (n + 1, n + 1).
+
+    Values in the regions are exact.
+
+    Parameters
+    ----------
+    scene, start : domain with the goal, and the region where the committor is 0
+    cells : cells along each axis
+    schemes : schemes of the fluxes along both axes
+    """
     ground = Ground.of(scene, cells, schemes)
     grid, left = ground.grid, ground.until(scene, (start, scene.goal))
     values = np.where(scene.cells_of(scene.goal, grid), 1.0, np.nan).ravel()
@@ -77,7 +89,7 @@ def _closed(region: Region, at: FloatArray) -> Region:
 
 
 def _corner_values(grid: Grid, values: FloatArray) -> FloatArray:
-    """Linear interpolation from the cells' centres to their corners, along one axis after the other."""
+    """Interpolate linearly from the cells' centres to their corners, one axis after the other."""
     for k, axis in enumerate(grid.axes):
         table = np.moveaxis(values, k, 0)
         width = axis.widths[:, None]

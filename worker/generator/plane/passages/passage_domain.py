@@ -1,4 +1,4 @@
-"""Where the process lives, along the coordinates of the state: from the law on cells, or from the Gaussian one."""
+"""Domain of passages along the coordinates of the state, from the stationary distribution."""
 
 import numpy as np
 
@@ -8,17 +8,17 @@ from worker.generator.plane.passages.passage_mesh import Stage
 from worker.generator.process import DiffusionProcess, FloatArray
 
 LOW = 1e-8
-"""Density, over its peak, at which the stage ends."""
+"""Density, over its peak, at which the domain ends."""
 MARGIN = 0.05
-"""Part of the length in use that is kept beyond it."""
+"""Part of the length in use that is added on either side."""
 CORE = 2.0
 """Half width of the finely cut part of an axis, in standard deviations."""
 REACH = 6.0
-"""Standard deviations of a Gaussian law that are on stage."""
+"""Standard deviations of a Gaussian distribution that the domain reaches from the mean."""
 
 
 def stage_of(solution: Solution) -> Stage:
-    """The rectangle of states around the law on the finest cells."""
+    """Return the rectangle of states around the distribution on the finest cells."""
     level, chart = solution.finest, solution.box.chart
     process = chart.process
     states, density = chart.state(level.grid.centres), level.density.ravel()
@@ -37,7 +37,8 @@ def stage_of(solution: Solution) -> Stage:
             continue
         first, last = float(used[:, axis].min()), float(used[:, axis].max())
         margin = MARGIN * (last - first)
-        # A wall nearer than the margin is where the stage ends: the outermost centres lie half a cell before it.
+        # A wall nearer than the margin ends the domain: the outermost centres lie half a cell
+        # before it.
         spans.append(
             Span(
                 max(first - margin, low),
@@ -50,7 +51,13 @@ def stage_of(solution: Solution) -> Stage:
 
 
 def gaussian_stage(process: DiffusionProcess, mean: FloatArray, covariance: FloatArray) -> Stage:
-    """The rectangle of states around a Gaussian law."""
+    """Return the rectangle of states around a Gaussian distribution.
+
+    Parameters
+    ----------
+    process : process
+    mean, covariance : moments of the distribution, (2,) [state] and (2, 2) [state²]
+    """
     deviation = np.sqrt(np.diag(covariance))
     spans = [
         Span(float(m - REACH * s), float(m + REACH * s), float(m), CORE * float(s))

@@ -1,4 +1,4 @@
-"""The cells on which a passage is timed: along the state's own coordinates, with edges on those of the places."""
+"""Cells of a passage, along the coordinates of the state, with edges on those of its places."""
 
 from dataclasses import dataclass, replace
 
@@ -19,12 +19,12 @@ LONGEST = 4.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stage:
-    """Where the process lives.
+    """Rectangle of states in which passages take place.
 
-    process  the process
-    spans    along each coordinate [state]
+    process  process
+    spans    extent along each coordinate [state]
     peak     (2,) a state of high density [state]
-    cut      see `Chart`
+    cut      whether the process is reflected where its diffusion is not positive, see `Chart`
     """
 
     process: DiffusionProcess
@@ -35,12 +35,12 @@ class Stage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:
-    """A stage with lines along the edges of a passage's places.
+    """Domain with mesh lines along the edges of a passage's places.
 
-    chart        the coordinates in units of their spread
-    spans        the axes, in the chart's coordinates
+    chart        coordinates in units of their spread
+    spans        axes, in the chart's coordinates
     peak         (2,) a state of high density [state]
-    start, goal  the places [state]
+    start, goal  places [state]
     """
 
     chart: Chart
@@ -50,24 +50,30 @@ class Scene:
     goal: Region
 
     def grid(self, cells: int) -> Grid:
-        """The rectangle in cells × cells cells, a multiple of 16."""
+        """Cut the rectangle into cells × cells cells, a multiple of 16."""
         return Grid((self.spans[0].cut(cells), self.spans[1].cut(cells)))
 
     def cells_of(self, region: Region, grid: Grid) -> NDArray[np.bool_]:
-        """(n₀, n₁) which cells belong to the region."""
+        """Return which cells belong to the region (n₀, n₁)."""
         return region.holds(self.chart.state(grid.centres), self.chart.process.periods).reshape(
             grid.shape
         )
 
     def around(self, point: Point, grid: Grid) -> FloatArray:
-        """(n₀ · n₁,) weights with which the values of the cells around a point give the value there."""
+        """Return the weights (n₀ · n₁,) of the cells in a linear interpolation to a point."""
         u = self.chart.coordinates(np.array([point]))[0]
         first, second = (_shares(axis, float(u[k])) for k, axis in enumerate(grid.axes))
         return np.outer(first, second).ravel()
 
 
 def scene_of(stage: Stage, start: Point | Region, goal: Region) -> Scene | str:
-    """The scene of a passage, or why it cannot be set."""
+    """Align the cells with the places of a passage, or say why that is impossible.
+
+    Parameters
+    ----------
+    stage : domain of the process
+    start, goal : places [state]
+    """
     process = stage.process
     scale = np.array([span.high - span.low if span.circle else span.core for span in stage.spans])
     origin = np.array([span.middle for span in stage.spans])
@@ -96,7 +102,7 @@ def scene_of(stage: Stage, start: Point | Region, goal: Region) -> Scene | str:
 
 
 def with_process(scene: Scene, process: DiffusionProcess) -> Scene:
-    """The same cells for another process."""
+    """Put another process on the same cells."""
     return replace(scene, chart=replace(scene.chart, process=process))
 
 
@@ -105,7 +111,7 @@ def _ends(place: Point | Region, axis: int) -> tuple[float, ...]:
 
 
 def _reaching(span: Span, lines: list[float], domain: tuple[float, float]) -> Span | None:
-    """The span made long enough for lines outside it; None where that is far."""
+    """Lengthen the span to lines outside it; None where they are far."""
     length = span.high - span.low
     low, high = min(lines, default=span.low), max(lines, default=span.high)
     low = max(low - BEYOND * length, domain[0]) if low <= span.low else span.low
@@ -114,7 +120,7 @@ def _reaching(span: Span, lines: list[float], domain: tuple[float, float]) -> Sp
 
 
 def _shares(axis: Axis, at: float) -> FloatArray:
-    """(n,) linear interpolation between the centres of cells; at the outermost ones their own value."""
+    """Return the weights (n,) of cells in linear interpolation; the outermost are constant."""
     shares = np.zeros(axis.count)
     right = int(np.searchsorted(axis.centres, at))
     left = right - 1

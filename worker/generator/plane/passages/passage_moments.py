@@ -1,4 +1,7 @@
-"""First passages between places of the plane: moments of their time on ever finer cells, extrapolated until they settle."""
+"""First-passage times between places of the plane, from ever finer cells.
+
+The moments of the time are extrapolated until they settle.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,13 +26,16 @@ from worker.generator.quantities.regions import Region
 LEVELS = (32, 48, 64, 96, 128)
 """Cells along each axis, level by level."""
 SETTLED = 2e-4
-"""Change of the logarithm of the mean time by the last step at which the levels end."""
+"""Change of the logarithm of the mean time by the last step at which refinement ends."""
 LARGEST_ERROR = 0.02
-"""Likewise, above which no time is given."""
+"""Change of the logarithm of the mean time above which no time is given."""
 ORDERS: dict[str, tuple[float, float]] = {"exponential": (2, 4), "upwind": (2, 3)}
 """Powers of the cells' length in the error of each scheme."""
 CORNERED = (4 / 3, 2)
-"""Likewise where the goal has corners, from which the time grows like the distance to the power 2/3."""
+"""Powers in the error where the goal has corners.
+
+From a corner the time grows like the distance to the power 2/3.
+"""
 FITTED: Schemes = ("exponential", "exponential")
 UNSETTLED = (
     "the time does not converge on the finest cells: "
@@ -37,17 +43,18 @@ UNSETTLED = (
 )
 UPWIND: Schemes = ("upwind", "upwind")
 LIGHT = 1e-12
-"""Share of the law in a region below which there is no mean over it."""
+"""Probability of a region below which no mean over it is taken."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hit:
-    """The time of a passage.
+    """Moments of a first-passage time.
 
-    logs     (levels, 2) logarithms of its mean and standard deviation, from coarse to fine cells [log time]
-    log_mean, log_deviation   extrapolated
-    schemes  by which fluxes were had
-    error    change of `log_mean` by the last step
+    logs           (levels, 2) logarithms of mean and standard deviation, from coarse to fine cells
+    log_mean       extrapolated logarithm of the mean time
+    log_deviation  extrapolated logarithm of the standard deviation
+    schemes        schemes of the fluxes along both axes
+    error          change of `log_mean` by the last step
     """
 
     logs: FloatArray
@@ -58,7 +65,7 @@ class Hit:
 
 
 def hit(scene: Scene) -> Hit | str:
-    """The passage, or why it has no time."""
+    """Return the moments of the first-passage time, or why it has none."""
     tried = []
     for schemes in (UPWIND,) if weak_noise(scene) else (FITTED, UPWIND):
         orders = orders_of(scene.goal, schemes)
@@ -86,7 +93,7 @@ def hit(scene: Scene) -> Hit | str:
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """A process on cells: what passages between any places whose edges they fit have in common."""
+    """Discretised process, common to passages between all places whose edges its cells fit."""
 
     grid: Grid
     coefficients: Coefficients
@@ -95,7 +102,14 @@ class Ground:
 
     @classmethod
     def of(cls, scene: Scene, cells: int, schemes: Schemes) -> "Ground":
-        """The scene in cells × cells cells."""
+        """Discretise the process on cells × cells cells.
+
+        Parameters
+        ----------
+        scene : domain aligned with the places
+        cells : cells along each axis
+        schemes : schemes of the fluxes along both axes
+        """
         grid = scene.grid(cells)
         return cls(
             grid,
@@ -106,20 +120,20 @@ class Ground:
 
     @cached_property
     def law(self) -> FloatArray:
-        """(n,) masses of the stationary law; nan where there is none to be found."""
+        """Stationary masses (n,); nan where none can be found."""
         pin = int(np.argmin(np.sum((self.grid.centres - self.peak) ** 2, axis=1)))
         return stationary_masses(generator_matrix(self.grid, self.coefficients, self.schemes), pin)
 
     @cached_property
     def terms(self) -> tuple[list[FaceTerm], list[FaceTerm]]:
-        """What flows through the faces of either axis."""
+        """Terms of the flux through the faces of either axis."""
         first, second = (
             face_terms(self.grid, self.coefficients, axis, self.schemes[axis]) for axis in (0, 1)
         )
         return first, second
 
     def until(self, scene: Scene, sets: tuple[Region, ...]) -> Absorbing:
-        """The process until it enters one of the regions."""
+        """Return the process until it enters one of the regions."""
         absorbed = np.zeros(self.grid.shape, dtype=np.int64)
         if self.coefficients.closed is not None:
             absorbed[self.coefficients.closed.reshape(self.grid.shape)] = SHUT
@@ -129,7 +143,7 @@ class Ground:
 
 
 def log_moments(scene: Scene, ground: Ground) -> FloatArray:
-    """(2,) logarithms of mean and standard deviation on one grid; nan where the cells cannot tell."""
+    """Return the logarithms of mean and standard deviation on one grid (2,), nan if undefined."""
     weights = _start(scene, ground)
     left = ground.until(scene, (scene.goal,))
     try:
@@ -141,12 +155,13 @@ def log_moments(scene: Scene, ground: Ground) -> FloatArray:
     here = weights[left.free]
     with np.errstate(all="ignore"):
         mean = float(here @ first)
-        # Both moments about a mean of the same size lose no digits: the deviation is at least a good part of it.
+        # Both moments, about a mean of similar size, lose no digits: the deviation is a good part
+        # of it.
         return np.asarray(np.log(np.array([mean, np.sqrt(here @ second - mean**2)])))
 
 
 def _start(scene: Scene, ground: Ground) -> FloatArray:
-    """(n,) weights of the cells at the start of the passage."""
+    """Return the weights of the cells at the start of the passage (n,)."""
     if not isinstance(scene.start, Region):
         return scene.around(scene.start, ground.grid)
     here = np.where(scene.cells_of(scene.start, ground.grid).ravel(), ground.law, 0.0)
@@ -155,14 +170,14 @@ def _start(scene: Scene, ground: Ground) -> FloatArray:
 
 
 def weak_noise(scene: Scene) -> bool:
-    """Whether drift dominates noise over the coarsest cells, where the process is."""
+    """Return whether drift dominates noise over the coarsest cells, where the process is."""
     ground = Ground.of(scene, LEVELS[1], FITTED)
     masses = np.abs(ground.law)
     return any(dominated(ground.coefficients.peclet(ground.grid, axis), masses) for axis in (0, 1))
 
 
 def orders_of(goal: Region, schemes: Schemes) -> tuple[float, float]:
-    """The two leading powers of the cells' length in the error."""
+    """Return the two leading powers of the cells' length in the error."""
     if np.isfinite(np.array(goal.intervals)).any(axis=1).all():
         return CORNERED
     return ORDERS["upwind" if "upwind" in schemes else "exponential"]
@@ -171,7 +186,7 @@ def orders_of(goal: Region, schemes: Schemes) -> tuple[float, float]:
 def _extrapolated(
     logs: FloatArray, levels: tuple[int, ...], orders: tuple[float, float]
 ) -> FloatArray:
-    """(levels, …) → (…): without the leading powers of the cells' length in the error."""
+    """Remove the leading powers of the cells' length from the error: (levels, …) → (…)."""
     n = len(levels)
     lengths = levels[0] / np.array(levels, dtype=float)
     weights = np.linalg.solve(

@@ -1,4 +1,4 @@
-"""Passage times and committors between places of the plane: those asked for, and those between neighbouring wells."""
+"""First-passage times and committors between requested places and between neighbouring wells."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from worker.generator.quantities.passage_time import Timing
 from worker.generator.quantities.regions import Pair, Place, Region
 
 MOST_WELLS = 6
-"""Stable fixed points above which no passages are timed unless they are asked for."""
+"""Stable fixed points above which only requested passages are timed."""
 NOT_HIT = (
     "a process of two variables with noise never hits a single point; give a region as the target"
 )
@@ -30,7 +30,7 @@ NUMBERS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solved:
-    """What a passage or a committor was read from: cells, and the schemes by which fluxes were had."""
+    """Domain and schemes from which a passage or a committor was computed."""
 
     scene: Scene
     schemes: Schemes
@@ -43,8 +43,16 @@ Committors = list[tuple[Committor, Solved | None]]
 def passages_between(
     stage: Stage, asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]
 ) -> Passages:
-    """The passages asked for, then those between neighbouring wells in both directions; each with what it was read from, None
-    where it has no time."""
+    """Return the requested passages, then those between neighbouring wells in both directions.
+
+    Each comes with its domain and schemes, None where it has no time.
+
+    Parameters
+    ----------
+    stage : domain of the process
+    asked : requested pairs of places
+    fixed : fixed points
+    """
     wells = wells_of(stage.process, fixed)
     around = [pair for a, b in neighbours(wells) for pair in ((a, b), (b, a))]
     return [
@@ -55,8 +63,16 @@ def passages_between(
 def committors_between(
     stage: Stage, asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]
 ) -> Committors:
-    """The committors asked for, then those between neighbouring wells; each with what it was read from, None where there is
-    none."""
+    """Return the requested committors, then those between neighbouring wells.
+
+    Each comes with its domain and schemes, None where there is no committor.
+
+    Parameters
+    ----------
+    stage : domain of the process
+    asked : requested pairs of places
+    fixed : fixed points
+    """
     around = neighbours(wells_of(stage.process, fixed))
     return [
         _committor(stage, *pair)
@@ -65,8 +81,10 @@ def committors_between(
 
 
 def wells_of(process: DiffusionProcess, fixed: tuple[FixedPoint, ...]) -> list[Region]:
-    """The box around each stable fixed point that reaches one standard deviation of the linear process next to it along each
-    coordinate; none where there are too many."""
+    """Return a box around each stable fixed point; none where there are too many.
+
+    Along each coordinate it reaches one standard deviation of the linearised process.
+    """
     found = []
     for point in fixed:
         at = np.array(point.at)
@@ -86,7 +104,7 @@ def wells_of(process: DiffusionProcess, fixed: tuple[FixedPoint, ...]) -> list[R
 
 
 def neighbours(wells: list[Region]) -> list[tuple[Region, Region]]:
-    """The pairs of wells that have no third one between them, and do not overlap."""
+    """Return the pairs of wells that do not overlap and have no third one between them."""
     middles = [np.mean(well.intervals, axis=1) for well in wells]
     size = np.ptp(middles, axis=0) if wells else np.ones(2)
     size = np.where(size > 0, size, 1.0)

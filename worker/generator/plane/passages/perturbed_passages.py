@@ -1,4 +1,4 @@
-"""Passages and committors between places of the plane, of a model near one that was analysed, on the other's coarsest cells."""
+"""Passages and committors of models near an analysed one, on the coarsest cells of the other."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -20,9 +20,15 @@ from worker.generator.quantities.regions import Region
 def passages_near(
     process: DiffusionProcess, passages: Sequence[SpatialPassage], solved: Sequence[Solved | None]
 ) -> Iterator[SpatialPassage]:
-    """The same passages of another process; those on the same cells, such as the way there and the way back, share what they can.
+    """Yield a report's passages for another process.
 
-    solved   what each of the passages was read from, None where it has no time
+    Passages on the same cells, such as the way there and the way back, share what they can.
+
+    Parameters
+    ----------
+    process : process
+    passages : passages of the report
+    solved : domain and schemes of each of them, None where it has no time
     """
     grounds: dict[tuple[object, ...], Ground] = {}
     for passage, on in zip(passages, solved, strict=True):
@@ -49,9 +55,13 @@ def passages_near(
 def committors_near(
     process: DiffusionProcess, committors: Sequence[Committor], solved: Sequence[Solved | None]
 ) -> Iterator[Committor]:
-    """The same committors of another process.
+    """Yield a report's committors for another process.
 
-    solved   what each of the committors was read from, None where there is none
+    Parameters
+    ----------
+    process : process
+    committors : committors of the report
+    solved : domain and schemes of each of them, None where there is none
     """
     for committor, on in zip(committors, solved, strict=True):
         if on is None or committor.found is None or not isinstance(committor.start, Region):
