@@ -18,7 +18,7 @@ from worker.generator.no_stationary_distribution import without_law
 from worker.generator.plane.analysis import analysed_in_the_plane
 from worker.generator.plane.box.initial_rectangle import first_rectangle, fixed_points_in
 from worker.generator.plane.density_grid import MOST_POINTS
-from worker.generator.plane.passages.passage_domain import gaussian_stage
+from worker.generator.plane.passages.passage_domain import gaussian_passage_domain
 from worker.generator.plane.passages.passages import committors_between, passages_between
 from worker.generator.plane.perturbed_model import NearInThePlane
 from worker.generator.process import DiffusionProcess, FloatArray, WithDomain, read_only
@@ -99,9 +99,9 @@ def analysed_as_linear(
     )
     if process.dimension != 2 or not (questions.places or questions.committors):
         return report, NearLinear(report)
-    stage = gaussian_stage(process, mean, covariance)
-    passages = passages_between(stage, questions.places, found)
-    committors = committors_between(stage, questions.committors, found)
+    domain = gaussian_passage_domain(process, mean, covariance)
+    passages = passages_between(domain, questions.places, found)
+    committors = committors_between(domain, questions.committors, found)
     report = replace(
         report,
         between=tuple(passage for passage, _ in passages),

@@ -20,18 +20,18 @@ from worker.generator.plane.box.box_convergence import (
 from worker.generator.plane.box.box_search import settled_box
 from worker.generator.plane.box.coarse_distribution import with_law
 from worker.generator.plane.box.existence import (
+    confinement_problem,
     escape_of,
-    hold_problem,
     negative_problem,
     noise_problem,
 )
 from worker.generator.plane.box.initial_rectangle import first_rectangle, fixed_points_in
 from worker.generator.plane.box.positive_diffusion import Narrowed, narrowed_to_positive_plane
 from worker.generator.plane.correlations import memory_in_the_plane
-from worker.generator.plane.density_grid import picture
+from worker.generator.plane.density_grid import density_on_grid
 from worker.generator.plane.grid import points
 from worker.generator.plane.grid_refinement import Solution, law_numbers, solve
-from worker.generator.plane.passages.passage_domain import stage_of
+from worker.generator.plane.passages.passage_domain import passage_domain
 from worker.generator.plane.passages.passages import committors_between, passages_between
 from worker.generator.plane.perturbed_model import NearInThePlane
 from worker.generator.process import DiffusionProcess, FloatArray, read_only
@@ -90,7 +90,7 @@ def analysed_in_the_plane(process: DiffusionProcess, questions: Questions) -> An
             raise
         return without_law(process, fixed, escaping.reason, questions), None
     escaping = escaping or escape_of(box, questions)
-    problem = hold_problem(box)
+    problem = confinement_problem(box)
     if problem is not None or (escaping is not None and not escaping.unseen):
         return without_law(
             process, fixed, escaping.reason if escaping is not None else problem, questions
@@ -120,9 +120,9 @@ def _with_law(widened: Widened, questions: Questions, fixed: tuple[FixedPoint, .
     # The box may be larger than the first rectangle, and its lattice finer.
     fixed = fixed_points_in(box.chart.process, _surroundings(box), LATTICE) or fixed
     solution = solve(box, questions.eigenpairs)
-    stage = stage_of(solution)
-    passages = passages_between(stage, questions.places, fixed)
-    committors = committors_between(stage, questions.committors, fixed)
+    domain = passage_domain(solution)
+    passages = passages_between(domain, questions.places, fixed)
+    committors = committors_between(domain, questions.committors, fixed)
     report = replace(
         without_law(box.chart.process, fixed, None, questions),
         ergodic=True,
@@ -167,7 +167,7 @@ def law_of(solution: Solution, questions: Questions, spread: float = 0.0) -> Spa
     numbers = law_numbers(solution.numbers.moments)
     assert numbers.skewness is not None
     assert numbers.kurtosis is not None
-    grid, density, current = picture(solution, questions)
+    grid, density, current = density_on_grid(solution, questions)
 
     def known(value: float | None, *axes: int) -> float | None:
         return None if value is None or any(angle[axis] for axis in axes) else float(value)

@@ -33,7 +33,7 @@ eight steps for a model 5 % away.
 class CoarseDensity:
     """Drawn density of the reference, and the cells on which densities are compared.
 
-    picture  (n₀, n₁) density [1/state²]
+    drawn    (n₀, n₁) density [1/state²]
     u        (n₀ · n₁, 2) its points in the chart's coordinates
     inside   (n₀ · n₁,) whether they are in the rectangle
     level    cells on which densities are compared
@@ -42,7 +42,7 @@ class CoarseDensity:
     """
 
     solution: Solution
-    picture: FloatArray
+    drawn: FloatArray
     u: FloatArray
     inside: NDArray[np.bool_]
     level: Level
@@ -69,16 +69,16 @@ class CoarseDensity:
             solver = factorised(csc_array(level.matrix[keep][:, keep]))
         return cls(solution, law.density, u, inside, level, solver)
 
-    def of_model(self, chart: Chart, own: Level) -> FloatArray:
+    def density_of(self, chart: Chart, own: Level) -> FloatArray:
         """Return the density of the chart's process (n₀, n₁); nan where the finer cells give none.
 
         `own` is its answer on the coarsest cells.
         """
         density = own.density if self.solver is None else self._on_finer_cells(chart, self.solver)
         if density is None:
-            return np.full(self.picture.shape, np.nan)
+            return np.full(self.drawn.shape, np.nan)
         found = _jacobian(self.solution) * interpolated(self.level.grid.axes, density, self.u, 3)
-        return np.where(self.inside, found, 0.0).reshape(self.picture.shape)
+        return np.where(self.inside, found, 0.0).reshape(self.drawn.shape)
 
     def _on_finer_cells(self, chart: Chart, solver: SuperLU) -> FloatArray | None:
         grid = self.level.grid

@@ -20,7 +20,7 @@ RIPPLE = 10.0
 """Density that counts as zero, in units of the deepest negative density: the cells' error."""
 
 
-def picture(
+def density_on_grid(
     solution: Solution, questions: Questions
 ) -> tuple[tuple[FloatArray, FloatArray], FloatArray, FloatArray]:
     """Return points of both coordinates, density (n, n) and current (n, n, 2) there."""

@@ -129,7 +129,9 @@ class NearInThePlane:
             covariance=tuple(map(tuple, numbers.covariance.tolist())),
             skewness=tuple(numbers.skewness.tolist()),
             kurtosis=tuple(numbers.kurtosis.tolist()),
-            density=law.density if self._density is None else self._density.of_model(chart, level),
+            density=law.density
+            if self._density is None
+            else self._density.density_of(chart, level),
             circulation=numbers.circulation,
             entropy_production=numbers.entropy_production,
         )

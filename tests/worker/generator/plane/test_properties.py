@@ -43,7 +43,7 @@ class Seen:
 
 
 def numbers(report: GeneratorReport, seen: Seen) -> FloatArray:
-    """Rates, mean, covariance, circulation, entropy production and fixed points, transformed back."""
+    """Rates, moments, circulation, entropy production and fixed points, transformed back."""
     assert report.ergodic, report.reason
     assert report.spectrum is not None
     law = report.stationary

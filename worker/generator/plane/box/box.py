@@ -60,7 +60,7 @@ def first_box(process: DiffusionProcess, rectangle: FloatArray) -> Box:
     noise = noise[np.isfinite(noise).all(axis=(1, 2))]
     if not len(noise):
         raise UndefinedCoefficientsError(
-            f"the diffusion is not a finite number near {words(middle)}; check the terms"
+            f"the diffusion is not a finite number near {state_text(middle)}; check the terms"
         )
     chart = make_chart(
         process,
@@ -109,6 +109,6 @@ def _boxed(chart: Chart, rectangle: FloatArray) -> Box:
     return Box(chart, (spans[0], spans[1]), walls, np.zeros(0))
 
 
-def words(state: FloatArray) -> str:
+def state_text(state: FloatArray) -> str:
     """Write a state for a reader."""
     return "(" + ", ".join(f"{v:.4g}" for v in state) + ")"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from worker.generator.errors import UndefinedCoefficientsError, UnresolvedLandscapeError
-from worker.generator.plane.box.box import CELLS, Box, words
+from worker.generator.plane.box.box import CELLS, Box, state_text
 from worker.generator.plane.eigenmodes import stationary_masses
 from worker.generator.plane.finite_volumes import Coefficients, Scheme, generator_matrix
 from worker.generator.plane.grid import Axis, Grid
@@ -76,7 +76,7 @@ def _solved(box: Box, grid: Grid, schemes: tuple[Scheme, Scheme]) -> Law:
         ).all(axis=(1, 2))
         at = box.chart.state(grid.centres[[int(np.argmin(known))]])[0]
         raise UndefinedCoefficientsError(
-            f"drift or diffusion is not a finite number near {words(at)}; check the terms, "
+            f"drift or diffusion is not a finite number near {state_text(at)}; check the terms, "
             "or give a domain that ends before"
         )
     usual = grid.volumes.ravel()

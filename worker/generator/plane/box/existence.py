@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from worker.generator.plane.box.box import CELLS, Box, words
+from worker.generator.plane.box.box import CELLS, Box, state_text
 from worker.generator.plane.box.coordinates import lowest_diffusion
 from worker.generator.plane.box.escape import STARTS, escape
 from worker.generator.request import Questions
@@ -71,7 +71,7 @@ def escape_of(box: Box, questions: Questions, starts: int = STARTS) -> Escape | 
         return None
     reason = (
         f"no stationary distribution: the drift pushes outward, without return, for instance "
-        f"from {words(start)}, so the density is not normalisable"
+        f"from {state_text(start)}, so the density is not normalisable"
     )
     ranges = questions.observed_ranges
     if ranges is None or all(
@@ -85,11 +85,11 @@ def escape_of(box: Box, questions: Questions, starts: int = STARTS) -> Escape | 
     )
 
 
-def hold_problem(box: Box) -> str | None:
+def confinement_problem(box: Box) -> str | None:
     """Say towards where the density does not fall off; None where all sides of the box settle."""
     if box.open_towards is None:
         return None
-    place = words(box.open_towards)
+    place = state_text(box.open_towards)
     return (
         f"no stationary distribution: nothing holds the process back towards {place}, so the "
         "density is not normalisable"
@@ -112,7 +112,7 @@ def negative_problem(box: Box) -> str | None:
     negative = lowest_diffusion(box.chart.raw_diffusion(centres)) < -1e-9
     at = box.chart.state(centres[negative][[np.argmax(box.masses[negative])]])[0]
     return (
-        f"no stationary distribution: the diffusion tensor is not positive at {words(at)} and "
+        f"no stationary distribution: the diffusion tensor is not positive at {state_text(at)} and "
         f"elsewhere, where the process would spend {share:.1%} of its time; give a domain "
         "that ends before, or other terms"
     )

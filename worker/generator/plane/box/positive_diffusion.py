@@ -11,7 +11,7 @@ from worker.generator.plane.box.box import (
     CELLS,
     Box,
     first_box,
-    words,
+    state_text,
 )
 from worker.generator.plane.box.coarse_distribution import with_law
 from worker.generator.plane.box.coordinates import lowest_diffusion
@@ -60,7 +60,7 @@ def narrowed_to_positive_plane(
     inside = WithDomain(process, domain)
     box = with_law(first_box(inside, first_rectangle(inside, questions.observed_ranges)))
     share = negative_share(box)
-    pressed = _pressed(box, process)
+    pressed = _unconfined_coordinate(box, process)
     if pressed is not None:
         return (
             f"no stationary distribution: nothing holds the process back along {pressed} within "
@@ -73,7 +73,7 @@ def narrowed_to_positive_plane(
     at = ""
     if negative.any():
         first = centres[negative][np.argmin(np.sum(centres[negative] ** 2, axis=1))]
-        at = f", for instance at {words(box.chart.state(first[None])[0])},"
+        at = f", for instance at {state_text(box.chart.state(first[None])[0])},"
     sentence = (
         f"the fitted diffusion tensor is not positive in part of the observed ranges or just "
         f"beyond{at} where the process would spend {share:.1%} of its time; the analysed process "
@@ -82,7 +82,7 @@ def narrowed_to_positive_plane(
     return Narrowed(inside, with_law(replace(box, chart=replace(box.chart, cut=True))), sentence)
 
 
-def _pressed(box: Box, process: DiffusionProcess) -> str | None:
+def _unconfined_coordinate(box: Box, process: DiffusionProcess) -> str | None:
     """Return the coordinate along which the density is high at an end of the data only."""
     grid, masses = box.grid(CELLS), box.masses.reshape(CELLS, CELLS)
     for axis, ((low, high), period) in enumerate(zip(process.domain, process.periods, strict=True)):

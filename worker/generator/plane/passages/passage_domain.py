@@ -4,7 +4,7 @@ import numpy as np
 
 from worker.generator.plane.grid import Span
 from worker.generator.plane.grid_refinement import Solution
-from worker.generator.plane.passages.passage_mesh import Stage
+from worker.generator.plane.passages.passage_mesh import PassageDomain
 from worker.generator.process import DiffusionProcess, FloatArray
 
 LOW = 1e-8
@@ -17,7 +17,7 @@ REACH = 6.0
 """Standard deviations of a Gaussian distribution that the domain reaches from the mean."""
 
 
-def stage_of(solution: Solution) -> Stage:
+def passage_domain(solution: Solution) -> PassageDomain:
     """Return the rectangle of states around the distribution on the finest cells."""
     level, chart = solution.finest, solution.box.chart
     process = chart.process
@@ -47,10 +47,12 @@ def stage_of(solution: Solution) -> Stage:
                 CORE * float(deviation[axis]),
             )
         )
-    return Stage(process, (spans[0], spans[1]), states[int(np.argmax(density))], chart.cut)
+    return PassageDomain(process, (spans[0], spans[1]), states[int(np.argmax(density))], chart.cut)
 
 
-def gaussian_stage(process: DiffusionProcess, mean: FloatArray, covariance: FloatArray) -> Stage:
+def gaussian_passage_domain(
+    process: DiffusionProcess, mean: FloatArray, covariance: FloatArray
+) -> PassageDomain:
     """Return the rectangle of states around a Gaussian distribution.
 
     Parameters
@@ -63,4 +65,4 @@ def gaussian_stage(process: DiffusionProcess, mean: FloatArray, covariance: Floa
         Span(float(m - REACH * s), float(m + REACH * s), float(m), CORE * float(s))
         for m, s in zip(mean, deviation, strict=True)
     ]
-    return Stage(process, (spans[0], spans[1]), mean)
+    return PassageDomain(process, (spans[0], spans[1]), mean)

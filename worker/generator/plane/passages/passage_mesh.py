@@ -18,7 +18,7 @@ LONGEST = 4.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stage:
+class PassageDomain:
     """Rectangle of states in which passages take place.
 
     process  process
@@ -34,7 +34,7 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scene:
+class PassageMesh:
     """Domain with mesh lines along the edges of a passage's places.
 
     chart        coordinates in units of their spread
@@ -66,19 +66,19 @@ class Scene:
         return np.outer(first, second).ravel()
 
 
-def scene_of(stage: Stage, start: Point | Region, goal: Region) -> Scene | str:
+def passage_mesh(domain: PassageDomain, start: Point | Region, goal: Region) -> PassageMesh | str:
     """Align the cells with the places of a passage, or say why that is impossible.
 
     Parameters
     ----------
-    stage : domain of the process
+    domain : rectangle of states
     start, goal : places [state]
     """
-    process = stage.process
-    scale = np.array([span.high - span.low if span.circle else span.core for span in stage.spans])
-    origin = np.array([span.middle for span in stage.spans])
+    process = domain.process
+    scale = np.array([span.high - span.low if span.circle else span.core for span in domain.spans])
+    origin = np.array([span.middle for span in domain.spans])
     spans = []
-    for axis, (span, period) in enumerate(zip(stage.spans, process.periods, strict=True)):
+    for axis, (span, period) in enumerate(zip(domain.spans, process.periods, strict=True)):
         lines = [end for place in (start, goal) for end in _ends(place, axis) if np.isfinite(end)]
         if period is not None:
             lines = [span.low + float(np.mod(line - span.low, period)) for line in lines]
@@ -98,12 +98,14 @@ def scene_of(stage: Stage, start: Point | Region, goal: Region) -> Scene | str:
             return "the regions of the passage have too many edges"
         spans.append(fitted)
     chart = make_chart(process, origin, np.diag(scale**2), np.eye(2), free=False)
-    return Scene(replace(chart, cut=stage.cut), (spans[0], spans[1]), stage.peak, start, goal)
+    return PassageMesh(
+        replace(chart, cut=domain.cut), (spans[0], spans[1]), domain.peak, start, goal
+    )
 
 
-def with_process(scene: Scene, process: DiffusionProcess) -> Scene:
+def with_process(mesh: PassageMesh, process: DiffusionProcess) -> PassageMesh:
     """Put another process on the same cells."""
-    return replace(scene, chart=replace(scene.chart, process=process))
+    return replace(mesh, chart=replace(mesh.chart, process=process))
 
 
 def _ends(place: Point | Region, axis: int) -> tuple[float, ...]:

@@ -19,7 +19,7 @@ from worker.generator.plane.finite_volumes import (
 )
 from worker.generator.plane.grid import Grid
 from worker.generator.plane.passages.absorbing import SHUT, Absorbing, absorbing_generator
-from worker.generator.plane.passages.passage_mesh import Scene
+from worker.generator.plane.passages.passage_mesh import PassageMesh
 from worker.generator.process import FloatArray
 from worker.generator.quantities.regions import Region
 
@@ -47,7 +47,7 @@ LIGHT = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Hit:
+class PassageMoments:
     """Moments of a first-passage time.
 
     logs           (levels, 2) logarithms of mean and standard deviation, from coarse to fine cells
@@ -64,13 +64,13 @@ class Hit:
     error: float
 
 
-def hit(scene: Scene) -> Hit | str:
+def passage_moments(mesh: PassageMesh) -> PassageMoments | str:
     """Return the moments of the first-passage time, or why it has none."""
     tried = []
-    for schemes in (UPWIND,) if weak_noise(scene) else (FITTED, UPWIND):
-        orders = orders_of(scene.goal, schemes)
+    for schemes in (UPWIND,) if weak_noise(mesh) else (FITTED, UPWIND):
+        orders = orders_of(mesh.goal, schemes)
         logs = np.array(
-            [log_moments(scene, Ground.of(scene, cells, schemes)) for cells in LEVELS[:3]]
+            [log_moments(mesh, DiscreteProcess.of(mesh, cells, schemes)) for cells in LEVELS[:3]]
         )
         before, now = (
             _extrapolated(logs[:2], LEVELS[:2], orders),
@@ -79,20 +79,22 @@ def hit(scene: Scene) -> Hit | str:
         change = abs(now[0] - before[0])
         tried.append((change if np.isfinite(change) else np.inf, schemes, logs, now))
     change, schemes, logs, now = min(tried, key=lambda attempt: attempt[0])
-    orders = orders_of(scene.goal, schemes)
+    orders = orders_of(mesh.goal, schemes)
     for level in (3, 4):
         if change < SETTLED:
             break
-        logs = np.vstack([logs, log_moments(scene, Ground.of(scene, LEVELS[level], schemes))])
+        logs = np.vstack(
+            [logs, log_moments(mesh, DiscreteProcess.of(mesh, LEVELS[level], schemes))]
+        )
         before, now = now, _extrapolated(logs[-3:], LEVELS[level - 2 : level + 1], orders)
         change = abs(now[0] - before[0])
     if not change < LARGEST_ERROR:
         return UNSETTLED
-    return Hit(logs, float(now[0]), float(now[1]), schemes, float(change))
+    return PassageMoments(logs, float(now[0]), float(now[1]), schemes, float(change))
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class DiscreteProcess:
     """Discretised process, common to passages between all places whose edges its cells fit."""
 
     grid: Grid
@@ -101,21 +103,21 @@ class Ground:
     peak: FloatArray
 
     @classmethod
-    def of(cls, scene: Scene, cells: int, schemes: Schemes) -> "Ground":
+    def of(cls, mesh: PassageMesh, cells: int, schemes: Schemes) -> "DiscreteProcess":
         """Discretise the process on cells × cells cells.
 
         Parameters
         ----------
-        scene : domain aligned with the places
+        mesh : domain aligned with the places
         cells : cells along each axis
         schemes : schemes of the fluxes along both axes
         """
-        grid = scene.grid(cells)
+        grid = mesh.grid(cells)
         return cls(
             grid,
-            Coefficients.of(scene.chart, grid),
+            Coefficients.of(mesh.chart, grid),
             schemes,
-            scene.chart.coordinates(scene.peak[None]),
+            mesh.chart.coordinates(mesh.peak[None]),
         )
 
     @cached_property
@@ -132,20 +134,20 @@ class Ground:
         )
         return first, second
 
-    def until(self, scene: Scene, sets: tuple[Region, ...]) -> Absorbing:
+    def absorbed_in(self, mesh: PassageMesh, sets: tuple[Region, ...]) -> Absorbing:
         """Return the process until it enters one of the regions."""
         absorbed = np.zeros(self.grid.shape, dtype=np.int64)
         if self.coefficients.closed is not None:
             absorbed[self.coefficients.closed.reshape(self.grid.shape)] = SHUT
         for number, region in enumerate(sets, start=1):
-            absorbed[scene.cells_of(region, self.grid) & (absorbed == 0)] = number
+            absorbed[mesh.cells_of(region, self.grid) & (absorbed == 0)] = number
         return absorbing_generator(self.grid, self.coefficients, self.terms, absorbed, len(sets))
 
 
-def log_moments(scene: Scene, ground: Ground) -> FloatArray:
+def log_moments(mesh: PassageMesh, discrete: DiscreteProcess) -> FloatArray:
     """Return the logarithms of mean and standard deviation on one grid (2,), nan if undefined."""
-    weights = _start(scene, ground)
-    left = ground.until(scene, (scene.goal,))
+    weights = _start(mesh, discrete)
+    left = discrete.absorbed_in(mesh, (mesh.goal,))
     try:
         solver = factorised(left.matrix)
     except RuntimeError:
@@ -160,20 +162,22 @@ def log_moments(scene: Scene, ground: Ground) -> FloatArray:
         return np.asarray(np.log(np.array([mean, np.sqrt(here @ second - mean**2)])))
 
 
-def _start(scene: Scene, ground: Ground) -> FloatArray:
+def _start(mesh: PassageMesh, discrete: DiscreteProcess) -> FloatArray:
     """Return the weights of the cells at the start of the passage (n,)."""
-    if not isinstance(scene.start, Region):
-        return scene.around(scene.start, ground.grid)
-    here = np.where(scene.cells_of(scene.start, ground.grid).ravel(), ground.law, 0.0)
+    if not isinstance(mesh.start, Region):
+        return mesh.around(mesh.start, discrete.grid)
+    here = np.where(mesh.cells_of(mesh.start, discrete.grid).ravel(), discrete.law, 0.0)
     total = float(here.sum())
     return here / total if total > LIGHT else np.full(len(here), np.nan)
 
 
-def weak_noise(scene: Scene) -> bool:
+def weak_noise(mesh: PassageMesh) -> bool:
     """Return whether drift dominates noise over the coarsest cells, where the process is."""
-    ground = Ground.of(scene, LEVELS[1], FITTED)
-    masses = np.abs(ground.law)
-    return any(dominated(ground.coefficients.peclet(ground.grid, axis), masses) for axis in (0, 1))
+    discrete = DiscreteProcess.of(mesh, LEVELS[1], FITTED)
+    masses = np.abs(discrete.law)
+    return any(
+        dominated(discrete.coefficients.peclet(discrete.grid, axis), masses) for axis in (0, 1)
+    )
 
 
 def orders_of(goal: Region, schemes: Schemes) -> tuple[float, float]:

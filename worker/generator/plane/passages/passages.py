@@ -8,9 +8,9 @@ import numpy as np
 
 from worker.generator.linear.fixed_points import gaussian_covariance
 from worker.generator.plane.finite_volumes import Schemes
-from worker.generator.plane.passages.committor import committed
-from worker.generator.plane.passages.passage_mesh import Scene, Stage, scene_of
-from worker.generator.plane.passages.passage_moments import hit
+from worker.generator.plane.passages.committor import solve_committor
+from worker.generator.plane.passages.passage_mesh import PassageDomain, PassageMesh, passage_mesh
+from worker.generator.plane.passages.passage_moments import passage_moments
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.quantities.committor import Committor
 from worker.generator.quantities.fixed_point import FixedPoint
@@ -20,7 +20,7 @@ from worker.generator.quantities.regions import Pair, Place, Region
 
 MOST_WELLS = 6
 """Stable fixed points above which only requested passages are timed."""
-NOT_HIT = (
+NEVER_HIT = (
     "a process of two variables with noise never hits a single point; give a region as the target"
 )
 NUMBERS = (
@@ -32,7 +32,7 @@ NUMBERS = (
 class Solved:
     """Domain and schemes from which a passage or a committor was computed."""
 
-    scene: Scene
+    mesh: PassageMesh
     schemes: Schemes
 
 
@@ -41,7 +41,7 @@ Committors = list[tuple[Committor, Solved | None]]
 
 
 def passages_between(
-    stage: Stage, asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]
+    domain: PassageDomain, asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]
 ) -> Passages:
     """Return the requested passages, then those between neighbouring wells in both directions.
 
@@ -49,19 +49,20 @@ def passages_between(
 
     Parameters
     ----------
-    stage : domain of the process
+    domain : rectangle of states
     asked : requested pairs of places
     fixed : fixed points
     """
-    wells = wells_of(stage.process, fixed)
+    wells = wells_of(domain.process, fixed)
     around = [pair for a, b in neighbours(wells) for pair in ((a, b), (b, a))]
     return [
-        _passage(stage, *pair) for pair in (*asked, *(pair for pair in around if pair not in asked))
+        _passage(domain, *pair)
+        for pair in (*asked, *(pair for pair in around if pair not in asked))
     ]
 
 
 def committors_between(
-    stage: Stage, asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]
+    domain: PassageDomain, asked: Sequence[Pair], fixed: tuple[FixedPoint, ...]
 ) -> Committors:
     """Return the requested committors, then those between neighbouring wells.
 
@@ -69,13 +70,13 @@ def committors_between(
 
     Parameters
     ----------
-    stage : domain of the process
+    domain : rectangle of states
     asked : requested pairs of places
     fixed : fixed points
     """
-    around = neighbours(wells_of(stage.process, fixed))
+    around = neighbours(wells_of(domain.process, fixed))
     return [
-        _committor(stage, *pair)
+        _committor(domain, *pair)
         for pair in (*asked, *(pair for pair in around if pair not in asked))
     ]
 
@@ -121,27 +122,29 @@ def neighbours(wells: list[Region]) -> list[tuple[Region, Region]]:
     return pairs
 
 
-def _passage(stage: Stage, start: Place, to: Place) -> tuple[SpatialPassage, Solved | None]:
-    problem = _problem(start) or (_problem(to) if isinstance(to, Region) else NOT_HIT)
+def _passage(
+    domain: PassageDomain, start: Place, to: Place
+) -> tuple[SpatialPassage, Solved | None]:
+    problem = _problem(start) or (_problem(to) if isinstance(to, Region) else NEVER_HIT)
     if problem is not None:
         return SpatialPassage(start, to, Timing(None, problem)), None
     assert isinstance(to, Region)
     assert not isinstance(start, float)
-    if not isinstance(start, Region) and to.holds(np.array([start]), stage.process.periods)[0]:
+    if not isinstance(start, Region) and to.holds(np.array([start]), domain.process.periods)[0]:
         return SpatialPassage(start, to, Timing(0.0), Timing(0.0)), None
-    scene = scene_of(stage, start, to)
-    if isinstance(scene, str):
-        return SpatialPassage(start, to, Timing(None, scene)), None
-    found = hit(scene)
+    mesh = passage_mesh(domain, start, to)
+    if isinstance(mesh, str):
+        return SpatialPassage(start, to, Timing(None, mesh)), None
+    found = passage_moments(mesh)
     if isinstance(found, str):
         return SpatialPassage(start, to, Timing(None, found)), None
     passage = SpatialPassage(
         start, to, Timing.from_log(found.log_mean), Timing.from_log(found.log_deviation)
     )
-    return passage, Solved(scene, found.schemes)
+    return passage, Solved(mesh, found.schemes)
 
 
-def _committor(stage: Stage, start: Place, to: Place) -> tuple[Committor, Solved | None]:
+def _committor(domain: PassageDomain, start: Place, to: Place) -> tuple[Committor, Solved | None]:
     if not isinstance(start, Region) or not isinstance(to, Region):
         return Committor(
             start,
@@ -154,13 +157,13 @@ def _committor(stage: Stage, start: Place, to: Place) -> tuple[Committor, Solved
         or _problem(to)
         or ("the two regions overlap" if _overlap(start, to) else None)
     )
-    scene = problem if problem is not None else scene_of(stage, start, to)
-    if isinstance(scene, str):
-        return Committor(start, to, None, scene), None
-    found, schemes = committed(scene, start)
+    mesh = problem if problem is not None else passage_mesh(domain, start, to)
+    if isinstance(mesh, str):
+        return Committor(start, to, None, mesh), None
+    found, schemes = solve_committor(mesh, start)
     if isinstance(found, str):
         return Committor(start, to, None, found), None
-    return Committor(start, to, found), Solved(scene, schemes)
+    return Committor(start, to, found), Solved(mesh, schemes)
 
 
 def _problem(place: Place) -> str | None:

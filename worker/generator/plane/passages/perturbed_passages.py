@@ -8,7 +8,7 @@ import numpy as np
 from worker.generator.plane.passages.committor import LEVELS as COMMITTOR_LEVELS
 from worker.generator.plane.passages.committor import at_corners
 from worker.generator.plane.passages.passage_mesh import with_process
-from worker.generator.plane.passages.passage_moments import LEVELS, Ground, log_moments
+from worker.generator.plane.passages.passage_moments import LEVELS, DiscreteProcess, log_moments
 from worker.generator.plane.passages.passages import Solved
 from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.committor import Committed, Committor
@@ -30,24 +30,24 @@ def passages_near(
     passages : passages of the report
     solved : domain and schemes of each of them, None where it has no time
     """
-    grounds: dict[tuple[object, ...], Ground] = {}
+    discretised: dict[tuple[object, ...], DiscreteProcess] = {}
     for passage, on in zip(passages, solved, strict=True):
         if on is None:
             yield replace(passage, mean_time=Timing(None), deviation=None)
             continue
-        scene = with_process(on.scene, process)
-        chart, axes = scene.chart, scene.grid(LEVELS[0]).axes
+        mesh = with_process(on.mesh, process)
+        chart, axes = mesh.chart, mesh.grid(LEVELS[0]).axes
         key = (
             on.schemes,
             chart.matrix.tobytes(),
             chart.origin.tobytes(),
             *(axis.edges.tobytes() for axis in axes),
         )
-        if key not in grounds:
-            grounds[key] = Ground.of(scene, LEVELS[0], on.schemes)
+        if key not in discretised:
+            discretised[key] = DiscreteProcess.of(mesh, LEVELS[0], on.schemes)
         mean, deviation = (
             Timing(None) if np.isnan(log) else Timing.from_log(float(log))
-            for log in log_moments(scene, grounds[key])
+            for log in log_moments(mesh, discretised[key])
         )
         yield replace(passage, mean_time=mean, deviation=deviation)
 
@@ -68,6 +68,6 @@ def committors_near(
             yield committor
             continue
         values = at_corners(
-            with_process(on.scene, process), committor.start, COMMITTOR_LEVELS[0], on.schemes
+            with_process(on.mesh, process), committor.start, COMMITTOR_LEVELS[0], on.schemes
         )
         yield replace(committor, found=Committed(committor.found.grid, values))
