@@ -18,7 +18,7 @@ from worker.generator.no_stationary_distribution import without_law
 from worker.generator.plane.analysis import analysed_in_the_plane
 from worker.generator.plane.box.initial_rectangle import first_rectangle, fixed_points_in
 from worker.generator.plane.density_grid import MOST_POINTS
-from worker.generator.plane.passages.passage_domain import gaussian_passage_domain
+from worker.generator.plane.passages.passage_mesh import gaussian_passage_domain
 from worker.generator.plane.passages.passages import committors_between, passages_between
 from worker.generator.plane.perturbed_model import NearInThePlane
 from worker.generator.process import DiffusionProcess, FloatArray, WithDomain, read_only
@@ -27,7 +27,7 @@ from worker.generator.quantities.report import GeneratorReport
 from worker.generator.quantities.spectrum import Spectrum
 from worker.generator.quantities.stationary import SpatialLaw
 from worker.generator.request import Questions
-from worker.generator.simulation.comparison import with_simulation
+from worker.generator.simulation.distribution import with_simulation
 
 Analysed = tuple[GeneratorReport, NearLinear | NearInThePlane | None]
 """The report, and what analyses models like this one; None without a law."""

@@ -19,8 +19,7 @@ from worker.generator.line.local_relaxation import local_relaxation
 from worker.generator.line.passages.committors import with_neighbours
 from worker.generator.line.stationary import law_on_grid
 from worker.generator.numerics.quadrature import CUMULATIVE, WEIGHTS
-from worker.generator.numerics.root_isolation import separators
-from worker.generator.numerics.roots import roots
+from worker.generator.numerics.roots import roots, separators
 from worker.generator.process import ScalarProcess, read_only, values
 from worker.generator.quantities.barrier import Barrier
 from worker.generator.quantities.exit import Triple

@@ -11,14 +11,8 @@ import numpy as np
 from worker.generator.errors import UnresolvedLandscapeError
 from worker.generator.no_stationary_distribution import without_law
 from worker.generator.plane.box.box import Box, first_box
-from worker.generator.plane.box.box_convergence import (
-    SETTLED,
-    SMALLEST_RATE,
-    Widened,
-    wide_enough,
-)
-from worker.generator.plane.box.box_search import settled_box
-from worker.generator.plane.box.coarse_distribution import with_law
+from worker.generator.plane.box.box_convergence import SETTLED, SMALLEST_RATE, Widened, wide_enough
+from worker.generator.plane.box.box_search import settled_box, with_law
 from worker.generator.plane.box.existence import (
     confinement_problem,
     escape_of,
@@ -31,7 +25,7 @@ from worker.generator.plane.correlations import memory_in_the_plane
 from worker.generator.plane.density_grid import density_on_grid
 from worker.generator.plane.grid import points
 from worker.generator.plane.grid_refinement import Solution, law_numbers, solve
-from worker.generator.plane.passages.passage_domain import passage_domain
+from worker.generator.plane.passages.passage_mesh import passage_domain
 from worker.generator.plane.passages.passages import committors_between, passages_between
 from worker.generator.plane.perturbed_model import NearInThePlane
 from worker.generator.process import DiffusionProcess, FloatArray, read_only

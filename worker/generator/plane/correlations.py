@@ -10,7 +10,7 @@ from scipy.sparse import csc_array, eye_array
 from scipy.sparse.linalg import SuperLU
 
 from worker.generator.numerics.correlation_functions import memory_of
-from worker.generator.plane.box.coordinates import Chart
+from worker.generator.plane.box.box import Chart
 from worker.generator.plane.eigenmodes import ComplexArray, factorised
 from worker.generator.plane.finite_volumes import Schemes
 from worker.generator.plane.grid import Grid

@@ -6,13 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, eye_array
-from scipy.sparse.linalg import (
-    ArpackError,
-    ArpackNoConvergence,
-    LinearOperator,
-    eigs,
-    splu,
-)
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigs, splu
 
 from worker.generator.errors import UnresolvedLandscapeError
 from worker.generator.process import FloatArray

@@ -7,22 +7,10 @@ from scipy.sparse import csc_array
 
 from worker.generator.errors import UnresolvedLandscapeError
 from worker.generator.line.spectrum import matched
-from worker.generator.plane.box.box import CELLS, Box, moments
-from worker.generator.plane.box.coarse_distribution import dominated
-from worker.generator.plane.box.coordinates import Chart, lowest_diffusion
-from worker.generator.plane.eigenmodes import (
-    EXTRA,
-    TOLERANCE,
-    ComplexArray,
-    Modes,
-    slow_modes,
-)
-from worker.generator.plane.finite_volumes import (
-    Coefficients,
-    Fluxes,
-    Schemes,
-    generator_matrix,
-)
+from worker.generator.plane.box.box import CELLS, Box, Chart, lowest_diffusion, moments
+from worker.generator.plane.box.box_search import dominated
+from worker.generator.plane.eigenmodes import EXTRA, TOLERANCE, ComplexArray, Modes, slow_modes
+from worker.generator.plane.finite_volumes import Coefficients, Fluxes, Schemes, generator_matrix
 from worker.generator.plane.grid import Grid
 from worker.generator.process import FloatArray
 from worker.generator.quantities.stationary import LawNumbers

@@ -11,21 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.generator.line.spectrum import matched
-from worker.generator.linear.perturbed_report import without_law_near
-from worker.generator.plane.box.box import Box
-from worker.generator.plane.box.coordinates import Chart, lowest_diffusion
-from worker.generator.plane.box.escape import escapes
-from worker.generator.plane.coarse_density import CoarseDensity
+from worker.generator.linear.perturbed_model import without_law_near
+from worker.generator.plane.box.box import Box, Chart, lowest_diffusion
+from worker.generator.plane.box.existence import escapes
 from worker.generator.plane.correlations import LevelModel, SmallModel, level_model
+from worker.generator.plane.density_grid import CoarseDensity
 from worker.generator.plane.eigenmodes import ComplexArray
-from worker.generator.plane.grid_refinement import (
-    Level,
-    Solution,
-    law_numbers,
-    solve_near,
-)
-from worker.generator.plane.passages.passages import Solved
-from worker.generator.plane.passages.perturbed_passages import committors_near, passages_near
+from worker.generator.plane.grid_refinement import Level, Solution, law_numbers, solve_near
+from worker.generator.plane.passages.passages import Solved, committors_near, passages_near
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.quantities.correlations import Memory, NoMemory, times_of
 from worker.generator.quantities.report import GeneratorReport

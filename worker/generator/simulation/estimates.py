@@ -9,7 +9,7 @@ import numpy as np
 
 from worker.generator.process import DiffusionProcess, FloatArray, read_only
 from worker.generator.quantities.simulated import Estimates, Marginal, Simulated
-from worker.generator.simulation.runs import Run
+from worker.generator.simulation.paths import Run
 
 GROUPS = 40
 """Groups of paths; leaving out one at a time gives the standard errors."""

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from contract.generator import ModelTerms
-from worker.generator.plane.box.coordinates import make_chart
-from worker.generator.plane.box.escape import escape, escapes
+from worker.generator.plane.box.box import make_chart
+from worker.generator.plane.box.existence import escape, escapes
 from worker.generator.plane.grid import Span
 from worker.generator.plane.perturbed_model import DISTANCES, FAR, STEPS
 from worker.generator.process import DiffusionProcess

@@ -5,7 +5,7 @@ import pytest
 
 from worker.generator.analysis import analyse
 from worker.generator.process import ScalarProcess
-from worker.generator.simulation.steps import stepper_of
+from worker.generator.simulation.paths import stepper_of
 
 PATHS = 1_000
 

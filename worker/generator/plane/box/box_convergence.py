@@ -9,8 +9,7 @@ import numpy as np
 
 from worker.generator.errors import GeneratorError
 from worker.generator.plane.box.box import CELLS, Box, moments
-from worker.generator.plane.box.box_search import settled_box
-from worker.generator.plane.box.coarse_distribution import dominated, with_law
+from worker.generator.plane.box.box_search import dominated, settled_box, with_law
 from worker.generator.plane.eigenmodes import slow_modes
 from worker.generator.plane.finite_volumes import Coefficients, Schemes, generator_matrix
 from worker.generator.plane.grid import Axis, Grid, Span

@@ -7,14 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from worker.generator.plane.box.box import (
-    CELLS,
-    Box,
-    first_box,
-    state_text,
-)
-from worker.generator.plane.box.coarse_distribution import with_law
-from worker.generator.plane.box.coordinates import lowest_diffusion
+from worker.generator.plane.box.box import CELLS, Box, first_box, lowest_diffusion, state_text
+from worker.generator.plane.box.box_search import with_law
 from worker.generator.plane.box.existence import negative_share
 from worker.generator.plane.box.initial_rectangle import first_rectangle
 from worker.generator.process import DiffusionProcess, WithDomain

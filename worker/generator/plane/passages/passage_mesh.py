@@ -1,15 +1,89 @@
-"""Cells of a passage, along the coordinates of the state, with edges on those of its places."""
+"""Domain and cells of passages, along the coordinates of the state.
+
+The edges of the cells fall on those of the places, on every level of refinement.
+"""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.interpolate import PchipInterpolator
 
-from worker.generator.plane.box.coordinates import Chart, make_chart
+from worker.generator.plane.box.box import Chart, make_chart
 from worker.generator.plane.grid import Axis, Grid, Span
-from worker.generator.plane.passages.aligned_mesh import AlignedSpan, aligned
-from worker.generator.process import DiffusionProcess, FloatArray
+from worker.generator.plane.grid_refinement import Solution
+from worker.generator.process import DiffusionProcess, FloatArray, read_only
 from worker.generator.quantities.regions import Point, Region
+
+BASE = 16
+"""Steps of an axis between which lines may stand; all levels are multiples of it."""
+SAME = 1e-6
+"""Distance, in lengths of the axis, below which a line counts as its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedSpan:
+    """Axis with lines to which the edges of its cells are fitted.
+
+    span   extent
+    knots  numbers of the edges, of BASE, that stand on lines or ends, increasing
+    steps  their positions, in 0 … 1 along the span's own even steps
+    lines  their positions in the span's coordinate
+    """
+
+    span: Span
+    knots: FloatArray
+    steps: FloatArray
+    lines: FloatArray
+
+    def cut(self, count: int) -> Axis:
+        """Cut the axis into `count` cells, a multiple of BASE, evenly graded between the lines."""
+        warp = PchipInterpolator(self.knots / BASE, self.steps)
+        steps = warp(np.arange(count + 1) / count)
+        edges = _placed(self.span, steps)
+        edges[np.round(self.knots * count / BASE).astype(int)] = self.lines
+        return Axis(read_only(edges), self.span.circle)
+
+
+def aligned(span: Span, lines: list[float]) -> AlignedSpan | None:
+    """Align the span with the lines inside it; None where there are more than half of BASE."""
+    length = span.high - span.low
+    inside = sorted(
+        {line for line in lines if SAME * length < line - span.low < (1 - SAME) * length}
+    )
+    apart = [line for k, line in enumerate(inside) if not k or line - inside[k - 1] > SAME * length]
+    if len(apart) > BASE // 2:
+        return None
+    steps = _steps(span, np.array(apart))
+    knots = np.round(steps * BASE).astype(int)
+    # No knot stands before its left neighbour, nor behind its right neighbour.
+    for k in range(len(knots)):
+        knots[k] = max(knots[k], (knots[k - 1] if k else 0) + 1)
+    for k in reversed(range(len(knots))):
+        knots[k] = min(knots[k], (knots[k + 1] if k + 1 < len(knots) else BASE) - 1)
+    return AlignedSpan(
+        span,
+        read_only(np.array([0, *knots, BASE], dtype=float)),
+        read_only(np.array([0.0, *steps, 1.0])),
+        read_only(np.array([span.low, *apart, span.high])),
+    )
+
+
+def _steps(span: Span, lines: FloatArray) -> FloatArray:
+    if span.circle:
+        return np.asarray((lines - span.low) / (span.high - span.low))
+    first, last = np.arcsinh((np.array([span.low, span.high]) - span.middle) / span.core)
+    return np.asarray((np.arcsinh((lines - span.middle) / span.core) - first) / (last - first))
+
+
+def _placed(span: Span, steps: FloatArray) -> FloatArray:
+    if span.circle:
+        return np.asarray(span.low + steps * (span.high - span.low))
+    first, last = np.arcsinh((np.array([span.low, span.high]) - span.middle) / span.core)
+    edges = span.middle + span.core * np.sinh(first + steps * (last - first))
+    edges[0], edges[-1] = span.low, span.high
+    return np.asarray(edges)
+
 
 BEYOND = 0.1
 """Part of an axis that is added behind a place that lies outside it."""
@@ -140,3 +214,64 @@ def _shares(axis: Axis, at: float) -> FloatArray:
     share = (at - axis.centres[left]) / (axis.centres[right] - axis.centres[left])
     shares[left], shares[right] = 1 - share, share
     return shares
+
+
+LOW = 1e-8
+"""Density, over its peak, at which the domain ends."""
+MARGIN = 0.05
+"""Part of the length in use that is added on either side."""
+CORE = 2.0
+"""Half width of the finely cut part of an axis, in standard deviations."""
+REACH = 6.0
+"""Standard deviations of a Gaussian distribution that the domain reaches from the mean."""
+
+
+def passage_domain(solution: Solution) -> PassageDomain:
+    """Return the rectangle of states around the distribution on the finest cells."""
+    level, chart = solution.finest, solution.box.chart
+    process = chart.process
+    states, density = chart.state(level.grid.centres), level.density.ravel()
+    masses = np.maximum(density * level.grid.volumes.ravel(), 0.0)
+    masses = masses / masses.sum()
+    mean = masses @ states
+    deviation = np.sqrt(masses @ (states - mean) ** 2)
+    used = states[density >= LOW * density.max()]
+    spans = []
+    for axis, ((low, high), period) in enumerate(zip(process.domain, process.periods, strict=True)):
+        if period is not None:
+            first = float(
+                chart.state(np.array([[span.low for span in solution.box.spans]]))[0, axis]
+            )
+            spans.append(Span(first, first + period, first, 1.0, circle=True))
+            continue
+        first, last = float(used[:, axis].min()), float(used[:, axis].max())
+        margin = MARGIN * (last - first)
+        # A wall nearer than the margin ends the domain: the outermost centres lie half a cell
+        # before it.
+        spans.append(
+            Span(
+                max(first - margin, low),
+                min(last + margin, high),
+                float(mean[axis]),
+                CORE * float(deviation[axis]),
+            )
+        )
+    return PassageDomain(process, (spans[0], spans[1]), states[int(np.argmax(density))], chart.cut)
+
+
+def gaussian_passage_domain(
+    process: DiffusionProcess, mean: FloatArray, covariance: FloatArray
+) -> PassageDomain:
+    """Return the rectangle of states around a Gaussian distribution.
+
+    Parameters
+    ----------
+    process : process
+    mean, covariance : moments of the distribution, (2,) [state] and (2, 2) [state²]
+    """
+    deviation = np.sqrt(np.diag(covariance))
+    spans = [
+        Span(float(m - REACH * s), float(m + REACH * s), float(m), CORE * float(s))
+        for m, s in zip(mean, deviation, strict=True)
+    ]
+    return PassageDomain(process, (spans[0], spans[1]), mean)
