@@ -20,33 +20,23 @@ class LinearCorrelations:
 
     def autocorrelation(self, lags: FloatArray) -> FloatArray:
         """Return the autocorrelation of each coordinate at lags (n,) [time]: (d, n)."""
-        moved = (
-            expm(self.jacobian * np.abs(np.asarray(lags, dtype=np.float64))[:, None, None])
-            @ self.covariance
-        )
-        return np.asarray(
-            np.diagonal(moved, axis1=1, axis2=2).T / np.diag(self.covariance)[:, None]
-        )
+        lags = np.abs(np.asarray(lags, dtype=np.float64))[:, None, None]
+        moved = np.diagonal(expm(self.jacobian * lags) @ self.covariance, axis1=1, axis2=2)
+        return np.asarray(moved.T / np.diag(self.covariance)[:, None])
 
     def power_spectrum(self, frequencies: FloatArray) -> FloatArray:
         """Return the one-sided density of each coordinate at frequencies (n,) [1/time]: (d, n)."""
-        turning = (
-            2j
-            * np.pi
-            * np.asarray(frequencies, dtype=np.float64)[:, None, None]
-            * np.eye(len(self.jacobian))
-        )
-        transformed = np.linalg.solve(
-            turning - self.jacobian, np.broadcast_to(self.covariance, turning.shape)
-        )
+        frequencies = np.asarray(frequencies, dtype=np.float64)[:, None, None]
+        turning = 2j * np.pi * frequencies * np.eye(len(self.jacobian))
+        covariances = np.broadcast_to(self.covariance, turning.shape)
+        transformed = np.linalg.solve(turning - self.jacobian, covariances)
         return np.asarray(4 * np.diagonal(transformed, axis1=1, axis2=2).real.T)
 
     @property
     def integrated_times(self) -> FloatArray:
         """Integrated autocorrelation times ∫_0^∞ C dt, (d,) [time]."""
-        return np.asarray(
-            np.diag(-np.linalg.solve(self.jacobian, self.covariance)) / np.diag(self.covariance)
-        )
+        integrals = np.diag(-np.linalg.solve(self.jacobian, self.covariance))
+        return np.asarray(integrals / np.diag(self.covariance))
 
 
 def memory_of_linear(

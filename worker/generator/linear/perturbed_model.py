@@ -102,12 +102,8 @@ class NearLinear:
 
     def __call__(self, process: DiffusionProcess) -> GeneratorReport:
         """Return the report of a process; without a distribution where the process has none."""
-        report, law, spectrum, memory = (
-            self.report,
-            self.report.stationary,
-            self.report.spectrum,
-            self.report.memory,
-        )
+        report = self.report
+        law, spectrum, memory = report.stationary, report.spectrum, report.memory
         assert isinstance(law, SpatialLaw)
         assert spectrum is not None
         try:
@@ -118,16 +114,13 @@ class NearLinear:
             if covariance is None:
                 return without_law_near(process, report)
             own = LinearCorrelations(linear.jacobian, covariance)
+            passages = report.between[: len(self.passages)]
+            committors = report.committors[: len(self.committors)]
+            rates = linear.rates(len(spectrum.eigenvalues))
             return replace(
                 without_law_near(process, report, ergodic=True),
-                between=tuple(
-                    passages_near(process, report.between[: len(self.passages)], self.passages)
-                ),
-                committors=tuple(
-                    committors_near(
-                        process, report.committors[: len(self.committors)], self.committors
-                    )
-                ),
+                between=tuple(passages_near(process, passages, self.passages)),
+                committors=tuple(committors_near(process, committors, self.committors)),
                 stationary=replace(
                     law,
                     mean=tuple(linear.mean.tolist()),
@@ -140,12 +133,7 @@ class NearLinear:
                     circulation=linear.circulation(covariance),
                     entropy_production=linear.entropy_production(covariance),
                 ),
-                spectrum=replace(
-                    spectrum,
-                    eigenvalues=matched(
-                        linear.rates(len(spectrum.eigenvalues)), spectrum.eigenvalues
-                    ),
-                ),
+                spectrum=replace(spectrum, eigenvalues=matched(rates, spectrum.eigenvalues)),
                 memory=None
                 if not isinstance(memory, Memory)
                 else replace(
@@ -177,11 +165,9 @@ class NearLinear:
         assert isinstance(law, SpatialLaw)
         mean = np.array(law.mean, dtype=float)
         scale = np.sqrt(np.diag(np.array(law.covariance, dtype=float)))
-        return (
-            linear_view(process, mean, scale)
-            if self.report.approximation is None
-            else _next_to(process, mean, scale)
-        )
+        if self.report.approximation is None:
+            return linear_view(process, mean, scale)
+        return _next_to(process, mean, scale)
 
 
 def _covariance_of(linear: LinearProcess) -> FloatArray | None:

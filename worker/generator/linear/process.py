@@ -127,11 +127,8 @@ def linear_view(
     ):
         return None
     x = around + scale * np.random.default_rng(0).uniform(-3, 3, (24, d))
-    b, jacobian, a = (
-        process.drift(np.vstack([around, x])),
-        process.drift_jacobian(x),
-        process.diffusion(x),
-    )
+    b = process.drift(np.vstack([around, x]))
+    jacobian, a = process.drift_jacobian(x), process.diffusion(x)
     units = np.outer(1 / scale, scale)  # These units make Jacobians comparable between coordinates.
     size = float(np.max(np.abs(jacobian * units)))
     noise = np.max(np.abs(a / np.outer(scale, scale)))
@@ -139,9 +136,6 @@ def linear_view(
     constant = np.abs(a - a[0]) / np.outer(scale, scale) <= SAME * noise
     if not (np.all(np.isfinite(b)) and straight.all() and constant.all()):
         return None
-    return LinearProcess(
-        read_only(np.array(jacobian[0])),
-        read_only((a[0] + a[0].T) / 2),
-        read_only(np.array(around)),
-        read_only(np.array(b[0])),
-    )
+    noise = (a[0] + a[0].T) / 2
+    jacobian, around, push = np.array(jacobian[0]), np.array(around), np.array(b[0])
+    return LinearProcess(*map(read_only, (jacobian, noise, around, push)))

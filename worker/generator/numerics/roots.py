@@ -22,8 +22,7 @@ MAX_UNRESOLVED = 8
 """Halvings of a panel on which the function is not resolved."""
 MAX_PANELS = 2000
 UNEVEN = 0.4837
-"""Fraction of a panel at which it is cut: a zero hardly ever stands there, as it may in the middle.
-"""
+"""Fraction of a panel at which it is cut: a zero hardly ever stands there, but may half way."""
 
 
 def _to_bernstein() -> FloatArray:

@@ -26,8 +26,7 @@ LEAST = {"exponential": 1e-14, "upwind": 1e-6}
 CLOSED = 1e-10
 """Relative size of a new Krylov vector below which the space is closed."""
 SETTLED = 1e-5
-"""Change of the autocorrelation, and relative change of its integral, at which a model is settled.
-"""
+"""Change of the autocorrelation, and relative change of its integral, at which a model settles."""
 LARGEST_CELLS = 108
 """Cells along each axis above which a level is not used: the extrapolation makes up for it."""
 LARGEST_ERROR = 0.02
@@ -192,11 +191,9 @@ def level_model(
     solver = factorised(csc_array(rate * eye_array(masses.size) - level.matrix))
     times = 1 / rate, REACH / slowest
     least = LEAST["upwind" if "upwind" in schemes else "exponential"]
-    settled = (
-        ((0, 0), (0, 0))
-        if like is None
-        else [[len(small.rates) for small in models] for models in like.coordinates]
-    )
+    settled = [[0, 0], [0, 0]]
+    if like is not None:
+        settled = [[len(small.rates) for small in models] for models in like.coordinates]
     coordinates = [
         [
             _small_model(level.matrix, solver, masses, function, times, least, size)
@@ -207,11 +204,8 @@ def level_model(
     first, second = (
         tuple(model for model in models if model is not None) for models in coordinates
     )
-    return (
-        LevelModel((first, second))
-        if len(first) == len(coordinates[0]) and len(second) == len(coordinates[1])
-        else None
-    )
+    complete = len(first) == len(coordinates[0]) and len(second) == len(coordinates[1])
+    return LevelModel((first, second)) if complete else None
 
 
 def _small_model(

@@ -46,10 +46,8 @@ def density_on_grid(
         inside & (log_density > np.log(floor) + 1e-3), np.exp(log_density), 0.0
     ).reshape(count, count)
     density = density / np.trapezoid(np.trapezoid(density, second, axis=1), first)
-    along = [
-        np.where(inside, interpolated(level.grid.axes, level.current[..., k], u, 1), 0.0)
-        for k in (0, 1)
-    ]
+    along = [interpolated(level.grid.axes, level.current[..., k], u, 1) for k in (0, 1)]
+    along = [np.where(inside, component, 0.0) for component in along]
     current = np.stack(along, axis=1) @ chart.inverse.T * jacobian
     return (first, second), read_only(density), read_only(current.reshape(count, count, 2))
 
@@ -89,10 +87,8 @@ def _range(solution: Solution, axis: int, questions: Questions) -> tuple[float, 
         if np.isfinite(walls) and solution.box.walls[axis, end] == (span.low, span.high)[end]:
             low, high = (float(walls), high) if end == 0 else (low, float(walls))
     if questions.observed_ranges is not None:
-        low, high = (
-            min(low, questions.observed_ranges[axis][0]),
-            max(high, questions.observed_ranges[axis][1]),
-        )
+        first, last = questions.observed_ranges[axis]
+        low, high = min(low, first), max(high, last)
     return max(low, process.domain[axis][0]), min(high, process.domain[axis][1])
 
 
@@ -166,13 +162,9 @@ class CoarseDensity:
         jacobian = _jacobian(solution)
         level = solution.ladder[0]
         for level in solution.ladder[:LEVELS]:
-            there = jacobian * interpolated(level.grid.axes, level.density, u, 3).reshape(
-                law.density.shape
-            )
-            if (
-                np.max(np.abs(np.where(inside.reshape(there.shape), there, 0.0) - law.density))
-                < ROUGH * law.density.max()
-            ):
+            there = jacobian * interpolated(level.grid.axes, level.density, u, 3)
+            there = np.where(inside, there, 0.0).reshape(law.density.shape)
+            if np.max(np.abs(there - law.density)) < ROUGH * law.density.max():
                 break
         solver = None
         if level is not solution.first:

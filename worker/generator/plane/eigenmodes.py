@@ -15,8 +15,7 @@ ComplexArray = NDArray[np.complex128]
 RESTARTS = 30
 """Restarts of Arnoldi's method; ordinary spectra take fewer than five."""
 NOT_ZERO = 1e-5
-"""Size of the zero eigenvalue, in typical rates, above which the factorisation has lost its digits.
-"""
+"""Size of the zero eigenvalue, in typical rates, above which the factorisation is inaccurate."""
 UNSOLVED = (
     "the cells' matrix could not be solved: drift or noise vary too much across the domain; "
     "narrow the domain, or check the model's terms"
@@ -24,8 +23,7 @@ UNSOLVED = (
 TOLERANCE = 1e-8
 """Relative residual of an eigenvector at which the search ends."""
 EXTRA = 8
-"""Number of eigenvalues beyond those asked for: the slowest are sought among those nearest to zero.
-"""
+"""Eigenvalues beyond those asked for: the slowest are sought among those nearest to zero."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -64,9 +64,8 @@ class Coefficients:
         def across(axis: int) -> tuple[FloatArray, FloatArray]:
             x = grid.faces(axis)
             shape = (-1, grid.axes[1 - axis].count)
-            return chart.drift(x)[:, axis].reshape(shape), chart.diffusion(x)[
-                :, axis, axis
-            ].reshape(shape)
+            drift = chart.drift(x)[:, axis].reshape(shape)
+            return drift, chart.diffusion(x)[:, axis, axis].reshape(shape)
 
         closed = without_noise(chart, grid) if chart.cut else None
         return cls(
@@ -76,10 +75,8 @@ class Coefficients:
     def peclet(self, grid: Grid, axis: int) -> FloatArray:
         """Return the cells' Péclet number |b| h / (½ a), (n₀, n₁); inf without noise."""
         width = grid.axes[axis].widths
-        b, a = (
-            self.drift[:, axis].reshape(grid.shape),
-            self.diffusion[:, axis, axis].reshape(grid.shape),
-        )
+        b = self.drift[:, axis].reshape(grid.shape)
+        a = self.diffusion[:, axis, axis].reshape(grid.shape)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = 2 * np.abs(b) * (width[:, None] if axis == 0 else width) / a
         return np.where(np.isnan(ratio), 0.0, ratio)
@@ -141,16 +138,10 @@ class Fluxes:
         own, other = self.grid.axes[axis], self.grid.axes[1 - axis]
         face, column, coefficient = self.across[axis]
         numbers = cell_numbers(self.grid, axis)
-        before, after = (
-            numbers[own.neighbour(0)[0]].ravel()[face],
-            numbers[own.neighbour(1)[0]].ravel()[face],
-        )
+        before, after = (numbers[own.neighbour(step)[0]].ravel()[face] for step in (0, 1))
         rate = coefficient * np.tile(other.widths, len(own.faces))[face]
-        return (
-            np.concatenate([before, after]),
-            np.concatenate([column, column]),
-            np.concatenate([-rate, rate]),
-        )
+        rows, rates = np.concatenate([before, after]), np.concatenate([-rate, rate])
+        return rows, np.concatenate([column, column]), rates
 
 
 def generator_matrix(grid: Grid, coefficients: Coefficients, schemes: Schemes) -> csc_array:

@@ -172,22 +172,15 @@ def solve_near(
 
 def law_numbers(moments: FloatArray) -> LawNumbers:
     """Read the moments of the stationary distribution from the array of `Numbers`."""
-    mean, covariance, third, fourth = (
-        moments[:2],
-        moments[2:6].reshape(2, 2),
-        moments[6:8],
-        moments[8:10],
-    )
-    variance, swept, production = (
-        np.diag(covariance),
-        moments[10:14].reshape(2, 2),
-        float(moments[14]),
-    )
+    covariance = moments[2:6].reshape(2, 2)
+    variance = np.diag(covariance)
+    swept = moments[10:14].reshape(2, 2)
+    production = float(moments[14])
     return LawNumbers(
-        mean=mean,
+        mean=moments[:2],
         covariance=covariance,
-        skewness=third / variance**1.5,
-        kurtosis=fourth / variance**2,
+        skewness=moments[6:8] / variance**1.5,
+        kurtosis=moments[8:10] / variance**2,
         circulation=float(swept[0, 1] - swept[1, 0]) / 2,
         entropy_production=None if np.isnan(production) else production,
     )
@@ -237,19 +230,16 @@ def _best_schemes(box: Box, count: int, rate: float) -> tuple[Schemes, list[Leve
     weak_noise = any(dominated(coefficients.peclet(grid, axis), box.masses) for axis in (0, 1))
     # Where drift dominates noise between cells, exponential fitting is upwind of first order: it
     # settles, but far from the limit.
-    candidates: list[Schemes] = (
-        [("upwind", "upwind")]
-        if weak_noise
-        else [("exponential", "exponential"), ("upwind", "upwind")]
-    )
+    candidates: list[Schemes] = [("upwind", "upwind")]
+    if not weak_noise:
+        candidates = [("exponential", "exponential"), *candidates]
     tried = []
     for schemes in candidates:
         ladder = [solve_on(box, cells, schemes, count, rate) for cells in LEVELS[:2]]
         coarse, fine = (level.numbers for level in ladder)
         rates = _changes(fine.rates, coarse.rates)[:1].max(initial=0.0)
-        spread = (
-            np.abs(fine.moments[2:6] - coarse.moments[2:6]).max() / np.abs(fine.moments[2:6]).max()
-        )
+        changed = np.abs(fine.moments[2:6] - coarse.moments[2:6])
+        spread = changed.max() / np.abs(fine.moments[2:6]).max()
         tried.append((max(float(rates), float(spread)), schemes, ladder))
     _, schemes, ladder = min(tried, key=lambda attempt: attempt[0])
     return schemes, ladder
@@ -269,11 +259,8 @@ def weights_of(ladder: list[Level], schemes: Schemes) -> FloatArray:
     """Return weights (3,) of three levels, coarse to fine, that remove the leading errors."""
     orders = ORDERS["upwind" if "upwind" in schemes else "exponential"]
     lengths = ladder[0].grid.shape[0] / np.array([level.grid.shape[0] for level in ladder])
-    return np.asarray(
-        np.linalg.solve(
-            np.array([np.ones(3), *(lengths**order for order in orders)]), [1.0, 0.0, 0.0]
-        )
-    )
+    powers = np.array([np.ones(3), *(lengths**order for order in orders)])
+    return np.asarray(np.linalg.solve(powers, [1.0, 0.0, 0.0]))
 
 
 def _changes(rates: ComplexArray, before: ComplexArray) -> FloatArray:
@@ -298,15 +285,8 @@ def _moments(
     b = coefficients.drift @ chart.inverse.T
     swept = (x * masses[:, None]).T @ b
     higher = [masses @ away**k for k in (3, 4)]
-    return np.concatenate(
-        [
-            mean,
-            covariance.ravel(),
-            *higher,
-            swept.ravel(),
-            [_entropy_production(grid, coefficients, modes, current)],
-        ]
-    )
+    production = _entropy_production(grid, coefficients, modes, current)
+    return np.concatenate([mean, covariance.ravel(), *higher, swept.ravel(), [production]])
 
 
 def _entropy_production(
@@ -316,17 +296,14 @@ def _entropy_production(
 
     It equals ∫ 2 Jᵀa⁻¹J / π, as J is free of divergence, and has no quotient of small numbers.
     """
-    if (
-        lowest_diffusion(coefficients.diffusion[modes.masses > 1e-12 * modes.masses.max()])
-        < SINGULAR
-    ).any():
+    used = modes.masses > 1e-12 * modes.masses.max()
+    if (lowest_diffusion(coefficients.diffusion[used]) < SINGULAR).any():
         return np.nan
     table = coefficients.diffusion.reshape(*grid.shape, 2, 2)
     spread = np.zeros((*grid.shape, 2))
     for axis in (0, 1):
-        spread += (
-            np.gradient(table[..., axis], grid.axes[axis].centres, axis=axis, edge_order=2) / 2
-        )
+        centres = grid.axes[axis].centres
+        spread += np.gradient(table[..., axis], centres, axis=axis, edge_order=2) / 2
     push = coefficients.drift.reshape(*grid.shape, 2) - spread
     regular = lowest_diffusion(coefficients.diffusion).reshape(grid.shape) >= SINGULAR
     force = np.zeros_like(push)

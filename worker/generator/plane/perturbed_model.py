@@ -82,20 +82,10 @@ class NearInThePlane:
         """Solve the process on the coarsest cells; None where it is no process there."""
         solution, chart = self.solution, self._chart(process)
         coarse = solution.first
-        level = solve_near(
-            chart,
-            coarse.grid,
-            solution.schemes,
-            len(solution.numbers.rates),
-            solution.rate,
-            coarse.modes,
-            extra=EXTRA,
-            tolerance=TOLERANCE,
-        )
-        masses = level.density * level.grid.volumes
-        negative = (lowest_diffusion(chart.raw_diffusion(level.grid.centres)) < -1e-9).reshape(
-            masses.shape
-        )
+        count, search = len(solution.numbers.rates), (coarse.modes, EXTRA, TOLERANCE)
+        level = solve_near(chart, coarse.grid, solution.schemes, count, solution.rate, *search)
+        masses = (level.density * level.grid.volumes).ravel()
+        negative = lowest_diffusion(chart.raw_diffusion(level.grid.centres)) < -1e-9
         return None if masses[negative].sum() > NEGATIVE else level
 
     def _near(self, process: DiffusionProcess, level: Level) -> GeneratorReport:
@@ -112,6 +102,7 @@ class NearInThePlane:
             committors=tuple(committors_near(process, report.committors, self.committors)),
         )
         rates = matched(level.numbers.rates, solution.numbers.rates)
+        shown = rates[: len(spectrum.eigenvalues)]
         numbers = law_numbers(level.numbers.moments)
         assert numbers.skewness is not None
         assert numbers.kurtosis is not None
@@ -131,24 +122,16 @@ class NearInThePlane:
         return replace(
             found,
             stationary=own,
-            spectrum=Spectrum(
-                rates[: len(spectrum.eigenvalues)],
-                1 / rates[: len(spectrum.eigenvalues)].real,
-                None,
-                np.zeros(len(rates)),
-                None,
-            ),
+            spectrum=Spectrum(shown, 1 / shown.real, None, np.zeros(len(rates)), None),
             memory=self._memory_of(chart, level, rates),
         )
 
     @cached_property
     def _density(self) -> CoarseDensity | None:
         law = self.report.stationary
-        return (
-            CoarseDensity.of(self.solution, law)
-            if isinstance(law, SpatialLaw) and law.density.size
-            else None
-        )
+        if not isinstance(law, SpatialLaw) or not law.density.size:
+            return None
+        return CoarseDensity.of(self.solution, law)
 
     @cached_property
     def _own_rates(self) -> ComplexArray:

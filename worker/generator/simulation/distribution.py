@@ -29,8 +29,7 @@ DOUBTFUL, SIGNIFICANT = 2.5, 4.0
 Beyond the first the run goes on; beyond the second there is no answer.
 """
 FINER = 4
-"""Factor by which steps are shortened once a path has escaped, to exclude that the step caused it.
-"""
+"""Factor by which steps are shortened once a path has escaped, as the step may have caused it."""
 
 
 def simulated_law(
@@ -151,8 +150,7 @@ def _unsettled(
 
 
 PART_OF_RECTANGLE = 0.25
-"""Standard deviation of the starts, over half the rectangle, where there is no stable fixed point.
-"""
+"""Standard deviation of the starts, over half the rectangle, if there is no stable fixed point."""
 
 
 def with_simulation(

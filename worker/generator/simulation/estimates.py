@@ -47,10 +47,8 @@ def estimated(
     covariance, covariance_error = numbers(
         lambda raw: _covariance(raw, d) * np.outer(scale, scale).ravel()
     )
-    skewness, kurtosis = (
-        numbers(lambda raw: _standardised(raw, d, 3)),
-        numbers(lambda raw: _standardised(raw, d, 4)),
-    )
+    skewness = numbers(lambda raw: _standardised(raw, d, 3))
+    kurtosis = numbers(lambda raw: _standardised(raw, d, 4))
     angles = [turn is not None for turn in process.periods]
     table = tuple(
         tuple(
@@ -84,16 +82,8 @@ def _raw_moments(z: FloatArray) -> FloatArray:
     for g in range(GROUPS):
         own = z[:, g * n : (g + 1) * n].reshape(-1, z.shape[2])
         square = own * own
-        out.append(
-            np.concatenate(
-                [
-                    own.mean(axis=0),
-                    (square * own).mean(axis=0),
-                    (square * square).mean(axis=0),
-                    (own.T @ own).ravel() / len(own),
-                ]
-            )
-        )
+        means = [power.mean(axis=0) for power in (own, square * own, square * square)]
+        out.append(np.concatenate([*means, (own.T @ own).ravel() / len(own)]))
     return np.array(out)
 
 
@@ -147,20 +137,16 @@ def _integrated_times(paths: Run, angles: list[bool]) -> tuple[Simulated | None,
     size = n // GROUPS
     away = paths.averages[:, : size * GROUPS] - paths.averages.mean(axis=(0, 1))
     power = np.abs(np.fft.rfft(away, 2 * records, axis=0)) ** 2
-    lagged = (
-        np.fft.irfft(power, 2 * records, axis=0)[:records]
-        / (records - np.arange(records))[:, None, None]
-    )
+    lagged = np.fft.irfft(power, 2 * records, axis=0)[:records]
+    lagged = lagged / (records - np.arange(records))[:, None, None]
     grouped = lagged.reshape(records, GROUPS, size, d).mean(axis=2)
     state = paths.fine[:, : size * GROUPS]
-    variances = (
-        ((state - state.mean(axis=(0, 1))) ** 2).reshape(records, GROUPS, size, d).mean(axis=(0, 2))
-    )
+    squares = (state - state.mean(axis=(0, 1))) ** 2
+    variances = squares.reshape(records, GROUPS, size, d).mean(axis=(0, 2))
     found: list[Simulated | None] = []
     for k in range(d):
-        summed = (
-            np.cumsum(grouped[:, :, k].mean(axis=1)) - grouped[0, :, k].mean() / 2
-        ) / variances[:, k].mean()
+        summed = np.cumsum(grouped[:, :, k].mean(axis=1)) - grouped[0, :, k].mean() / 2
+        summed = summed / variances[:, k].mean()
         enough = np.flatnonzero(np.arange(1, records + 1) >= WINDOW * summed)
         if angles[k] or not enough.size or enough[0] > records // 3:
             found.append(None)

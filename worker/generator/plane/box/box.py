@@ -45,16 +45,13 @@ class Chart:
 
     def raw_diffusion(self, u: FloatArray) -> FloatArray:
         """Return the diffusion of u as the model has it, (n, 2) → (n, 2, 2) [1/time]."""
-        return np.asarray(
-            self.matrix @ self.process.diffusion(self.state(u)) @ self.matrix.T, dtype=np.float64
-        )
+        a = self.process.diffusion(self.state(u))
+        return np.asarray(self.matrix @ a @ self.matrix.T, dtype=np.float64)
 
     def jacobian(self, u: FloatArray) -> FloatArray:
         """Return ∂(drift of u)/∂u: (n, 2) → (n, 2, 2) [1/time]."""
-        return np.asarray(
-            self.matrix @ self.process.drift_jacobian(self.state(u)) @ self.inverse,
-            dtype=np.float64,
-        )
+        jacobian = self.process.drift_jacobian(self.state(u))
+        return np.asarray(self.matrix @ jacobian @ self.inverse, dtype=np.float64)
 
 
 def make_chart(
@@ -74,8 +71,7 @@ def make_chart(
     free : whether the axes may be turned; otherwise only their units change
     """
     if free:
-        # Both forms are had at once: covariance = inverse · inverseᵀ, noise = inverse · diag ·
-        # inverseᵀ.
+        # Both at once: covariance = inverse · inverseᵀ, noise = inverse · diag · inverseᵀ.
         scale = np.sqrt(np.diag(covariance))
         _, vectors = eigh(noise / np.outer(scale, scale), covariance / np.outer(scale, scale))
         matrix = vectors.T / scale
@@ -84,12 +80,8 @@ def make_chart(
         matrix = matrix[np.argsort(-np.abs(matrix[:, 0]) * scale[0], kind="stable")]
     else:
         matrix = np.diag(1 / np.sqrt(np.diag(covariance)))
-    return Chart(
-        process,
-        read_only(origin.astype(float)),
-        read_only(matrix),
-        read_only(np.linalg.inv(matrix)),
-    )
+    inverse = np.linalg.inv(matrix)
+    return Chart(process, read_only(origin.astype(float)), read_only(matrix), read_only(inverse))
 
 
 def lowest_diffusion(a: FloatArray) -> FloatArray:
@@ -163,14 +155,9 @@ def first_box(process: DiffusionProcess, rectangle: FloatArray) -> Box:
         raise UndefinedCoefficientsError(
             f"the diffusion is not a finite number near {state_text(middle)}; check the terms"
         )
-    chart = make_chart(
-        process,
-        middle,
-        np.diag((half / 3) ** 2),
-        without_negative_part(noise).mean(axis=0),
-        free=is_free(process),
-    )
-    if not is_free(process):
+    mean_noise, free = without_negative_part(noise).mean(axis=0), is_free(process)
+    chart = make_chart(process, middle, np.diag((half / 3) ** 2), mean_noise, free)
+    if not free:
         return _boxed(chart, rectangle)
     corners = np.abs(chart.coordinates(points(rectangle[0], rectangle[1]))).max(axis=0)
     first, second = (Span(-float(reach), float(reach), 0.0, 2 * float(reach)) for reach in corners)
@@ -200,11 +187,9 @@ def _boxed(chart: Chart, rectangle: FloatArray) -> Box:
         if period is None:
             spans.append(Span(low, high, (low + high) / 2, high - low))
             continue
-        low = (
-            float(walls[axis, 0])
-            if np.isfinite(walls[axis, 0])
-            else float((-period / 2 - chart.origin[axis]) * scale[axis])
-        )
+        low = float(walls[axis, 0])
+        if not np.isfinite(low):
+            low = float((-period / 2 - chart.origin[axis]) * scale[axis])
         spans.append(Span(low, low + float(period * scale[axis]), low, 1.0, circle=True))
         walls[axis] = -np.inf, np.inf
     return Box(chart, (spans[0], spans[1]), walls, np.zeros(0))

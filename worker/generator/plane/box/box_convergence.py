@@ -64,11 +64,8 @@ def _widened_along(box: Box, axis: int, observed: bool) -> Widened:
     effect = Effect(0.0, 0.0, 0.0)
     for _ in range(ROUNDS):
         span = box.spans[axis]
-        longer = (
-            span
-            if span.circle
-            else _longer(span, float(box.walls[axis, 0]), float(box.walls[axis, 1]))
-        )
+        low, high = (float(wall) for wall in box.walls[axis])
+        longer = span if span.circle else _longer(span, low, high)
         if longer == span:
             return Widened(box)
         try:
@@ -133,13 +130,8 @@ def _effect(box: Box, axis: int, longer: Span) -> Effect:
     schemes: Schemes = ("upwind", "upwind") if upwind else ("exponential", "exponential")
     rate = typical_rate(box)
     near, far = (
-        slow_modes(
-            generator_matrix(grid, Coefficients.of(box.chart, grid), schemes),
-            1,
-            rate,
-            grid.volumes.ravel(),
-        )
-        for grid in (inner, outer)
+        slow_modes(generator_matrix(grid, coefficients, schemes), 1, rate, grid.volumes.ravel())
+        for grid, coefficients in ((g, Coefficients.of(box.chart, g)) for g in (inner, outer))
     )
     at = outer.centres[:, axis]
     beyond = np.abs(far.masses[(at < box.spans[axis].low) | (at > box.spans[axis].high)]).sum()
@@ -152,9 +144,8 @@ def _effect(box: Box, axis: int, longer: Span) -> Effect:
         float(moments(grid.centres, modes.masses)[1][axis, axis])
         for grid, modes in ((inner, near), (outer, far))
     )
-    return Effect(
-        abs(max(after, least) / max(before, least) - 1), abs(wide / narrow - 1), float(beyond)
-    )
+    change = abs(max(after, least) / max(before, least) - 1)
+    return Effect(change, abs(wide / narrow - 1), float(beyond))
 
 
 def _continued(axis: Axis, span: Span, longer: Span) -> Axis:

@@ -15,13 +15,12 @@ from worker.generator.plane.box.box import (
     state_text,
 )
 from worker.generator.plane.eigenmodes import stationary_masses
-from worker.generator.plane.finite_volumes import Coefficients, Scheme, generator_matrix
+from worker.generator.plane.finite_volumes import Coefficients, Schemes, generator_matrix
 from worker.generator.plane.grid import Axis, Grid, Span
 from worker.generator.process import FloatArray
 
 FINE = 96
-"""Cells along each axis where drift dominates noise and coarse cells would blur the distribution.
-"""
+"""Cells along each axis where drift dominates noise and coarser cells would blur the density."""
 TOO_STEEP = (
     "no rectangle that contains the stationary distribution was found: the noise is too weak "
     "compared with the drift, or a term is too steep; narrow the domain, or check the model's terms"
@@ -60,11 +59,11 @@ def sharp_law(box: Box) -> Law:
     first, second = (dominated(coefficients.peclet(grid, axis), box.masses) for axis in (0, 1))
     if not (first or second):
         return Law(grid, box.masses.reshape(grid.shape))
-    return _solved(
-        box,
-        box.grid(FINE),
-        ("upwind" if first else "exponential", "upwind" if second else "exponential"),
+    schemes: Schemes = (
+        "upwind" if first else "exponential",
+        "upwind" if second else "exponential",
     )
+    return _solved(box, box.grid(FINE), schemes)
 
 
 def dominated(peclet: FloatArray, masses: FloatArray) -> bool:
@@ -75,13 +74,12 @@ def dominated(peclet: FloatArray, masses: FloatArray) -> bool:
     return bool(masses @ np.minimum(peclet.ravel(), 1e6) ** 2 > 4)
 
 
-def _solved(box: Box, grid: Grid, schemes: tuple[Scheme, Scheme]) -> Law:
+def _solved(box: Box, grid: Grid, schemes: Schemes) -> Law:
     coefficients = Coefficients.of(box.chart, grid)
     matrix = generator_matrix(grid, coefficients, schemes)
     if not np.all(np.isfinite(matrix.data)):
-        known = np.isfinite(coefficients.drift).all(axis=1) & np.isfinite(
-            coefficients.diffusion
-        ).all(axis=(1, 2))
+        known = np.isfinite(coefficients.drift).all(axis=1)
+        known &= np.isfinite(coefficients.diffusion).all(axis=(1, 2))
         at = box.chart.state(grid.centres[[int(np.argmin(known))]])[0]
         raise UndefinedCoefficientsError(
             f"drift or diffusion is not a finite number near {state_text(at)}; check the terms, "
@@ -96,11 +94,9 @@ def _solved(box: Box, grid: Grid, schemes: tuple[Scheme, Scheme]) -> Law:
         if np.all(np.isfinite(masses)) and masses[np.argmax(usual)] > 1e-6 * masses.max():
             break
         # A cell outside the distribution as a pin costs its digits; the next pin is at the peak.
-        usual = (
-            masses
-            if np.all(np.isfinite(masses))
-            else np.random.default_rng(attempt).random(len(usual))
-        )
+        usual = masses
+        if not np.all(np.isfinite(masses)):
+            usual = np.random.default_rng(attempt).random(len(masses))
         masses = stationary_masses(matrix, int(np.argmax(usual)))
     if not np.all(np.isfinite(masses)):
         raise UnresolvedLandscapeError(TOO_STEEP)
@@ -164,9 +160,8 @@ def settled_box(box: Box, shrink: bool = True) -> Box:
             if (box.lengths < smallest).any():
                 raise UnresolvedLandscapeError(TOO_STEEP)
             if (box.lengths > largest).any():
-                return replace(
-                    box, open_towards=_far_side(box, int(np.argmax(box.lengths / largest)))
-                )
+                axis = int(np.argmax(box.lengths / largest))
+                return replace(box, open_towards=_far_side(box, axis))
             continue
         covariance = box.covariance
         if (
@@ -243,13 +238,8 @@ def _turned(box: Box) -> Box:
     noise = np.einsum("n,nij->ij", box.masses, box.chart.diffusion(centres))
     inverse = box.chart.inverse
     origin = box.chart.state(mean[None])[0]
-    chart = make_chart(
-        box.chart.process,
-        origin,
-        inverse @ covariance @ inverse.T,
-        inverse @ noise @ inverse.T,
-        free=True,
-    )
+    covariance, noise = inverse @ covariance @ inverse.T, inverse @ noise @ inverse.T
+    chart = make_chart(box.chart.process, origin, covariance, noise, free=True)
     seen = chart.coordinates(box.chart.state(centres[box.masses > LOW * box.masses.max()]))
     reach = [max(float(r), 1.0) for r in np.abs(seen).max(axis=0)]
     spans = Span(-reach[0], reach[0], 0.0, CORE), Span(-reach[1], reach[1], 0.0, CORE)

@@ -48,15 +48,9 @@ def escape(
     far : growth of the distance that counts as escape
     steps : steps of a path; one that has neither come back nor escaped by then is taken to stay
     """
+    own = (chart.process,)
     return escapes(
-        chart,
-        (chart.process,),
-        spans,
-        walls,
-        distances=distances,
-        starts=starts,
-        far=far,
-        steps=steps,
+        chart, own, spans, walls, distances=distances, starts=starts, far=far, steps=steps
     )[0]
 
 
@@ -73,19 +67,19 @@ def escapes(
 ) -> list[FloatArray | None]:
     """Return `escape` for each of several processes in the chart's coordinates.
 
-    Their paths go on together, at little more than the cost of the drifts. The other parameters are
-    those of `escape`.
+    Their paths go on together, at little more than the cost of the drifts.
+
+    Parameters
+    ----------
+    processes : processes
+    chart, spans, walls, distances, starts, far, steps : see `escape`
     """
     middle, half = (np.array([f(span) for span in spans]) for f in (_middle, _half))
     open_axis = np.array([not span.circle for span in spans])
     side = np.linspace(-1, 1, starts)
     edge, other = np.ones_like(side), side
-    square = np.concatenate(
-        [
-            np.column_stack(pair)
-            for pair in ((edge, other), (-edge, other), (other, edge), (other, -edge))
-        ]
-    )
+    sides = ((edge, other), (-edge, other), (other, edge), (other, -edge))
+    square = np.concatenate([np.column_stack(pair) for pair in sides])
     start = np.concatenate(
         [middle + half * np.where(open_axis, distance, 1.0) * square for distance in distances]
     )
@@ -107,17 +101,12 @@ def escapes(
             k2 = whose.drift(chart, processes, here + step / 2 * b)
             k3 = whose.drift(chart, processes, here + step / 2 * k2)
             k4 = whose.drift(chart, processes, here + step * k3)
-            curved = (
-                np.max(np.abs(step * (b - k2 - k3 + k4)) / half, axis=1, keepdims=True)
-                / away[:, None]
-            )
+            curve = np.abs(step * (b - k2 - k3 + k4)) / half
+            curved = np.max(curve, axis=1, keepdims=True) / away[:, None]
             good = curved < CURVED
             trust[live] = np.where(good, np.minimum(1.5 * trust[live], 1.0), trust[live] / 4)
-            u[live] = np.where(
-                good,
-                np.clip(here + step / 6 * (b + 2 * k2 + 2 * k3 + k4), walls[:, 0], walls[:, 1]),
-                here,
-            )
+            ahead = here + step / 6 * (b + 2 * k2 + 2 * k3 + k4)
+            u[live] = np.where(good, np.clip(ahead, walls[:, 0], walls[:, 1]), here)
             now = _distance(u[live], middle, half, open_axis)
             for path in live[now > far * first[live]][::-1]:
                 # The first of a process's escaping paths is named, whichever paths go with it.
@@ -137,13 +126,8 @@ class _Runs:
     def of(cls, owner: IndexArray) -> "_Runs":
         """Group rows that are in the order of their owners."""
         names, firsts = np.unique(owner, return_index=True)
-        return cls(
-            tuple(
-                zip(
-                    names.tolist(), firsts.tolist(), [*firsts[1:].tolist(), len(owner)], strict=True
-                )
-            )
-        )
+        ends = [*firsts[1:].tolist(), len(owner)]
+        return cls(tuple(zip(names.tolist(), firsts.tolist(), ends, strict=True)))
 
     def drift(
         self, chart: Chart, processes: Sequence[DiffusionProcess], u: FloatArray
@@ -258,9 +242,8 @@ def confinement_problem(box: Box) -> str | None:
 
 def negative_share(box: Box) -> float:
     """Return the probability of states without positive diffusion, its negative part cut off."""
-    return float(
-        box.masses[lowest_diffusion(box.chart.raw_diffusion(box.grid(CELLS).centres)) < -1e-9].sum()
-    )
+    a = box.chart.raw_diffusion(box.grid(CELLS).centres)
+    return float(box.masses[lowest_diffusion(a) < -1e-9].sum())
 
 
 def negative_problem(box: Box) -> str | None:

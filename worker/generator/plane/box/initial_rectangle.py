@@ -68,14 +68,12 @@ def _around_fixed_points(process: DiffusionProcess) -> FloatArray:
         np.where(np.isfinite(domain[:, 1]), domain[:, 1], 0.0),
     )
     sizes = 10.0 ** np.arange(-12, 12.1, 0.5)
-    directions = np.random.default_rng(1).choice([-1.0, 1.0], (8, d)) * np.random.default_rng(
-        2
-    ).uniform(0.2, 1, (8, d))
+    signs = np.random.default_rng(1).choice([-1.0, 1.0], (8, d))
+    directions = signs * np.random.default_rng(2).uniform(0.2, 1, (8, d))
     units = _units(process, origin)
     offsets = (sizes[:, None, None] * directions).reshape(-1, d)
-    found = fixed_points_near(
-        process, origin + units * offsets, units * np.max(np.abs(offsets), axis=1, keepdims=True)
-    )
+    lengths = units * np.max(np.abs(offsets), axis=1, keepdims=True)
+    found = fixed_points_near(process, origin + units * offsets, lengths)
     reaches = [REACH * _reach(process, np.array(point.at)) for point in found]
     usable = [
         (point, reach)
@@ -84,13 +82,12 @@ def _around_fixed_points(process: DiffusionProcess) -> FloatArray:
     ]
     if not usable:
         return np.column_stack([origin - 1, origin + 1])
-    first, length = min(
-        usable,
-        key=lambda pair: (
-            not pair[0].stable,
-            float(np.max(np.abs(np.array(pair[0].at) - origin) / pair[1])),
-        ),
-    )
+
+    def rank(pair: tuple[FixedPoint, FloatArray]) -> tuple[bool, float]:
+        point, reach = pair
+        return not point.stable, float(np.max(np.abs(np.array(point.at) - origin) / reach))
+
+    first, length = min(usable, key=rank)
     near = [
         (np.array(p.at), r)
         for p, r in usable

@@ -17,8 +17,7 @@ from worker.generator.request import Questions
 MOST = 0.05
 """Probability of the states cut off above which the rest says nothing about the process."""
 HELD = 0.5
-"""Density at a side, over the highest along that coordinate, above which nothing holds the process.
-"""
+"""Density at a side, over the highest along that coordinate, above which nothing confines it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

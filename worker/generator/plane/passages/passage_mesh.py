@@ -239,23 +239,16 @@ def passage_domain(solution: Solution) -> PassageDomain:
     spans = []
     for axis, ((low, high), period) in enumerate(zip(process.domain, process.periods, strict=True)):
         if period is not None:
-            first = float(
-                chart.state(np.array([[span.low for span in solution.box.spans]]))[0, axis]
-            )
+            corner = np.array([[span.low for span in solution.box.spans]])
+            first = float(chart.state(corner)[0, axis])
             spans.append(Span(first, first + period, first, 1.0, circle=True))
             continue
         first, last = float(used[:, axis].min()), float(used[:, axis].max())
         margin = MARGIN * (last - first)
         # A wall nearer than the margin ends the domain: the outermost centres lie half a cell
         # before it.
-        spans.append(
-            Span(
-                max(first - margin, low),
-                min(last + margin, high),
-                float(mean[axis]),
-                CORE * float(deviation[axis]),
-            )
-        )
+        low, high = max(first - margin, low), min(last + margin, high)
+        spans.append(Span(low, high, float(mean[axis]), CORE * float(deviation[axis])))
     return PassageDomain(process, (spans[0], spans[1]), states[int(np.argmax(density))], chart.cut)
 
 

@@ -83,9 +83,8 @@ def absorbing_generator(
     free = np.flatnonzero(owner == 0)
     place = np.zeros(owner.size, dtype=np.int64)
     place[free] = np.arange(len(free))
-    matrix = coo_array(
-        (rate / volumes[column], (place[row], place[column])), shape=(len(free), len(free))
-    )
+    shape = len(free), len(free)
+    matrix = coo_array((rate / volumes[column], (place[row], place[column])), shape=shape)
     return Absorbing(free, csc_array(matrix), exits[free] / volumes[free, None])
 
 
@@ -167,10 +166,7 @@ def passage_moments(mesh: PassageMesh) -> PassageMoments | str:
         logs = np.array(
             [log_moments(mesh, DiscreteProcess.of(mesh, cells, schemes)) for cells in LEVELS[:3]]
         )
-        before, now = (
-            _extrapolated(logs[:2], LEVELS[:2], orders),
-            _extrapolated(logs, LEVELS[:3], orders),
-        )
+        before, now = (_extrapolated(logs[:n], LEVELS[:n], orders) for n in (2, 3))
         change = abs(now[0] - before[0])
         tried.append((change if np.isfinite(change) else np.inf, schemes, logs, now))
     change, schemes, logs, now = min(tried, key=lambda attempt: attempt[0])
@@ -207,13 +203,8 @@ class DiscreteProcess:
         cells : cells along each axis
         schemes : schemes of the fluxes along both axes
         """
-        grid = mesh.grid(cells)
-        return cls(
-            grid,
-            Coefficients.of(mesh.chart, grid),
-            schemes,
-            mesh.chart.coordinates(mesh.peak[None]),
-        )
+        grid, peak = mesh.grid(cells), mesh.chart.coordinates(mesh.peak[None])
+        return cls(grid, Coefficients.of(mesh.chart, grid), schemes, peak)
 
     @cached_property
     def law(self) -> FloatArray:

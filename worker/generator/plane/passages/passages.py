@@ -69,10 +69,8 @@ def passages_between(
     """
     wells = wells_of(domain.process, fixed)
     around = [pair for a, b in neighbours(wells) for pair in ((a, b), (b, a))]
-    return [
-        _passage(domain, *pair)
-        for pair in (*asked, *(pair for pair in around if pair not in asked))
-    ]
+    pairs = (*asked, *(pair for pair in around if pair not in asked))
+    return [_passage(domain, *pair) for pair in pairs]
 
 
 def committors_between(
@@ -89,10 +87,8 @@ def committors_between(
     fixed : fixed points
     """
     around = neighbours(wells_of(domain.process, fixed))
-    return [
-        _committor(domain, *pair)
-        for pair in (*asked, *(pair for pair in around if pair not in asked))
-    ]
+    pairs = (*asked, *(pair for pair in around if pair not in asked))
+    return [_committor(domain, *pair) for pair in pairs]
 
 
 def wells_of(process: DiffusionProcess, fixed: tuple[FixedPoint, ...]) -> list[Region]:
@@ -160,17 +156,11 @@ def _passage(
 
 def _committor(domain: PassageDomain, start: Place, to: Place) -> tuple[Committor, Solved | None]:
     if not isinstance(start, Region) or not isinstance(to, Region):
-        return Committor(
-            start,
-            to,
-            None,
-            "a committor of two variables is between two regions; a single point is never hit",
-        ), None
-    problem = (
-        _problem(start)
-        or _problem(to)
-        or ("the two regions overlap" if _overlap(start, to) else None)
-    )
+        why = "a committor of two variables is between two regions; a single point is never hit"
+        return Committor(start, to, None, why), None
+    problem = _problem(start) or _problem(to)
+    if problem is None and _overlap(start, to):
+        problem = "the two regions overlap"
     mesh = problem if problem is not None else passage_mesh(domain, start, to)
     if isinstance(mesh, str):
         return Committor(start, to, None, mesh), None
@@ -185,9 +175,9 @@ def _problem(place: Place) -> str | None:
         return NUMBERS.format(dimension=2)
     if isinstance(place, Region):
         return place.problem
-    return (
-        None if len(place) == 2 else f"a point in two variables has two numbers, not {len(place)}"
-    )
+    if len(place) == 2:
+        return None
+    return f"a point in two variables has two numbers, not {len(place)}"
 
 
 def _overlap(first: Region, second: Region) -> bool:
