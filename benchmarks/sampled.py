@@ -88,48 +88,15 @@ NOISY = [
     for deviation in (0.0, 0.02, 0.05, 0.1)
 ]
 PEER = [
-    Setting(
-        "ornstein-uhlenbeck", 120, 0.1, 0.0, {X: 0.019, DIFFUSION: 0.004}, mean=True, finest=0.05
-    ),
-    Setting(
-        "double-well",
-        120,
-        0.1,
-        0.0,
-        {X: 0.026, X3: 0.011, DIFFUSION: 0.024},
-        mean=True,
-        finest=0.05,
-    ),
-    Setting(
-        "multiplicative",
-        120,
-        0.1,
-        0.0,
-        {X: 0.015, DIFFUSION: 0.006, SQUARE: 0.19},
-        mean=True,
-        finest=0.05,
-    ),
-    Setting(
-        "ornstein-uhlenbeck", 120, 0.05, 0.1, {X: 0.019, DIFFUSION: 0.007}, mean=True, finest=0.05
-    ),
-    Setting(
-        "double-well",
-        120,
-        0.05,
-        0.1,
-        {X: 0.07, X3: 0.005, DIFFUSION: 0.017},
-        mean=True,
-        finest=0.05,
-    ),
-    Setting(
-        "multiplicative",
-        120,
-        0.05,
-        0.1,
-        {X: 0.014, DIFFUSION: 0.008, SQUARE: 0.18},
-        mean=True,
-        finest=0.05,
-    ),
+    Setting(name, 120, dt, deviation, bars, mean=True, finest=0.05)
+    for name, dt, deviation, bars in (
+        ("ornstein-uhlenbeck", 0.1, 0.0, {X: 0.019, DIFFUSION: 0.004}),
+        ("double-well", 0.1, 0.0, {X: 0.026, X3: 0.011, DIFFUSION: 0.024}),
+        ("multiplicative", 0.1, 0.0, {X: 0.015, DIFFUSION: 0.006, SQUARE: 0.19}),
+        ("ornstein-uhlenbeck", 0.05, 0.1, {X: 0.019, DIFFUSION: 0.007}),
+        ("double-well", 0.05, 0.1, {X: 0.07, X3: 0.005, DIFFUSION: 0.017}),
+        ("multiplicative", 0.05, 0.1, {X: 0.014, DIFFUSION: 0.008, SQUARE: 0.18}),
+    )
 ]
 """Errors of SFI; the bars are 1.2 times these, but for x² 10 %."""
 

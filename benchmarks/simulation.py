@@ -27,17 +27,35 @@ def simulate(
     substeps           Euler–Maruyama steps in each interval (1: the paper's data)
     burn_in            sampling intervals discarded first
     """
+
+    def moved(x: Floats, kicks: Floats) -> Floats:
+        return x + drift(x) * (dt / substeps) + np.sqrt(diffusion(x)) * kicks
+
+    x = np.asarray(start, dtype=np.float64)
+    out = _walk(moved, x, x.shape, dt, n_steps, substeps, burn_in, seed)
+    return np.ascontiguousarray(out.T)
+
+
+def _walk(
+    moved: Callable[[Floats, Floats], Floats],
+    x: Floats,
+    sources: tuple[int, ...],
+    dt: float,
+    n_steps: int,
+    substeps: int,
+    burn_in: int,
+    seed: int,
+) -> Floats:
+    """Return (n_steps + 1, …) states after steps with white noise of this shape."""
     generator = np.random.default_rng(seed)
-    step = dt / substeps
-    root = np.sqrt(step)
-    x = np.asarray(start, dtype=np.float64).copy()
-    out = np.empty((n_steps + 1, x.size))
+    root = np.sqrt(dt / substeps)
+    out = np.empty((n_steps + 1, *x.shape))
     for n in range(-burn_in, n_steps + 1):
         if n >= 0:
             out[n] = x
-        for kicks in root * generator.standard_normal((substeps, x.size)):
-            x = x + drift(x) * step + np.sqrt(diffusion(x)) * kicks
-    return np.ascontiguousarray(out.T)
+        for kicks in root * generator.standard_normal((substeps, *sources)):
+            x = moved(x, kicks)
+    return out
 
 
 SYSTEMS: dict[str, tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]] = {
@@ -66,15 +84,11 @@ def simulate_system(
 
     The other arguments are those of `simulate`.
     """
-    generator = np.random.default_rng(seed)
-    step = dt / substeps
-    root = np.sqrt(step)
-    x = np.asarray(start, dtype=np.float64).copy()
-    sources = noise(x).shape[2]
-    out = np.empty((n_steps + 1, *x.shape))
-    for n in range(-burn_in, n_steps + 1):
-        if n >= 0:
-            out[n] = x
-        for kicks in root * generator.standard_normal((substeps, len(x), sources)):
-            x = x + drift(x) * step + np.einsum("nij,nj->ni", noise(x), kicks)
+
+    def moved(x: Floats, kicks: Floats) -> Floats:
+        return x + drift(x) * (dt / substeps) + np.einsum("nij,nj->ni", noise(x), kicks)
+
+    x = np.asarray(start, dtype=np.float64)
+    sources = len(x), noise(x).shape[2]
+    out = _walk(moved, x, sources, dt, n_steps, substeps, burn_in, seed)
     return np.ascontiguousarray(out.transpose(1, 0, 2))

@@ -17,13 +17,11 @@ from service.app import create_app
 from service.dependencies import Context
 from service.requests import uploads
 from service.settings import ServiceSettings
-from storage import logs
 from storage.configuration import BadSettings, read
-from storage.redis.connection import connect
-from storage.redis.durability import WeakDurability, check_durability
+from storage.redis.connection import WeakDurability, check_durability, connect
 from storage.retention_sweep import keep_swept
 from storage.stores import StoreUnavailable
-from storage.tracing import TracingMissing
+from storage.telemetry import TracingMissing, configure_logs
 
 KEEP_ALIVE_SECONDS = 75
 """Seconds after which an idle connection is closed.
@@ -116,7 +114,7 @@ def serve() -> None:
     """Serve until SIGINT or SIGTERM. Raises CannotStart."""
     settings = settings_from_environment()
     prepare_folder(settings)
-    logs.configure()
+    configure_logs()
     check_store(settings)
     # Large parts of forms are written here too, not into a small /tmp.
     tempfile.tempdir = str(settings.scratch.resolve())
@@ -128,7 +126,7 @@ def serve() -> None:
     if not settings.on_loopback and not context.keys.current():
         raise CannotStart(
             f"{settings.host} can be reached from outside and no API key is set; "
-            "run python -m service.access.keys new first"
+            "run python -m service.access new first"
         )
     listening = bind(settings)
     host, port = listening.getsockname()[:2]

@@ -14,26 +14,16 @@ from service.job_polling import JobWatch
 from service.metrics import Metrics
 from service.openapi import interface
 from service.queue import CeleryQueue
-from service.readers.limits import Limits
+from service.readers.options import Limits
 from service.readers.process import read_upload
 from service.requests.middleware import ExchangeMiddleware
-from service.routes import (
-    datasets,
-    events,
-    health,
-    jobs,
-    pages,
-    previews,
-    reports,
-    schemas,
-    webhooks,
-)
+from service.routes import datasets, events, health, jobs, pages, schemas
 from service.settings import ServiceSettings
 from storage.blobs import open_blobs
 from storage.redis.connection import connect
-from storage.redis.jobs import RedisJobStore
+from storage.redis.jobs import JobStore
 from storage.stores import Stores
-from storage.tracing import traces
+from storage.telemetry import traces
 
 
 def create_app(
@@ -75,12 +65,11 @@ def create_app(
     app.state.context = context
     for router in (
         datasets.router,
-        previews.router,
         jobs.router,
         events.router,
-        reports.router,
+        pages.reports,
         schemas.router,
-        webhooks.router,
+        events.webhooks,
         health.router,
         pages.router,
     ):
@@ -95,6 +84,4 @@ def create_app(
 def open_stores(settings: ServiceSettings) -> Stores:
     """Open the stores: jobs in Redis, data and results in the data folder or an object store."""
     datasets, results = open_blobs(settings.data_dir, settings.blob_url)
-    return Stores(
-        jobs=RedisJobStore(connect(settings.redis_url)), datasets=datasets, results=results
-    )
+    return Stores(jobs=JobStore(connect(settings.redis_url)), datasets=datasets, results=results)

@@ -19,7 +19,7 @@ from service.job_polling import JobWatch
 from service.metrics import Metrics
 from service.settings import ServiceSettings, is_loopback
 from storage.stores import Stores
-from storage.tracing import Traces
+from storage.telemetry import Traces
 
 DEFAULT_TENANT = "default"
 _LOCAL_KEY = Key(DEFAULT_TENANT, sha256="0" * 64, scopes=frozenset(SCOPES))
@@ -110,8 +110,7 @@ def _admitted(request: Request, context: Context, scope: str) -> Key:
             "forbidden",
             f"This API key lacks the scope `{scope}`.",
             hints=(
-                "The operator creates keys with "
-                f"python -m service.access.keys new --scope {scope}.",
+                f"The operator creates keys with python -m service.access new --scope {scope}.",
             ),
         )
     return key
@@ -144,7 +143,7 @@ def unauthorized() -> Refusal:
         "This address requires a valid API key.",
         hints=(
             "Send Authorization: Bearer <key>. "
-            "The operator creates keys with python -m service.access.keys new.",
+            "The operator creates keys with python -m service.access new.",
             "While no keys exist, only requests to http://127.0.0.1 and http://localhost are "
             "answered.",
         ),

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from anyio.to_thread import run_sync
 
-from storage.stores import JobStore
+from storage.redis.jobs import JobStore
 
 MIN_INTERVAL = 0.015
 MAX_INTERVAL = 0.1

@@ -23,7 +23,8 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 from contract.messages import QUEUES, QueueName
-from storage.stores import JobStore, StoreUnavailable
+from storage.redis.jobs import JobStore
+from storage.stores import StoreUnavailable
 
 MEDIA_TYPE = CONTENT_TYPE_LATEST
 NOWHERE = "(none)"

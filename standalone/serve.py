@@ -1,4 +1,4 @@
-"""The whole installation on one machine: store, worker and service."""
+"""The whole installation on one machine: its settings, store, worker and service."""
 
 import contextlib
 import http.client
@@ -10,17 +10,33 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import Field
+
 from standalone import valkey
 from standalone.errors import CannotStart, Failed, last_lines
 from standalone.preflight import require_folder, require_port, sole_user
-from standalone.settings import StandaloneSettings
 from standalone.supervisor import REFUSED, Program, Supervisor
+from storage.configuration import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 FALSE_STARTS = 3
 """Number of deaths of a worker before all is ready after which another start is pointless."""
 READY_SECONDS = 60.0
 """Longest time for the store to read its log, and for the service to answer [s]."""
+
+
+class StandaloneSettings(Settings):
+    """Settings of the supervisor, which hands them on to the service and the worker, resolved."""
+
+    host: str = "127.0.0.1"
+    """Address the service listens on."""
+    port: int = Field(default=8000, ge=1, le=65535)
+    data_dir: Path = Path("data")
+    """Folder of datasets, results, the embedded server's log of writes, and logs."""
+    redis_url: str | None = None
+    """Redis or Valkey server to be used instead of an embedded one."""
+    api_key_file: Path | None = None
+    """The service's key file, where it is not `<data dir>/api-keys`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,25 +1,32 @@
 """Settings from environment variables, or from files of the same names in a folder of secrets."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BeforeValidator, DirectoryPath, Field, IPvAnyNetwork, ValidationError
-from pydantic_settings import (
-    BaseSettings,
-    NoDecode,
-    PydanticBaseSettingsSource,
-    SecretsSettingsSource,
-    SettingsConfigDict,
-)
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from pydantic_settings.exceptions import SettingsError
 
-from storage.retention import DAY, Retention
-
+DAY = 86_400.0
 PREFIX = "ITOSCOPE_"
 _FOLDER = f"{PREFIX}SECRETS_DIR"
 
 _Settings = TypeVar("_Settings", bound="Settings")
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """Seconds from a job's end; infinity keeps for ever.
+
+    results   until the result is deleted
+    records   until the record is deleted, too, but not before the result; for the same time again
+              the store still knows that the job existed
+    """
+
+    results: float = 180 * DAY
+    records: float = 365 * DAY
 
 
 def listed(given: Any) -> Any:
@@ -44,24 +51,6 @@ class Settings(BaseSettings):
 
     secrets_dir: DirectoryPath | None = None
     """Folder of files with values, named like variables in lower case: `itoscope_redis_url`."""
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        folder = os.environ.get(_FOLDER)
-        # A path that is no folder is refused where the setting itself is validated.
-        files = (
-            (SecretsSettingsSource(settings_cls, folder),)
-            if folder is not None and Path(folder).is_dir()
-            else ()
-        )
-        return init_settings, env_settings, *files
 
 
 class StoreSettings(Settings):
@@ -96,8 +85,11 @@ class StoreSettings(Settings):
 
 def read(kind: type[_Settings]) -> _Settings:
     """Read the settings of one process from its environment. Raise BadSettings."""
+    folder = os.environ.get(_FOLDER)
     try:
-        return kind()
+        # A path that is no folder is refused where the setting itself is validated.
+        known = folder if folder is not None and Path(folder).is_dir() else None
+        return kind(_secrets_dir=known)  # type: ignore[call-arg]
     except ValidationError as error:
         faults = (
             f"{PREFIX}{str(fault['loc'][0]).upper()}: {fault['msg']}" for fault in error.errors()

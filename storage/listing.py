@@ -1,7 +1,7 @@
-"""Facets by which jobs can be listed.
+"""Facets by which jobs can be listed, and the cursor of their pages.
 
 Each facet of a job is a list of its own in the store, so that a page costs the same however many
-jobs there are.
+jobs there are. A cursor names the last job shown, so later changes do not shift pages.
 """
 
 import hashlib
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from contract.jobs import DataJob, Job
 from contract.records import State
 from storage.names import is_dataset_id
+from storage.stores import InvalidCursor
 
 MOST_LOOKED_AT = 1000
 """Jobs that a page examines at most where they must match several facets; it may then be short."""
@@ -54,3 +55,10 @@ def _facets(kind: str | None, dataset: str | None, labels: Mapping[str, str]) ->
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def job_number(cursor: str) -> int:
+    """Return the arrival number of the last job of the page. Raise InvalidCursor."""
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 16):
+        raise InvalidCursor("no page of jobs gave this cursor")
+    return int(cursor)

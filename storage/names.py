@@ -5,7 +5,7 @@ import re
 import secrets
 import time
 
-from contract.webhooks import SECRET_PREFIX
+from contract.jobs import SECRET_PREFIX
 
 _TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}", re.ASCII)
 _JOB = re.compile(r"job_[0-9a-v]{26}", re.ASCII)
@@ -84,8 +84,27 @@ def is_part_name(text: str) -> bool:
     return _PART.fullmatch(text) is not None
 
 
+def dataset_place(tenant: str, dataset_id: str) -> str | None:
+    """Return the place of a dataset's files; None where no dataset can have this id."""
+    return f"datasets/{checked_tenant(tenant)}/{dataset_id}" if is_dataset_id(dataset_id) else None
+
+
+def result_place(tenant: str, name: str) -> str:
+    """Return the place of a result. Raise ValueError."""
+    if not is_result_name(name):
+        raise ValueError(f"no result can be named {name!r}")
+    return f"results/{checked_tenant(tenant)}/{name}"
+
+
 def parts_place(tenant: str, job_id: str) -> str:
     """Return the prefix of all parts of a job. Raise ValueError."""
     if not is_job_id(job_id):
         raise ValueError(f"no job has the id {job_id!r}")
     return f"parts/{checked_tenant(tenant)}/{job_id}"
+
+
+def part_place(tenant: str, job_id: str, name: str) -> str:
+    """Return the place of a part. Raise ValueError."""
+    if not is_part_name(name):
+        raise ValueError(f"no part can be named {name!r}")
+    return f"{parts_place(tenant, job_id)}/{name}"

@@ -1,16 +1,12 @@
 """Deletion of old results and records, in an order in which a crash leaves nothing unfound."""
 
-from collections.abc import Iterator
-
+from storage.configuration import Retention
 from storage.names import result_name
 from storage.periodic import every
-from storage.retention import Retention
 from storage.stores import Ended, Stores
 
 PARTS_KEPT_SECONDS = 600.0
 """Time after a job's end at which parts are deleted that a late worker still wrote."""
-
-
 SWEEP_SECONDS = 60.0
 
 
@@ -62,11 +58,6 @@ def delete_job(stores: Stores, tenant: str, job_id: str, retention: Retention) -
 
 def _delete_results(stores: Stores, ended: Ended) -> None:
     """Delete the results of all attempts, of which the record names only one."""
-    for name in _names(ended):
-        stores.results.delete(ended.tenant, name)
-    stores.results.delete_parts(ended.tenant, ended.job_id)
-
-
-def _names(ended: Ended) -> Iterator[str]:
     for attempt in range(1, ended.attempts + 1):
-        yield result_name(ended.job_id, attempt)
+        stores.results.delete(ended.tenant, result_name(ended.job_id, attempt))
+    stores.results.delete_parts(ended.tenant, ended.job_id)

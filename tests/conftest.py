@@ -24,11 +24,10 @@ from xdist.scheduler import LoadFileScheduling
 
 from standalone.preflight import free_port
 from standalone.valkey import Store, embedded, find_server
-from storage.bucket import Bucket
-from storage.objects import ObjectDatasetStore, ObjectResultStore
+from storage.blobs import Bucket, ObjectDatasetStore, ResultStore
 from storage.redis.acl import RIGHTS
 from storage.redis.connection import connect
-from storage.redis.jobs import RedisJobStore
+from storage.redis.jobs import JobStore
 from storage.stores import Stores
 from tests.acceptance.served import Served
 
@@ -178,23 +177,23 @@ def job_client(_forgetful: tuple[Redis, Redis]) -> Redis:
 
 
 @pytest.fixture
-def open_jobs(job_client: Redis) -> Callable[..., RedisJobStore]:
+def open_jobs(job_client: Redis) -> Callable[..., JobStore]:
     """The job store, empty at first, opened with settings such as `queued_grace`."""
-    return partial(RedisJobStore, job_client)
+    return partial(JobStore, job_client)
 
 
 @pytest.fixture
-def jobs(open_jobs: Callable[..., RedisJobStore]) -> RedisJobStore:
+def jobs(open_jobs: Callable[..., JobStore]) -> JobStore:
     """The job store, empty."""
     return open_jobs()
 
 
 @pytest.fixture
-def stores(jobs: RedisJobStore) -> Stores:
+def stores(jobs: JobStore) -> Stores:
     """Empty stores: jobs in a server, datasets and results as objects in memory."""
     objects = MemoryStore()
     bucket = Bucket(objects, objects)
-    return Stores(jobs=jobs, datasets=ObjectDatasetStore(bucket), results=ObjectResultStore(bucket))
+    return Stores(jobs=jobs, datasets=ObjectDatasetStore(bucket), results=ResultStore(bucket))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from contract.messages import QueueName
 from service.dependencies import Administered, Context
 from service.errors import RETRY_SECONDS, Refusal
 from service.metrics import MEDIA_TYPE, workers_by_queue
-from service.routes.responses import problems
+from service.responses.representations import problems
 
 router = APIRouter(tags=["health"])
 
@@ -42,7 +42,7 @@ async def healthz() -> Health:
     return Health(status="ok")
 
 
-@router.get("/readyz", summary="Can jobs be accepted and run?", responses=problems(503))
+@router.get("/readyz", summary="Check that jobs can be accepted and run", responses=problems(503))
 async def readyz(context: Context, response: Response) -> Readiness:
     """Return 200 if the store responds and a worker reported recently.
 

@@ -26,18 +26,16 @@ Each transition is one Lua script (storage/redis/lua), so it happens wholly or n
 import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from math import isinf
-from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from redis import Redis
 
 from contract.jobs import DataJob, Job
 from contract.kinds import JOB_REQUEST
-from contract.messages import QUEUES, Message, QueueName, broker_queue
+from contract.messages import QueueName
 from contract.problems import Problem
 from contract.records import JobEvent, JobRecord, Progress
-from storage.listing import EVERY_JOB, MOST_LOOKED_AT, JobFilter, facets
+from storage.listing import EVERY_JOB, MOST_LOOKED_AT, JobFilter, facets, job_number
 from storage.names import (
     checked_event,
     checked_tenant,
@@ -46,46 +44,39 @@ from storage.names import (
     new_job_id,
     new_webhook_secret,
 )
-from storage.paging import job_number
-from storage.redis.connection import store_errors
-from storage.redis.shards import AT_ONCE, MOST_EXCUSED, RedisShards
+from storage.redis.connection import DUE, pairs, record_key, rows, store_errors
+from storage.redis.shards import MOST_EXCUSED, shards_key
+from storage.redis.upkeep import LONGEST_WAIT_SECONDS, Upkeep
 from storage.stores import (
     WEBHOOK_WAITS,
     WEBHOOKS_AT_ONCE,
     Claim,
     Delivery,
-    Ended,
     Forgotten,
     IdempotencyMismatch,
     QueueFull,
     Submission,
-    Tally,
     TooManyJobs,
 )
-from storage.terminal_problems import timed_out
 
 ATTEMPT_CAP = 5
 IDEMPOTENCY_SECONDS = 24 * 3600
-LONGEST_MEMORY_SECONDS = 100 * 365.25 * 86_400
 QUEUED_GRACE_SECONDS = 10.0
 """Time after which a published message is taken for lost, doubled with every further publication.
 
 The doubling ends when a worker claims the job. A message that is lost in a crash costs this long;
 one that is sent twice costs nothing.
 """
-LONGEST_WAIT_SECONDS = 600.0
-"""Longest time before a job is examined, even while the queue holds messages of other jobs."""
 
-_DUE = "jobs:due"
-_ENDED = "jobs:ended"
-_KEPT = "jobs:kept"
 _WEBHOOKS = "jobs:webhooks"
-_WORKERS = "jobs:workers"
-_LUA = Path(__file__).parent / "lua"
 
 
-class RedisJobStore(RedisShards):
-    """`storage.stores.JobStore` on a server that passes `storage.redis.durability`."""
+class JobStore(Upkeep):
+    """Store of job records, which are the only truth, on a server that keeps what it acknowledged.
+
+    Every transition is atomic; time is the store's own, never the host's. A method that asks for a
+    tenant's job raises Forgotten where the job is known to have been forgotten.
+    """
 
     def __init__(
         self,
@@ -95,20 +86,10 @@ class RedisJobStore(RedisShards):
         attempt_cap: int = ATTEMPT_CAP,
         webhook_waits: Sequence[float] = WEBHOOK_WAITS,
     ) -> None:
-        self._client = client
+        super().__init__(client)
         self._queued_grace = queued_grace
         self._attempt_cap = attempt_cap
         self._webhook_waits = webhook_waits
-        prelude = (_LUA / "prelude.lua").read_text()
-        self._transitions = {
-            path.stem: client.register_script(prelude + path.read_text())
-            for path in _LUA.rglob("*.lua")
-            if path.stem != "prelude"
-        }
-
-    def _run(self, transition: str, keys: Sequence[str], *args: str | float) -> Any:
-        with store_errors():
-            return self._transitions[transition](keys=list(keys), args=list(args))
 
     def submit(
         self,
@@ -121,9 +102,19 @@ class RedisJobStore(RedisShards):
         most_open: int | None = None,
         most_open_of_tenant: int | None = None,
     ) -> Submission:
+        """Record a job as queued and due.
+
+        For a known idempotency key and the same fingerprint, return the job recorded then.
+
+        queue                queue of its messages
+        most_open            most jobs of all tenants that may wait or run, this one included
+        most_open_of_tenant  most jobs of this tenant that may wait or run, this one included
+
+        Raise IdempotencyMismatch, QueueFull, TooManyJobs, StoreUnavailable.
+        """
         job_id = new_job_id()
         home = f"tenant:{checked_tenant(tenant)}"
-        keys = [_record_key(job_id), _DUE, f"{home}:sequence"]
+        keys = [record_key(job_id), DUE, f"{home}:sequence"]
         if idempotency_key is not None:
             # The key is the caller's free text, of any length; hence the hash.
             digest = hashlib.sha256(idempotency_key.encode("utf-8", "surrogatepass")).hexdigest()
@@ -151,41 +142,14 @@ class RedisJobStore(RedisShards):
                 raise QueueFull(f"{most_open} jobs wait or run")
             case "too many":
                 raise TooManyJobs(f"{most_open_of_tenant} jobs of this tenant wait or run")
-        return Submission(_record(_pairs(record)), created=outcome == "created")
-
-    def open_jobs(self, tenant: str | None = None) -> int:
-        with store_errors():
-            if tenant is None:
-                return self._client.zcard(_DUE)
-            return self._client.scard(f"tenant:{checked_tenant(tenant)}:open")
+        return Submission(_record(pairs(record)), created=outcome == "created")
 
     def ended(self, job_ids: Sequence[str]) -> frozenset[str]:
-        return frozenset(self._run("ended", [_DUE], *job_ids)) if job_ids else frozenset()
-
-    def tally(self) -> Tally:
-        queued, unfinished, waited, happened, stages = self._run("tally", [_DUE])
-        counts: dict[str, float] = {}
-        seconds: dict[str, float] = {}
-        for name, value in _pairs(stages).items():
-            stage, _, what = name.rpartition(":")
-            (counts if what == "count" else seconds)[stage] = float(value)
-        return Tally(
-            queued=queued,
-            running=unfinished - queued,
-            oldest_queued_seconds=float(waited),
-            happened={name: int(value) for name, value in _pairs(happened).items()},
-            stages={
-                stage: (int(number), seconds.get(stage, 0.0)) for stage, number in counts.items()
-            },
-        )
-
-    def memory_used(self) -> float:
-        with store_errors():
-            memory = cast("Mapping[str, Any]", self._client.info("memory"))
-        bound = int(memory.get("maxmemory", 0))
-        return int(memory["used_memory"]) / bound if bound else 0.0
+        """Return those of the jobs that have ended or are unknown, of any tenant, in one call."""
+        return frozenset(self._run("ended", [DUE], *job_ids)) if job_ids else frozenset()
 
     def get(self, tenant: str, job_id: str) -> JobRecord | None:
+        """Return the record, or None where this tenant has no such job."""
         fields = self._fields(tenant, job_id)
         return _record(fields) if fields else None
 
@@ -197,209 +161,128 @@ class RedisJobStore(RedisShards):
         limit: int = 50,
         cursor: str | None = None,
     ) -> tuple[Sequence[JobRecord], str | None]:
+        """Return a page of the tenant's matching jobs, newest first, and the next page's cursor.
+
+        It costs the same however many jobs there are. Where jobs must match several facets, a page
+        may hold fewer than `limit` jobs, even none, and yet have a next page. Raise InvalidCursor.
+        """
         before = "" if cursor is None else job_number(cursor)
         following, *records = self._run(
             "page", [], checked_tenant(tenant), before, limit, MOST_LOOKED_AT, *wanted.facets
         )
-        return [_record(_pairs(record)) for record in records], following or None
+        return [_record(pairs(record)) for record in records], following or None
 
     def cancel(self, tenant: str, job_id: str) -> JobRecord | None:
+        """Cancel the job unless it is terminal; return its record, or None where there is none."""
         if not is_job_id(job_id):
             return None
-        record = self._run("cancel", [_record_key(job_id), _DUE], job_id, tenant)
-        return _record(_present(_pairs(record))) if record else None
+        record = self._run("cancel", [record_key(job_id), DUE], job_id, tenant)
+        return _record(_present(pairs(record))) if record else None
 
     def claim(self, job_id: str, owner: str, lease_seconds: float) -> Claim | None:
+        """Take the job; None if unknown, terminal, leased, or failed here for lack of attempts."""
         if not is_job_id(job_id):
             return None
-        keys = [_record_key(job_id), _DUE]
+        keys = [record_key(job_id), DUE]
         answer = self._run("claim", keys, *self._claimant(job_id, owner, lease_seconds))
         if not answer:
             return None
         attempt, tenant, request = answer
-        return Claim(
-            job_id=job_id,
-            tenant=tenant,
-            attempt=int(attempt),
-            job=JOB_REQUEST.validate_json(request),
-        )
+        return Claim(job_id, tenant, int(attempt), JOB_REQUEST.validate_json(request))
 
     def renew(self, job_id: str, owner: str, lease_seconds: float) -> bool:
-        record = _record_key(job_id)
-        return bool(
-            self._run("renew", [record, _DUE, f"{record}:shards"], job_id, owner, lease_seconds)
-        )
+        """Extend this owner's leases of the job and of its shards; return whether there are any."""
+        keys = [record_key(job_id), DUE, shards_key(job_id)]
+        return bool(self._run("renew", keys, job_id, owner, lease_seconds))
 
     def report(self, job_id: str, attempt: int, progress: Progress) -> bool:
-        return bool(
-            self._run(
-                "report",
-                [_record_key(job_id)],
-                attempt,
-                progress.fraction,
-                progress.stage,
-                progress.message,
-            )
-        )
+        """Record progress; return False where the attempt lost the job or the job was cancelled."""
+        shown = progress.fraction, progress.stage, progress.message
+        return bool(self._run("report", [record_key(job_id)], attempt, *shown))
 
     def succeed(self, job_id: str, attempt: int, result: str) -> bool:
+        """Commit a result blob's name; return False where this attempt no longer counts.
+
+        Repeating a commit that succeeded returns True.
+        """
         if not is_result_name(result):
             raise ValueError(f"no result store gave the name {result!r}")
-        return bool(
-            self._run(
-                "commit",
-                [_record_key(job_id), _DUE],
-                job_id,
-                attempt,
-                "succeeded",
-                "result",
-                result,
-            )
-        )
+        return self._commit(job_id, attempt, "succeeded", "result", result)
 
     def fail(self, job_id: str, attempt: int, problem: Problem) -> bool:
+        """Commit a failure; the answer is that of `succeed`."""
         error = problem.model_dump_json(by_alias=True)
-        return bool(
-            self._run(
-                "commit", [_record_key(job_id), _DUE], job_id, attempt, "failed", "error", error
-            )
-        )
+        return self._commit(job_id, attempt, "failed", "error", error)
 
     def give_back(self, job_id: str, attempt: int) -> bool:
-        keys = [_record_key(job_id), _DUE]
-        return bool(
-            self._run(
-                "give_back",
-                keys,
-                job_id,
-                attempt,
-                self._queued_grace,
-                LONGEST_WAIT_SECONDS,
-                MOST_EXCUSED,
-            )
-        )
+        """Queue a running job again, because a store is away, with a wait that doubles each time.
+
+        This attempt does not count against the cap. Return False where it no longer counts anyway.
+        """
+        waits = self._queued_grace, LONGEST_WAIT_SECONDS, MOST_EXCUSED
+        return bool(self._run("give_back", [record_key(job_id), DUE], job_id, attempt, *waits))
 
     def result_name(self, tenant: str, job_id: str) -> str | None:
+        """Return the name of the committed result blob."""
         fields = self._fields(tenant, job_id)
         return fields.get("result") if fields else None
 
     def events(
         self, tenant: str, job_id: str, after: str | None = None
     ) -> Sequence[JobEvent] | None:
+        """Return the job's changes after the event of this id, or since it was submitted.
+
+        At least the last thousand changes are kept. Return None where there is no such job. Raise
+        ValueError for an id that no event has.
+        """
         start = "-" if after is None else f"({checked_event(after)}"
         if self._fields(tenant, job_id) is None:
             return None
         with store_errors():
             found = cast(
                 "Sequence[tuple[str, dict[str, str]]]",
-                self._client.xrange(f"{_record_key(job_id)}:events", min=start),
+                self._client.xrange(f"{record_key(job_id)}:events", min=start),
             )
         return [_event(name, fields) for name, fields in found]
 
     def newest_events(self, job_ids: Sequence[str]) -> Mapping[str, str]:
+        """Return the ids of the jobs' newest events, of any tenant; jobs without are left out."""
         if not job_ids:
             return {}
-        found = self._run("newest", [f"{_record_key(job_id)}:events" for job_id in job_ids])
+        found = self._run("newest", [f"{record_key(job_id)}:events" for job_id in job_ids])
         return {job_id: newest for job_id, newest in zip(job_ids, found, strict=True) if newest}
 
-    def outdated(
-        self, older_than_seconds: float, what: Literal["result", "record"]
-    ) -> Sequence[Ended]:
-        if isinf(older_than_seconds):
-            return []
-        found = self._run(
-            "outdated", [_ENDED if what == "result" else _KEPT], older_than_seconds, AT_ONCE
-        )
-        return [
-            Ended(tenant, job_id, int(attempts))
-            for job_id, tenant, attempts in zip(found[::3], found[1::3], found[2::3], strict=True)
-        ]
-
-    def drop_result(self, job_id: str) -> None:
-        self._run("drop_result", [_record_key(job_id), _ENDED, _KEPT], job_id)
-
-    def forget(self, tenant: str, job_id: str, remember_seconds: float) -> bool:
-        if not is_job_id(job_id):
-            return False
-        record = _record_key(job_id)
-        keys = [record, f"{record}:events", _ENDED, _KEPT]
-        remember = int(1000 * min(remember_seconds, LONGEST_MEMORY_SECONDS))
-        return bool(self._run("forget", keys, job_id, checked_tenant(tenant), remember))
-
-    def reap(self) -> Sequence[Message]:
-        again: list[Message] = []
-        until = ""
-        while True:
-            looked_at, until, *found = self._run(
-                "reap",
-                [_DUE],
-                AT_ONCE,
-                self._queued_grace,
-                LONGEST_WAIT_SECONDS,
-                LONGEST_WAIT_SECONDS,
-                timed_out().model_dump_json(by_alias=True),
-                until,
-                *(name for queue in QUEUES for name in (queue, broker_queue(queue))),
-            )
-            again += [
-                Message(job_id, float(timeout), queue)
-                for job_id, timeout, queue in zip(found[::3], found[1::3], found[2::3], strict=True)
-            ]
-            # Jobs whose worker was lost must not wait behind jobs that stand in line. So all that
-            # was due at the beginning is examined, and no more: a store slower than the line would
-            # never finish.
-            if looked_at < AT_ONCE or len(again) >= AT_ONCE:
-                return again + self._reap_shards()
-
     def webhooks_due(self) -> Sequence[Delivery]:
+        """Return some webhooks to be sent now; each comes again later until `webhook_ended`."""
         found = self._run("webhooks", [_WEBHOOKS], WEBHOOKS_AT_ONCE, *self._webhook_waits)
         deliveries = []
-        for attempt, flat in zip(found[::2], found[1::2], strict=True):
-            fields = _pairs(flat)
+        for attempt, flat in rows(found, 2):
+            fields = pairs(flat)
             last = attempt > len(self._webhook_waits)
             deliveries.append(Delivery(fields["tenant"], _record(fields), attempt, last))
         return deliveries
 
     def webhook_ended(self, job_id: str, delivered: bool) -> None:
+        """Record that the job's webhook was delivered, or never will be."""
         self._run(
             "told", [_WEBHOOKS], job_id, "webhook_delivered" if delivered else "webhook_given_up"
         )
 
     def webhook_secret(self, tenant: str) -> str:
+        """Return the secret that signs the tenant's webhooks, `whsec_…`, made at first use."""
         return str(
             self._run("secret", [f"tenant:{checked_tenant(tenant)}:secrets"], new_webhook_secret())
         )
 
-    def beat(self, worker: str, queues: Sequence[QueueName] = QUEUES) -> None:
-        self._run("beat", [_WORKERS, *map(_workers_of, queues)], worker)
-
-    def farewell(self, worker: str) -> None:
-        with store_errors():
-            for workers in (_WORKERS, *map(_workers_of, QUEUES)):
-                self._client.zrem(workers, worker)
-
-    def workers_alive(self, within_seconds: float, host: str | None = None) -> int:
-        return int(
-            self._run("alive", [_WORKERS], within_seconds, "" if host is None else f"@{host}")
-        )
-
-    def workers_of(self, queue: QueueName, within_seconds: float) -> int:
-        return int(self._run("alive", [_workers_of(queue)], within_seconds, ""))
+    def _commit(self, job_id: str, attempt: int, *end: str) -> bool:
+        return bool(self._run("commit", [record_key(job_id), DUE], job_id, attempt, *end))
 
     def _fields(self, tenant: str, job_id: str) -> Mapping[str, str] | None:
         """Return the stored record, or None where this tenant has no such job."""
         if not is_job_id(job_id):
             return None
-        fields = _pairs(self._run("fetch", [_record_key(job_id)], tenant))
+        fields = pairs(self._run("fetch", [record_key(job_id)], tenant))
         return _present(fields) if fields else None
-
-
-def _workers_of(queue: QueueName) -> str:
-    return f"{_WORKERS}:{queue}"
-
-
-def _record_key(job_id: str) -> str:
-    return f"job:{job_id}"
 
 
 def _present(fields: Mapping[str, str]) -> Mapping[str, str]:
@@ -410,24 +293,7 @@ def _present(fields: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _event(name: str, fields: Mapping[str, str]) -> JobEvent:
-    at = _time(fields["at"])
-    assert at is not None
-    progress = Progress(
-        fraction=float(fields["fraction"]), stage=fields["stage"], message=fields["message"]
-    )
-    return JobEvent.model_validate(
-        {
-            "id": name,
-            "at": at,
-            "state": fields["state"],
-            "attempt": int(fields["attempt"]),
-            "progress": progress,
-        }
-    )
-
-
-def _pairs(flat: Sequence[str]) -> dict[str, str]:
-    return dict(zip(flat[::2], flat[1::2], strict=True))
+    return JobEvent.model_validate({"id": name, "at": _time(fields["at"]), **_state(fields)})
 
 
 def _record(fields: Mapping[str, str]) -> JobRecord:
@@ -435,22 +301,26 @@ def _record(fields: Mapping[str, str]) -> JobRecord:
     job = JOB_REQUEST.validate_json(fields["request"])
     return JobRecord.model_validate(
         {
+            **_state(fields),
             "id": fields["id"],
             "kind": job.kind,
-            "state": fields["state"],
             "created_at": _time(fields["created"]),
             "started_at": _time(fields.get("started")),
             "finished_at": _time(fields.get("finished")),
-            "progress": Progress(
-                fraction=float(fields["fraction"]), stage=fields["stage"], message=fields["message"]
-            ),
-            "attempt": int(fields["attempt"]),
             "dataset": job.dataset if isinstance(job, DataJob) else None,
             "labels": job.labels,
             "request": job,
             "error": Problem.model_validate_json(fields["error"]) if "error" in fields else None,
         }
     )
+
+
+def _state(fields: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a record and an event share."""
+    progress = Progress(
+        fraction=float(fields["fraction"]), stage=fields["stage"], message=fields["message"]
+    )
+    return {"state": fields["state"], "attempt": int(fields["attempt"]), "progress": progress}
 
 
 def _time(seconds: str | None) -> datetime | None:

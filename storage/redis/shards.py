@@ -2,13 +2,12 @@
 
 import secrets
 from collections.abc import Sequence
-from typing import Any
 
 from contract.kinds import JOB_REQUEST
 from contract.messages import HELP_JOB, QUEUES, Message, QueueName, broker_queue
 from storage.names import is_job_id, is_part_name
-from storage.stores import Claim, LeftParts, ShardClaim
-from storage.terminal_problems import worker_lost
+from storage.redis.connection import DUE, Scripts, record_key, rows
+from storage.stores import Claim, LeftParts, ShardClaim, worker_lost
 
 AT_ONCE = 100
 """Jobs examined in one transition."""
@@ -18,19 +17,25 @@ MOST_EXCUSED = 200
 
 With the waits between them, this covers a day and more of a job.
 """
+MOST_HELPERS = 16
+"""Messages sent again at once for one job: each taker goes on until no shard is left."""
 
+BROKER_QUEUES = [name for queue in QUEUES for name in (queue, broker_queue(queue))]
+"""Names of the queues, each with its name at the broker."""
 _SHARED = "jobs:shared"
 _PARTS = "jobs:parts"
 
 
-class RedisShards:
-    """Transitions of shards, a part of `RedisJobStore`."""
+def shards_key(job_id: str) -> str:
+    """Return the key of a job's shards."""
+    return f"{record_key(job_id)}:shards"
+
+
+class Shards(Scripts):
+    """Transitions of shards, a part of `JobStore`."""
 
     _queued_grace: float
     _attempt_cap: int
-
-    def _run(self, transition: str, keys: Sequence[str], *args: str | float) -> Any:
-        raise NotImplementedError
 
     def _claimant(self, job_id: str, owner: str, lease_seconds: float) -> tuple[str | float, ...]:
         """Return the scripts' arguments about who claims a job or shard, and its lease."""
@@ -38,7 +43,14 @@ class RedisShards:
         return job_id, owner, secrets.token_hex(8), lease_seconds, self._attempt_cap, lost
 
     def fan_out(self, job_id: str, attempt: int, pass_name: str, shards: int) -> QueueName | None:
-        keys = [f"job:{job_id}", f"job:{job_id}:shards", _SHARED, _PARTS]
+        """Share out a pass over the job's data.
+
+        Parts that an earlier attempt made of the same pass stay. Return the queue for messages that
+        ask for help, or None where this attempt no longer counts.
+
+        pass_name   name of what is summed: the same name for the same work
+        """
+        keys = [record_key(job_id), shards_key(job_id), _SHARED, _PARTS]
         queue: QueueName | None = (
             self._run("fan_out", keys, job_id, attempt, pass_name, shards, self._queued_grace)
             or None
@@ -48,61 +60,62 @@ class RedisShards:
     def claim_shard(
         self, job_id: str, owner: str, lease_seconds: float, *, last: bool = False
     ) -> ShardClaim | None:
+        """Take the first, or the `last`, shard of the job that has no holder, or a silent one.
+
+        Return None where there is none. A shard that was lost so often that it must be what kills
+        its workers fails the job.
+        """
         if not is_job_id(job_id):
             return None
-        keys = [f"job:{job_id}", "jobs:due", f"job:{job_id}:shards"]
+        keys = [record_key(job_id), DUE, shards_key(job_id)]
         claimant = self._claimant(job_id, owner, lease_seconds)
         answer = self._run("claim_shard", keys, *claimant, "last" if last else "")
         if not answer:
             return None
         shard, attempt, of_job, tenant, request, pass_name, shards = answer
-        claim = Claim(
-            job_id=job_id,
-            tenant=tenant,
-            attempt=int(of_job),
-            job=JOB_REQUEST.validate_json(request),
-        )
+        claim = Claim(job_id, tenant, int(of_job), JOB_REQUEST.validate_json(request))
         return ShardClaim(claim, pass_name, int(shard), int(shards), int(attempt))
 
     def commit_shard(self, claim: ShardClaim, part: str) -> bool:
+        """Commit the name of the shard's part; return False where the claim no longer counts.
+
+        Repeating a commit that succeeded returns True.
+        """
         if not is_part_name(part):
             raise ValueError(f"no part can be named {part!r}")
-        keys = [f"job:{claim.of.job_id}:shards"]
+        keys = [shards_key(claim.of.job_id)]
         return bool(
             self._run("commit_shard", keys, claim.pass_name, claim.number, claim.attempt, part)
         )
 
     def give_back_shard(self, claim: ShardClaim) -> None:
-        keys = [f"job:{claim.of.job_id}:shards"]
+        """Release the shard for others, because a store is away; the attempt does not count."""
+        keys = [shards_key(claim.of.job_id)]
         self._run(
             "give_back_shard", keys, claim.pass_name, claim.number, claim.attempt, MOST_EXCUSED
         )
 
     def parts(self, job_id: str, attempt: int, pass_name: str) -> Sequence[str | None] | None:
-        names = self._run("shards", [f"job:{job_id}", f"job:{job_id}:shards"], attempt, pass_name)
+        """Return the names of the pass's parts in order, with None for each that is still missing.
+
+        Return None instead of a list where this attempt no longer counts.
+        """
+        names = self._run("shards", [record_key(job_id), shards_key(job_id)], attempt, pass_name)
         return [name or None for name in names] if names else None
 
     def left_parts(self, older_than_seconds: float) -> Sequence[LeftParts]:
+        """Return some of the jobs that ended longer ago and whose parts may still be kept."""
         found = self._run("left_parts", [_PARTS], older_than_seconds, AT_ONCE)
-        return [
-            LeftParts(tenant, job_id)
-            for tenant, job_id in zip(found[::2], found[1::2], strict=True)
-        ]
+        return [LeftParts(tenant, job_id) for tenant, job_id in rows(found, 2)]
 
     def drop_parts(self, left: LeftParts) -> None:
+        """Record that the parts are deleted."""
         self._run("drop_parts", [_PARTS], f"{left.tenant}/{left.job_id}")
 
     def _reap_shards(self) -> list[Message]:
-        queues = [name for queue in QUEUES for name in (queue, broker_queue(queue))]
-        found = self._run("reap_shards", [_SHARED], AT_ONCE, self._queued_grace, *queues)
+        found = self._run("reap_shards", [_SHARED], AT_ONCE, self._queued_grace, *BROKER_QUEUES)
         return [
             Message(job_id, float(timeout), queue, HELP_JOB)
-            for job_id, timeout, queue, free in zip(
-                found[::4], found[1::4], found[2::4], found[3::4], strict=True
-            )
+            for job_id, timeout, queue, free in rows(found, 4)
             for _ in range(min(int(free), MOST_HELPERS))
         ]
-
-
-MOST_HELPERS = 16
-"""Messages sent again at once for one job: each taker goes on until no shard is left."""

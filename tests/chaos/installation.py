@@ -16,9 +16,10 @@ import httpx
 from redis import Redis
 
 from standalone.preflight import free_port
+from storage.blobs import ResultStore
+from storage.local_blobs import Folder
 from storage.redis.connection import connect
-from storage.redis.jobs import RedisJobStore
-from storage.results import LocalResultStore
+from storage.redis.jobs import JobStore
 from tests.own_redis import OwnRedis
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -116,8 +117,8 @@ class Installation:
             Program(command, environment, folder / f"worker{number}.log")
             for number in range(workers)
         ]
-        self.jobs = RedisJobStore(connect(self.store.url))
-        self.results = LocalResultStore(folder / "data")
+        self.jobs = JobStore(connect(self.store.url))
+        self.results = ResultStore(Folder(folder / "data"))
 
     def wait_until_ready(self, seconds: float = 60.0) -> None:
         end = time.monotonic() + seconds

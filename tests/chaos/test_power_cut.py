@@ -11,7 +11,7 @@ from redis import Redis
 
 from contract.jobs import GeneratorJob
 from storage.redis.connection import connect
-from storage.redis.jobs import RedisJobStore
+from storage.redis.jobs import JobStore
 from tests.own_redis import OwnRedis
 
 JOB = GeneratorJob.model_validate(
@@ -50,7 +50,7 @@ def lost_by_a_power_cut(folder: Path, policy: str) -> int:
     try:
         with Redis.from_url(store.url) as admin:
             admin.config_set("appendfsync", policy)
-        log, jobs = Log(store, policy), RedisJobStore(connect(store.url))
+        log, jobs = Log(store, policy), JobStore(connect(store.url))
         accepted, end = [], time.monotonic() + 2.5
         while time.monotonic() < end:
             accepted.append(jobs.submit("lab", JOB).record.id)

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from contract.records import Progress
-from storage.redis.jobs import RedisJobStore
+from storage.redis.jobs import JobStore
 from tests.chaos.stub import COMPUTATION
 from worker.queue.app import run
 from worker.queue.settings import WorkerSettings
@@ -21,7 +21,7 @@ return 1
 """
 
 
-class Unfenced(RedisJobStore):
+class Unfenced(JobStore):
     def __init__(self, client: Any, **settings: Any) -> None:
         super().__init__(client, **settings)
         prelude = self._transitions["commit"].script.split("-- running → succeeded or failed")[0]
@@ -37,5 +37,5 @@ class Unfenced(RedisJobStore):
 if __name__ == "__main__":
     import worker.queue.app
 
-    worker.queue.app.RedisJobStore = Unfenced  # type: ignore[misc]
+    worker.queue.app.JobStore = Unfenced  # type: ignore[misc]
     sys.exit(run(WorkerSettings(), COMPUTATION))

@@ -13,9 +13,9 @@ import pytest
 
 from contract.records import Progress
 from itoscope_client import AsyncClient, Client, Retries, WaitingTimedOut
-from itoscope_client.events import SILENT_STREAMS
+from itoscope_client.progress import SILENT_STREAMS
 from storage.redis.connection import connect
-from storage.redis.jobs import RedisJobStore
+from storage.redis.jobs import JobStore
 from tests.client.faulty import FaultyProxy
 
 MODEL = {"drift": {"x": {"x": -1}}, "diffusion": {"x,x": {"1": 1}}}
@@ -180,7 +180,7 @@ class Worker:
 
     def __init__(self, redis_url: str, job_id: str, steps: int = 20, pause: float = 0.05) -> None:
         self.jobs, self.job_id, self.steps, self.pause = (
-            RedisJobStore(connect(redis_url)),
+            JobStore(connect(redis_url)),
             job_id,
             steps,
             pause,

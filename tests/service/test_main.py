@@ -18,10 +18,10 @@ import pytest
 from contract.jobs import IdentificationJob
 from service.__main__ import bind, main
 from service.settings import ServiceSettings
-from storage import logs as service_logs
+from storage.blobs import ResultStore
+from storage.local_blobs import Folder
 from storage.redis.connection import connect
-from storage.redis.jobs import RedisJobStore
-from storage.results import LocalResultStore
+from storage.redis.jobs import JobStore
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -51,7 +51,7 @@ def refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[[dict[str, str]], str]:
     """What `python -m service` complains of, asked in this process: to start one takes a second."""
-    monkeypatch.setattr(service_logs, "configure", lambda: None)
+    monkeypatch.setattr("service.__main__.configure_logs", lambda: None)
     monkeypatch.setattr(tempfile, "tempdir", None)
 
     def ask(environment: dict[str, str]) -> str:
@@ -115,7 +115,7 @@ def test_a_bad_setting_is_named(
 def test_an_open_address_without_keys_is_refused(
     refused: Callable[[dict[str, str]], str], tmp_path: Path
 ) -> None:
-    assert "python -m service.access.keys new" in refused(
+    assert "python -m service.access new" in refused(
         _environment(tmp_path, ITOSCOPE_HOST="0.0.0.0")
     )
 
@@ -166,7 +166,7 @@ def test_the_body_of_an_answer_does_not_wait_for_its_header_to_be_acknowledged()
 
 @pytest.mark.slow
 def test_what_is_older_than_anyone_needs_is_deleted(empty_redis_url: str, tmp_path: Path) -> None:
-    jobs, results = RedisJobStore(connect(empty_redis_url)), LocalResultStore(tmp_path)
+    jobs, results = JobStore(connect(empty_redis_url)), ResultStore(Folder(tmp_path))
 
     job_id = jobs.submit(
         "lab", IdentificationJob(kind="identification", dataset="ds_abc")

@@ -11,7 +11,7 @@ from kombu.connection import Connection
 from standalone import valkey
 from standalone.errors import CannotStart
 from standalone.supervisor import Child, Supervisor
-from storage.redis.durability import check_durability
+from storage.redis.connection import check_durability
 
 
 def on_path(folder: Path, monkeypatch: pytest.MonkeyPatch, **versions: str) -> None:

@@ -7,8 +7,8 @@ import pytest
 from redis import Redis
 
 from contract.messages import broker_queue
-from storage.blobs import Blobs, open_blobs
-from storage.stores import DatasetStore, ResultStore
+from storage.blobs import Blobs, ResultStore, open_blobs
+from storage.local_blobs import DatasetStore
 
 
 @pytest.fixture

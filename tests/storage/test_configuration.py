@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from service.settings import ServiceSettings
-from standalone.settings import StandaloneSettings
+from standalone.serve import StandaloneSettings
 from storage.configuration import BadSettings, Settings, read
 from worker.queue.settings import WorkerSettings
 

@@ -12,7 +12,7 @@ from redis import Redis
 
 from contract.jobs import IdentificationJob
 from storage.redis.connection import connect, store_errors
-from storage.redis.jobs import RedisJobStore
+from storage.redis.jobs import JobStore
 from storage.stores import StorageFull, StoreUnavailable
 
 JOB = IdentificationJob(kind="identification", dataset="ds_abc")
@@ -26,11 +26,11 @@ def mute_url() -> Iterator[str]:
 
 
 def test_opening_a_store_asks_for_no_server() -> None:
-    RedisJobStore(connect("redis://127.0.0.1:1/0"))
+    JobStore(connect("redis://127.0.0.1:1/0"))
 
 
 def test_no_server_is_unavailable_soon() -> None:
-    jobs = RedisJobStore(connect("redis://127.0.0.1:1/0"))
+    jobs = JobStore(connect("redis://127.0.0.1:1/0"))
     start = time.monotonic()
     with pytest.raises(StoreUnavailable):
         jobs.submit("lab", JOB)
@@ -41,11 +41,11 @@ def test_no_server_is_unavailable_soon() -> None:
 
 def test_a_mute_server_is_unavailable_after_the_timeout(mute_url: str) -> None:
     with pytest.raises(StoreUnavailable):
-        RedisJobStore(connect(mute_url, timeout=0.2)).beat("worker")
+        JobStore(connect(mute_url, timeout=0.2)).beat("worker")
 
 
 def test_a_full_server_says_so_and_takes_jobs_again_later(empty_redis_url: str) -> None:
-    jobs = RedisJobStore(connect(empty_redis_url))
+    jobs = JobStore(connect(empty_redis_url))
     with Redis.from_url(empty_redis_url) as admin:
         admin.config_set("maxmemory", 1)
         try:
@@ -65,7 +65,7 @@ def test_a_server_that_grants_too_little_is_the_operators_to_mend(empty_redis_ur
     parts = urlsplit(empty_redis_url)
     url = parts._replace(netloc=f"poor:secret@{parts.hostname}:{parts.port}").geturl()
     with pytest.raises(StoreUnavailable):
-        RedisJobStore(connect(url)).list("lab")
+        JobStore(connect(url)).list("lab")
 
 
 def test_a_server_that_became_a_replica_is_left_for_the_one_its_address_leads_to_now() -> None:
@@ -98,7 +98,7 @@ def test_a_server_that_became_a_replica_is_left_for_the_one_its_address_leads_to
 def test_a_store_survives_the_loss_of_its_connections_and_of_its_scripts(
     empty_redis_url: str,
 ) -> None:
-    jobs = RedisJobStore(connect(empty_redis_url))
+    jobs = JobStore(connect(empty_redis_url))
     job_id = jobs.submit("lab", JOB).record.id
     with Redis.from_url(empty_redis_url) as admin:
         admin.script_flush()

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from contract.datasets import Dataset, DatasetReport, Layout, LengthReport, SamplingReport, Variable
-from storage.datasets import LocalDatasetStore
+from storage.local_blobs import DatasetStore, LocalDatasetStore
 from storage.names import is_dataset_id
-from storage.stores import DatasetStore, InvalidCursor, StoreUnavailable
+from storage.stores import InvalidCursor, StoreUnavailable
 
 TENANT = "lab"
 ODD_IDS = [

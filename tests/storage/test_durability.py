@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import pytest
 from redis import Redis
 
-from storage.redis.connection import connect
-from storage.redis.durability import WeakDurability, check_durability
+from storage.redis.connection import WeakDurability, check_durability, connect
 from storage.stores import StoreUnavailable
 
 

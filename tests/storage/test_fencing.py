@@ -9,12 +9,12 @@ from redis import Redis
 from contract.jobs import IdentificationJob
 from storage.names import part_name, result_name
 from storage.redis.connection import connect
-from storage.redis.jobs import RedisJobStore
+from storage.redis.jobs import JobStore
 
 UNFENCED_COMMIT = "redis.call('HSET', KEYS[1], 'state', ARGV[3], ARGV[4], ARGV[5]) return 1"
 
 
-def results_accepted(jobs: RedisJobStore) -> int:
+def results_accepted(jobs: JobStore) -> int:
     """How many attempts at one job are told that theirs is the result, when the first one sleeps
     through its lease."""
     job_id = jobs.submit(
@@ -32,11 +32,11 @@ def client(restricted_url: str) -> Redis:
 
 
 def test_one_result_is_accepted(client: Redis) -> None:
-    assert results_accepted(RedisJobStore(client)) == 1
+    assert results_accepted(JobStore(client)) == 1
 
 
 def test_without_the_fence_two_results_are_accepted(client: Redis) -> None:
-    jobs = RedisJobStore(client)
+    jobs = JobStore(client)
     jobs._transitions["commit"] = client.register_script(UNFENCED_COMMIT)
     assert results_accepted(jobs) == 2
 
@@ -45,7 +45,7 @@ UNFENCED_COMMIT_OF_A_SHARD = "redis.call('HSET', KEYS[1], ARGV[2] .. ':part', AR
 PASS = "0" * 32
 
 
-def parts_accepted(jobs: RedisJobStore) -> int:
+def parts_accepted(jobs: JobStore) -> int:
     """Likewise of claims of one shard."""
     job_id = jobs.submit(
         "lab", IdentificationJob(kind="identification", dataset="ds_abc")
@@ -63,10 +63,10 @@ def parts_accepted(jobs: RedisJobStore) -> int:
 
 
 def test_one_part_of_a_shard_is_accepted(client: Redis) -> None:
-    assert parts_accepted(RedisJobStore(client)) == 1
+    assert parts_accepted(JobStore(client)) == 1
 
 
 def test_without_the_fence_two_parts_are_accepted(client: Redis) -> None:
-    jobs = RedisJobStore(client)
+    jobs = JobStore(client)
     jobs._transitions["commit_shard"] = client.register_script(UNFENCED_COMMIT_OF_A_SHARD)
     assert parts_accepted(jobs) == 2

@@ -16,12 +16,12 @@ from contract.problems import problem
 from contract.records import Progress, State
 from storage.listing import JobFilter
 from storage.names import new_job_id, result_name
+from storage.redis.jobs import JobStore
 from storage.stores import (
     Forgotten,
     IdempotencyMismatch,
     InvalidCursor,
     Job,
-    JobStore,
     QueueFull,
     TooManyJobs,
 )

@@ -11,7 +11,7 @@ from contract.jobs import IdentificationJob
 from contract.records import Progress
 from storage.names import part_name, result_name
 from storage.redis.connection import connect
-from storage.redis.jobs import RedisJobStore
+from storage.redis.jobs import JobStore
 
 PASS = "0" * 32
 JOB = IdentificationJob(kind="identification", dataset="ds_abc")
@@ -29,14 +29,14 @@ class Twice:
 
 
 @pytest.fixture
-def jobs(restricted_url: str) -> RedisJobStore:
+def jobs(restricted_url: str) -> JobStore:
     client: Redis = connect(restricted_url)
-    store = RedisJobStore(client)
+    store = JobStore(client)
     store._transitions.update({name: Twice(script) for name, script in store._transitions.items()})  # type: ignore[misc]
     return store
 
 
-def test_a_job_runs_once_though_every_first_answer_is_lost(jobs: RedisJobStore) -> None:
+def test_a_job_runs_once_though_every_first_answer_is_lost(jobs: JobStore) -> None:
     submission = jobs.submit("lab", JOB, idempotency_key="key", fingerprint="f")
     job_id = submission.record.id
     assert submission.created
@@ -52,7 +52,7 @@ def test_a_job_runs_once_though_every_first_answer_is_lost(jobs: RedisJobStore) 
 
 
 def test_a_shard_is_claimed_and_committed_once_though_every_first_answer_is_lost(
-    jobs: RedisJobStore,
+    jobs: JobStore,
 ) -> None:
     job_id = jobs.submit("lab", JOB).record.id
     assert jobs.claim(job_id, "worker", 30)
@@ -64,7 +64,7 @@ def test_a_shard_is_claimed_and_committed_once_though_every_first_answer_is_lost
     assert jobs.parts(job_id, 1, PASS) == [part_name(PASS, 0, 1), None]
 
 
-def test_a_job_is_cancelled_once_though_the_first_answer_is_lost(jobs: RedisJobStore) -> None:
+def test_a_job_is_cancelled_once_though_the_first_answer_is_lost(jobs: JobStore) -> None:
     job_id = jobs.submit("lab", JOB).record.id
     record = jobs.cancel("lab", job_id)
     assert record is not None

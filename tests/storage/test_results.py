@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from storage.blobs import ResultStore
+from storage.local_blobs import Folder
 from storage.names import new_job_id
-from storage.results import LocalResultStore
-from storage.stores import ResultStore, StoreUnavailable
+from storage.stores import StoreUnavailable
 
 TENANT = "lab"
 
@@ -56,9 +57,9 @@ def test_no_name_is_a_path(results: ResultStore, odd: str) -> None:
 def test_a_folder_that_cannot_be_written_is_said_so_and_nothing_is_left(tmp_path: Path) -> None:
     (tmp_path / "results").write_text("a file where the folder should be")
     with pytest.raises(StoreUnavailable, match="data folder"):
-        LocalResultStore(tmp_path).put(TENANT, new_job_id(), 1, b"{}")
+        ResultStore(Folder(tmp_path)).put(TENANT, new_job_id(), 1, b"{}")
 
 
 def test_only_finished_files_are_in_the_folder(tmp_path: Path) -> None:
-    name = LocalResultStore(tmp_path).put(TENANT, new_job_id(), 1, b"{}")
+    name = ResultStore(Folder(tmp_path)).put(TENANT, new_job_id(), 1, b"{}")
     assert os.listdir(tmp_path / "results" / TENANT) == [name]

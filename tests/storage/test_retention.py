@@ -8,9 +8,10 @@ import pytest
 
 from contract.jobs import IdentificationJob
 from storage.blobs import open_blobs
-from storage.retention import Retention
+from storage.configuration import Retention
+from storage.redis.jobs import JobStore
 from storage.retention_sweep import delete_job, sweep
-from storage.stores import Forgotten, JobStore, Stores, StoreUnavailable
+from storage.stores import Forgotten, Stores, StoreUnavailable
 
 TENANT = "lab"
 JOB = IdentificationJob(kind="identification", dataset="ds_abc")

@@ -9,13 +9,12 @@ import pytest
 
 from contract.jobs import IdentificationJob
 from contract.messages import HELP_JOB, RUN_JOB
-from storage.blobs import Blobs
+from storage.blobs import Blobs, ResultStore
+from storage.configuration import Retention
 from storage.names import new_job_id, part_name, result_name
-from storage.redis.jobs import ATTEMPT_CAP
-from storage.retention import Retention
+from storage.redis.jobs import ATTEMPT_CAP, JobStore
 from storage.retention_sweep import delete_job, sweep
-from storage.stores import JobStore, LeftParts, ResultStore, ShardClaim, Stores
-from storage.terminal_problems import timed_out
+from storage.stores import LeftParts, ShardClaim, Stores, timed_out
 
 OpenJobs = Callable[..., JobStore]
 TENANT = "lab"

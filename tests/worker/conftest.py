@@ -17,7 +17,7 @@ from contract.jobs import GeneratorJob
 from contract.messages import RUN_JOB, Message
 from contract.records import JobRecord
 from storage.redis.connection import connect
-from storage.redis.jobs import RedisJobStore
+from storage.redis.jobs import JobStore
 from tests.own_redis import OwnRedis
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,7 +36,7 @@ class Surroundings:
 
     def __post_init__(self) -> None:
         self.client = connect(self.url)
-        self.jobs = RedisJobStore(self.client)
+        self.jobs = JobStore(self.client)
         self.celery = Celery(broker=self.url, set_as_current=False)
         self.stack.callback(self.client.close)
         self.stack.callback(self.celery.close)

@@ -4,14 +4,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import fdtrc, stdtrit
+from scipy.special import stdtrit
 
 from worker.comparison.conditional_moments import Observable
-from worker.comparison.lagged_pairs import lagged_products
-from worker.comparison.sample_blocks import EvenSamples
-from worker.generator.quantities.correlations import Correlations
+from worker.comparison.sample_blocks import EvenSamples, hotelling
+from worker.generator.quantities.correlations import CorrelationFunctions
+from worker.identification.compiled import compiled
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 LAGS = 40
 RELAXATIONS = 5.0
@@ -63,7 +64,7 @@ def compare_autocorrelation(
     data: EvenSamples,
     observable: Observable,
     variable: int,
-    correlations: Correlations,
+    functions: CorrelationFunctions,
     relaxation: float,
     duration: float,
 ) -> Autocorrelation:
@@ -74,7 +75,7 @@ def compare_autocorrelation(
     data : samples of the record on an even clock
     observable : observable of the variable
     variable : number of the variable
-    correlations : correlation functions of the model
+    functions : correlation functions of the model
     relaxation : slowest relaxation time of the model [time]
     duration : length of the whole record [time]
     """
@@ -108,7 +109,7 @@ def compare_autocorrelation(
     estimate = n_blocks * whole - (n_blocks - 1) * without.mean(axis=0)
     away = np.sqrt((n_blocks - 1) / n_blocks) * (without - without.mean(axis=0))
     errors = np.sqrt(np.sum(away**2, axis=0))
-    model = correlations.autocorrelation(np.asarray(lags * data.step, dtype=np.float64))[variable]
+    model = functions.autocorrelation(np.asarray(lags * data.step, dtype=np.float64))[variable]
     if not np.isfinite(model).all():
         return not_compared("the model's own autocorrelation is not known")
     quantile = stdtrit(n_blocks - 1, 0.5 + CONFIDENCE / 2)
@@ -117,6 +118,38 @@ def compare_autocorrelation(
     return Autocorrelation(
         np.asarray(lags * data.step, dtype=np.float64), estimate, band, model, p, n_blocks
     )
+
+
+@compiled
+def lagged_products(
+    z: Floats, runs: Integers, lags: Integers, strides: Integers, n_blocks: int
+) -> Floats:
+    """Sum 1, z_n, z_{n+l} and z_n z_{n+l} over pairs of samples, by lag l and block.
+
+    Parameters
+    ----------
+    z : (n,) values
+    runs : (m, 2) first sample and one past the last of each run
+    lags : (n_lags,) distances of the two samples [steps]
+    strides : (n_lags,) distances of pairs [steps]
+    n_blocks : number of blocks
+
+    Returns
+    -------
+    the sums (n_blocks, n_lags, 4)
+    """
+    n = z.shape[0]
+    sums = np.zeros((n_blocks, lags.shape[0], 4))
+    for i in range(lags.shape[0]):
+        lag, stride = lags[i], strides[i]
+        for r in range(runs.shape[0]):
+            for k in range(runs[r, 0], runs[r, 1] - lag, stride):
+                block = k * n_blocks // n
+                sums[block, i, 0] += 1.0
+                sums[block, i, 1] += z[k]
+                sums[block, i, 2] += z[k + lag]
+                sums[block, i, 3] += z[k] * z[k + lag]
+    return sums
 
 
 def _correlation(sums: Floats, noise: float) -> Floats:
@@ -132,16 +165,5 @@ def _correlation(sums: Floats, noise: float) -> Floats:
 def _p_value(difference: Floats, away: Floats, n_blocks: int) -> float:
     """Test the difference by Hotelling; `away` (n_blocks, n) are the jackknife's deviations."""
     tested = [k for k in TESTED if k < len(difference)] or [0]
-    d, scores = difference[tested], away[:, tested]
-    scale = np.sqrt(np.sum(scores**2, axis=0))
-    values, vectors = np.linalg.eigh(scores.T @ scores / np.outer(scale, scale))
-    kept = values > 1e-6 * values[-1]
-    degrees = int(kept.sum())
-    statistic = float(np.sum((vectors[:, kept].T @ (d / scale)) ** 2 / values[kept]))
-    return float(
-        fdtrc(
-            degrees,
-            n_blocks - degrees,
-            statistic * (n_blocks - degrees) / (degrees * (n_blocks - 1)),
-        )
-    )
+    scores = away[:, tested]
+    return hotelling(difference[tested], scores.T @ scores, n_blocks, 1e-6)[2]

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import fdtrc
 
 from worker.comparison.conditional_moments import Observable, Prediction
-from worker.comparison.lagged_pairs import lagged_residuals
-from worker.comparison.sample_blocks import EvenSamples
+from worker.comparison.sample_blocks import EvenSamples, hotelling
+from worker.identification.compiled import compiled
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 KERNELS = 5
 """Number of kernels along the predicted variable."""
@@ -93,6 +93,51 @@ def lag_tests(
             lag *= 2
 
 
+@compiled
+def lagged_residuals(
+    instruments: Floats,
+    values: Floats,
+    increments: Floats,
+    runs: Integers,
+    lag: int,
+    stride: int,
+    before: int,
+    n_blocks: int,
+) -> tuple[Floats, Floats, int]:
+    """Sum Σ K_j(n − before) (g_i(n + lag) − g_i(n) − D_i(n)) over pairs of samples, by block.
+
+    Parameters
+    ----------
+    instruments : (n, J) instruments K
+    values : (n, q) observables g
+    increments : (n, q) expected changes D of g
+    runs : (m, 2) first sample and one past the last of each run
+    lag : distance of the two samples [steps]
+    stride : distance of pairs [steps], as neighbouring ones carry the same information
+    before : samples by which the instrument is earlier
+    n_blocks : number of blocks
+
+    Returns
+    -------
+    the sums (n_blocks, J, q), Σ |K_j| (n_blocks, J) and the number of pairs
+    """
+    n, n_instruments, n_values = values.shape[0], instruments.shape[1], values.shape[1]
+    sums = np.zeros((n_blocks, n_instruments, n_values))
+    weights = np.zeros((n_blocks, n_instruments))
+    count = 0
+    for r in range(runs.shape[0]):
+        for k in range(runs[r, 0] + before, runs[r, 1] - lag, stride):
+            block = k * n_blocks // n
+            count += 1
+            for j in range(n_instruments):
+                weights[block, j] += abs(instruments[k - before, j])
+            for i in range(n_values):
+                residual = values[k + lag, i] - values[k, i] - increments[k, i]
+                for j in range(n_instruments):
+                    sums[block, j, i] += instruments[k - before, j] * residual
+    return sums, weights, count
+
+
 def instruments_of(observables: tuple[Observable, ...], variable: int, states: Floats) -> Floats:
     """Return (n, J) instruments of a variable at the states (n, d).
 
@@ -140,28 +185,14 @@ def _hotelling_test(sums: Floats, weights: Floats) -> tuple[float, int, float, f
     n_blocks = len(sums)
     moments = sums.reshape(n_blocks, -1)
     total = moments.sum(axis=0)
-    covariance = (
-        n_blocks
-        / (n_blocks - 1)
-        * (moments - moments.mean(axis=0)).T
-        @ (moments - moments.mean(axis=0))
-    )
-    scale = np.sqrt(np.diag(covariance))
-    usable = scale > 0
-    if not usable.any():
-        return None
-    scale = scale[usable]
-    values, vectors = np.linalg.eigh(covariance[np.ix_(usable, usable)] / np.outer(scale, scale))
-    kept = values > 1e-8 * values[-1]
-    degrees = int(kept.sum())
-    if degrees > n_effective / 2:
-        kept[: len(kept) - int(n_effective / 2)] = False
-        degrees = int(kept.sum())
-    statistic = float(np.sum((vectors[:, kept].T @ (total[usable] / scale)) ** 2 / values[kept]))
-    left = n_effective - degrees
-    p = float(fdtrc(degrees, left, statistic * left / (degrees * (n_effective - 1))))
+    scores = moments - moments.mean(axis=0)
+    covariance = n_blocks / (n_blocks - 1) * scores.T @ scores
+    usable = np.diag(covariance) > 0
     own = int(enough[:KERNELS].sum())
-    if not own:
+    if not usable.any() or not own:
         return None
+    statistic, degrees, p = hotelling(
+        total[usable], covariance[np.ix_(usable, usable)], n_effective, 1e-8
+    )
     away = sums.sum(axis=0)[:own] / weights.sum(axis=0)[:own, None]
     return statistic, degrees, p, float(np.abs(away[:, 0]).max()), float(np.abs(away[:, 1]).max())

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from worker.comparison import total_variation
 from worker.comparison.autocorrelation import Autocorrelation, compare_autocorrelation, not_compared
 from worker.comparison.chapman_kolmogorov import LagTest, lag_tests
 from worker.comparison.conditional_moments import (
@@ -13,14 +13,15 @@ from worker.comparison.conditional_moments import (
     LinearPrediction,
     Observable,
     Prediction,
+    birth_death_chain,
+    plane_prediction,
 )
-from worker.comparison.markov_chain import birth_death_chain
-from worker.comparison.plane_moments import plane_prediction
 from worker.comparison.sample_blocks import MOST, EvenSamples, gather
 from worker.generator.linear.process import linear_view
 from worker.generator.plane.grid_refinement import Solution
-from worker.generator.quantities.correlations import NoMemory
+from worker.generator.quantities.correlations import NoCorrelations
 from worker.generator.quantities.report import GeneratorReport
+from worker.generator.quantities.stationary import MultivariateDistribution, StationaryDistribution
 from worker.identification.data.trajectories import Scales, Trajectories
 from worker.identification.findings import (
     Finding,
@@ -28,8 +29,10 @@ from worker.identification.findings import (
     stationary_density_differs,
     wrong_at_longer_times,
 )
-from worker.identification.identified_model import IdentifiedModel
+from worker.identification.identified_model import Histogram, IdentifiedModel
 from worker.identification.symbolic_process import SymbolicProcess
+
+Floats = NDArray[np.float64]
 
 ALARM = 1e-3
 """Probability, over all lags and variables together, below which a difference is significant."""
@@ -47,6 +50,8 @@ MOST_IN_THE_PLANE = 50_000
 """Most samples at which a function given on cells is interpolated."""
 UNBOUNDED_LAGS = 64
 """Longest lag, in sampling intervals, of the test of a model that has no relaxation time."""
+BINS = 16
+"""Number of bins along each of two coordinates in the total variation."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,8 +172,6 @@ def _first_lag(answer: IdentifiedModel, step: float) -> int:
 def _prediction(
     answer: IdentifiedModel, scales: tuple[Scales, ...], solution: Solution | None
 ) -> Prediction | None:
-    if isinstance(answer.process, SymbolicProcess):
-        return _line_prediction(answer, answer.process)
     variances = answer.noise_variances or {}
     noise = [max(variances.get(name, 0.0), 0.0) for name in answer.drift]
     periods = answer.process.periods
@@ -176,6 +179,8 @@ def _prediction(
         Observable(s.mean, s.deviation, p, v)
         for s, p, v in zip(scales, periods, noise, strict=True)
     )
+    if isinstance(answer.process, SymbolicProcess):
+        return _line_prediction(answer, answer.process, observables)
     middle = np.array([s.mean for s in scales])
     linear = linear_view(answer.process, middle, np.array([s.deviation for s in scales]))
     if linear is not None and linear.covariance is not None:
@@ -183,7 +188,9 @@ def _prediction(
     return None if solution is None else plane_prediction(solution, observables)
 
 
-def _line_prediction(answer: IdentifiedModel, process: SymbolicProcess) -> Prediction | None:
+def _line_prediction(
+    answer: IdentifiedModel, process: SymbolicProcess, observables: tuple[Observable, ...]
+) -> Prediction | None:
     """Return the prediction of one variable; None where drift or diffusion is not finite."""
     scales = answer.scales
     (low, high), margin = process.bounds, MARGIN * (scales.high - scales.low)
@@ -199,17 +206,11 @@ def _line_prediction(answer: IdentifiedModel, process: SymbolicProcess) -> Predi
             first = max(first, wall)
         else:
             last = min(last, wall)
-    observable = Observable(
-        scales.mean,
-        scales.deviation,
-        process.period,
-        max((answer.noise_variances or {}).get("x", 0.0), 0.0),
-    )
     # A term such as log(x) may end just beyond the data.
     for ends in ((first, last), (max(low, scales.low), min(high, scales.high))):
         chain = birth_death_chain(process, *ends)
         if chain is not None:
-            return ChainPrediction(chain, observable)
+            return ChainPrediction(chain, observables)
     return None
 
 
@@ -221,13 +222,13 @@ def _autocorrelations(
     duration: float,
 ) -> Iterator[Autocorrelation]:
     for variable, observable in enumerate(prediction.observables):
-        if isinstance(generator.memory, NoMemory):
-            yield not_compared(generator.memory.reason)
-        elif generator.memory is None or relaxation is None:
+        if isinstance(generator.correlations, NoCorrelations):
+            yield not_compared(generator.correlations.reason)
+        elif generator.correlations is None or relaxation is None:
             yield not_compared("the model's own autocorrelation is not known")
         else:
             yield compare_autocorrelation(
-                sample, observable, variable, generator.memory.correlations, relaxation, duration
+                sample, observable, variable, generator.correlations.functions, relaxation, duration
             )
 
 
@@ -235,8 +236,8 @@ def _total_variation(
     sample: EvenSamples, answer: IdentifiedModel, generator: GeneratorReport
 ) -> float | None:
     if answer.histogram is not None:
-        return total_variation.on_the_line(answer.histogram, generator.stationary)
-    return total_variation.in_the_plane(sample.states, answer.process.periods, generator.stationary)
+        return total_variation_on_the_line(answer.histogram, generator.stationary)
+    return total_variation_in_the_plane(sample.states, answer.process.periods, generator.stationary)
 
 
 def _too_short(scales: Scales) -> str:
@@ -278,3 +279,55 @@ def _findings(
     if different:
         worst_of = max(different, key=lambda a: a.difference)
         yield autocorrelation_differs(worst_of.difference, worst_of.p_value or 0.0)
+
+
+def total_variation_on_the_line(
+    histogram: Histogram, law: StationaryDistribution | MultivariateDistribution | None
+) -> float | None:
+    """Return (C6), ½ Σ |data's share − model's| over bins; None without a stationary density."""
+    if law is None or not histogram.counts.sum():
+        return None
+    mass = _integrals(law.grid[0], law.density[:, None], histogram.edges)[:, 0]
+    return _distance(histogram.counts / histogram.counts.sum(), mass)
+
+
+def total_variation_in_the_plane(
+    states: Floats,
+    periods: tuple[float | None, ...],
+    law: StationaryDistribution | MultivariateDistribution | None,
+) -> float | None:
+    """Return the total variation in the plane; None without a stationary density.
+
+    It is summed over BINS² rectangles of the density's grid and what lies outside.
+
+    Parameters
+    ----------
+    states : (n, 2) samples [state]
+    periods : period of each variable that is an angle [state], else None
+    law : stationary distribution of the model
+    """
+    if law is None or len(law.grid) != 2 or law.density.ndim != 2:
+        return None
+    edges = [np.linspace(grid[0], grid[-1], BINS + 1) for grid in law.grid]
+    x = np.array(states)
+    for k, period in enumerate(periods):
+        if period is not None:
+            x[:, k] = edges[k][0] + np.mod(x[:, k] - edges[k][0], period)
+    counts = np.histogram2d(x[:, 0], x[:, 1], bins=edges)[0]
+    density = law.density
+    for k in (0, 1):
+        density = np.moveaxis(_integrals(law.grid[k], np.moveaxis(density, k, 0), edges[k]), 0, k)
+    return _distance(counts / len(x), density)
+
+
+def _integrals(grid: Floats, density: Floats, edges: Floats) -> Floats:
+    """Return the integrals (bins, m) over each bin of functions (n, m) given on a grid (n,)."""
+    steps = np.diff(grid)[:, None] * (density[1:] + density[:-1]) / 2
+    mass = np.concatenate([np.zeros((1, density.shape[1])), np.cumsum(steps, axis=0)])
+    return np.diff(np.stack([np.interp(edges, grid, column) for column in mass.T], axis=1), axis=0)
+
+
+def _distance(data: Floats, model: Floats) -> float:
+    """Return the total variation of shares in bins; shares outside count as different."""
+    outside = max(0.0, 1 - float(model.sum())) + max(0.0, 1 - float(data.sum()))
+    return float(min(1.0, 0.5 * (np.abs(data - model).sum() + outside)))

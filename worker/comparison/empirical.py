@@ -94,7 +94,7 @@ def observe(
     periods = process.periods
     x, dx, dt = _increments(data, step, periods, most)
     places = [
-        _wrapped(x[:, k], low, period)
+        x[:, k] if period is None else low + np.mod(x[:, k] - low, period)
         for k, ((low, _), period) in enumerate(zip(where, periods, strict=True))
     ]
     histograms = tuple(
@@ -140,10 +140,6 @@ def _increments(
         if period is not None:
             dx[:, k] -= period * np.round(dx[:, k] / period)
     return x, dx, dt
-
-
-def _wrapped(values: Floats, low: float, period: float | None) -> Floats:
-    return values if period is None else low + np.mod(values - low, period)
 
 
 def _histogram(values: Floats, low: float, high: float, bins: int) -> Bins:

@@ -1,23 +1,69 @@
 """Curves, fields and data to be drawn of a model, and the intervals on which they are drawn."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from worker.comparison.curves import Curves, DriftField, curves_of, drift_field
 from worker.comparison.empirical import Observed, observe
 from worker.generator.process import DiffusionProcess
 from worker.generator.quantities.report import GeneratorReport
 from worker.identification.data.trajectories import Scales, Trajectories
 from worker.identification.identified_model import IdentifiedModel
+from worker.identification.model_sampling import DrawnModels
 
+Floats = NDArray[np.float64]
 Range = tuple[float, float]
 
+POINTS = 121
+ARROWS = 17
+"""Number of arrows along each of two coordinates."""
+MOST = 1000
+"""Number of sampled models from which a band is taken."""
 MARGIN = 0.05
 """Margin on each side, as a share of the data's range."""
 MASS = 1e-4
 """Share of its largest value below which a stationary density is not drawn."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """Function on a grid.
+
+    values   (n,)
+    band     (2, n) lower and upper end of its confidence interval; None without drawn models
+    """
+
+    values: Floats
+    band: Floats | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curves:
+    """Drift and diffusion of one coordinate.
+
+    grid        (n,) [state]
+    drift       [state/time]
+    diffusion   [state²/time]
+    """
+
+    grid: Floats
+    drift: Curve
+    diffusion: Curve
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DriftField:
+    """Drift of two coordinates.
+
+    grid     two (ARROWS,) [state]
+    values   (ARROWS, ARROWS, 2) [state/time]
+    """
+
+    grid: tuple[Floats, Floats]
+    values: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,6 +73,51 @@ class Picture:
     curves: Curves | None = None
     field: DriftField | None = None
     observed: Observed | None = None
+
+
+def curves_of(
+    process: DiffusionProcess,
+    draws: DrawnModels[Any] | None,
+    where: Range,
+    confidence: float = 0.95,
+) -> Curves:
+    """Evaluate drift and diffusion of a process of one coordinate over an interval.
+
+    Parameters
+    ----------
+    process : process of one coordinate
+    draws : models drawn around the estimate; None where there are none
+    where : interval [state]
+    confidence : share of the draws that the band holds at each point
+    """
+    grid = np.linspace(*where, POINTS)
+    x = grid[:, None]
+    with np.errstate(all="ignore"):
+        b, a = process.drift(x)[:, 0], process.diffusion(x)[:, 0, 0]
+    bands = (None, None) if draws is None or not len(draws) else _bands(draws, grid, confidence)
+    return Curves(grid, Curve(b, bands[0]), Curve(a, bands[1]))
+
+
+def drift_field(process: DiffusionProcess, where: Sequence[Range]) -> DriftField:
+    """Evaluate the drift of a process of two coordinates over a rectangle."""
+    first, second = (np.linspace(*ends, ARROWS) for ends in where)
+    at = np.stack(np.meshgrid(first, second, indexing="ij"), axis=-1)
+    with np.errstate(all="ignore"):
+        values = process.drift(at.reshape(-1, 2)).reshape(at.shape)
+    return DriftField((first, second), values)
+
+
+def _bands(draws: DrawnModels[Any], grid: Floats, confidence: float) -> list[Floats]:
+    """Return the central intervals (2, n) of drift and diffusion."""
+    tail = (1 - confidence) / 2
+    # Both are linear in the coefficients.
+    functions = [draws.process_at(unit) for unit in np.eye(len(draws.centre))]
+    with np.errstate(all="ignore"):
+        tables = [f.b(grid) for f in functions], [f.a(grid) for f in functions]
+        return [
+            np.quantile(draws.coefficients[:MOST] @ np.array(table), [tail, 1 - tail], axis=0)
+            for table in tables
+        ]
 
 
 def of_answer(
@@ -50,22 +141,13 @@ def of_answer(
         _around(s, bounds, period)
         for s, bounds, period in zip(scales, process.domain, process.periods, strict=True)
     ]
-    circle = None if generator is None else _circle(generator)
+    circle = None if generator is None else _finite_domain(generator)
     if circle is not None and process.periods[0] is not None:
         ends[0] = circle
-    if process.dimension == 1:
-        made = Picture(curves=curves_of(process, answer.draws, ends[0], confidence))
-    else:
-        made = _model(process, ends)
-    return Picture(
-        made.curves, made.field, observe(data, process, ends, scales[0].time, noise=_noise(answer))
-    )
-
-
-def _noise(answer: IdentifiedModel) -> tuple[float, ...]:
-    """Return the variances of the measurement noise; an empty tuple where there is none."""
-    found = tuple((answer.noise_variances or {}).get(name, 0.0) for name in answer.drift)
-    return tuple(max(v, 0.0) for v in found) if any(v > 0 for v in found) else ()
+    variances = answer.noise_variances or {}
+    noise = [max(variances.get(name, 0.0), 0.0) for name in answer.drift]
+    observed = observe(data, process, ends, scales[0].time, noise=noise)
+    return replace(_model(process, ends, answer.draws, confidence), observed=observed)
 
 
 def of_terms(process: DiffusionProcess, generator: GeneratorReport) -> Picture:
@@ -74,9 +156,14 @@ def of_terms(process: DiffusionProcess, generator: GeneratorReport) -> Picture:
     return Picture() if ends is None or len(ends) != process.dimension else _model(process, ends)
 
 
-def _model(process: DiffusionProcess, ends: Sequence[Range]) -> Picture:
+def _model(
+    process: DiffusionProcess,
+    ends: Sequence[Range],
+    draws: DrawnModels[Any] | None = None,
+    confidence: float = 0.95,
+) -> Picture:
     if process.dimension == 1:
-        return Picture(curves=curves_of(process, None, ends[0]))
+        return Picture(curves=curves_of(process, draws, ends[0], confidence))
     return Picture(field=drift_field(process, ends)) if process.dimension == 2 else Picture()
 
 
@@ -89,8 +176,8 @@ def _around(scales: Scales, bounds: Range, period: float | None) -> Range:
     return max(low - margin, bounds[0]), min(high + margin, bounds[1])
 
 
-def _circle(generator: GeneratorReport) -> Range | None:
-    """Return the turn on which an angle's stationary distribution is given."""
+def _finite_domain(generator: GeneratorReport) -> Range | None:
+    """Return the interval of one variable, or the turn of an angle, that was analysed."""
     low, high = generator.domain
     return (low, high) if np.isfinite(low) and np.isfinite(high) else None
 
@@ -104,9 +191,9 @@ def _drawn_ranges(generator: GeneratorReport) -> list[Range] | None:
             seen = grid[inhabited.any(axis=tuple(i for i in range(law.density.ndim) if i != k))]
             ends.append((float(seen[0]), float(seen[-1])))
         return ends if all(low < high for low, high in ends) else None
-    low, high = generator.domain
-    if np.isfinite(low) and np.isfinite(high):
-        return [(low, high)]
+    domain = _finite_domain(generator)
+    if domain is not None:
+        return [domain]
     places = np.array([p.at for p in generator.fixed_points])
     if not places.size:
         return None

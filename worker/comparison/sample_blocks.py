@@ -1,9 +1,10 @@
-"""Samples that are compared: evenly spaced stretches on an even clock, in bounded memory."""
+"""Samples that are compared, on an even clock in bounded memory, and the test over their blocks."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import fdtrc
 
 from worker.identification.data.trajectories import Trajectories
 
@@ -98,3 +99,27 @@ def pieces(segments: Integers, longest_lag: int, most: int) -> list[tuple[int, i
                 out.append((start + low, start + high))
         passed += size
     return out
+
+
+def hotelling(
+    difference: Floats, covariance: Floats, n_blocks: float, floor: float
+) -> tuple[float, int, float]:
+    """Return χ², its degrees of freedom and the p-value of Hotelling's test of a difference.
+
+    Parameters
+    ----------
+    difference : (n,) difference that is tested
+    covariance : (n, n) its covariance, estimated from blocks
+    n_blocks : number of blocks; at most half as many directions are tested
+    floor : smallest eigenvalue of a direction that is tested, as a share of the largest
+    """
+    scale = np.sqrt(np.diag(covariance))
+    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+    kept = values > floor * values[-1]
+    if kept.sum() > n_blocks / 2:
+        kept[: len(kept) - int(n_blocks / 2)] = False
+    degrees = int(kept.sum())
+    statistic = float(np.sum((vectors[:, kept].T @ (difference / scale)) ** 2 / values[kept]))
+    left = n_blocks - degrees
+    p = float(fdtrc(degrees, left, statistic * left / (degrees * (n_blocks - 1))))
+    return statistic, degrees, p

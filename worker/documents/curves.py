@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 
 from contract import curves as pictures
 from grammar.terms import variable_name
-from worker.comparison.curves import Curve, Curves, DriftField
 from worker.comparison.empirical import Bins, KramersMoyal, Observed
+from worker.comparison.plot_data import Curve, Curves, DriftField
 from worker.documents.numbers import number
 
 Floats = NDArray[np.float64]

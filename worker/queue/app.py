@@ -17,18 +17,15 @@ from celery.worker import state
 
 from contract.messages import HARD_LIMIT_GRACE_SECONDS, HELP_JOB, RUN_JOB, Message, broker_queue
 from contract.results import Result
-from storage import logs
 from storage.configuration import BadSettings, read
-from storage.redis.connection import broker_url, connect
-from storage.redis.durability import WeakDurability, check_durability
-from storage.redis.jobs import RedisJobStore
-from storage.stores import Claim, JobStore, Stores, StoreUnavailable
-from storage.tracing import Traces, TracingMissing, traces
+from storage.redis.connection import WeakDurability, broker_url, check_durability, connect
+from storage.redis.jobs import JobStore
+from storage.stores import Claim, Stores, StoreUnavailable
+from storage.telemetry import Traces, TracingMissing, configure_logs, traces
 from worker.fan_out.shards import Publish, Share, Sum
 from worker.progress import Report
 from worker.queue import lease, precompile
-from worker.queue.broker_watchdog import Pulse, watchdog_step
-from worker.queue.heartbeat import Heartbeat, heartbeat_step
+from worker.queue.liveness import Heartbeat, Pulse, heartbeat_step, watchdog_step
 from worker.queue.settings import WorkerSettings
 from worker.queue.tasks import Computation, help_job, run_job
 
@@ -115,9 +112,9 @@ def main(arguments: Sequence[str] = ()) -> int:
 def run(settings: WorkerSettings, computation: Computation | None = None) -> int:
     """Run the worker until a signal ends it and return the exit status.
 
-    computation   replaces `worker.jobs.dispatch`
+    computation   replaces `worker.jobs.kinds`
     """
-    logs.configure()
+    configure_logs()
     # NumPy and numba read these when they are imported, which only the forked children do.
     os.environ.update(dict.fromkeys(_THREADS, str(settings.threads)))
     # Billiard reads this when it is imported: SIGTERM then gives running jobs SOFT_SHUTDOWN_SECONDS
@@ -191,7 +188,7 @@ def create_app(settings: WorkerSettings, computation: Computation) -> Celery:
 
     pulse = Pulse()
     timeout = min(5.0, settings.lease_seconds / lease.BEATS_PER_LEASE)
-    own = RedisJobStore(connect(settings.redis_url, timeout=timeout))
+    own = JobStore(connect(settings.redis_url, timeout=timeout))
     send_due = _webhook_sender(settings, own)
     app.steps["worker"].add(lease.lease_step(own, settings.lease_seconds, publish, send_due))
     app.steps["worker"].add(heartbeat_step(Heartbeat(own, pulse, queues=settings.queues)))
@@ -239,16 +236,16 @@ def computation_of(settings: WorkerSettings) -> Computation:
     """
 
     def execute(claim: Claim, stores: Stores, report: Report, share: Share) -> Result:
-        from worker.jobs import dispatch
+        from worker.jobs import kinds
 
-        return dispatch.execute(claim, stores, report, share, settings.fan_out_increments)
+        return kinds.execute(claim, stores, report, share, settings.fan_out_increments)
 
     def helper(
         claim: Claim, stores: Stores, work: bytes, shards: int
     ) -> AbstractContextManager[Sum]:
-        from worker.jobs import dispatch
+        from worker.jobs import kinds
 
-        return dispatch.helper(claim, stores, work, shards)
+        return kinds.helper(claim, stores, work, shards)
 
     return Computation(execute, helper, settings.job_memory_bytes)
 
@@ -265,7 +262,7 @@ def _give_way(niceness: int, **_: Any) -> None:
 def _warm_up(**_: Any) -> None:
     """Import the numerical libraries before the first job asks for them."""
     try:
-        import worker.jobs.dispatch  # noqa: F401
+        import worker.jobs.kinds  # noqa: F401
     except Exception:
         _log.exception("the numerical core cannot be imported")
     # The libraries stay loaded; each garbage collection through them costs a small job 5 ms.
@@ -281,9 +278,7 @@ def _stores(settings: WorkerSettings) -> Stores:
     from storage.blobs import open_blobs
 
     datasets, results = open_blobs(settings.data_dir.absolute(), settings.blob_url)
-    return Stores(
-        jobs=RedisJobStore(connect(settings.redis_url)), datasets=datasets, results=results
-    )
+    return Stores(jobs=JobStore(connect(settings.redis_url)), datasets=datasets, results=results)
 
 
 def _wait_for_redis(settings: WorkerSettings) -> None:
@@ -302,7 +297,7 @@ def _wait_for_redis(settings: WorkerSettings) -> None:
 
 def _alive(settings: WorkerSettings) -> int:
     try:
-        jobs = RedisJobStore(connect(settings.redis_url))
+        jobs = JobStore(connect(settings.redis_url))
         return 0 if jobs.workers_alive(ALIVE_SECONDS, socket.gethostname()) else 1
     except StoreUnavailable as error:
         return _refused(str(error), status=1)

@@ -1,4 +1,4 @@
-"""Conversion of arrays of trajectories to NumPy's own format, exact to the last bit."""
+"""Conversion of trajectories and their times to NumPy's own format, exact to the last bit."""
 
 import io
 from collections.abc import Sequence
@@ -8,14 +8,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from itoscope_client.errors import InputError
-from itoscope_client.inputs.options import LayoutOptions
-from itoscope_client.inputs.upload import Upload
+from itoscope_client.inputs.upload import LayoutOptions, Upload, without
 
+SECONDS = {
+    "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "day": 86_400.0,
+    "week": 604_800.0, "month": 86_400.0 * 365.25 / 12, "year": 86_400.0 * 365.25,
+}  # fmt: skip
 Floats = NDArray[np.float64]
 NO_CLOCK = (
     "the sample times are unknown: give dt=… (the sampling interval) or t=… (the sample times); "
     "dt=1 counts time in samples"
 )
+
+
+def as_times(times: Any, unit: str | None) -> tuple[Floats, str | None]:
+    """Return times as numbers, and their unit.
+
+    Calendar stamps and durations are converted to `unit`, or else to seconds. Raise InputError for
+    an unknown unit, and for values that are neither numbers nor stamps.
+    """
+    array = np.asarray(times)
+    if array.dtype.kind == "M":
+        array = array - array.reshape(-1)[0]
+    if array.dtype.kind == "m":
+        unit = unit or "s"
+        if unit not in SECONDS:
+            raise InputError(
+                f"calendar times cannot be converted to {unit!r}: "
+                f"give time_unit as one of {', '.join(SECONDS)}"
+            )
+        return array / np.timedelta64(1, "ns") * (1e-9 / SECONDS[unit]), unit
+    if array.dtype.kind not in "fiu":
+        raise InputError(f"the times are neither numbers nor calendar stamps (dtype {array.dtype})")
+    return array.astype(np.float64), unit
 
 
 def upload_of_trajectories(
@@ -41,7 +66,8 @@ def upload_of_trajectories(
         raise InputError(NO_CLOCK)
     if times is not None:
         _check_times(states, times)
-    layout = _without_places(layout)
+    # The options that name axes and columns have been followed.
+    layout = without(layout, "axes", "orientation", "time_column", "id_column", "state_columns")
     named = list(names or [f"x{j + 1}" for j in range(widths.pop())])
     if times is None and len(states) == 1 and names is None:
         return npy_upload(states[0], {**layout, "axes": "td"})
@@ -94,14 +120,3 @@ def _check_times(states: Sequence[Floats], times: Sequence[Floats]) -> None:
                 f"trajectory {k} has {len(part)} samples, "
                 f"but its times t have the shape {own.shape}"
             )
-
-
-def _without_places(layout: LayoutOptions) -> LayoutOptions:
-    """Return the layout without the options that name axes and columns: they have been followed."""
-    rest: LayoutOptions = layout.copy()
-    rest.pop("axes", None)
-    rest.pop("orientation", None)
-    rest.pop("time_column", None)
-    rest.pop("id_column", None)
-    rest.pop("state_columns", None)
-    return rest

@@ -1,16 +1,53 @@
-"""Upload: bytes, their media type, and the way in which they are to be read."""
+"""Upload: bytes, their media type, and the options of the layout by which they are read."""
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-from itoscope_client.inputs.options import LayoutOptions, columns_of
+from typing import Any, Literal, TypedDict, cast
 
 PIECE = 2**20
 UNKNOWN = "application/octet-stream"
+
+
+class LayoutOptions(TypedDict, total=False):
+    """Options of the layout, all optional; the dataset's report states what was assumed instead.
+
+    dt              sampling interval, where there is no time column
+    time_column     name or 1-based number of the column (or dimension, or array) of sample times
+    id_column       name or number of the column that tells which trajectory a sample belongs to
+    state_columns   names or numbers of the columns of the state, in the order x, y, z, …
+    orientation     `rows`: each row of a table is one trajectory
+    axes            meaning of an array's axes: n trajectory, t time, d state; e.g. `ntd`
+    time_unit       label of the time; calendar stamps are converted to it
+    state_unit      label of the state
+    gap_factor      a step longer than this many sampling intervals ends a segment
+    """
+
+    dt: float | None
+    time_column: str | None
+    id_column: str | None
+    state_columns: Sequence[str] | str | None
+    orientation: Literal["columns", "rows"] | None
+    axes: str | None
+    time_unit: str | None
+    state_unit: str | None
+    gap_factor: float | None
+
+
+def columns_of(layout: LayoutOptions) -> list[str] | None:
+    """Return the state columns as a list; None where none were named."""
+    given = layout.get("state_columns")
+    if given is None:
+        return None
+    return [given] if isinstance(given, str) else [str(name) for name in given]
+
+
+def without(layout: LayoutOptions, *options: str) -> LayoutOptions:
+    """Return the layout without the options of these names."""
+    kept = {name: value for name, value in layout.items() if name not in options}
+    return cast(LayoutOptions, kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +83,5 @@ class Upload:
 
     def query(self) -> dict[str, Any]:
         """Return the layout as query parameters."""
-        query = {
-            name: value
-            for name, value in self.layout.items()
-            if value is not None and name != "state_columns"
-        }
-        columns = columns_of(self.layout)
-        return query if columns is None else query | {"state_columns": columns}
+        asked = {**self.layout, "state_columns": columns_of(self.layout)}
+        return {name: value for name, value in asked.items() if value is not None}

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from service.access import keyring, keys
+from service.access import __main__ as keys
+from service.access import keyring
 from service.access.keyring import BadKeyFile
 
 SHA = "0" * 64

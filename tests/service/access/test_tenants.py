@@ -167,9 +167,9 @@ def test_anothers_job_and_no_job_cost_the_store_the_same(restricted_url: str) ->
 
     from contract.jobs import GeneratorJob
     from storage.redis.connection import connect
-    from storage.redis.jobs import RedisJobStore
+    from storage.redis.jobs import JobStore
 
-    jobs = RedisJobStore(connect(restricted_url))
+    jobs = JobStore(connect(restricted_url))
     theirs = jobs.submit(
         "victim", GeneratorJob.model_validate({"kind": "generator", "model": MODEL})
     ).record.id

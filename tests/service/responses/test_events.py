@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from contract.records import Progress
-from storage.redis.jobs import RedisJobStore
+from storage.redis.jobs import JobStore
 
 
 def told(text: str) -> list[dict[str, Any]]:
@@ -92,14 +92,14 @@ def test_an_id_that_no_event_has_is_refused(service: Any, odd: str) -> None:
 def test_many_followers_read_the_store_only_when_there_is_news(
     service: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job_id, followers, read = service.job(), 8, RedisJobStore.events
+    job_id, followers, read = service.job(), 8, JobStore.events
     reads: list[Any] = []
 
     def counted(*asked: Any) -> Any:
         reads.append(asked)
         return read(*asked)
 
-    monkeypatch.setattr(RedisJobStore, "events", counted)
+    monkeypatch.setattr(JobStore, "events", counted)
 
     def work() -> None:
         service.stores.jobs.claim(job_id, "test", 30.0)

@@ -11,8 +11,12 @@ from contract.generator import AnalysisParameters
 from contract.identification import IdentificationParameters
 from worker.comparison.chapman_kolmogorov import LagTest, lag_tests
 from worker.comparison.compare import ALARM, Comparison, compare
-from worker.comparison.conditional_moments import ChainPrediction, Observable
-from worker.comparison.markov_chain import BirthDeathChain, birth_death_chain
+from worker.comparison.conditional_moments import (
+    BirthDeathChain,
+    ChainPrediction,
+    Observable,
+    birth_death_chain,
+)
 from worker.comparison.sample_blocks import gather
 from worker.generator.process import ScalarProcess
 from worker.identification.data.trajectories import Trajectories, from_arrays
@@ -42,7 +46,7 @@ def chain_on_a_wide_range(process: ScalarProcess) -> BirthDeathChain:
 
 def along(paths: np.ndarray, dt: float, process: ScalarProcess, longest: float) -> list[LagTest]:
     data = from_arrays(list(paths), dt)
-    prediction = ChainPrediction(chain_on_a_wide_range(process), Observable(0.0, np.sqrt(0.5)))
+    prediction = ChainPrediction(chain_on_a_wide_range(process), (Observable(0.0, np.sqrt(0.5)),))
     return list(lag_tests(gather(data, dt, int(longest / dt)), prediction, longest, 1))
 
 

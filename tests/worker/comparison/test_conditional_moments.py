@@ -3,10 +3,14 @@
 import numpy as np
 import pytest
 
-from worker.comparison.conditional_moments import ChainPrediction, LinearPrediction, Observable
-from worker.comparison.markov_chain import BirthDeathChain
-from worker.comparison.markov_chain import birth_death_chain as chain_or_none
-from worker.comparison.plane_moments import plane_prediction
+from worker.comparison.conditional_moments import (
+    BirthDeathChain,
+    ChainPrediction,
+    LinearPrediction,
+    Observable,
+    plane_prediction,
+)
+from worker.comparison.conditional_moments import birth_death_chain as chain_or_none
 from worker.generator.analysis import analysis
 from worker.generator.linear.process import LinearProcess, linear_view
 from worker.generator.process import ScalarProcess
@@ -26,7 +30,7 @@ STATES = np.linspace(-2, 2, 9)[:, None]
 
 @pytest.mark.parametrize("time", [0.01, 0.3, 2.0])
 def test_a_chain_on_the_line_against_the_ornstein_uhlenbeck_process(time: float) -> None:
-    prediction = ChainPrediction(chain_of(OU, -6, 6), Observable(0.5, 2.0))
+    prediction = ChainPrediction(chain_of(OU, -6, 6), (Observable(0.5, 2.0),))
     change, x, fall = prediction.increments(0, STATES, time), STATES[:, 0], np.exp(-time)
     mean, square = fall * x, fall**2 * x**2 + 1 - fall**2
     z = np.stack([(mean - 0.5) / 2, (square - mean + 0.25) / 4], axis=1)
@@ -52,7 +56,9 @@ def test_a_circle_goes_round() -> None:
         bounds=(-np.pi, np.pi),
         period=2 * np.pi,
     )
-    prediction = ChainPrediction(chain_of(circle, -np.pi, np.pi), Observable(0.0, 1.0, 2 * np.pi))
+    prediction = ChainPrediction(
+        chain_of(circle, -np.pi, np.pi), (Observable(0.0, 1.0, 2 * np.pi),)
+    )
     x = np.array([-3.0, 0.4, 9.0])
     ahead = prediction.increments(0, x[:, None], 0.7) + np.stack([np.cos(x), np.sin(x)], axis=1)
     assert ahead[:, 0] == pytest.approx(np.exp(-0.175) * np.cos(x + 0.7), abs=2e-3)
@@ -62,8 +68,8 @@ def test_a_circle_goes_round() -> None:
 def test_through_noise_the_expectation_over_the_noise_is_the_change_of_the_state() -> None:
     chain, noise = chain_of(OU, -6, 6), 0.09
     clean, noisy = (
-        ChainPrediction(chain, Observable(0, 1)),
-        ChainPrediction(chain, Observable(0, 1, noise=noise)),
+        ChainPrediction(chain, (Observable(0, 1),)),
+        ChainPrediction(chain, (Observable(0, 1, noise=noise),)),
     )
     nodes, weights = np.polynomial.hermite_e.hermegauss(9)
     around = STATES + np.sqrt(noise) * nodes
@@ -82,7 +88,7 @@ def test_linear_processes_in_closed_form_agree_with_the_chain() -> None:
     closed = LinearPrediction(linear, np.array([[1.0]]), (observable,)).increments(0, STATES, 0.5)
     assert np.allclose(
         closed,
-        ChainPrediction(chain_of(OU, -6, 6), observable).increments(0, STATES, 0.5),
+        ChainPrediction(chain_of(OU, -6, 6), (observable,)).increments(0, STATES, 0.5),
         atol=1e-3,
     )
 

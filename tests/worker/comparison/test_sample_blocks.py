@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from worker.comparison.compare import total_variation_in_the_plane
 from worker.comparison.sample_blocks import gather
-from worker.comparison.total_variation import in_the_plane
-from worker.generator.quantities.stationary import SpatialLaw
+from worker.generator.quantities.stationary import MultivariateDistribution
 from worker.identification.data.trajectories import Trajectories, from_arrays
 
 
@@ -34,7 +34,7 @@ def test_a_long_record_is_sampled_evenly_and_the_same_every_time() -> None:
 def test_total_variation_in_the_plane() -> None:
     grid = np.linspace(-5, 5, 61)
     bell = np.exp(-(grid**2) / 2) / np.sqrt(2 * np.pi)
-    law = SpatialLaw(
+    law = MultivariateDistribution(
         (0.0, 0.0),
         ((1.0, 0.0), (0.0, 1.0)),
         (0.0,) * 2,
@@ -44,13 +44,13 @@ def test_total_variation_in_the_plane() -> None:
     )
     x = np.random.default_rng(0).standard_normal((100_000, 2))
     same, moved = (
-        in_the_plane(x, (None, None), law),
-        in_the_plane(x + np.array([1.0, 0.0]), (None, None), law),
+        total_variation_in_the_plane(x, (None, None), law),
+        total_variation_in_the_plane(x + np.array([1.0, 0.0]), (None, None), law),
     )
     assert same is not None
     assert moved is not None
     assert same < 0.02
     # Of two unit Gaussians one apart: 2 Φ(1/2) − 1 = 0.383, and a little less in bins of 0.6.
     assert 0.36 < moved < 0.39
-    assert in_the_plane(x + 100.0, (None, None), law) == 1.0
-    assert in_the_plane(x, (None, None), None) is None
+    assert total_variation_in_the_plane(x + 100.0, (None, None), law) == 1.0
+    assert total_variation_in_the_plane(x, (None, None), None) is None

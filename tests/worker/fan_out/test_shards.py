@@ -25,9 +25,9 @@ from contract.results import (
     Provenance,
     Result,
 )
+from storage.blobs import Bucket
 from storage.names import parts_place
-from storage.objects import ObjectResultStore
-from storage.redis.jobs import RedisJobStore
+from storage.redis.jobs import JobStore
 from storage.stores import Claim, ShardClaim, Stores, StoreUnavailable
 from worker.fan_out.shards import (
     LeaseCheck,
@@ -144,9 +144,9 @@ class Workplace:
 
     @property
     def parts_kept(self) -> int:
-        results = self.stores.results
-        assert isinstance(results, ObjectResultStore)
-        return len(results._bucket.list(f"{parts_place(TENANT, self.job_id)}/"))
+        bucket = self.stores.results._blobs
+        assert isinstance(bucket, Bucket)
+        return len(bucket.list(f"{parts_place(TENANT, self.job_id)}/"))
 
 
 @pytest.fixture
@@ -217,7 +217,7 @@ def test_were_a_lost_shard_not_given_to_another_its_job_would_wait_for_ever(
 ) -> None:
     # This is the negative control of the test above: the same fault with a store that believes in
     # every holder.
-    class Believing(RedisJobStore):
+    class Believing(JobStore):
         def claim_shard(
             self, job_id: str, owner: str, lease_seconds: float, *, last: bool = False
         ) -> ShardClaim | None:
@@ -328,7 +328,7 @@ def test_progress_counts_shards_and_never_goes_back(
     monkeypatch.setattr("worker.queue.tasks.REPORT_SECONDS", 0.02)
     seen: list[tuple[float, str]] = []
 
-    class Watching(RedisJobStore):
+    class Watching(JobStore):
         def report(self, job_id: str, attempt: int, progress: Any) -> bool:
             seen.append((progress.fraction, progress.message))
             return super().report(job_id, attempt, progress)

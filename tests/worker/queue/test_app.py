@@ -18,9 +18,10 @@ from redis import Redis
 
 from contract.messages import Message
 from contract.results import GeneratorResult
+from storage.blobs import ResultStore
+from storage.local_blobs import Folder
 from storage.redis.connection import connect
-from storage.redis.jobs import RedisJobStore
-from storage.results import LocalResultStore
+from storage.redis.jobs import JobStore
 from storage.stores import StoreUnavailable
 from worker.queue.app import main, publisher
 
@@ -30,7 +31,7 @@ Surroundings = Any  # the class of tests/worker/conftest.py, which cannot be imp
 
 def result(surroundings: Surroundings, job_id: str) -> GeneratorResult:
     name = surroundings.jobs.result_name("lab", job_id)
-    body = LocalResultStore(surroundings.data_dir).get("lab", name)
+    body = ResultStore(Folder(surroundings.data_dir)).get("lab", name)
     assert body is not None
     return GeneratorResult.model_validate_json(body)
 
@@ -233,7 +234,7 @@ def test_alive_asks_for_a_worker_of_this_host(
     empty_redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # In a container that is this very one: a neighbour's life must not hide its own death.
-    jobs = RedisJobStore(connect(empty_redis_url))
+    jobs = JobStore(connect(empty_redis_url))
     monkeypatch.setenv("ITOSCOPE_REDIS_URL", empty_redis_url)
     jobs.beat("itoscope-1@elsewhere")
     assert main(["alive"]) == 1

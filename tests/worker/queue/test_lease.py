@@ -8,7 +8,7 @@ import pytest
 
 from contract.jobs import IdentificationJob
 from contract.messages import Message
-from storage.redis.jobs import RedisJobStore
+from storage.redis.jobs import JobStore
 from storage.stores import StoreUnavailable
 from worker.queue.lease import (
     Reaper,
@@ -21,7 +21,7 @@ TENANT = "lab"
 JOB = IdentificationJob(kind="identification", dataset="ds_abc", timeout_seconds=7)
 
 
-def test_a_lease_is_renewed_in_the_name_it_was_claimed_in(jobs: RedisJobStore) -> None:
+def test_a_lease_is_renewed_in_the_name_it_was_claimed_in(jobs: JobStore) -> None:
     mine, other = (jobs.submit(TENANT, JOB).record.id for _ in range(2))
     jobs.claim(mine, owner("host", "message"), 0.05)
     jobs.claim(other, owner("elsewhere", "message"), 0.05)
@@ -34,7 +34,7 @@ def test_a_lease_is_renewed_in_the_name_it_was_claimed_in(jobs: RedisJobStore) -
     assert [again.job_id for again in jobs.reap()] == [other]
 
 
-def test_a_lost_job_is_published_with_its_time_limit(jobs: RedisJobStore) -> None:
+def test_a_lost_job_is_published_with_its_time_limit(jobs: JobStore) -> None:
     published = list[Message]()
     job_id = jobs.submit(TENANT, JOB, queue="large").record.id
     jobs.claim(job_id, "lost", 0.01)
@@ -44,7 +44,7 @@ def test_a_lost_job_is_published_with_its_time_limit(jobs: RedisJobStore) -> Non
 
 
 def test_after_the_store_was_away_those_who_live_renew_before_anybody_looks_for_lost_jobs(
-    jobs: RedisJobStore, monkeypatch: pytest.MonkeyPatch
+    jobs: JobStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     published = list[Message]()
     reaper = Reaper(jobs, published.append, 0.05)
@@ -52,8 +52,8 @@ def test_after_the_store_was_away_those_who_live_renew_before_anybody_looks_for_
     for job_id in (alive, lost):
         jobs.claim(job_id, job_id, 0.01)
     with monkeypatch.context() as patch:
-        patch.setattr(RedisJobStore, "reap", unavailable)
-        patch.setattr(RedisJobStore, "open_jobs", unavailable)
+        patch.setattr(JobStore, "reap", unavailable)
+        patch.setattr(JobStore, "open_jobs", unavailable)
         for _ in range(2):
             with pytest.raises(StoreUnavailable):
                 reaper.look()
@@ -67,7 +67,7 @@ def test_after_the_store_was_away_those_who_live_renew_before_anybody_looks_for_
 
 
 def test_a_publication_that_fails_is_told_and_keeps_the_reaper_from_nothing(
-    open_jobs: Callable[..., RedisJobStore],
+    open_jobs: Callable[..., JobStore],
 ) -> None:
     jobs, published = open_jobs(queued_grace=0.0), list[Message]()
     jobs.submit(TENANT, JOB)

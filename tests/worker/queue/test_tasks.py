@@ -26,13 +26,12 @@ from contract.results import (
     Provenance,
     Result,
 )
-from storage.redis.jobs import ATTEMPT_CAP, RedisJobStore
+from storage.redis.jobs import ATTEMPT_CAP, JobStore
 from storage.stores import Claim, Stores, StoreUnavailable
 from worker.fan_out.shards import Share, Sum
 from worker.jobs.problems import JobProblem
 from worker.progress import Report
-from worker.queue.memory_limit import memory_limited
-from worker.queue.tasks import Computation, Execute, run_job
+from worker.queue.tasks import Computation, Execute, memory_limited, run_job
 from worker.retry import LeaseLost
 
 TENANT = "lab"
@@ -199,7 +198,7 @@ def test_progress_reaches_the_record_lies_between_zero_and_one_and_never_goes_ba
 def test_reports_in_quick_succession_are_not_all_written(stores: Stores, job_client: Redis) -> None:
     written = []
 
-    class Counting(RedisJobStore):
+    class Counting(JobStore):
         def report(self, *arguments: Any) -> bool:
             written.append(arguments)
             return super().report(*arguments)
@@ -318,7 +317,7 @@ class Away:
 def test_a_job_survives_a_job_store_that_is_away_for_a_moment(
     stores: Stores, job_client: Redis, method: str
 ) -> None:
-    class Flaky(RedisJobStore):
+    class Flaky(JobStore):
         pass
 
     jobs = Flaky(job_client)
@@ -348,7 +347,7 @@ PASSING = [
 
 @pytest.mark.parametrize("trouble", PASSING)
 def test_a_job_is_given_back_where_what_it_needs_is_away_however_often(
-    stores: Stores, open_jobs: Callable[..., RedisJobStore], trouble: Exception
+    stores: Stores, open_jobs: Callable[..., JobStore], trouble: Exception
 ) -> None:
     bench = Bench(replace(stores, jobs=open_jobs(queued_grace=0.0)))
     for _ in range(2 * ATTEMPT_CAP):
@@ -365,7 +364,7 @@ def test_a_fault_of_the_job_itself_is_no_trouble_that_passes(bench: Bench) -> No
 def test_a_job_that_cannot_be_given_back_either_is_left_to_the_reaper(
     stores: Stores, job_client: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Flaky(RedisJobStore):
+    class Flaky(JobStore):
         def give_back(self, job_id: str, attempt: int) -> bool:
             raise StoreUnavailable("away")
 

@@ -6,9 +6,9 @@ import numpy as np
 from scipy.linalg import expm
 
 from worker.generator.linear.process import LinearProcess
-from worker.generator.numerics.correlation_functions import memory_of
+from worker.generator.numerics.correlation_functions import correlations_of
 from worker.generator.process import FloatArray
-from worker.generator.quantities.correlations import Memory, times_of
+from worker.generator.quantities.correlations import Correlations, times_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,9 +39,9 @@ class LinearCorrelations:
         return np.asarray(integrals / np.diag(self.covariance))
 
 
-def memory_of_linear(
+def correlations_of_linear(
     linear: LinearProcess, covariance: FloatArray, n_lags: int, n_frequencies: int
-) -> Memory:
+) -> Correlations:
     """Return the correlation functions of a linear process that has a stationary distribution.
 
     Parameters
@@ -52,7 +52,7 @@ def memory_of_linear(
     """
     found = LinearCorrelations(linear.jacobian, covariance)
     rates = np.linalg.eigvals(linear.jacobian)
-    return memory_of(
+    return correlations_of(
         found,
         times_of(found.integrated_times),
         slowest=float(-np.max(rates.real)),

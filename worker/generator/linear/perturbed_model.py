@@ -16,10 +16,10 @@ from worker.generator.linear.fixed_points import fixed_points_near, followed, ja
 from worker.generator.linear.process import LinearProcess, gaussian_density, linear_view
 from worker.generator.plane.passages.passages import Solved, committors_near, passages_near
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.quantities.correlations import Memory, times_of
-from worker.generator.quantities.fixed_point import FixedPoint
+from worker.generator.quantities.correlations import Correlations, times_of
+from worker.generator.quantities.fixed_points import FixedPoint
 from worker.generator.quantities.report import GeneratorReport
-from worker.generator.quantities.stationary import SpatialLaw
+from worker.generator.quantities.stationary import MultivariateDistribution
 
 FARTHEST = 3.0
 """Largest distance of a fixed point from the reference's, in standard deviations."""
@@ -35,7 +35,7 @@ def fixed_points_followed(
     the report's next one. A fixed point without a counterpart is nan.
     """
     points = report.fixed_points
-    if not points or not isinstance(report.stationary, SpatialLaw):
+    if not points or not isinstance(report.stationary, MultivariateDistribution):
         return points
     at = np.array([point.at for point in points])
     scale = lengths_of(report.stationary, process.periods)
@@ -53,7 +53,7 @@ def fixed_points_followed(
     return tuple(found)
 
 
-def lengths_of(law: SpatialLaw, periods: tuple[float | None, ...]) -> FloatArray:
+def lengths_of(law: MultivariateDistribution, periods: tuple[float | None, ...]) -> FloatArray:
     """Return each coordinate's standard deviation (d,) [state]; for an angle, its period / 2π."""
     variances = (row[i] for i, row in enumerate(law.covariance))
     return np.array(
@@ -88,7 +88,7 @@ def _reach(at: FloatArray, k: int, scale: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NearLinear:
+class PerturbedLinearAnalysis:
     """Analysis of models near an analysed one, at its lags and frequencies and on its grid.
 
     report      report of the analysed model; it has a stationary distribution and a spectrum
@@ -103,8 +103,8 @@ class NearLinear:
     def __call__(self, process: DiffusionProcess) -> GeneratorReport:
         """Return the report of a process; without a distribution where the process has none."""
         report = self.report
-        law, spectrum, memory = report.stationary, report.spectrum, report.memory
-        assert isinstance(law, SpatialLaw)
+        law, spectrum, correlations = report.stationary, report.spectrum, report.correlations
+        assert isinstance(law, MultivariateDistribution)
         assert spectrum is not None
         try:
             linear = self._linear(process)
@@ -134,14 +134,14 @@ class NearLinear:
                     entropy_production=linear.entropy_production(covariance),
                 ),
                 spectrum=replace(spectrum, eigenvalues=matched(rates, spectrum.eigenvalues)),
-                memory=None
-                if not isinstance(memory, Memory)
+                correlations=None
+                if not isinstance(correlations, Correlations)
                 else replace(
-                    memory,
-                    autocorrelation=own.autocorrelation(memory.lags),
-                    power_spectrum=own.power_spectrum(memory.frequencies),
+                    correlations,
+                    autocorrelation=own.autocorrelation(correlations.lags),
+                    power_spectrum=own.power_spectrum(correlations.frequencies),
                     integrated_times=times_of(own.integrated_times),
-                    correlations=own,
+                    functions=own,
                 ),
             )
         except (GeneratorError, RuntimeError, ValueError):
@@ -149,7 +149,7 @@ class NearLinear:
             # singular.
             return without_law_near(process, report)
 
-    def lawful(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
+    def has_distribution(self, processes: Sequence[DiffusionProcess]) -> NDArray[np.bool_]:
         """Return whether each process has a stationary distribution: (n,)."""
         found = []
         for process in processes:
@@ -162,7 +162,7 @@ class NearLinear:
 
     def _linear(self, process: DiffusionProcess) -> LinearProcess | None:
         law = self.report.stationary
-        assert isinstance(law, SpatialLaw)
+        assert isinstance(law, MultivariateDistribution)
         mean = np.array(law.mean, dtype=float)
         scale = np.sqrt(np.diag(np.array(law.covariance, dtype=float)))
         if self.report.approximation is None:

@@ -3,24 +3,30 @@
 import numpy as np
 
 from worker.generator.process import read_only
-from worker.generator.quantities.correlations import ABOVE, BELOW, SPAN, Correlations, Memory
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.correlations import (
+    ABOVE,
+    BELOW,
+    SPAN,
+    CorrelationFunctions,
+    Correlations,
+)
+from worker.generator.quantities.passages import Timing
 
 
-def memory_of(
-    correlations: Correlations,
+def correlations_of(
+    functions: CorrelationFunctions,
     integrated_times: tuple[Timing, ...],
     *,
     slowest: float,
     fastest: float,
     n_lags: int,
     n_frequencies: int,
-) -> Memory:
+) -> Correlations:
     """Evaluate both functions at lags and frequencies that cover all rates of the process.
 
     Parameters
     ----------
-    correlations : functions of the process
+    functions : functions of the process
     integrated_times : ∫ C dt of each coordinate [time]
     slowest, fastest : rates of the process [1/time]
     n_lags, n_frequencies : numbers of points
@@ -29,11 +35,11 @@ def memory_of(
     frequencies = np.geomspace(slowest / BELOW, max(fastest, slowest) * ABOVE, n_frequencies) / (
         2 * np.pi
     )
-    return Memory(
+    return Correlations(
         read_only(lags),
-        read_only(correlations.autocorrelation(lags)),
+        read_only(functions.autocorrelation(lags)),
         read_only(frequencies),
-        read_only(correlations.power_spectrum(frequencies)),
+        read_only(functions.power_spectrum(frequencies)),
         integrated_times,
-        correlations,
+        functions,
     )

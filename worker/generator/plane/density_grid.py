@@ -14,8 +14,8 @@ from worker.generator.plane.finite_volumes import Coefficients, generator_matrix
 from worker.generator.plane.grid import Axis, IndexArray, points
 from worker.generator.plane.grid_refinement import Level, Solution
 from worker.generator.process import FloatArray, read_only
-from worker.generator.quantities.stationary import SpatialLaw
-from worker.generator.request import Questions
+from worker.generator.quantities.stationary import MultivariateDistribution
+from worker.generator.request import AnalysisRequest
 
 MOST_POINTS = 60
 """Largest number of points along each coordinate: the grid has the square of it."""
@@ -29,13 +29,13 @@ RIPPLE = 10.0
 
 
 def density_on_grid(
-    solution: Solution, questions: Questions
+    solution: Solution, request: AnalysisRequest
 ) -> tuple[tuple[FloatArray, FloatArray], FloatArray, FloatArray]:
     """Return points of both coordinates, density (n, n) and current (n, n, 2) there."""
     chart, level = solution.box.chart, solution.finest
-    count = min(questions.density_points, MOST_POINTS)
+    count = min(request.density_points, MOST_POINTS)
     first, second = (
-        read_only(np.linspace(*_range(solution, axis, questions), count)) for axis in (0, 1)
+        read_only(np.linspace(*_range(solution, axis, request), count)) for axis in (0, 1)
     )
     u, inside = on_the_rectangle(solution, (first, second))
     jacobian = abs(float(np.linalg.det(chart.matrix)))
@@ -65,7 +65,7 @@ def on_the_rectangle(
     return u, inside
 
 
-def _range(solution: Solution, axis: int, questions: Questions) -> tuple[float, float]:
+def _range(solution: Solution, axis: int, request: AnalysisRequest) -> tuple[float, float]:
     """Return the range of the distribution and the data along a coordinate [state].
 
     Almost all of the distribution is in it. An angle has its whole period.
@@ -86,8 +86,8 @@ def _range(solution: Solution, axis: int, questions: Questions) -> tuple[float, 
         # The outermost cells' centres lie half a cell before a wall that the process touches.
         if np.isfinite(walls) and solution.box.walls[axis, end] == (span.low, span.high)[end]:
             low, high = (float(walls), high) if end == 0 else (low, float(walls))
-    if questions.observed_ranges is not None:
-        first, last = questions.observed_ranges[axis]
+    if request.observed_ranges is not None:
+        first, last = request.observed_ranges[axis]
         low, high = min(low, first), max(high, last)
     return max(low, process.domain[axis][0]), min(high, process.domain[axis][1])
 
@@ -156,7 +156,7 @@ class CoarseDensity:
     solver: SuperLU | None
 
     @classmethod
-    def of(cls, solution: Solution, law: SpatialLaw) -> "CoarseDensity":
+    def of(cls, solution: Solution, law: MultivariateDistribution) -> "CoarseDensity":
         """Choose the cells for a distribution that has a drawn density."""
         u, inside = on_the_rectangle(solution, law.grid)
         jacobian = _jacobian(solution)

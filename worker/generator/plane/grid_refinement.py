@@ -13,7 +13,7 @@ from worker.generator.plane.eigenmodes import EXTRA, TOLERANCE, ComplexArray, Mo
 from worker.generator.plane.finite_volumes import Coefficients, Fluxes, Schemes, generator_matrix
 from worker.generator.plane.grid import Grid
 from worker.generator.process import FloatArray
-from worker.generator.quantities.stationary import LawNumbers
+from worker.generator.quantities.stationary import DistributionNumbers
 
 LEVELS = (32, 48, 72, 108, 162)
 """Cells along each axis, level by level."""
@@ -170,13 +170,13 @@ def solve_near(
     return Level(grid, matrix, numbers, density, current, modes.sum)
 
 
-def law_numbers(moments: FloatArray) -> LawNumbers:
+def law_numbers(moments: FloatArray) -> DistributionNumbers:
     """Read the moments of the stationary distribution from the array of `Numbers`."""
     covariance = moments[2:6].reshape(2, 2)
     variance = np.diag(covariance)
     swept = moments[10:14].reshape(2, 2)
     production = float(moments[14])
-    return LawNumbers(
+    return DistributionNumbers(
         mean=moments[:2],
         covariance=covariance,
         skewness=moments[6:8] / variance**1.5,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from worker.generator.linear.fixed_points import gaussian_covariance
 from worker.generator.process import DiffusionProcess, FloatArray
 from worker.generator.quantities.report import GeneratorReport
-from worker.generator.quantities.simulated import SimulatedLaw
+from worker.generator.quantities.stationary import SimulatedLaw
 from worker.generator.simulation.estimates import estimated
 from worker.generator.simulation.paths import (
     BURN_IN,

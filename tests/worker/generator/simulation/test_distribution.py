@@ -6,7 +6,7 @@ from scipy.linalg import solve_continuous_lyapunov
 
 from contract.generator import ModelTerms
 from worker.generator.analysis import analyse
-from worker.generator.quantities.simulated import Simulated, SimulatedLaw
+from worker.generator.quantities.stationary import Simulated, SimulatedLaw
 from worker.generator.simulation.distribution import simulated_law
 from worker.generator.simulation.paths import run, stepper_of
 from worker.jobs.parameters import process_of

@@ -8,7 +8,7 @@ import numpy as np
 from worker.generator.plane.box.box import CELLS, Box, Chart, lowest_diffusion, state_text
 from worker.generator.plane.grid import IndexArray, Span
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.request import Questions
+from worker.generator.request import AnalysisRequest
 
 STARTS = 8
 """Starting points on each side of the rectangle, at each distance."""
@@ -201,13 +201,13 @@ class Escape:
     unseen: bool
 
 
-def escape_of(box: Box, questions: Questions, starts: int = STARTS) -> Escape | None:
+def escape_of(box: Box, request: AnalysisRequest, starts: int = STARTS) -> Escape | None:
     """Say how the drift escapes from around the box; None where it does not.
 
     Parameters
     ----------
     box : rectangle
-    questions : request, with the observed ranges
+    request : request, with the observed ranges
     starts : number of starting points on each side, at each distance
     """
     start = escape(box.chart, box.spans, box.walls, starts=starts)
@@ -217,7 +217,7 @@ def escape_of(box: Box, questions: Questions, starts: int = STARTS) -> Escape | 
         f"no stationary distribution: the drift pushes outward, without return, for instance "
         f"from {state_text(start)}, so the density is not normalisable"
     )
-    ranges = questions.observed_ranges
+    ranges = request.observed_ranges
     if ranges is None or all(
         low <= x <= high for x, (low, high) in zip(start, ranges, strict=True)
     ):

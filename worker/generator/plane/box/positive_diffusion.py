@@ -12,7 +12,7 @@ from worker.generator.plane.box.box_search import with_law
 from worker.generator.plane.box.existence import negative_share
 from worker.generator.plane.box.initial_rectangle import first_rectangle
 from worker.generator.process import DiffusionProcess, WithDomain
-from worker.generator.request import Questions
+from worker.generator.request import AnalysisRequest
 
 MOST = 0.05
 """Probability of the states cut off above which the rest says nothing about the process."""
@@ -35,23 +35,23 @@ class Narrowed:
 
 
 def narrowed_to_positive_plane(
-    process: DiffusionProcess, questions: Questions
+    process: DiffusionProcess, request: AnalysisRequest
 ) -> Narrowed | str | None:
     """Restrict the process to the connected part of the observed ranges with positive diffusion.
 
     It is reflected at the edge. The reason stands for it where nothing holds the process back
     there; None without observed ranges, and where the process would not stay.
     """
-    if questions.observed_ranges is None:
+    if request.observed_ranges is None:
         return None
     domain = tuple(
         ends if period is not None else (max(low, ends[0]), min(high, ends[1]))
         for (low, high), ends, period in zip(
-            questions.observed_ranges, process.domain, process.periods, strict=True
+            request.observed_ranges, process.domain, process.periods, strict=True
         )
     )
     inside = WithDomain(process, domain)
-    box = with_law(first_box(inside, first_rectangle(inside, questions.observed_ranges)))
+    box = with_law(first_box(inside, first_rectangle(inside, request.observed_ranges)))
     share = negative_share(box)
     pressed = _unconfined_coordinate(box, process)
     if pressed is not None:

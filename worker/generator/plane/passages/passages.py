@@ -26,10 +26,8 @@ from worker.generator.plane.passages.passage_moments import (
     passage_moments,
 )
 from worker.generator.process import DiffusionProcess, FloatArray
-from worker.generator.quantities.committor import Committed, Committor
-from worker.generator.quantities.fixed_point import FixedPoint
-from worker.generator.quantities.passage import SpatialPassage
-from worker.generator.quantities.passage_time import Timing
+from worker.generator.quantities.fixed_points import FixedPoint
+from worker.generator.quantities.passages import Committed, Committor, SpatialPassage, Timing
 from worker.generator.quantities.regions import Pair, Place, Region
 
 MOST_WELLS = 6

@@ -1,0 +1,85 @@
+"""A killed process's folders are found; those of living ones are left alone."""
+
+import fcntl
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from storage.disk import own_folder, sweep_folders
+
+ROOT = Path(__file__).resolve().parents[2]
+HOLDER = """
+import sys
+from pathlib import Path
+from storage.disk import own_folder
+with own_folder(Path(sys.argv[1]), "copy-") as folder:
+    (folder / "data").write_bytes(b"1" * 1000)
+    print(folder, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_folder_is_swept_when_its_process_was_killed_and_not_before(tmp_path: Path) -> None:
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(tmp_path)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert holder.stdout is not None
+        folder = Path(holder.stdout.readline().strip())
+        sweep_folders(tmp_path, "copy-")
+        assert (folder / "data").exists()
+    finally:
+        holder.kill()
+        holder.communicate()
+    assert (folder / "data").exists(), "nobody tidied up"
+    sweep_folders(tmp_path, "other-")
+    assert (folder / "data").exists()
+    sweep_folders(tmp_path, "copy-")
+    assert not folder.exists()
+
+
+def test_a_folder_is_gone_afterwards_unless_it_was_renamed(tmp_path: Path) -> None:
+    with own_folder(tmp_path, "copy-"):
+        pass
+    with own_folder(tmp_path, "copy-") as folder:
+        folder.rename(tmp_path / "kept")
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+
+
+def test_a_folder_that_was_swept_before_it_was_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, swept = fcntl.flock, []
+
+    def late(descriptor: int, how: int) -> None:
+        if not swept:
+            swept.append(True)
+            sweep_folders(tmp_path, "copy-")
+        lock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with own_folder(tmp_path, "copy-") as folder:
+        assert folder.exists()
+    assert swept
+
+
+def test_where_there_are_no_locks_age_decides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unknown(*_: Any) -> NoReturn:
+        raise OSError("no locks here")
+
+    monkeypatch.setattr(fcntl, "flock", unknown)
+    (tmp_path / "copy-young").mkdir()
+    (tmp_path / "copy-old").mkdir()
+    os.utime(tmp_path / "copy-old", (1e9, 1e9))
+    sweep_folders(tmp_path, "copy-")
+    assert [path.name for path in tmp_path.iterdir()] == ["copy-young"]
